@@ -1,0 +1,2 @@
+//! The attribute `#[tiled_kernel]`.
+#![forbid(unsafe_code)]
