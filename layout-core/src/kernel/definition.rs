@@ -1,0 +1,46 @@
+//! What a macro hands over to the program: the kernel's bytes, and the text made at build time.
+
+use super::ir::Kernel;
+use super::params::{ParamValue, Promises};
+use super::wire::{self, WireError};
+
+/// A kernel as a program holds it, made by `#[tiled_kernel]`.
+#[derive(Debug)]
+pub struct Definition {
+    /// The function's name.
+    pub name: &'static str,
+    /// The Rust file it stands in.
+    pub file: &'static str,
+    /// The kernel, encoded by [`super::wire`].
+    pub bytes: &'static [u8],
+    /// The text of each parameter set of the attribute, and of each `variant_if`.
+    pub variants: &'static [Variant],
+}
+
+/// The text of a kernel for one parameter set and one set of promises.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// `BM64_BN64`, with the suffix of the promises.
+    pub key: &'static str,
+    /// The parameters, in the attribute's order.
+    pub parameters: &'static [(&'static str, ParamValue)],
+    /// What the text relies on.
+    pub promises: Promises,
+    /// The name of the CUDA function.
+    pub entry: &'static str,
+    /// CUDA C.
+    pub text: &'static str,
+    /// For each line of the text the line of the kernel's Rust file, 0 for none.
+    pub lines: &'static [u32],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of shared memory that a block takes.
+    pub shared_bytes: u32,
+}
+
+impl Definition {
+    /// The kernel. Fails where the bytes come from another version of the library.
+    pub fn kernel(&self) -> Result<Kernel, WireError> {
+        wire::decode(self.bytes)
+    }
+}

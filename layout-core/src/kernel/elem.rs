@@ -1,0 +1,167 @@
+//! Element types: what one cell of a tensor, of a shared or local tensor, or a scalar variable holds.
+
+use super::wire::wire;
+use std::fmt;
+
+wire! {
+    /// An element type.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Elem {
+        /// IEEE double precision.
+        F64,
+        /// IEEE single precision.
+        F32,
+        /// IEEE half precision.
+        F16,
+        /// The upper half of an `f32`.
+        Bf16,
+        /// 8-bit float, 4 exponent bits.
+        E4m3,
+        /// 8-bit float, 5 exponent bits.
+        E5m2,
+        /// 64-bit signed integer.
+        I64,
+        /// 32-bit signed integer.
+        I32,
+        /// 32-bit unsigned integer.
+        U32,
+        /// 8-bit signed integer.
+        I8,
+        /// 8-bit unsigned integer.
+        U8,
+        /// One byte, 0 or 1.
+        Bool,
+    }
+}
+
+impl Elem {
+    /// Every element type.
+    pub const ALL: [Elem; 12] = [
+        Elem::F64,
+        Elem::F32,
+        Elem::F16,
+        Elem::Bf16,
+        Elem::E4m3,
+        Elem::E5m2,
+        Elem::I64,
+        Elem::I32,
+        Elem::U32,
+        Elem::I8,
+        Elem::U8,
+        Elem::Bool,
+    ];
+
+    /// Bytes of one element.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Elem::F64 | Elem::I64 => 8,
+            Elem::F32 | Elem::I32 | Elem::U32 => 4,
+            Elem::F16 | Elem::Bf16 => 2,
+            Elem::E4m3 | Elem::E5m2 | Elem::I8 | Elem::U8 | Elem::Bool => 1,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2)
+    }
+
+    /// Whether it is an integer type (not `bool`).
+    pub const fn is_integer(self) -> bool {
+        matches!(self, Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8)
+    }
+
+    /// The name in Rust and in the kernel language.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Elem::F64 => "f64",
+            Elem::F32 => "f32",
+            Elem::F16 => "f16",
+            Elem::Bf16 => "bf16",
+            Elem::E4m3 => "e4m3",
+            Elem::E5m2 => "e5m2",
+            Elem::I64 => "i64",
+            Elem::I32 => "i32",
+            Elem::U32 => "u32",
+            Elem::I8 => "i8",
+            Elem::U8 => "u8",
+            Elem::Bool => "bool",
+        }
+    }
+
+    /// The type of this name, if there is one.
+    pub fn from_name(name: &str) -> Option<Elem> {
+        Elem::ALL.into_iter().find(|elem| elem.name() == name)
+    }
+}
+
+impl fmt::Display for Elem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One value of an element type, kept as its bits (little-endian, zero-extended to 64).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Constant {
+    /// The type.
+    pub elem: Elem,
+    /// The bits of the value.
+    pub bits: u64,
+}
+
+impl Constant {
+    /// The zero of a type (`false` for `bool`).
+    pub const fn zero(elem: Elem) -> Constant {
+        Constant { elem, bits: 0 }
+    }
+
+    /// A floating-point value rounded to `elem`; `None` where `elem` is no float of 32 or 64 bits.
+    pub fn float(elem: Elem, value: f64) -> Option<Constant> {
+        match elem {
+            Elem::F64 => Some(Constant { elem, bits: value.to_bits() }),
+            Elem::F32 => Some(Constant { elem, bits: u64::from((value as f32).to_bits()) }),
+            _ => None,
+        }
+    }
+
+    /// An integer value, where `elem` is an integer type that holds it.
+    pub fn integer(elem: Elem, value: i128) -> Option<Constant> {
+        let bits = match elem {
+            Elem::I64 => i64::try_from(value).ok()? as u64,
+            Elem::I32 => i32::try_from(value).ok()? as u32 as u64,
+            Elem::U32 => u64::from(u32::try_from(value).ok()?),
+            Elem::I8 => i8::try_from(value).ok()? as u8 as u64,
+            Elem::U8 => u64::from(u8::try_from(value).ok()?),
+            _ => return None,
+        };
+        Some(Constant { elem, bits })
+    }
+
+    /// A truth value.
+    pub const fn bool(value: bool) -> Constant {
+        Constant { elem: Elem::Bool, bits: value as u64 }
+    }
+
+    /// The value as a double, for floats of 32 and 64 bits and for integers.
+    pub fn as_f64(self) -> f64 {
+        match self.elem {
+            Elem::F64 => f64::from_bits(self.bits),
+            Elem::F32 => f64::from(f32::from_bits(self.bits as u32)),
+            Elem::I64 => self.bits as i64 as f64,
+            Elem::I32 => f64::from(self.bits as u32 as i32),
+            Elem::I8 => f64::from(self.bits as u8 as i8),
+            _ => self.bits as f64,
+        }
+    }
+
+    /// The value as an integer, for integer types and `bool`.
+    pub fn as_i128(self) -> i128 {
+        match self.elem {
+            Elem::I64 => i128::from(self.bits as i64),
+            Elem::I32 => i128::from(self.bits as u32 as i32),
+            Elem::I8 => i128::from(self.bits as u8 as i8),
+            _ => i128::from(self.bits),
+        }
+    }
+}

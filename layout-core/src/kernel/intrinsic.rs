@@ -1,0 +1,126 @@
+//! The vocabulary of the kernel language, by identity.
+//!
+//! One table: the member, its name in Rust, whether it is a function or a method, and how many arguments it takes
+//! (the receiver included). The macro resolves names with it, `lang` holds a documented stub for each row (a test
+//! compares), [`super::specialise`] gives the meaning.
+
+use super::wire::wire;
+
+/// Whether a member is called as `name(a)` or as `a.name()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `name(a, b)`
+    Function,
+    /// `a.name(b)`: the receiver is the first argument.
+    Method,
+}
+
+macro_rules! vocabulary {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal;)+) => {
+        wire! {
+            /// A member of the vocabulary.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub enum Intrinsic { $($(#[$doc])* $variant,)+ }
+        }
+
+        impl Intrinsic {
+            /// Every member.
+            pub const ALL: &'static [Intrinsic] = &[$(Intrinsic::$variant,)+];
+
+            /// The name in Rust.
+            pub const fn name(self) -> &'static str {
+                match self { $(Intrinsic::$variant => $name,)+ }
+            }
+
+            /// Function or method.
+            pub const fn form(self) -> Form {
+                match self { $(Intrinsic::$variant => Form::$form,)+ }
+            }
+
+            /// The least and the most arguments, the receiver included.
+            pub const fn arity(self) -> (usize, usize) {
+                match self { $(Intrinsic::$variant => ($least, $most),)+ }
+            }
+        }
+    };
+}
+
+vocabulary! {
+    /// `row_major([m, n])`: the compact layout whose last mode is contiguous.
+    RowMajor = "row_major", Function, 1..=1;
+    /// `col_major([m, n])`: the compact layout whose first mode is contiguous.
+    ColMajor = "col_major", Function, 1..=1;
+    /// `layout([m, n], [s, t])`: shape and strides, compile-time.
+    Layout = "layout", Function, 2..=2;
+    /// `layout.swizzle(bits, base, shift)`: the layout with `Swizzle<bits, base, shift>` over its element offsets.
+    Swizzle = "swizzle", Method, 4..=4;
+    /// `shared::<T>(layout)`: a tensor in shared memory, one for the block, uninitialised.
+    Shared = "shared", Function, 1..=1;
+    /// `local::<T>(layout)`: a tensor in registers, one for each thread, uninitialised.
+    Local = "local", Function, 1..=1;
+    /// `view.tile([m, n], [i, j])`: tile `(i, j)` of extents `(m, n)`.
+    Tile = "tile", Method, 3..=3;
+    /// `view.vectorize([1, 4])`: the view whose elements are vectors of these extents.
+    Vectorize = "vectorize", Method, 2..=2;
+    /// `view.distribute(thread_layout, thread)`: the elements that belong to a thread, cyclically.
+    Distribute = "distribute", Method, 3..=3;
+    /// `view.transpose()`: the modes in reverse order.
+    Transpose = "transpose", Method, 1..=1;
+    /// `view.pad(value)`: the view whose out-of-range elements read as `value`.
+    Pad = "pad", Method, 2..=2;
+    /// `view.dim(n)`: the extent of mode `n`, cut at the tensor's edge for no tile: `a.dim(0)` is `M`.
+    DimOf = "dim", Method, 2..=2;
+    /// `view.fill(value)`: writes `value` to every element; gives the view.
+    Fill = "fill", Method, 2..=2;
+    /// `dst.copy_from(&src)`: element by element, by each thread that runs it.
+    CopyFrom = "copy_from", Method, 2..=2;
+    /// `view.to_local()`: a copy in registers.
+    ToLocal = "to_local", Method, 1..=1;
+    /// `copy_dram_to_sram(&mut dst, &src, thread_layout)`: the block copies, each thread its part.
+    CopyDramToSram = "copy_dram_to_sram", Function, 3..=3;
+    /// `copy_dram_to_sram_async(&mut dst, &src, thread_layout)`: the same by `cp.async`; lands at the wait.
+    CopyDramToSramAsync = "copy_dram_to_sram_async", Function, 3..=3;
+    /// `async_copy_commit_group()`: closes the group of the asynchronous copies issued since the last one.
+    AsyncCopyCommitGroup = "async_copy_commit_group", Function, 0..=0;
+    /// `async_copy_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
+    AsyncCopyWaitGroup = "async_copy_wait_group", Function, 1..=1;
+    /// `async_copy_wait_all()`: waits for every asynchronous copy of this thread.
+    AsyncCopyWaitAll = "async_copy_wait_all", Function, 0..=0;
+    /// `barrier()`: every thread of the block waits for every other; shared memory written before is seen after.
+    Barrier = "barrier", Function, 0..=0;
+    /// `outer_product_acc(&mut acc, &a, &b)`: `acc[i, j] += a[i] * b[j]`.
+    OuterProductAcc = "outer_product_acc", Function, 3..=3;
+    /// `lane_id()`: the thread's place in its warp.
+    LaneId = "lane_id", Function, 0..=0;
+    /// `warp_id()`: the warp's place in its block.
+    WarpId = "warp_id", Function, 0..=0;
+    /// `a.div_ceil(b)`
+    DivCeil = "div_ceil", Method, 2..=2;
+    /// `a.min(b)`, of indices and of elements; for floats the number where the other is NaN.
+    Min = "min", Method, 2..=2;
+    /// `a.max(b)`, likewise.
+    Max = "max", Method, 2..=2;
+    /// `a.abs()`
+    Abs = "abs", Method, 1..=1;
+    /// `a.sqrt()`
+    Sqrt = "sqrt", Method, 1..=1;
+    /// `a.exp()`
+    Exp = "exp", Method, 1..=1;
+    /// `a.exp2()`
+    Exp2 = "exp2", Method, 1..=1;
+    /// `a.ln()`
+    Ln = "ln", Method, 1..=1;
+    /// `a.tanh()`
+    Tanh = "tanh", Method, 1..=1;
+    /// `a.mul_add(b, c)`: `a * b + c`, rounded once.
+    MulAdd = "mul_add", Method, 3..=3;
+    /// `select(condition, a, b)`: `a` where the condition holds, else `b`; both are evaluated.
+    Select = "select", Function, 3..=3;
+}
+
+impl Intrinsic {
+    /// The member of this name and form.
+    pub fn from_name(name: &str, form: Form) -> Option<Intrinsic> {
+        Intrinsic::ALL.iter().copied().find(|known| known.name() == name && known.form() == form)
+    }
+}

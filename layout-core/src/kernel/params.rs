@@ -1,0 +1,94 @@
+//! Compile-time parameters: what the attribute binds, and the sets that a kernel is specialised for.
+
+use super::elem::Elem;
+use super::wire::wire;
+use std::fmt;
+
+wire! {
+    /// The value of a compile-time parameter.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ParamValue {
+        /// An integer: `BM = 64`.
+        Int(value: i64),
+        /// A truth value: `STAGED = true`.
+        Bool(value: bool),
+        /// An element type: `T = f32`.
+        Type(elem: Elem),
+    }
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamValue::Int(value) => write!(f, "{value}"),
+            ParamValue::Bool(value) => write!(f, "{value}"),
+            ParamValue::Type(elem) => write!(f, "{elem}"),
+        }
+    }
+}
+
+/// One value for each parameter of a kernel, in the attribute's order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct ParamSet(pub Vec<(String, ParamValue)>);
+
+impl ParamSet {
+    /// The value bound to `name`.
+    pub fn get(&self, name: &str) -> Option<ParamValue> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// The set with `name` bound to `value` instead.
+    pub fn with(mut self, name: &str, value: ParamValue) -> ParamSet {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some(slot) => slot.1 = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+        self
+    }
+
+    /// The text that names the set in identifiers and files: `BM64_BN64`, a negative value as `BMm1`.
+    pub fn key(&self) -> String {
+        let parts: Vec<String> =
+            self.0.iter().map(|(name, value)| format!("{name}{value}").replace('-', "m")).collect();
+        parts.join("_")
+    }
+}
+
+/// What a variant may rely on beyond the kernel's own text; launch picks a variant by what its tensors keep.
+///
+/// The variant without any promise (`wide`, not `aligned`, no `variant_if`) is right for every input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Promises {
+    /// Every dimension and every tensor's span is at most [`NARROW_LIMIT`]: offsets fit 32 bits.
+    pub narrow: bool,
+    /// Every tensor's first element lies at a multiple of 16 bytes.
+    pub aligned: bool,
+    /// The conditions of the attribute's `variant_if` entry of this number hold.
+    pub variant_if: Option<u32>,
+}
+
+/// The largest dimension and span (elements) of a narrow variant: a tile's tail past it still fits `i32`.
+pub const NARROW_LIMIT: i64 = (1 << 31) - (1 << 20);
+
+/// The largest dimension and span of any tensor: 2⁴⁸ elements.
+pub const WIDE_LIMIT: i64 = 1 << 48;
+
+impl Promises {
+    /// What the variants of the macro rely on: 32-bit offsets, 16-byte aligned tensors.
+    pub const USUAL: Promises = Promises { narrow: true, aligned: true, variant_if: None };
+
+    /// The end of a variant's key: empty for [`Promises::USUAL`], `_if0`, `_wide`, `_unaligned` else.
+    pub fn suffix(self) -> String {
+        let mut out = String::new();
+        if let Some(number) = self.variant_if {
+            out.push_str(&format!("_if{number}"));
+        }
+        if !self.narrow {
+            out.push_str("_wide");
+        }
+        if !self.aligned {
+            out.push_str("_unaligned");
+        }
+        out
+    }
+}

@@ -1,0 +1,292 @@
+//! Statements and values of a specialised kernel, for both of its levels.
+//!
+//! [`super::specialise::Specialised`] and [`super::check::Checked`] share their control flow and arithmetic and differ in two things, which are
+//! the parameters here: `A`, what a load and a store name (a coordinate of a view; or a place, an index, a mask), and
+//! `O`, the operations on more than one element (tile copies, outer products; or vector moves and asynchronous copies).
+//!
+//! When things happen: statements run in order, once for each thread that reaches them. A [`Value`] is evaluated where
+//! it stands, each load once; it has no effect. `&&` and `||` evaluate their right side only where it matters.
+//! [`Value::Select`] evaluates both. A variable lives from its `Let` to the end of the statement list that holds it, and
+//! a loop's body starts each round without its variables. Arithmetic: `i32`, `u32`, `i64`, `i8`, `u8` wrap; shifts take
+//! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
+//! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
+
+use super::elem::{Constant, Elem};
+use super::index::{AtomId, Atoms, Index, VarId};
+use super::ir::{BinaryOp, UnaryOp};
+use super::origin::{Origin, Position};
+
+/// A place that holds elements, by its number in `places`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlaceId(pub u32);
+
+/// A value of an element type, of one thread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<A> {
+    /// A number.
+    Constant(Constant),
+    /// The scalar argument of this number, of an element type.
+    Argument(u32, Elem),
+    /// A variable.
+    Variable(VarId),
+    /// An index, converted to an element type (`as`: truncated to an integer's width, rounded to a float).
+    Index(Index, Elem),
+    /// Compares two indices; gives `bool`.
+    Compare(Comparison),
+    /// Reads an element.
+    Load(Box<A>),
+    /// A prefix operator.
+    Unary(UnaryOp, Box<Value<A>>),
+    /// An infix operator on two values of one type; comparisons give `bool`.
+    Binary(BinaryOp, Box<Value<A>>, Box<Value<A>>),
+    /// Rust's `as`: floats saturate to integers (NaN gives 0), integers wrap.
+    Cast(Elem, Box<Value<A>>),
+    /// A function of one, two or three values of one type.
+    Math(Math, Vec<Value<A>>),
+    /// `condition ? then : otherwise`; both are evaluated.
+    Select(Box<Value<A>>, Box<Value<A>>, Box<Value<A>>),
+}
+
+/// `left op right`, of mathematical integers; `op` is a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Comparison {
+    /// `Eq`, `Ne`, `Lt`, `Le`, `Gt` or `Ge`.
+    pub op: BinaryOp,
+    /// The left side.
+    pub left: Index,
+    /// The right side.
+    pub right: Index,
+}
+
+/// All of them; the empty one always holds.
+pub type Mask = Vec<Comparison>;
+
+/// A function of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Math {
+    /// The smaller; of floats the number where the other is NaN (`fminf`).
+    Min,
+    /// The larger, likewise.
+    Max,
+    /// Absolute value (of the least `i32`: itself).
+    Abs,
+    /// Square root, correctly rounded.
+    Sqrt,
+    /// eˣ
+    Exp,
+    /// 2ˣ
+    Exp2,
+    /// Natural logarithm.
+    Ln,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// `a * b + c`, rounded once.
+    MulAdd,
+}
+
+/// A statement and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement<A, O> {
+    /// What it does.
+    pub kind: StatementKind<A, O>,
+    /// Where in the kernel's source.
+    pub origin: Origin,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind<A, O> {
+    /// Declares an element variable and sets it; without a value it is uninitialised.
+    Let(VarId, Option<Value<A>>),
+    /// Declares an index variable, or a pointer variable (the index is the element that it points to), and sets it.
+    LetIndex(VarId, Index),
+    /// Sets an element variable.
+    Assign(VarId, Value<A>),
+    /// Sets an index variable.
+    AssignIndex(VarId, Index),
+    /// Writes an element.
+    Store(A, Value<A>),
+    /// An operation on more than one element.
+    Operation(O),
+    /// `for (variable = start; variable < end; variable += step)`; `step` is positive. With `unroll` the number of
+    /// rounds is a number. `reversed` runs the same rounds last to first.
+    For {
+        /// The loop's variable, an index.
+        variable: VarId,
+        /// First value.
+        start: Index,
+        /// The bound, not reached.
+        end: Index,
+        /// The step.
+        step: i64,
+        /// Whether every round becomes its own code.
+        unroll: bool,
+        /// Whether the rounds run last to first.
+        reversed: bool,
+        /// The body.
+        body: Vec<Statement<A, O>>,
+    },
+    /// `while (condition)`
+    While(Value<A>, Vec<Statement<A, O>>),
+    /// `if (condition) .. else ..`
+    If(Value<A>, Vec<Statement<A, O>>, Vec<Statement<A, O>>),
+    /// Leaves the innermost loop.
+    Break,
+    /// Goes to the next round of the innermost loop.
+    Continue,
+    /// Every thread of the participants waits for every other; their writes before are seen after.
+    Barrier(Participants),
+    /// Closes the group of `cp.async` copies that this thread issued since the last one.
+    AsyncCommit,
+    /// Waits until at most this many of this thread's groups are in flight.
+    AsyncWait(u32),
+}
+
+/// Who takes part in an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Participants {
+    /// One thread, each for itself.
+    Thread,
+    /// The 32 threads of a warp.
+    Warp,
+    /// Four warps, the first a multiple of four.
+    Warpgroup,
+    /// Every thread of the block.
+    Block,
+    /// Every thread of the cluster's blocks.
+    Cluster,
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The user's name for it, or one made of the user's names; not unique, and not yet legal in C.
+    pub name: String,
+    /// What it holds.
+    pub kind: VariableKind,
+    /// Whether it is assigned after its declaration.
+    pub mutable: bool,
+    /// Where it is bound.
+    pub origin: Origin,
+}
+
+/// What a variable holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VariableKind {
+    /// An element.
+    Elem(Elem),
+    /// An index; `wide` takes 64 bits.
+    Index {
+        /// Whether it takes 64 bits.
+        wide: bool,
+    },
+    /// The element of a place from which a view's offsets count.
+    Pointer(PlaceId),
+}
+
+/// Where elements live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// A tensor argument, by number.
+    Global(u32),
+    /// Shared memory of the block, at this byte offset.
+    Shared {
+        /// Bytes from the start of the block's shared memory.
+        byte_offset: u32,
+    },
+    /// Registers of the thread: every index is a number once its loops are unrolled.
+    Local,
+}
+
+/// An array of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The user's name for it.
+    pub name: String,
+    /// Where.
+    pub space: Space,
+    /// Of what.
+    pub elem: Elem,
+    /// How many elements; of an argument not known here (0).
+    pub len: u64,
+    /// The alignment of its first element that may be relied on, bytes.
+    pub align: u32,
+    /// Whether it may be written.
+    pub mutable: bool,
+    /// Where it is declared.
+    pub origin: Origin,
+}
+
+/// What both levels hold besides statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
+    /// Variables.
+    pub variables: Vec<Variable>,
+    /// Places; the tensor arguments first.
+    pub places: Vec<Place>,
+    /// Atoms of the indices.
+    pub atoms: Atoms,
+    /// Line and column of each origin.
+    pub positions: Vec<Position>,
+}
+
+impl Tables {
+    /// The variable of an id.
+    pub fn variable(&self, id: VarId) -> &Variable {
+        &self.variables[id.0 as usize]
+    }
+    /// The place of an id.
+    pub fn place(&self, id: PlaceId) -> &Place {
+        &self.places[id.0 as usize]
+    }
+    /// What is known of an atom.
+    pub fn facts(&self, id: AtomId) -> &super::index::AtomFacts {
+        self.atoms.facts(id)
+    }
+}
+
+/// The scalar level's access: elements `index .. index + width` of a place, counted from a pointer where there is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// The place.
+    pub place: PlaceId,
+    /// The pointer variable that `index` counts from; the place's first element without one.
+    pub pointer: Option<VarId>,
+    /// The (first) element. A multiple of `width`, together with the pointer's.
+    pub index: Index,
+    /// Elements moved at once: 1, or a power of two of at most 16 bytes; above 1 only in [`Operation::Move`] and
+    /// [`Operation::AsyncCopy`].
+    pub width: u32,
+    /// Where it does not hold, a load gives `pad` and a store does nothing.
+    pub mask: Mask,
+    /// What a masked load gives.
+    pub pad: Constant,
+    /// Whether the user wrote this very element (`a[[i, j]]`): out of range is then a finding, where the tail of a
+    /// tile, a vector or a copy is masked by meaning.
+    pub direct: bool,
+    /// Whether `index` takes 64-bit arithmetic.
+    pub wide: bool,
+    /// Where in the kernel's source.
+    pub origin: Origin,
+}
+
+/// The scalar level's operations on more than one element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// `destination = source`, `width` elements at once; both widths are equal, neither has a mask.
+    Move {
+        /// Written.
+        destination: Access,
+        /// Read.
+        source: Access,
+    },
+    /// `cp.async`: from global to shared memory, `width` elements (4, 8 or 16 bytes). Read and written at some time
+    /// between here and the wait that completes it. Where the source's mask does not hold, nothing is read and zeros
+    /// are written. The destination has no mask. Proxy: generic. Completed by: the thread's copy group.
+    AsyncCopy {
+        /// Written, in shared memory.
+        destination: Access,
+        /// Read, in global memory; its mask decides between data and zeros.
+        source: Access,
+    },
+}
