@@ -8,6 +8,9 @@
 //! A stage is a type with one constructor. `emit` and `simulate` take only `&Checked` and cannot fail on the kernel's
 //! account.
 
+mod arith;
+pub mod bind;
+pub mod bind_error;
 pub mod check;
 pub mod definition;
 pub mod elem;
@@ -19,12 +22,18 @@ pub mod launch;
 pub mod origin;
 pub mod params;
 pub mod program;
+pub mod prove;
+pub mod specialise;
+pub mod view;
 pub mod wire;
 
-pub use check::Checked;
+pub use bind::{Bound, LaunchArgument};
+pub use bind_error::{BindError, Broken};
+pub use check::{Checked, check, compile};
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem};
 pub use emit::CudaSource;
 pub use ir::Kernel;
 pub use origin::{Errors, KernelError, Origin, Position};
 pub use params::{ParamSet, ParamValue, Promises};
+pub use specialise::{Specialised, specialise};

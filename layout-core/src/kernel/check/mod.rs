@@ -1,7 +1,16 @@
 //! From tiles to elements: every view becomes a place, an index and a mask; what can be proved in range has no mask.
 
+mod access;
+mod finish;
+mod lower;
+mod movement;
+
 use super::launch::LaunchPlan;
+use super::origin::Errors;
 use super::program::{Access, Operation, Statement, Tables};
+use super::prove::Facts;
+use super::specialise::Specialised;
+use std::collections::HashSet;
 
 /// A kernel for one parameter set and one set of promises, down to single elements and vectors: what `emit` and
 /// `simulate` read. After this stage nothing can fail on the kernel's account.
@@ -45,4 +54,54 @@ impl Checked {
     pub fn body(&self) -> &[Statement<Access, Operation>] {
         &self.body
     }
+}
+
+/// Checks a specialised kernel and lowers it to elements.
+///
+/// It proves, or else reports: the index of every local tensor is a number after unrolling and in range; every other
+/// access is in range or masked; vectors are aligned and cross no edge, or are moved element by element. What
+/// [`specialise`](super::specialise::specialise) has shown already: types agree, ranks agree, the block has at most
+/// 1024 threads, shared memory fits.
+///
+/// # Errors
+/// Gathered, each origin once.
+pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
+    let mut facts = Facts::default();
+    specialised.facts.iter().for_each(|fact| facts.assume(fact, true));
+    let mut lower = lower::Lower {
+        tables: specialised.tables.clone(),
+        facts,
+        errors: Errors::new(),
+        unrolled: HashSet::new(),
+        prologue: Vec::new(),
+        thread: specialised.thread.clone(),
+        threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
+        narrow: specialised.plan.promises.narrow,
+    };
+    let body = lower.statements(&specialised.body);
+    let lower::Lower { tables, errors, prologue, .. } = lower;
+    let mut body = [prologue, errors.propagate(body)?].concat();
+    finish::prune(&tables, &mut body);
+    let mut plan = specialised.plan.clone();
+    plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
+    Ok(Checked {
+        entry: specialised.entry.clone(),
+        arch: specialised.arch.clone(),
+        min_blocks: specialised.min_blocks,
+        plan,
+        tables,
+        body,
+    })
+}
+
+/// [`specialise`](super::specialise::specialise), then [`check`].
+///
+/// # Errors
+/// Those of the stage that fails.
+pub fn compile(
+    kernel: &super::ir::Kernel,
+    params: &super::params::ParamSet,
+    promises: super::params::Promises,
+) -> Result<Checked, Errors> {
+    check(&super::specialise::specialise(kernel, params, promises)?)
 }

@@ -1,0 +1,347 @@
+//! Binding a launch plan to the tensors of one launch: extents agree, layouts fit, promises hold.
+//!
+//! Law: what [`LaunchPlan::bind`] accepts, the checked kernel is right for.
+
+use super::bind_error::{BindError, Broken};
+use super::elem::Elem;
+use super::index::{Atom, AtomId, Index};
+use super::ir::{ArgumentLayout, BinaryOp};
+use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind};
+use super::params::{NARROW_LIMIT, WIDE_LIMIT};
+use super::program::Comparison;
+
+/// An argument of one launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LaunchArgument<'a> {
+    /// A tensor: extents, strides in elements, the address of its first element, the elements behind that address.
+    Tensor {
+        /// Of what.
+        elem: Elem,
+        /// Extents.
+        shape: &'a [usize],
+        /// Strides, elements.
+        strides: &'a [usize],
+        /// The address, for its alignment.
+        address: u64,
+        /// The elements that may be reached from there.
+        len: usize,
+    },
+    /// A scalar of an element type: 8 bytes, little-endian, zero-extended.
+    Scalar(Elem, u64),
+    /// An index.
+    Index(i64),
+}
+
+/// A launch, ready: the values of everything in [`LaunchPlan::parameters`] but addresses and scalars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Blocks of the grid. A zero means that there is nothing to do.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// The value of each dimension.
+    pub dims: Vec<i64>,
+    /// The value of each entry of [`LaunchPlan::parameters`]; 0 for pointers and scalars.
+    pub values: Vec<i64>,
+}
+
+/// The most blocks of a grid along each axis.
+const MAX_GRID: [i64; 3] = [i32::MAX as i64, 65535, 65535];
+
+impl LaunchPlan {
+    /// Binds the plan to arguments, and to a grid where the kernel has none of its own.
+    ///
+    /// # Errors
+    /// The first thing that does not fit; [`BindError::Promise`] where another variant of the kernel would do.
+    pub fn bind(&self, arguments: &[LaunchArgument<'_>], grid: Option<[u32; 3]>) -> Result<Bound, BindError> {
+        if arguments.len() != self.arguments.len() {
+            return Err(BindError::Count { expected: self.arguments.len(), found: arguments.len() });
+        }
+        let mut dims = vec![-1i64; self.dims.len()];
+        for number in 0..arguments.len() {
+            self.extents(number, arguments, &mut dims)?;
+        }
+        dims.iter_mut().for_each(|dim| *dim = (*dim).max(0));
+        for (number, argument) in arguments.iter().enumerate() {
+            self.memory(number, argument)?;
+        }
+        let values = Values { dims: &dims, arguments };
+        for (condition, text) in &self.require {
+            if !values.holds(self, condition) {
+                let parts: Vec<String> =
+                    self.dims.iter().zip(&dims).map(|(name, value)| format!("{name} = {value}")).collect();
+                return Err(BindError::Require { condition: text.clone(), values: parts.join(", ") });
+            }
+        }
+        if !self.variant_if.iter().all(|condition| values.holds(self, condition)) {
+            return Err(BindError::Promise(Broken::VariantIf));
+        }
+        let mut blocks = [0u32; 3];
+        for axis in 0..3 {
+            let count = match (&self.grid, grid) {
+                (Some(extents), _) => values.index(self, &extents[axis]).unwrap_or(i64::MAX),
+                (None, Some(given)) => i64::from(given[axis]),
+                (None, None) => return Err(BindError::NoGrid),
+            };
+            if !(0..=MAX_GRID[axis]).contains(&count) {
+                return Err(BindError::Grid { axis, found: count, most: MAX_GRID[axis] });
+            }
+            blocks[axis] = count as u32;
+        }
+        let parameters = self
+            .parameters
+            .iter()
+            .map(|parameter| match *parameter {
+                KernelParameter::Pointer(_) | KernelParameter::Scalar(_) => 0,
+                KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
+                KernelParameter::Dim(dim) => dims[dim as usize],
+                KernelParameter::Stride { argument, mode } => values.stride(argument, mode).unwrap_or(0),
+            })
+            .collect();
+        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims })
+    }
+
+    /// Kind, rank and extents of an argument.
+    fn extents(
+        &self,
+        number: usize,
+        arguments: &[LaunchArgument<'_>],
+        dims: &mut [i64],
+    ) -> Result<(), BindError> {
+        let plan = &self.arguments[number];
+        let wrong = |expected: String, found: String| BindError::Type {
+            argument: plan.name.clone(),
+            expected,
+            found,
+        };
+        match (&plan.kind, &arguments[number]) {
+            (
+                PlanArgumentKind::Tensor { elem, extents, .. },
+                LaunchArgument::Tensor { elem: found, shape, strides, .. },
+            ) => {
+                if elem != found {
+                    return Err(wrong(format!("a tensor of {elem}"), format!("a tensor of {found}")));
+                }
+                if shape.len() != extents.len() || strides.len() != shape.len() {
+                    let (argument, expected, found) = (plan.name.clone(), extents.len(), shape.len());
+                    return Err(BindError::Rank { argument, expected, found });
+                }
+                for (mode, (extent, found)) in extents.iter().zip(*shape).enumerate() {
+                    let value = i64::try_from(*found).ok().filter(|value| *value <= WIDE_LIMIT);
+                    let Some(value) = value else {
+                        return Err(BindError::TooLarge { argument: plan.name.clone() });
+                    };
+                    let (expected, dim) = match *extent {
+                        Extent::Static(expected) => (expected, None),
+                        Extent::Dim(dim) => {
+                            let known = &mut dims[dim as usize];
+                            if *known < 0 {
+                                *known = value;
+                            }
+                            (*known, Some(dim))
+                        }
+                    };
+                    if expected != value {
+                        let dim = dim.map(|dim| (self.dims[dim as usize].clone(), self.giver(dim)));
+                        let argument = plan.name.clone();
+                        return Err(BindError::Extent { argument, mode, found: *found, expected, dim });
+                    }
+                }
+                Ok(())
+            }
+            (PlanArgumentKind::Scalar(elem), LaunchArgument::Scalar(found, _)) if elem == found => Ok(()),
+            (PlanArgumentKind::Index, LaunchArgument::Index(value)) => {
+                if value.abs() > WIDE_LIMIT {
+                    return Err(BindError::TooLarge { argument: plan.name.clone() });
+                }
+                if self.promises.narrow && value.abs() > NARROW_LIMIT {
+                    return Err(BindError::Promise(Broken::Narrow));
+                }
+                Ok(())
+            }
+            (kind, found) => {
+                let expected = match kind {
+                    PlanArgumentKind::Tensor { elem, .. } => format!("a tensor of {elem}"),
+                    PlanArgumentKind::Scalar(elem) => format!("a value of {elem}"),
+                    PlanArgumentKind::Index => "an index".into(),
+                };
+                let found = match found {
+                    LaunchArgument::Tensor { elem, .. } => format!("a tensor of {elem}"),
+                    LaunchArgument::Scalar(elem, _) => format!("a value of {elem}"),
+                    LaunchArgument::Index(_) => "an index".into(),
+                };
+                Err(wrong(expected, found))
+            }
+        }
+    }
+
+    /// The first argument that has a dimension.
+    fn giver(&self, dim: u32) -> String {
+        let has = |kind: &PlanArgumentKind| match kind {
+            PlanArgumentKind::Tensor { extents, .. } => extents.contains(&Extent::Dim(dim)),
+            _ => false,
+        };
+        self.arguments.iter().find(|argument| has(&argument.kind)).map(|a| a.name.clone()).unwrap_or_default()
+    }
+
+    /// Strides, span and address of a tensor.
+    fn memory(&self, number: usize, argument: &LaunchArgument<'_>) -> Result<(), BindError> {
+        let plan = &self.arguments[number];
+        let name = || plan.name.clone();
+        let (
+            PlanArgumentKind::Tensor { elem, mutable, layout, .. },
+            LaunchArgument::Tensor { shape, strides, address, len, .. },
+        ) = (&plan.kind, argument)
+        else {
+            return Ok(());
+        };
+        if self.promises.narrow && shape.iter().any(|extent| *extent as u64 > NARROW_LIMIT as u64) {
+            return Err(BindError::Promise(Broken::Narrow));
+        }
+        if shape.contains(&0) {
+            return Ok(());
+        }
+        let rank = shape.len();
+        let mut compact = 1u128;
+        let mut reach = 0u128;
+        for step in 0..rank {
+            let mode = if *layout == ArgumentLayout::ColMajor { step } else { rank - 1 - step };
+            let (extent, stride) = (shape[mode] as u128, strides[mode] as u128);
+            let free = match layout {
+                ArgumentLayout::RowMajor | ArgumentLayout::ColMajor => false,
+                ArgumentLayout::Pitched => mode + 1 != rank,
+                ArgumentLayout::Strided => true,
+            };
+            if !free && extent > 1 && stride != compact {
+                let (found, expected) = (strides[mode], compact.min(usize::MAX as u128) as usize);
+                return Err(BindError::Stride {
+                    argument: name(),
+                    mode,
+                    found,
+                    expected,
+                    layout: layout_name(*layout),
+                });
+            }
+            reach = reach.saturating_add((extent - 1).saturating_mul(stride));
+            compact = compact.saturating_mul(extent);
+        }
+        let span = reach.saturating_add(1);
+        if span > WIDE_LIMIT as u128 {
+            return Err(BindError::TooLarge { argument: name() });
+        }
+        if span > *len as u128 {
+            return Err(BindError::Span { argument: name(), needed: span as u64, found: *len as u64 });
+        }
+        if self.promises.narrow && span > NARROW_LIMIT as u128 {
+            return Err(BindError::Promise(Broken::Narrow));
+        }
+        if *mutable && overlaps(shape, strides) {
+            return Err(BindError::Overlap { argument: name() });
+        }
+        let bytes = u64::from(elem.bytes());
+        if !address.is_multiple_of(bytes) && !self.promises.aligned {
+            return Err(BindError::Type {
+                argument: name(),
+                expected: format!("at an address divisible by {bytes}"),
+                found: format!("address {address:#x}"),
+            });
+        }
+        if self.promises.aligned {
+            let pitched = *layout == ArgumentLayout::Pitched
+                && (0..rank - 1)
+                    .any(|mode| shape[mode] > 1 && !(strides[mode] as u64 * bytes).is_multiple_of(16));
+            if !address.is_multiple_of(16) || pitched {
+                return Err(BindError::Promise(Broken::Aligned));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn layout_name(layout: ArgumentLayout) -> &'static str {
+    match layout {
+        ArgumentLayout::RowMajor => "RowMajor",
+        ArgumentLayout::ColMajor => "ColMajor",
+        ArgumentLayout::Pitched => "Pitched",
+        ArgumentLayout::Strided => "Strided",
+    }
+}
+
+/// Whether two coordinates may share an address: a stride is inside the reach of the smaller ones.
+fn overlaps(shape: &[usize], strides: &[usize]) -> bool {
+    let mut reach = 0u128;
+    let mut done = 0u64;
+    // Modes by stride; ranks are at most 5, so a search for the next one each time is cheap.
+    for _ in 0..shape.len() {
+        let next = (0..shape.len().min(64))
+            .filter(|mode| done >> mode & 1 == 0 && shape[*mode] > 1)
+            .min_by_key(|mode| strides[*mode]);
+        let Some(mode) = next else { return false };
+        if strides[mode] as u128 <= reach {
+            return true;
+        }
+        reach += (shape[mode] as u128 - 1) * strides[mode] as u128;
+        done |= 1 << mode;
+    }
+    false
+}
+
+/// The values that the atoms of a plan have at one launch.
+struct Values<'a> {
+    dims: &'a [i64],
+    arguments: &'a [LaunchArgument<'a>],
+}
+
+impl Values<'_> {
+    fn argument(&self, number: u32) -> Option<i64> {
+        match self.arguments.get(number as usize)? {
+            LaunchArgument::Index(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn stride(&self, argument: u32, mode: u32) -> Option<i64> {
+        match self.arguments.get(argument as usize)? {
+            LaunchArgument::Tensor { strides, .. } => i64::try_from(*strides.get(mode as usize)?).ok(),
+            _ => None,
+        }
+    }
+
+    fn atom(&self, plan: &LaunchPlan, id: AtomId) -> Option<i64> {
+        let both = |a: &Index, b: &Index| Some((self.index(plan, a)?, self.index(plan, b)?));
+        match plan.atoms.atom(id) {
+            Atom::Dim { dim, divisor } => Some(self.dims.get(*dim as usize)? / divisor),
+            Atom::Stride { argument, mode, divisor } => Some(self.stride(*argument, *mode)? / divisor),
+            Atom::Argument(number) => self.argument(*number),
+            Atom::Special(..) | Atom::Variable(..) => None,
+            Atom::Div(a, b) => both(a, b).and_then(|(a, b)| a.checked_div(b)),
+            Atom::Rem(a, b) => both(a, b).and_then(|(a, b)| a.checked_rem(b)),
+            Atom::Xor(a, b) => both(a, b).map(|(a, b)| a ^ b),
+            Atom::And(a, b) => both(a, b).map(|(a, b)| a & b),
+            Atom::Or(a, b) => both(a, b).map(|(a, b)| a | b),
+            Atom::Min(a, b) => both(a, b).map(|(a, b)| a.min(b)),
+            Atom::Max(a, b) => both(a, b).map(|(a, b)| a.max(b)),
+        }
+    }
+
+    fn index(&self, plan: &LaunchPlan, index: &Index) -> Option<i64> {
+        index.evaluate(&mut |id| self.atom(plan, id))
+    }
+
+    fn holds(&self, plan: &LaunchPlan, comparison: &Comparison) -> bool {
+        let (Some(left), Some(right)) =
+            (self.index(plan, &comparison.left), self.index(plan, &comparison.right))
+        else {
+            return false;
+        };
+        match comparison.op {
+            BinaryOp::Eq => left == right,
+            BinaryOp::Ne => left != right,
+            BinaryOp::Lt => left < right,
+            BinaryOp::Le => left <= right,
+            BinaryOp::Gt => left > right,
+            BinaryOp::Ge => left >= right,
+            _ => false,
+        }
+    }
+}

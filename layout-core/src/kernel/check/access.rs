@@ -1,0 +1,87 @@
+//! An element of a view: its place and index, and a mask for every edge that cannot be proved.
+
+use super::lower::{Failed, Lower};
+use crate::kernel::elem::Constant;
+use crate::kernel::index::Index;
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Access, Comparison, Mask, Space};
+use crate::kernel::specialise::TileAccess;
+use crate::kernel::view::View;
+
+impl Lower {
+    /// The access that the user wrote as `view[[i, j]]`.
+    pub fn element(&mut self, access: &TileAccess) -> Result<Access, Failed> {
+        let lanes = vec![0; access.view.rank()];
+        let mut found = self.access(&access.view, &access.coordinates, &lanes, access.origin)?;
+        // Of a tile the edge of the tensor is a tail, which is masked by meaning; of the tensor itself it is a mistake.
+        found.direct = access.view.modes.iter().all(|mode| mode.bounded);
+        Ok(found)
+    }
+
+    /// The access to lane `lanes` of vector `coordinates`.
+    pub fn access(
+        &mut self,
+        view: &View,
+        coordinates: &[Index],
+        lanes: &[i64],
+        origin: Origin,
+    ) -> Result<Access, Failed> {
+        let element = view.element(coordinates, lanes);
+        let (offset, edges) = self.index(origin, element)?;
+        let place = self.tables.place(view.place).clone();
+        let mut mask = Mask::new();
+        for (at, extent) in edges {
+            let above = Comparison { op: BinaryOp::Ge, left: at.clone(), right: Index::constant(0) };
+            let below = Comparison { op: BinaryOp::Lt, left: at, right: extent };
+            for comparison in [above, below] {
+                if !mask.contains(&comparison) && !self.facts.holds(&self.tables.atoms, &comparison) {
+                    mask.push(comparison);
+                }
+            }
+        }
+        if place.space == Space::Local {
+            if !self.is_unrolled(&offset) {
+                return self.fail(
+                    origin,
+                    format!("the index of the local tensor `{}` is not known at compile time", place.name),
+                    "registers have no addresses: put the loop's range into `unroll(..)`, or use `shared`",
+                );
+            }
+            if !mask.is_empty() {
+                return self.fail(
+                    origin,
+                    format!("the index leaves the local tensor `{}` of {} elements", place.name, place.len),
+                    "a tile of a local tensor must lie inside it",
+                );
+            }
+        }
+        let index = self.swizzled(view, offset, origin)?;
+        let fits = self.tables.atoms.range(&index).fits_i32();
+        let wide = !self.narrow && matches!(place.space, Space::Global(_)) && !fits;
+        Ok(Access {
+            place: view.place,
+            pointer: view.pointer.as_ref().map(|(var, _)| *var),
+            index,
+            width: 1,
+            mask,
+            pad: view.pad.unwrap_or(Constant::zero(place.elem)),
+            direct: false,
+            wide,
+            origin,
+        })
+    }
+
+    fn swizzled(&mut self, view: &View, offset: Index, origin: Origin) -> Result<Index, Failed> {
+        let Some((bits, base, shift)) = view.swizzle.filter(|(bits, _, _)| *bits > 0) else {
+            return Ok(offset);
+        };
+        let mask = Index::constant(((1i64 << bits) - 1) << (base + shift));
+        let atoms = self.atoms();
+        let moved = atoms
+            .and(&offset, &mask)
+            .and_then(|bits| atoms.div(&bits, &Index::constant(1 << shift)))
+            .and_then(|moved| atoms.or(&offset, &moved, true));
+        self.index(origin, moved)
+    }
+}

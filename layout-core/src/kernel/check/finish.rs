@@ -1,0 +1,208 @@
+//! What is left after lowering: names that nothing reads go, and the function takes only what it uses.
+
+use super::lower::Out;
+use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
+use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
+use crate::kernel::program::{Access, Mask, Operation, Space, Statement, StatementKind, Tables, Value};
+use std::collections::BTreeSet;
+
+/// What a piece of code reads.
+#[derive(Default)]
+pub(super) struct Uses {
+    /// Variables.
+    pub variables: BTreeSet<VarId>,
+    /// Atoms without parts.
+    pub leaves: BTreeSet<AtomId>,
+    /// Places.
+    pub places: BTreeSet<u32>,
+    /// Scalar arguments.
+    pub arguments: BTreeSet<u32>,
+}
+
+impl Uses {
+    pub fn index(&mut self, atoms: &Atoms, index: &Index) {
+        for id in index.atoms() {
+            match atoms.atom(id) {
+                Atom::Variable(var, _) => {
+                    self.variables.insert(*var);
+                    self.leaves.insert(id);
+                }
+                Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => {
+                    self.leaves.insert(id);
+                }
+                Atom::Div(a, b)
+                | Atom::Rem(a, b)
+                | Atom::Xor(a, b)
+                | Atom::And(a, b)
+                | Atom::Or(a, b)
+                | Atom::Min(a, b)
+                | Atom::Max(a, b) => {
+                    self.index(atoms, a);
+                    self.index(atoms, b);
+                }
+            }
+        }
+    }
+
+    fn mask(&mut self, atoms: &Atoms, mask: &Mask) {
+        for comparison in mask {
+            self.index(atoms, &comparison.left);
+            self.index(atoms, &comparison.right);
+        }
+    }
+
+    fn access(&mut self, tables: &Tables, access: &Access) {
+        self.index(&tables.atoms, &access.index);
+        self.mask(&tables.atoms, &access.mask);
+        match access.pointer {
+            Some(pointer) => {
+                self.variables.insert(pointer);
+            }
+            None => {
+                self.places.insert(access.place.0);
+            }
+        }
+    }
+
+    fn value(&mut self, tables: &Tables, value: &Value<Access>) {
+        match value {
+            Value::Constant(_) => {}
+            Value::Argument(number, _) => {
+                self.arguments.insert(*number);
+            }
+            Value::Variable(var) => {
+                self.variables.insert(*var);
+            }
+            Value::Index(index, _) => self.index(&tables.atoms, index),
+            Value::Compare(comparison) => self.mask(&tables.atoms, &vec![comparison.clone()]),
+            Value::Load(access) => self.access(tables, access),
+            Value::Unary(_, operand) | Value::Cast(_, operand) => self.value(tables, operand),
+            Value::Binary(_, left, right) => {
+                self.value(tables, left);
+                self.value(tables, right);
+            }
+            Value::Math(_, parts) => parts.iter().for_each(|part| self.value(tables, part)),
+            Value::Select(condition, then, otherwise) => {
+                self.value(tables, condition);
+                self.value(tables, then);
+                self.value(tables, otherwise);
+            }
+        }
+    }
+
+    pub fn statements(&mut self, tables: &Tables, statements: &Out) {
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Let(_, value) => value.iter().for_each(|value| self.value(tables, value)),
+                StatementKind::LetIndex(var, index) => {
+                    self.index(&tables.atoms, index);
+                    if let crate::kernel::program::VariableKind::Pointer(place) = tables.variable(*var).kind {
+                        self.places.insert(place.0);
+                    }
+                }
+                StatementKind::AssignIndex(_, index) => self.index(&tables.atoms, index),
+                StatementKind::Assign(_, value) => self.value(tables, value),
+                StatementKind::Store(access, value) => {
+                    self.access(tables, access);
+                    self.value(tables, value);
+                }
+                StatementKind::Operation(
+                    Operation::Move { destination, source } | Operation::AsyncCopy { destination, source },
+                ) => {
+                    self.access(tables, destination);
+                    self.access(tables, source);
+                }
+                StatementKind::For { start, end, body, .. } => {
+                    self.index(&tables.atoms, start);
+                    self.index(&tables.atoms, end);
+                    self.statements(tables, body);
+                }
+                StatementKind::While(condition, body) => {
+                    self.value(tables, condition);
+                    self.statements(tables, body);
+                }
+                StatementKind::If(condition, then, otherwise) => {
+                    self.value(tables, condition);
+                    self.statements(tables, then);
+                    self.statements(tables, otherwise);
+                }
+                StatementKind::Break
+                | StatementKind::Continue
+                | StatementKind::Barrier(_)
+                | StatementKind::AsyncCommit
+                | StatementKind::AsyncWait(_) => {}
+            }
+        }
+    }
+}
+
+/// Removes variables that nothing reads, until none is left. Values have no effect, so nothing else changes.
+pub(super) fn prune(tables: &Tables, body: &mut Out) {
+    loop {
+        let mut uses = Uses::default();
+        uses.statements(tables, body);
+        if !remove(body, &uses.variables) {
+            return;
+        }
+    }
+}
+
+fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
+    let before = body.len();
+    body.retain(|statement| match &statement.kind {
+        StatementKind::Let(var, _)
+        | StatementKind::LetIndex(var, _)
+        | StatementKind::Assign(var, _)
+        | StatementKind::AssignIndex(var, _) => used.contains(var),
+        StatementKind::If(_, then, otherwise) => !(then.is_empty() && otherwise.is_empty()),
+        StatementKind::For { body, .. } => !body.is_empty(),
+        _ => true,
+    });
+    let mut changed = body.len() != before;
+    for Statement { kind, .. } in body {
+        changed |= match kind {
+            StatementKind::For { body, .. } | StatementKind::While(_, body) => remove(body, used),
+            StatementKind::If(_, then, otherwise) => remove(then, used) | remove(otherwise, used),
+            _ => false,
+        };
+    }
+    changed
+}
+
+/// What the CUDA function takes: the arguments that it uses in order, then dimensions, then strides.
+pub(super) fn parameters(tables: &Tables, arguments: &[PlanArgument], body: &Out) -> Vec<KernelParameter> {
+    let mut uses = Uses::default();
+    uses.statements(tables, body);
+    let mut dims = BTreeSet::new();
+    let mut strides = BTreeSet::new();
+    let mut indices = BTreeSet::new();
+    for id in &uses.leaves {
+        match tables.atoms.atom(*id) {
+            Atom::Dim { dim, .. } => drop(dims.insert(*dim)),
+            Atom::Stride { argument, mode, .. } => drop(strides.insert((*argument, *mode))),
+            Atom::Argument(number) => drop(indices.insert(*number)),
+            _ => {}
+        }
+    }
+    let global = |number: u32| {
+        uses.places.iter().any(|place| tables.places[*place as usize].space == Space::Global(number))
+    };
+    let mut parameters = Vec::new();
+    for (number, argument) in (0u32..).zip(arguments) {
+        match argument.kind {
+            PlanArgumentKind::Tensor { .. } if global(number) => {
+                parameters.push(KernelParameter::Pointer(number));
+            }
+            PlanArgumentKind::Scalar(_) if uses.arguments.contains(&number) => {
+                parameters.push(KernelParameter::Scalar(number));
+            }
+            PlanArgumentKind::Index if indices.contains(&number) => {
+                parameters.push(KernelParameter::Index(number));
+            }
+            _ => {}
+        }
+    }
+    parameters.extend(dims.into_iter().map(KernelParameter::Dim));
+    parameters.extend(strides.into_iter().map(|(argument, mode)| KernelParameter::Stride { argument, mode }));
+    parameters
+}

@@ -1,0 +1,228 @@
+//! The walk from tiles to elements: statements and values, with the facts that hold where they stand.
+//!
+//! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
+
+use super::finish::Uses;
+use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId};
+use crate::kernel::ir::{BinaryOp, UnaryOp};
+use crate::kernel::origin::{Errors, KernelError, Origin};
+use crate::kernel::program::{
+    Access, Comparison, Operation, Statement, StatementKind, Tables, Value, Variable, VariableKind,
+};
+use crate::kernel::prove::Facts;
+use crate::kernel::specialise::{TileAccess, TileOperation};
+use std::collections::HashSet;
+
+pub(super) type Out = Vec<Statement<Access, Operation>>;
+
+pub(super) struct Lower {
+    pub tables: Tables,
+    pub facts: Facts,
+    pub errors: Errors,
+    /// The variables of unrolled loops: numbers once the code is unrolled.
+    pub unrolled: HashSet<AtomId>,
+    /// Indices of the thread alone, named once at the kernel's start.
+    pub prologue: Out,
+    pub thread: Index,
+    pub threads: i64,
+    pub narrow: bool,
+}
+
+/// The error is told.
+pub(super) struct Failed;
+
+impl Lower {
+    pub fn fail<T>(&mut self, origin: Origin, message: impl Into<String>, help: &str) -> Result<T, Failed> {
+        let help = (!help.is_empty()).then(|| help.to_owned());
+        self.errors.push(KernelError { message: message.into(), help, origin });
+        Err(Failed)
+    }
+
+    pub fn index<T>(&mut self, origin: Origin, result: Result<T, IndexOverflow>) -> Result<T, Failed> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(IndexOverflow) => self.fail(origin, "index arithmetic leaves the range of 64 bits", ""),
+        }
+    }
+
+    pub fn atoms(&mut self) -> &mut Atoms {
+        &mut self.tables.atoms
+    }
+
+    /// Lowers statements; one that fails has told its error and is left out.
+    pub fn statements(&mut self, statements: &[Statement<TileAccess, TileOperation>]) -> Out {
+        let mut out = Vec::new();
+        for statement in statements {
+            let _ = self.statement(statement, &mut out);
+        }
+        out
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement<TileAccess, TileOperation>,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let origin = statement.origin;
+        let kind = match &statement.kind {
+            StatementKind::Let(var, value) => {
+                StatementKind::Let(*var, value.as_ref().map(|value| self.value(value)).transpose()?)
+            }
+            StatementKind::LetIndex(var, index) => StatementKind::LetIndex(*var, index.clone()),
+            StatementKind::Assign(var, value) => StatementKind::Assign(*var, self.value(value)?),
+            StatementKind::AssignIndex(var, index) => StatementKind::AssignIndex(*var, index.clone()),
+            StatementKind::Store(access, value) => {
+                let value = self.value(value);
+                let access = self.element(access)?;
+                StatementKind::Store(access, value?)
+            }
+            StatementKind::Operation(operation) => return self.operation(operation, origin, out),
+            StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
+                let id = self.tables.atoms.find(&Atom::Variable(*variable, 0));
+                let mark = self.facts.len();
+                if let Some(id) = id {
+                    let counter = Index::atom(id);
+                    let above = Comparison { op: BinaryOp::Ge, left: counter.clone(), right: start.clone() };
+                    let below = Comparison { op: BinaryOp::Lt, left: counter, right: end.clone() };
+                    self.facts.assume(&above, true);
+                    self.facts.assume(&below, true);
+                    if *unroll {
+                        self.unrolled.insert(id);
+                    }
+                }
+                let body = self.statements(body);
+                self.facts.truncate(mark);
+                StatementKind::For {
+                    variable: *variable,
+                    start: start.clone(),
+                    end: end.clone(),
+                    step: *step,
+                    unroll: *unroll,
+                    reversed: *reversed,
+                    body,
+                }
+            }
+            StatementKind::While(condition, body) => {
+                let condition = self.value(condition)?;
+                let mark = self.facts.len();
+                self.assume(&condition, true);
+                let body = self.statements(body);
+                self.facts.truncate(mark);
+                StatementKind::While(condition, body)
+            }
+            StatementKind::If(condition, then, otherwise) => {
+                let condition = self.value(condition)?;
+                let mark = self.facts.len();
+                self.assume(&condition, true);
+                let then = self.statements(then);
+                self.facts.truncate(mark);
+                self.assume(&condition, false);
+                let otherwise = self.statements(otherwise);
+                self.facts.truncate(mark);
+                StatementKind::If(condition, then, otherwise)
+            }
+            StatementKind::Break => StatementKind::Break,
+            StatementKind::Continue => StatementKind::Continue,
+            StatementKind::Barrier(participants) => StatementKind::Barrier(*participants),
+            StatementKind::AsyncCommit => StatementKind::AsyncCommit,
+            StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
+        };
+        out.push(Statement { kind, origin });
+        Ok(())
+    }
+
+    /// Adds what follows from a condition that holds, or does not.
+    fn assume(&mut self, condition: &Value<Access>, holds: bool) {
+        match condition {
+            Value::Compare(comparison) => self.facts.assume(comparison, holds),
+            Value::Binary(BinaryOp::And | BinaryOp::BitAnd, left, right) if holds => {
+                self.assume(left, true);
+                self.assume(right, true);
+            }
+            Value::Binary(BinaryOp::Or | BinaryOp::BitOr, left, right) if !holds => {
+                self.assume(left, false);
+                self.assume(right, false);
+            }
+            Value::Unary(UnaryOp::Not, inner) => self.assume(inner, !holds),
+            _ => {}
+        }
+    }
+
+    pub fn value(&mut self, value: &Value<TileAccess>) -> Result<Value<Access>, Failed> {
+        let boxed = |this: &mut Self, value: &Value<TileAccess>| -> Result<Box<Value<Access>>, Failed> {
+            Ok(Box::new(this.value(value)?))
+        };
+        Ok(match value {
+            Value::Constant(constant) => Value::Constant(*constant),
+            Value::Argument(number, elem) => Value::Argument(*number, *elem),
+            Value::Variable(var) => Value::Variable(*var),
+            Value::Index(index, elem) => Value::Index(index.clone(), *elem),
+            Value::Compare(comparison) => Value::Compare(comparison.clone()),
+            Value::Load(access) => Value::Load(Box::new(self.element(access)?)),
+            Value::Unary(op, operand) => Value::Unary(*op, boxed(self, operand)?),
+            Value::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
+                // The right side is evaluated only where the left one lets it.
+                let left = self.value(left)?;
+                let mark = self.facts.len();
+                self.assume(&left, *op == BinaryOp::And);
+                let right = self.value(right);
+                self.facts.truncate(mark);
+                Value::Binary(*op, Box::new(left), Box::new(right?))
+            }
+            Value::Binary(op, left, right) => {
+                let left = boxed(self, left);
+                let right = boxed(self, right)?;
+                Value::Binary(*op, left?, right)
+            }
+            Value::Cast(elem, operand) => Value::Cast(*elem, boxed(self, operand)?),
+            Value::Math(math, parts) => {
+                let parts: Result<Vec<_>, Failed> = parts.iter().map(|part| self.value(part)).collect();
+                Value::Math(*math, parts?)
+            }
+            Value::Select(condition, then, otherwise) => {
+                Value::Select(boxed(self, condition)?, boxed(self, then)?, boxed(self, otherwise)?)
+            }
+        })
+    }
+
+    /// A new loop variable that runs through `0..count`, and its atom.
+    pub fn counter(&mut self, name: &str, count: i64, origin: Origin) -> (VarId, Index) {
+        let var = VarId(self.tables.variables.len() as u32);
+        let kind = VariableKind::Index { wide: false };
+        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
+        let range = Range::new(0, i128::from(count - 1).max(0));
+        let atom = self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None);
+        self.unrolled.insert(atom);
+        (var, Index::atom(atom))
+    }
+
+    /// A name, at the kernel's start, for an index that depends on the thread alone.
+    pub fn thread_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
+        if index.as_constant().is_some() || index == &self.thread {
+            return index.clone();
+        }
+        for statement in &self.prologue {
+            if let StatementKind::LetIndex(var, known) = &statement.kind
+                && known == index
+                && let Some(atom) = self.tables.atoms.find(&Atom::Variable(*var, 0))
+            {
+                return Index::atom(atom);
+            }
+        }
+        let range = self.tables.atoms.range(index);
+        let divisor = self.tables.atoms.divisor(index).max(1);
+        let var = VarId(self.tables.variables.len() as u32);
+        let kind = VariableKind::Index { wide: !range.fits_i32() };
+        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
+        self.prologue.push(Statement { kind: StatementKind::LetIndex(var, index.clone()), origin });
+        Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, Some(index.clone())))
+    }
+
+    /// Whether an index is a number once the loops around it are unrolled.
+    pub fn is_unrolled(&self, index: &Index) -> bool {
+        let Ok(expanded) = self.tables.atoms.expand(index) else { return false };
+        let mut uses = Uses::default();
+        uses.index(&self.tables.atoms, &expanded);
+        uses.leaves.iter().all(|id| self.unrolled.contains(id))
+    }
+}

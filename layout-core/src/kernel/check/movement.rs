@@ -1,0 +1,427 @@
+//! Copies, fills and outer products as loops over elements and vectors.
+//!
+//! A copy moves vectors where both sides are contiguous and aligned for it and no vector crosses an edge; else the
+//! same elements one by one: narrower, never wrong.
+
+use super::lower::{Failed, Lower, Out};
+use crate::kernel::elem::Constant;
+use crate::kernel::index::Index;
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{
+    Access, Comparison, Mask, Operation, Statement, StatementKind, Value, Variable, VariableKind,
+};
+use crate::kernel::specialise::{ThreadLayout, TileAccess, TileOperation};
+use crate::kernel::view::View;
+
+/// What stands inside a nest of loops, given the coordinates.
+type Element<'a> = dyn FnMut(&mut Lower, &[Index], &mut Out) -> Result<(), Failed> + 'a;
+
+const COUNTERS: [&str; 5] = ["i", "j", "l", "m", "n"];
+
+impl Lower {
+    pub fn operation(
+        &mut self,
+        operation: &TileOperation,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        match operation {
+            TileOperation::Copy { destination, source, threads: None, .. } => {
+                self.thread_copy(destination, source, origin, out)
+            }
+            TileOperation::Copy { destination, source, threads: Some(threads), asynchronous } => {
+                self.block_copy(destination, source, threads, *asynchronous, origin, out)
+            }
+            TileOperation::Fill { destination, value } => self.fill(destination, value, origin, out),
+            TileOperation::OuterProduct { accumulator, left, right } => {
+                self.outer_product(accumulator, left, right, origin, out)
+            }
+        }
+    }
+
+    /// Unrolled loops `0..extents[i]` around what `body` makes of the coordinates.
+    fn nest(
+        &mut self,
+        extents: &[i64],
+        origin: Origin,
+        out: &mut Out,
+        body: &mut Element<'_>,
+    ) -> Result<(), Failed> {
+        let mut coordinates = Vec::new();
+        let mut counters = Vec::new();
+        for (mode, extent) in extents.iter().enumerate() {
+            if *extent == 1 {
+                coordinates.push(Index::constant(0));
+            } else {
+                let (var, atom) = self.counter(COUNTERS[mode.min(4)], *extent, origin);
+                coordinates.push(atom);
+                counters.push((var, *extent));
+            }
+        }
+        let mut inner = Vec::new();
+        body(self, &coordinates, &mut inner)?;
+        for (var, extent) in counters.into_iter().rev() {
+            let kind = StatementKind::For {
+                variable: var,
+                start: Index::constant(0),
+                end: Index::constant(extent),
+                step: 1,
+                unroll: true,
+                reversed: false,
+                body: inner,
+            };
+            inner = vec![Statement { kind, origin }];
+        }
+        out.append(&mut inner);
+        Ok(())
+    }
+
+    /// The extents of a view; specialise has seen to it that they are numbers.
+    fn extents(&mut self, view: &View, origin: Origin) -> Result<Vec<i64>, Failed> {
+        let extents: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.extent.as_constant()).collect();
+        match extents {
+            Some(extents) if extents.len() <= COUNTERS.len() => Ok(extents),
+            _ => self.fail(
+                origin,
+                "an operation on a view whose extents are not known at compile time",
+                "take a `tile` first",
+            ),
+        }
+    }
+
+    fn thread_copy(
+        &mut self,
+        destination: &View,
+        source: &View,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let extents = self.extents(destination, origin)?;
+        let target = destination.clone();
+        self.nest(&extents, origin, out, &mut |this, coordinates, out| {
+            // The modes of one element may stand elsewhere on the other side.
+            let mut rest =
+                (0..target.rank()).filter(|mode| !unit(&target, *mode)).map(|mode| &coordinates[mode]);
+            let other: Vec<Index> = (0..source.rank())
+                .map(|mode| {
+                    if unit(source, mode) {
+                        Index::constant(0)
+                    } else {
+                        rest.next().cloned().unwrap_or_default()
+                    }
+                })
+                .collect();
+            this.vector(&target, coordinates, source, &other, false, origin, out)
+        })
+    }
+
+    fn block_copy(
+        &mut self,
+        destination: &View,
+        source: &View,
+        threads: &ThreadLayout,
+        asynchronous: bool,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let extents = self.extents(destination, origin)?;
+        if source.rank() != destination.rank() {
+            return self.fail(origin, "both sides of the copy need the same rank", "");
+        }
+        let thread = self.thread.clone();
+        let own = threads.coordinates(self.atoms(), &thread);
+        let own = self.index(origin, own)?;
+        let names = if own.len() == 2 { ["thread_row", "thread_col"] } else { ["thread", "thread"] };
+        let own: Vec<Index> = own
+            .iter()
+            .enumerate()
+            .map(|(mode, index)| self.thread_index(names[mode.min(1)], index, origin))
+            .collect();
+        let rounds: Vec<i64> =
+            extents.iter().zip(&threads.shape).map(|(extent, count)| (extent + count - 1) / count).collect();
+        let mut guard = Mask::new();
+        if threads.size() < self.threads {
+            let size = Index::constant(threads.size());
+            guard.push(Comparison { op: BinaryOp::Lt, left: thread, right: size });
+        }
+        self.nest(&rounds, origin, out, &mut |this, round, out| {
+            let mut guard = guard.clone();
+            let mut coordinates = Vec::new();
+            for mode in 0..round.len() {
+                let at = round[mode].scale(threads.shape[mode]).and_then(|at| at.add(&own[mode]));
+                let at = this.index(origin, at)?;
+                let inside =
+                    Comparison { op: BinaryOp::Lt, left: at.clone(), right: Index::constant(extents[mode]) };
+                if !this.facts.holds(&this.tables.atoms, &inside) {
+                    guard.push(inside);
+                }
+                coordinates.push(at);
+            }
+            this.guarded(guard, origin, out, &mut |this, out| {
+                this.vector(destination, &coordinates, source, &coordinates, asynchronous, origin, out)
+            })
+        })
+    }
+
+    /// What `body` makes, under `if (mask)`.
+    fn guarded(
+        &mut self,
+        mask: Mask,
+        origin: Origin,
+        out: &mut Out,
+        body: &mut dyn FnMut(&mut Self, &mut Out) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let Some(condition) = condition(&mask) else { return body(self, out) };
+        let mark = self.facts.len();
+        mask.iter().for_each(|comparison| self.facts.assume(comparison, true));
+        let mut inner = Vec::new();
+        let result = body(self, &mut inner);
+        self.facts.truncate(mark);
+        result?;
+        out.push(Statement { kind: StatementKind::If(condition, inner, Vec::new()), origin });
+        Ok(())
+    }
+
+    /// Moves the vector at a coordinate, in the widest pieces that both sides allow.
+    #[expect(clippy::too_many_arguments, reason = "both sides of a copy and how it is done")]
+    fn vector(
+        &mut self,
+        destination: &View,
+        to: &[Index],
+        source: &View,
+        from: &[Index],
+        asynchronous: bool,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
+        let (mode, width) = self.width(destination, to, source, from, origin)?;
+        let total: i64 = lanes.iter().product();
+        let mut lane = vec![0i64; lanes.len()];
+        for _ in 0..total / width.max(1) {
+            let source_lane = matching(destination, &lane, source);
+            let mut write = self.access(destination, to, &lane, origin)?;
+            let mut read = self.access(source, from, &source_lane, origin)?;
+            write.width = width as u32;
+            read.width = width as u32;
+            self.piece(write, read, asynchronous, origin, out);
+            // The next piece: `width` lanes on along the vector's mode, then the other modes.
+            for at in 0..lane.len() {
+                let step = if Some(at) == mode { width } else { 1 };
+                lane[at] += step;
+                if lane[at] < lanes[at] {
+                    break;
+                }
+                lane[at] = 0;
+            }
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, write: Access, read: Access, asynchronous: bool, origin: Origin, out: &mut Out) {
+        let bytes = self.tables.place(write.place).elem.bytes() * write.width;
+        let zero = Constant::zero(read.pad.elem);
+        let padded = read.mask.is_empty() || read.pad == zero;
+        if asynchronous && matches!(bytes, 4 | 8 | 16) && write.mask.is_empty() && padded {
+            let kind = StatementKind::Operation(Operation::AsyncCopy { destination: write, source: read });
+            out.push(Statement { kind, origin });
+            return;
+        }
+        if write.width == 1 {
+            out.push(Statement { kind: StatementKind::Store(write, Value::Load(Box::new(read))), origin });
+            return;
+        }
+        let (outer, inner) = (condition(&write.mask), condition(&read.mask));
+        let pads: Out = (0..i64::from(write.width))
+            .filter_map(|lane| {
+                let index = write.index.plus(lane).ok()?;
+                let one = Access { index, width: 1, mask: Mask::new(), ..write.clone() };
+                Some(Statement { kind: StatementKind::Store(one, Value::Constant(read.pad)), origin })
+            })
+            .collect();
+        let whole = Operation::Move {
+            destination: Access { mask: Mask::new(), ..write },
+            source: Access { mask: Mask::new(), ..read },
+        };
+        let mut body = vec![Statement { kind: StatementKind::Operation(whole), origin }];
+        if let Some(inner) = inner {
+            body = vec![Statement { kind: StatementKind::If(inner, body, pads), origin }];
+        }
+        if let Some(outer) = outer {
+            body = vec![Statement { kind: StatementKind::If(outer, body, Vec::new()), origin }];
+        }
+        out.append(&mut body);
+    }
+
+    /// The mode along which a vector may be moved whole, and how many elements at once.
+    fn width(
+        &mut self,
+        destination: &View,
+        to: &[Index],
+        source: &View,
+        from: &[Index],
+        origin: Origin,
+    ) -> Result<(Option<usize>, i64), Failed> {
+        let one = Index::constant(1);
+        let Some(mode) = destination.modes.iter().position(|mode| mode.lanes > 1 && mode.lane_stride == one)
+        else {
+            return Ok((None, 1));
+        };
+        let mut lane = vec![0; destination.rank()];
+        lane[mode] = 1;
+        let source_lane = matching(destination, &lane, source);
+        let Some(source_mode) = source_lane.iter().position(|lane| *lane == 1) else { return Ok((None, 1)) };
+        if source.modes[source_mode].lane_stride != one {
+            return Ok((None, 1));
+        }
+        let lanes = destination.modes[mode].lanes;
+        let bytes = i64::from(self.tables.place(destination.place).elem.bytes());
+        let mut width = 16 / bytes;
+        while width > 1 {
+            let fits = lanes % width == 0
+                && self.whole(destination, to, mode, width, origin)?
+                && self.whole(source, from, source_mode, width, origin)?;
+            if fits {
+                return Ok((Some(mode), width));
+            }
+            width /= 2;
+        }
+        Ok((None, 1))
+    }
+
+    /// Whether vectors of `width` at a coordinate are aligned, unbroken by a swizzle, and wholly in or out of range.
+    fn whole(
+        &mut self,
+        view: &View,
+        at: &[Index],
+        mode: usize,
+        width: i64,
+        origin: Origin,
+    ) -> Result<bool, Failed> {
+        let place = self.tables.place(view.place);
+        let bytes = i64::from(place.elem.bytes()) * width;
+        if i64::from(place.align) < bytes || view.swizzle.is_some_and(|(_, base, _)| width > 1 << base) {
+            return Ok(false);
+        }
+        let zeros = vec![0; view.rank()];
+        let element = view.element(at, &zeros);
+        let (offset, edges) = self.index(origin, element)?;
+        let base = view.pointer.as_ref().map_or(Index::constant(0), |(_, index)| index.clone());
+        let full = base.add(&offset);
+        let full = self.index(origin, full)?;
+        // Strides to the other lanes of the vector keep the alignment too, being lanes of the same mode.
+        let strides_fit = view.modes.iter().enumerate().all(|(other, m)| {
+            other == mode || m.lanes == 1 || self.tables.atoms.divisor(&m.lane_stride) % width == 0
+        });
+        if self.tables.atoms.divisor(&full) % width != 0 || !strides_fit {
+            return Ok(false);
+        }
+        for (bound, (start, extent)) in view.bounds.iter().zip(edges) {
+            let step = &bound.lane_steps[mode];
+            if step.as_constant() == Some(0) {
+                continue;
+            }
+            if step.as_constant() != Some(1) {
+                return Ok(false);
+            }
+            let aligned = self.tables.atoms.divisor(&start) % width == 0
+                && self.tables.atoms.divisor(&extent) % width == 0;
+            let last = start.plus(view.modes[mode].lanes - 1);
+            let last = self.index(origin, last)?;
+            let inside = Comparison { op: BinaryOp::Lt, left: last, right: extent };
+            let first = Comparison { op: BinaryOp::Ge, left: start, right: Index::constant(0) };
+            let atoms = &self.tables.atoms;
+            let proved = || self.facts.holds(atoms, &inside) && self.facts.holds(atoms, &first);
+            if !aligned && !proved() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn fill(
+        &mut self,
+        destination: &View,
+        value: &Value<TileAccess>,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let mut value = self.value(value)?;
+        if !matches!(value, Value::Constant(_) | Value::Argument(..) | Value::Variable(_)) {
+            let elem = self.tables.place(destination.place).elem;
+            let var = crate::kernel::index::VarId(self.tables.variables.len() as u32);
+            let kind = VariableKind::Elem(elem);
+            self.tables.variables.push(Variable { name: "value".into(), kind, mutable: false, origin });
+            out.push(Statement { kind: StatementKind::Let(var, Some(value)), origin });
+            value = Value::Variable(var);
+        }
+        let extents = self.extents(destination, origin)?;
+        self.nest(&extents, origin, out, &mut |this, coordinates, out| {
+            for lane in all_lanes(destination) {
+                let access = this.access(destination, coordinates, &lane, origin)?;
+                out.push(Statement { kind: StatementKind::Store(access, value.clone()), origin });
+            }
+            Ok(())
+        })
+    }
+
+    fn outer_product(
+        &mut self,
+        accumulator: &View,
+        left: &View,
+        right: &View,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let extents = self.extents(accumulator, origin)?;
+        self.nest(&extents, origin, out, &mut |this, coordinates, out| {
+            let side = |this: &mut Self, view: &View, at: &Index| {
+                let coordinates: Vec<Index> = (0..view.rank())
+                    .map(|mode| if unit(view, mode) { Index::constant(0) } else { at.clone() })
+                    .collect();
+                this.access(view, &coordinates, &vec![0; view.rank()], origin)
+            };
+            let a = side(this, left, &coordinates[0])?;
+            let b = side(this, right, &coordinates[1])?;
+            let target = this.access(accumulator, coordinates, &[0, 0], origin)?;
+            let product = Value::Binary(
+                BinaryOp::Mul,
+                Box::new(Value::Load(Box::new(a))),
+                Box::new(Value::Load(Box::new(b))),
+            );
+            let old = Value::Load(Box::new(target.clone()));
+            let sum = Value::Binary(BinaryOp::Add, Box::new(old), Box::new(product));
+            out.push(Statement { kind: StatementKind::Store(target, sum), origin });
+            Ok(())
+        })
+    }
+}
+
+/// Whether a mode has one element.
+fn unit(view: &View, mode: usize) -> bool {
+    view.modes[mode].lanes == 1 && view.modes[mode].extent.as_constant() == Some(1)
+}
+
+/// The lane of the other view that corresponds, modes of one element aside.
+fn matching(view: &View, lane: &[i64], other: &View) -> Vec<i64> {
+    let mut rest = (0..view.rank()).filter(|mode| !unit(view, *mode)).map(|mode| lane[mode]);
+    (0..other.rank()).map(|mode| if unit(other, mode) { 0 } else { rest.next().unwrap_or(0) }).collect()
+}
+
+/// Every lane of a vector of the view.
+fn all_lanes(view: &View) -> Vec<Vec<i64>> {
+    view.modes.iter().fold(vec![Vec::new()], |lanes, mode| {
+        lanes
+            .into_iter()
+            .flat_map(|lane| (0..mode.lanes).map(move |next| [lane.as_slice(), &[next]].concat()))
+            .collect()
+    })
+}
+
+/// The conjunction, where there is one.
+pub(super) fn condition(mask: &Mask) -> Option<Value<Access>> {
+    let mut parts = mask.iter().cloned().map(Value::Compare);
+    let first = parts.next()?;
+    Some(parts.fold(first, |all, next| Value::Binary(BinaryOp::And, Box::new(all), Box::new(next))))
+}

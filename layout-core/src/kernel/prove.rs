@@ -1,0 +1,137 @@
+//! Proofs that an index is not negative, from intervals, divisors and the guards in force.
+//!
+//! Law: `prove` says yes only where `goal >= 0` for every value of the atoms that satisfies the facts. A failed proof
+//! proves nothing; it costs a mask, never a wrong result. There is no search beyond two facts: the sum
+//! `goal = c1 * fact1 + c2 * fact2 + rest` with `rest >= 0` by its interval.
+
+use super::index::{Atom, Atoms, Index};
+use super::ir::BinaryOp;
+use super::program::Comparison;
+
+/// Indices that are known not to be negative at some point of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    known: Vec<Index>,
+}
+
+impl Facts {
+    /// Adds `index >= 0`.
+    pub fn add(&mut self, index: Index) {
+        if index.as_constant().is_none() && !self.known.contains(&index) {
+            self.known.push(index);
+        }
+    }
+
+    /// Adds a comparison that holds, or, with `holds` false, one that does not.
+    pub fn assume(&mut self, comparison: &Comparison, holds: bool) {
+        let Ok(difference) = comparison.left.sub(&comparison.right) else { return };
+        let Ok(negated) = difference.scale(-1) else { return };
+        let (less, more) = (negated, difference);
+        let strict = |index: &Index| index.plus(-1).ok();
+        match (comparison.op, holds) {
+            (BinaryOp::Lt, true) | (BinaryOp::Ge, false) => self.extend(strict(&less)),
+            (BinaryOp::Le, true) | (BinaryOp::Gt, false) => self.extend(Some(less)),
+            (BinaryOp::Gt, true) | (BinaryOp::Le, false) => self.extend(strict(&more)),
+            (BinaryOp::Ge, true) | (BinaryOp::Lt, false) => self.extend(Some(more)),
+            (BinaryOp::Eq, true) | (BinaryOp::Ne, false) => {
+                self.extend(Some(less));
+                self.extend(Some(more));
+            }
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, index: Option<Index>) {
+        if let Some(index) = index {
+            self.add(index);
+        }
+    }
+
+    /// How many facts there are; with [`Facts::truncate`] the end of a guard's reach.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Forgets all but the first `len` facts.
+    pub fn truncate(&mut self, len: usize) {
+        self.known.truncate(len);
+    }
+
+    /// Whether `goal >= 0` is proved.
+    pub fn prove(&self, atoms: &Atoms, goal: &Index) -> bool {
+        if atoms.range(goal).low >= 0 {
+            return true;
+        }
+        if reduce(atoms, &self.known, goal, 2) {
+            return true;
+        }
+        // Once more with every name replaced by its meaning, where correlations show.
+        let Ok(expanded) = atoms.expand(goal) else { return false };
+        let mut facts: Vec<Index> = self.known.iter().filter_map(|fact| atoms.expand(fact).ok()).collect();
+        facts.extend(quotients(atoms, &expanded));
+        atoms.range(&expanded).low >= 0 || reduce(atoms, &facts, &expanded, 2)
+    }
+
+    /// Whether a comparison is proved to hold.
+    pub fn holds(&self, atoms: &Atoms, comparison: &Comparison) -> bool {
+        let Ok(difference) = comparison.left.sub(&comparison.right) else { return false };
+        let Ok(negated) = difference.scale(-1) else { return false };
+        let strictly = |index: &Index| index.plus(-1).is_ok_and(|index| self.prove(atoms, &index));
+        match comparison.op {
+            BinaryOp::Lt => strictly(&negated),
+            BinaryOp::Le => self.prove(atoms, &negated),
+            BinaryOp::Gt => strictly(&difference),
+            BinaryOp::Ge => self.prove(atoms, &difference),
+            BinaryOp::Eq => difference.as_constant() == Some(0),
+            BinaryOp::Ne => strictly(&negated) || strictly(&difference),
+            _ => false,
+        }
+    }
+}
+
+/// Takes multiples of facts from the goal until its interval is not negative.
+fn reduce(atoms: &Atoms, facts: &[Index], goal: &Index, depth: u32) -> bool {
+    for fact in facts {
+        let mut tried: Vec<i64> = Vec::new();
+        for (monomial, coefficient) in fact.terms() {
+            let Some((_, wanted)) = goal.terms().iter().find(|(known, _)| known == monomial) else {
+                continue;
+            };
+            if wanted % coefficient != 0
+                || wanted / coefficient <= 0
+                || tried.contains(&(wanted / coefficient))
+            {
+                continue;
+            }
+            let factor = wanted / coefficient;
+            tried.push(factor);
+            let Ok(rest) = goal.add_scaled(fact, -factor) else { continue };
+            if atoms.range(&rest).low >= 0 || (depth > 1 && reduce(atoms, facts, &rest, depth - 1)) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// `n - d * (n / d) >= 0` and `d * (n / d) + d - 1 - n >= 0` for each quotient in an index, `n >= 0` and `d` a number.
+fn quotients(atoms: &Atoms, index: &Index) -> Vec<Index> {
+    let mut facts = Vec::new();
+    for id in index.atoms() {
+        if let Atom::Div(n, d) = atoms.atom(id)
+            && let Some(d) = d.as_constant()
+            && d > 0
+            && atoms.range(n).low >= 0
+            && let Ok(low) = n.add_scaled(&Index::atom(id), -d)
+        {
+            facts.extend(low.scale(-1).and_then(|high| high.plus(d - 1)));
+            facts.push(low);
+        }
+    }
+    facts
+}

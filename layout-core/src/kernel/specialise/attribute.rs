@@ -1,0 +1,391 @@
+//! The attribute's entries and the arguments: what is known before the body runs.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Failed, Outcome};
+use crate::kernel::arith::gcd;
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Atom, Index, Range};
+use crate::kernel::ir::{ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, Special};
+use crate::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind};
+use crate::kernel::origin::Origin;
+use crate::kernel::params::ParamValue;
+use crate::kernel::program::{Comparison, Place, PlaceId, Space, Value};
+use crate::kernel::view::View;
+
+/// What the attribute settles.
+pub(super) struct Head {
+    pub entry: String,
+    pub min_blocks: Option<u32>,
+    pub plan: LaunchPlan,
+    pub facts: Vec<Comparison>,
+}
+
+impl Evaluator<'_> {
+    pub fn attribute(&mut self) -> Outcome<Head> {
+        let kernel = self.kernel;
+        let promised: Vec<ExprId> = match self.promises.variant_if {
+            Some(number) => kernel.variant_if.get(number as usize).cloned().unwrap_or_default(),
+            None => Vec::new(),
+        };
+        // Twice: first the divisors that `K % 8 == 0` promises, which are the form of the dimensions, then the rest.
+        self.open_dims();
+        for condition in kernel.require.iter().chain(&promised) {
+            self.divisors(*condition);
+        }
+        self.open_dims();
+        let block = self.threads();
+        let grid = kernel.grid.as_ref().map(|grid| self.extents(grid)).transpose();
+        let cluster = self.numbers(&kernel.cluster, "cluster");
+        let min_blocks = kernel.min_blocks.map(|id| self.numbers(&[id], "min_blocks")).transpose();
+        let mut facts = Vec::new();
+        let mut require = Vec::new();
+        for condition in &kernel.require {
+            let text = self.describe(*condition);
+            if let Ok(comparisons) = self.host_condition(*condition) {
+                facts.extend(comparisons.iter().cloned());
+                require.extend(comparisons.into_iter().map(|comparison| (comparison, text.clone())));
+            }
+        }
+        let mut variant_if = Vec::new();
+        for condition in &promised {
+            variant_if.extend(self.host_condition(*condition).unwrap_or_default());
+        }
+        facts.extend(variant_if.iter().cloned());
+        let (block, grid, cluster, min_blocks) = (block?, grid?, cluster?, min_blocks?);
+        self.block = block;
+        self.grid = grid;
+        let arguments = self.arguments()?;
+        if let Some(grid) = self.grid.clone() {
+            for (axis, extent) in grid.iter().enumerate() {
+                let range = self.tables.atoms.range(extent);
+                let high = range.high.min(i128::from(i32::MAX));
+                if high > 1 {
+                    let atom = Atom::Special(Special::BlockIdx, axis as u32);
+                    let atom = self.tables.atoms.intern(atom, Range::new(0, high - 1), 1, None);
+                    facts.push(Comparison {
+                        op: BinaryOp::Lt,
+                        left: Index::atom(atom),
+                        right: extent.clone(),
+                    });
+                }
+            }
+        }
+        let key = format!("{}{}", self.params.key(), self.promises.suffix());
+        let entry = if key.is_empty() {
+            kernel.name.clone()
+        } else {
+            format!("{}_{}", kernel.name, key.trim_start_matches('_'))
+        };
+        let mut cluster3 = [1; 3];
+        cluster.iter().take(3).enumerate().for_each(|(i, n)| cluster3[i] = *n);
+        let plan = LaunchPlan {
+            name: kernel.name.clone(),
+            arguments,
+            dims: kernel.dims.clone(),
+            block: self.block,
+            grid: self.grid.clone(),
+            cluster: cluster3,
+            require,
+            variant_if,
+            promises: self.promises,
+            shared_bytes: 0,
+            parameters: Vec::new(),
+            atoms: self.tables.atoms.clone(),
+        };
+        Ok(Head { entry, min_blocks: min_blocks.and_then(|n| n.first().copied()), plan, facts })
+    }
+
+    /// Each dimension as an index: a number, or `divisor` times an atom.
+    fn open_dims(&mut self) {
+        let kernel = self.kernel;
+        self.dims = kernel
+            .dims
+            .iter()
+            .enumerate()
+            .map(|(number, name)| {
+                if let Some(ParamValue::Int(value)) = self.params.get(name) {
+                    return Index::constant(value);
+                }
+                let divisor = self.dim_divisors[number];
+                let range = Range::new(0, i128::from(self.limit() / divisor));
+                let atom =
+                    self.tables.atoms.intern(Atom::Dim { dim: number as u32, divisor }, range, 1, None);
+                Index::atom(atom).scale(divisor).unwrap_or_default()
+            })
+            .collect();
+    }
+
+    /// The divisors that a condition promises: `K % 8 == 0`, and conjunctions of such.
+    fn divisors(&mut self, condition: ExprId) {
+        let kernel = self.kernel;
+        let ExprKind::Binary(op, left, right) = &kernel.expr(condition).kind else { return };
+        match op {
+            BinaryOp::And => {
+                self.divisors(*left);
+                self.divisors(*right);
+            }
+            BinaryOp::Eq => {
+                let ExprKind::Binary(BinaryOp::Rem, dim, by) = &kernel.expr(*left).kind else { return };
+                let ExprKind::Dim(number) = kernel.expr(*dim).kind else { return };
+                let zero =
+                    matches!(self.expr(*right), Ok(Datum::Index(zero)) if zero.as_constant() == Some(0));
+                let by = match self.expr(*by) {
+                    Ok(Datum::Index(by)) => by.as_constant().filter(|by| (1..=1 << 30).contains(by)),
+                    _ => None,
+                };
+                if let (true, Some(by)) = (zero, by) {
+                    let known = self.dim_divisors[number as usize];
+                    let lcm = (known / gcd(known, by)).saturating_mul(by);
+                    if lcm <= 1 << 30 {
+                        self.dim_divisors[number as usize] = lcm;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn threads(&mut self) -> Outcome<[u32; 3]> {
+        let kernel = self.kernel;
+        let numbers = self.numbers(&kernel.block, "block")?;
+        let origin = kernel.block.first().map_or(Origin(0), |id| self.origin(*id));
+        let mut block = [1u32; 3];
+        for (axis, count) in numbers.iter().enumerate() {
+            block[axis] = *count;
+        }
+        let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
+        if threads > 1024 {
+            let parts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            return self.fail_help(
+                origin,
+                format!("a block of {} = {threads} threads; a GPU takes at most 1024", parts.join(" * ")),
+                "give each thread more elements, or choose smaller tiles",
+            );
+        }
+        if block[2] > 64 {
+            return self
+                .fail(origin, format!("a block of {} threads along z; a GPU takes at most 64", block[2]));
+        }
+        Ok(block)
+    }
+
+    /// One to three positive numbers.
+    fn numbers(&mut self, ids: &[ExprId], what: &str) -> Outcome<Vec<u32>> {
+        if ids.len() > 3 {
+            return self.fail(self.origin(ids[3]), format!("`{what}` has at most 3 entries"));
+        }
+        ids.iter()
+            .map(|id| {
+                let origin = self.origin(*id);
+                let datum = self.expr(*id)?;
+                let index = self.expect_index(datum, origin)?;
+                match index.as_constant().map(u32::try_from) {
+                    Some(Ok(value)) if value > 0 => Ok(value),
+                    Some(_) => self.fail(origin, format!("{} is no entry of `{what}`", index.offset())),
+                    None => self.fail(origin, format!("an entry of `{what}` is not known at compile time")),
+                }
+            })
+            .collect()
+    }
+
+    fn extents(&mut self, ids: &[ExprId]) -> Outcome<[Index; 3]> {
+        let mut grid = [Index::constant(1), Index::constant(1), Index::constant(1)];
+        if ids.len() > 3 {
+            return self.fail(self.origin(ids[3]), "`grid` has at most 3 entries");
+        }
+        for (axis, id) in ids.iter().enumerate() {
+            let origin = self.origin(*id);
+            let datum = self.expr(*id)?;
+            grid[axis] = self.expect_index(datum, origin)?;
+            if self.tables.atoms.range(&grid[axis]).low < 0 {
+                return self.fail(origin, "an entry of `grid` may be negative");
+            }
+        }
+        Ok(grid)
+    }
+
+    /// A condition of the attribute as comparisons that all must hold.
+    fn host_condition(&mut self, id: ExprId) -> Outcome<Vec<Comparison>> {
+        let origin = self.origin(id);
+        if let ExprKind::Binary(BinaryOp::And, left, right) = self.kernel.expr(id).kind {
+            let (mut left, right) = (self.host_condition(left)?, self.host_condition(right)?);
+            left.extend(right);
+            return Ok(left);
+        }
+        match self.expr(id)? {
+            Datum::Bool(true) => {
+                // Known to hold by the very divisor that it promises; launch still has to test it.
+                let ExprKind::Binary(BinaryOp::Eq, left, right) = self.kernel.expr(id).kind else {
+                    return Ok(vec![]);
+                };
+                self.plain_remainder(left, right)
+            }
+            Datum::Bool(false) => {
+                let text = self.describe(id);
+                self.fail(origin, format!("`{text}` never holds for {}", self.params.key()))
+            }
+            Datum::Scalar(Value::Compare(comparison), Elem::Bool) => Ok(vec![comparison]),
+            Datum::Unknown => Err(Failed),
+            other => self.fail_help(
+                origin,
+                format!("expected a comparison of dimensions, found {}", other.kind()),
+                "conditions are joined by `&&`",
+            ),
+        }
+    }
+
+    /// `K % 8 == 0` over the plain dimension, not over the form that already relies on it.
+    fn plain_remainder(&mut self, left: ExprId, right: ExprId) -> Outcome<Vec<Comparison>> {
+        let origin = self.origin(left);
+        let ExprKind::Binary(BinaryOp::Rem, dim, by) = self.kernel.expr(left).kind else { return Ok(vec![]) };
+        let ExprKind::Dim(number) = self.kernel.expr(dim).kind else { return Ok(vec![]) };
+        if self.dims[number as usize].as_constant().is_some() {
+            return Ok(vec![]);
+        }
+        let (by, right) = (self.expr(by)?, self.expr(right)?);
+        let (by, right) = (self.expect_index(by, origin)?, self.expect_index(right, origin)?);
+        let range = Range::new(0, i128::from(self.limit()));
+        let atom =
+            Index::atom(self.tables.atoms.intern(Atom::Dim { dim: number, divisor: 1 }, range, 1, None));
+        let remainder = self.tables.atoms.rem(&atom, &by);
+        Ok(vec![Comparison { op: BinaryOp::Eq, left: self.index(origin, remainder)?, right }])
+    }
+
+    /// The arguments: their places, their views, and what a launch checks of them.
+    fn arguments(&mut self) -> Outcome<Vec<PlanArgument>> {
+        let kernel = self.kernel;
+        let mut plan = Vec::new();
+        for (number, argument) in kernel.arguments.iter().enumerate() {
+            let kind = match &argument.kind {
+                ArgumentKind::Tensor { elem, layout, extents, mutable } => {
+                    let elem = self.elem(*elem, argument.origin)?;
+                    let Some(elem) = elem else {
+                        return self.fail(argument.origin, "a tensor of indices; take i32, u32 or i64");
+                    };
+                    let view =
+                        self.tensor(number as u32, elem, *layout, extents, *mutable, argument.origin)?;
+                    self.arguments.push(Datum::View(view.0));
+                    PlanArgumentKind::Tensor { elem, mutable: *mutable, layout: *layout, extents: view.1 }
+                }
+                ArgumentKind::Scalar(ty) => match self.elem(*ty, argument.origin)? {
+                    Some(elem) => {
+                        self.arguments.push(Datum::Scalar(Value::Argument(number as u32, elem), elem));
+                        // Places are numbered as arguments are, so a scalar takes an empty one.
+                        self.empty_place(&argument.name, number as u32, elem, argument.origin);
+                        PlanArgumentKind::Scalar(elem)
+                    }
+                    None => {
+                        let limit = i128::from(self.limit());
+                        let low = if *ty == crate::kernel::ir::TypeRef::Usize { 0 } else { -limit };
+                        let range = Range::new(low, limit);
+                        let atom = self.tables.atoms.intern(Atom::Argument(number as u32), range, 1, None);
+                        self.arguments.push(Datum::Index(Index::atom(atom)));
+                        self.empty_place(&argument.name, number as u32, Elem::I64, argument.origin);
+                        PlanArgumentKind::Index
+                    }
+                },
+            };
+            plan.push(PlanArgument { name: argument.name.clone(), kind });
+        }
+        Ok(plan)
+    }
+
+    fn empty_place(&mut self, name: &str, number: u32, elem: Elem, origin: Origin) {
+        self.tables.places.push(Place {
+            name: name.to_owned(),
+            space: Space::Global(number),
+            elem,
+            len: 0,
+            align: elem.bytes(),
+            mutable: false,
+            origin,
+        });
+    }
+
+    fn tensor(
+        &mut self,
+        number: u32,
+        elem: Elem,
+        layout: ArgumentLayout,
+        extents: &[ExprId],
+        mutable: bool,
+        origin: Origin,
+    ) -> Outcome<(View, Vec<Extent>)> {
+        let name = self.kernel.arguments[number as usize].name.clone();
+        let mut indices = Vec::new();
+        let mut plan = Vec::new();
+        for id in extents {
+            let datum = self.expr(*id)?;
+            let index = self.expect_index(datum, origin)?;
+            plan.push(match (&self.kernel.expr(*id).kind, index.as_constant()) {
+                (_, Some(value)) => Extent::Static(value),
+                (ExprKind::Dim(dim), None) => Extent::Dim(*dim),
+                _ => {
+                    return self
+                        .fail(origin, format!("an extent of `{name}` is neither a dimension nor a number"));
+                }
+            });
+            indices.push(index);
+        }
+        let rank = indices.len();
+        let align = if self.promises.aligned { 16 } else { elem.bytes() };
+        self.tables.places.push(Place {
+            name,
+            space: Space::Global(number),
+            elem,
+            len: 0,
+            align,
+            mutable,
+            origin,
+        });
+        let mut strides = vec![Index::constant(1); rank];
+        let order: Vec<usize> =
+            if layout == ArgumentLayout::ColMajor { (0..rank).collect() } else { (0..rank).rev().collect() };
+        let mut product = Index::constant(1);
+        for mode in order {
+            let free = match layout {
+                ArgumentLayout::RowMajor | ArgumentLayout::ColMajor => false,
+                ArgumentLayout::Pitched => mode + 1 != rank,
+                ArgumentLayout::Strided => true,
+            };
+            strides[mode] = if free {
+                // An aligned variant also has aligned rows; see `Promises::aligned`.
+                let pitched = layout == ArgumentLayout::Pitched && self.promises.aligned;
+                let divisor = if pitched { i64::from(16 / elem.bytes()) } else { 1 };
+                let range = Range::new(0, i128::from(self.limit() / divisor));
+                let atom = Atom::Stride { argument: number, mode: mode as u32, divisor };
+                let stride = Index::atom(self.tables.atoms.intern(atom, range, 1, None)).scale(divisor);
+                self.index(origin, stride)?
+            } else {
+                product.clone()
+            };
+            let next = product.mul(&indices[mode]);
+            product = self.index(origin, next)?;
+        }
+        let view = View::whole(PlaceId(number), indices, strides, mutable);
+        Ok((view, plan))
+    }
+
+    /// A condition of the attribute as text.
+    fn describe(&self, id: ExprId) -> String {
+        let kernel = self.kernel;
+        match &kernel.expr(id).kind {
+            ExprKind::Int(value, _) => value.to_string(),
+            ExprKind::Bool(value) => value.to_string(),
+            ExprKind::Dim(number) => kernel.dims[*number as usize].clone(),
+            ExprKind::Parameter(number) => kernel.parameters[*number as usize].name.clone(),
+            ExprKind::Argument(number) => kernel.arguments[*number as usize].name.clone(),
+            ExprKind::Binary(op, left, right) => {
+                format!("{} {} {}", self.describe(*left), op.symbol(), self.describe(*right))
+            }
+            ExprKind::Intrinsic(intrinsic, _, arguments) => {
+                let parts: Vec<String> = arguments.iter().map(|id| self.describe(*id)).collect();
+                match parts.split_first() {
+                    Some((first, rest)) => format!("{first}.{}({})", intrinsic.name(), rest.join(", ")),
+                    None => format!("{}()", intrinsic.name()),
+                }
+            }
+            _ => "..".into(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What an expression of the kernel language evaluates to while a kernel is specialised.
+
+use super::tile::{ThreadLayout, TileAccess};
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Index, VarId};
+use crate::kernel::program::Value;
+use crate::kernel::view::View;
+
+/// A value known now, or the code that makes it later.
+#[derive(Clone, Debug)]
+pub enum Datum {
+    /// `()`
+    Unit,
+    /// An index; a number where all of it is known.
+    Index(Index),
+    /// A float literal whose type is not known yet.
+    Float(f64),
+    /// A truth value known now.
+    Bool(bool),
+    /// A value of a thread.
+    Scalar(Value<TileAccess>, Elem),
+    /// `(a, b)`
+    Tuple(Vec<Datum>),
+    /// `[a, b]`
+    Array(Vec<Datum>),
+    /// A view.
+    View(View),
+    /// A layout: shape, strides, swizzle.
+    Layout(LayoutDatum),
+    /// What could not be evaluated; its error is already told.
+    Unknown,
+}
+
+/// A layout known now.
+#[derive(Clone, Debug)]
+pub struct LayoutDatum {
+    /// Extents.
+    pub shape: Vec<i64>,
+    /// Strides, elements.
+    pub stride: Vec<i64>,
+    /// `Swizzle<bits, base, shift>`
+    pub swizzle: Option<(u32, u32, u32)>,
+}
+
+impl LayoutDatum {
+    /// As a thread layout.
+    pub fn threads(&self) -> ThreadLayout {
+        ThreadLayout { shape: self.shape.clone(), stride: self.stride.clone() }
+    }
+}
+
+impl Datum {
+    /// What a message calls it.
+    pub fn kind(&self) -> String {
+        match self {
+            Datum::Unit => "nothing".into(),
+            Datum::Index(_) => "an index (usize)".into(),
+            Datum::Float(_) => "a float literal".into(),
+            Datum::Bool(_) | Datum::Scalar(_, Elem::Bool) => "a bool".into(),
+            Datum::Scalar(_, elem) => format!("a value of type {elem}"),
+            Datum::Tuple(_) => "a tuple".into(),
+            Datum::Array(_) => "an array".into(),
+            Datum::View(_) => "a tensor".into(),
+            Datum::Layout(_) => "a layout".into(),
+            Datum::Unknown => "an expression with an error".into(),
+        }
+    }
+}
+
+/// What a local name stands for.
+#[derive(Clone, Debug)]
+pub enum Binding {
+    /// A value that does not change.
+    Value(Datum),
+    /// A mutable element variable.
+    Element(VarId),
+    /// A mutable index variable.
+    Index(VarId),
+}

@@ -1,0 +1,172 @@
+//! The state of a specialisation: names, tables, the statements so far, the errors so far.
+//!
+//! Invariant: a function that returns [`Failed`] has told its error, so callers only pass it on; a statement that
+//! failed leaves its names bound to [`Datum::Unknown`], which fails without a word.
+
+use super::datum::{Binding, Datum};
+use super::tile::{TileAccess, TileOperation};
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Atom, Index, IndexOverflow, Range, VarId};
+use crate::kernel::ir::{ExprId, Kernel, LocalId, TypeRef};
+use crate::kernel::origin::{Errors, KernelError, Origin};
+use crate::kernel::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
+use crate::kernel::program::{Statement, StatementKind, Tables, Value, Variable, VariableKind};
+use std::collections::HashMap;
+
+/// The error is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed;
+
+pub(super) type Outcome<T> = Result<T, Failed>;
+pub(super) type TileStatement = Statement<TileAccess, TileOperation>;
+
+pub(super) struct Evaluator<'k> {
+    pub kernel: &'k Kernel,
+    pub params: &'k ParamSet,
+    pub promises: Promises,
+    pub tables: Tables,
+    pub errors: Errors,
+    /// The statement list being filled.
+    pub out: Vec<TileStatement>,
+    pub bindings: HashMap<LocalId, Binding>,
+    /// How often each mutable index variable was assigned so far.
+    pub versions: HashMap<VarId, u32>,
+    /// Float variables whose type is still open, with their first value.
+    pub undecided: HashMap<VarId, f64>,
+    /// Those whose type was found, with their first value.
+    pub decided: Vec<(VarId, f64, Elem)>,
+    /// A promised divisor of each dimension.
+    pub dim_divisors: Vec<i64>,
+    /// Each dimension as an index.
+    pub dims: Vec<Index>,
+    pub arguments: Vec<Datum>,
+    pub block: [u32; 3],
+    pub grid: Option<[Index; 3]>,
+    pub shared_bytes: u64,
+    /// The most that the architecture has.
+    pub shared_limit: u64,
+    /// Loops around the current statement, and nested calls.
+    pub loops: u32,
+    pub calls: u32,
+    /// Whether the current code is outside the kernel's body (attribute entries): nothing may be emitted.
+    pub host: bool,
+    /// Expressions evaluated; an end for kernels that grow without bound.
+    pub budget: u32,
+}
+
+impl Evaluator<'_> {
+    /// Tells an error.
+    pub fn fail<T>(&mut self, origin: Origin, message: impl Into<String>) -> Outcome<T> {
+        self.errors.push(KernelError { message: message.into(), help: None, origin });
+        Err(Failed)
+    }
+
+    /// Tells an error with a way out.
+    pub fn fail_help<T>(
+        &mut self,
+        origin: Origin,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Outcome<T> {
+        self.errors.push(KernelError { message: message.into(), help: Some(help.into()), origin });
+        Err(Failed)
+    }
+
+    /// The result of index arithmetic, or its error.
+    pub fn index<T>(&mut self, origin: Origin, result: Result<T, IndexOverflow>) -> Outcome<T> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(IndexOverflow) => self.fail(origin, "index arithmetic leaves the range of 64 bits"),
+        }
+    }
+
+    pub fn origin(&self, id: ExprId) -> Origin {
+        self.kernel.expr(id).origin
+    }
+
+    pub fn push(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) {
+        self.out.push(Statement { kind, origin });
+    }
+
+    /// Runs `body` with an empty statement list and gives what it filled.
+    pub fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (Vec<TileStatement>, T) {
+        let outer = std::mem::take(&mut self.out);
+        let value = body(self);
+        (std::mem::replace(&mut self.out, outer), value)
+    }
+
+    pub fn variable(&mut self, name: &str, kind: VariableKind, mutable: bool, origin: Origin) -> VarId {
+        let id = VarId(self.tables.variables.len() as u32);
+        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable, origin });
+        id
+    }
+
+    /// The largest dimension of this variant.
+    pub fn limit(&self) -> i64 {
+        if self.promises.narrow { NARROW_LIMIT } else { WIDE_LIMIT }
+    }
+
+    /// The element type that a type stands for; `None` for `usize` and `isize`.
+    pub fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
+        match ty {
+            TypeRef::Elem(elem) => Ok(Some(elem)),
+            TypeRef::Usize | TypeRef::Isize => Ok(None),
+            TypeRef::Parameter(number) => {
+                let name = self.kernel.types.get(number as usize).cloned().unwrap_or_default();
+                match self.params.get(&name) {
+                    Some(ParamValue::Type(elem)) => Ok(Some(elem)),
+                    _ => self.fail_help(
+                        origin,
+                        format!("type parameter `{name}` is not bound to an element type"),
+                        format!("bind it in the attribute: `{name} = f32`"),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers and atoms need none.
+    pub fn name_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
+        if self.host || index.as_constant().is_some() || index.as_atom().is_some() {
+            return index.clone();
+        }
+        let range = self.tables.atoms.range(index);
+        let divisor = self.tables.atoms.divisor(index);
+        let kind = VariableKind::Index { wide: !range.fits_i32() };
+        let var = self.variable(name, kind, false, origin);
+        self.push(origin, StatementKind::LetIndex(var, index.clone()));
+        let atom =
+            self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor.max(1), Some(index.clone()));
+        Index::atom(atom)
+    }
+
+    /// The present value of a mutable index variable.
+    pub fn read_index(&mut self, var: VarId) -> Index {
+        let version = self.versions.get(&var).copied().unwrap_or(0);
+        let range = Range::new(i128::from(i64::MIN), i128::from(i64::MAX));
+        Index::atom(self.tables.atoms.intern(Atom::Variable(var, version), range, 1, None))
+    }
+
+    /// After an assignment nothing that was known of the variable holds.
+    pub fn forget(&mut self, var: VarId) {
+        // Versions are never used twice, so a number from the table's size is fresh.
+        let fresh = self.tables.atoms.iter().count() as u32 + 1;
+        self.versions.insert(var, fresh);
+    }
+
+    /// A value of a thread as an index: it gets a name, since it may change later.
+    pub fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
+        let (held, range) = match elem {
+            Elem::I64 => (Elem::I64, Range::new(i128::from(i64::MIN), i128::from(i64::MAX))),
+            Elem::U32 => (Elem::I64, Range::new(0, i128::from(u32::MAX))),
+            Elem::I8 => (Elem::I32, Range::new(-128, 127)),
+            Elem::U8 => (Elem::I32, Range::new(0, 255)),
+            Elem::Bool => (Elem::I32, Range::new(0, 1)),
+            _ => (Elem::I32, Range::new(i128::from(i32::MIN), i128::from(i32::MAX))),
+        };
+        let value = if held == elem { value } else { Value::Cast(held, Box::new(value)) };
+        let var = self.variable("position", VariableKind::Elem(held), false, origin);
+        self.push(origin, StatementKind::Let(var, Some(value)));
+        Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None))
+    }
+}

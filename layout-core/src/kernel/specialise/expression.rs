@@ -1,0 +1,334 @@
+//! Expressions: evaluated as far as they are known, the rest becomes values.
+
+use super::datum::{Binding, Datum};
+use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::TileAccess;
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Atom, Index, Range};
+use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef};
+use crate::kernel::origin::Origin;
+use crate::kernel::params::ParamValue;
+use crate::kernel::program::{StatementKind, Value, VariableKind};
+
+/// Nested calls are inlined this deep at most.
+const MAX_CALLS: u32 = 32;
+
+impl Evaluator<'_> {
+    /// Evaluates an expression.
+    pub fn expr(&mut self, id: ExprId) -> Outcome<Datum> {
+        let origin = self.origin(id);
+        let Some(left) = self.budget.checked_sub(1) else {
+            return self.fail(origin, "the kernel is too large: more than 200000 expressions once inlined");
+        };
+        self.budget = left;
+        // The kernel outlives the evaluator's borrow of itself.
+        let kernel = self.kernel;
+        match &kernel.expr(id).kind {
+            ExprKind::Int(value, suffix) => self.integer(*value, *suffix, origin),
+            ExprKind::Float(bits, suffix) => {
+                let value = Datum::Float(f64::from_bits(*bits));
+                match suffix {
+                    Some(ty) => self.cast(value, *ty, origin),
+                    None => Ok(value),
+                }
+            }
+            ExprKind::Bool(value) => Ok(Datum::Bool(*value)),
+            ExprKind::Local(local) => self.read(*local),
+            ExprKind::Parameter(number) => {
+                let name = &kernel.parameters[*number as usize].name;
+                match self.params.get(name) {
+                    Some(ParamValue::Int(value)) => Ok(Datum::Index(Index::constant(value))),
+                    Some(ParamValue::Bool(value)) => Ok(Datum::Bool(value)),
+                    Some(ParamValue::Type(_)) => {
+                        self.fail(origin, format!("`{name}` is a type, not a value"))
+                    }
+                    None => self.fail(origin, format!("the parameter set has no value for `{name}`")),
+                }
+            }
+            ExprKind::Dim(number) => Ok(Datum::Index(self.dims[*number as usize].clone())),
+            ExprKind::Argument(number) => match self.arguments.get(*number as usize) {
+                Some(datum) => Ok(datum.clone()),
+                None => self.fail(origin, "arguments have no value outside the kernel's body"),
+            },
+            ExprKind::Special(special, axis) => self.special(*special, *axis, origin),
+            ExprKind::Unary(op, operand) => {
+                let operand = self.expr(*operand)?;
+                self.unary(*op, operand, origin)
+            }
+            ExprKind::Binary(op, left, right) => self.binary_expr(*op, *left, *right, origin),
+            ExprKind::Cast(operand, ty) => {
+                let operand = self.expr(*operand)?;
+                self.cast(operand, *ty, origin)
+            }
+            ExprKind::Tuple(parts) => Ok(Datum::Tuple(self.exprs(parts)?)),
+            ExprKind::Array(parts) => Ok(Datum::Array(self.exprs(parts)?)),
+            ExprKind::Field(operand, number) => match self.expr(*operand)? {
+                Datum::Tuple(parts) if (*number as usize) < parts.len() => {
+                    Ok(parts[*number as usize].clone())
+                }
+                other => self.fail(origin, format!("{} has no field {number}", other.kind())),
+            },
+            ExprKind::Index(view, coordinates) => self.load(*view, coordinates, origin),
+            ExprKind::Intrinsic(intrinsic, types, arguments) => {
+                self.intrinsic(*intrinsic, types, arguments, origin)
+            }
+            ExprKind::Call(function, arguments) => self.call(*function, arguments, origin),
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::If(condition, then, otherwise) => self.if_expr(*condition, then, otherwise, origin),
+        }
+    }
+
+    /// Evaluates all, so that all their errors are told.
+    pub fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<Datum>> {
+        let values: Vec<Outcome<Datum>> = ids.iter().map(|id| self.expr(*id)).collect();
+        values.into_iter().collect()
+    }
+
+    fn integer(&mut self, value: i64, suffix: Option<TypeRef>, origin: Origin) -> Outcome<Datum> {
+        let index = Datum::Index(Index::constant(value));
+        match suffix {
+            None | Some(TypeRef::Usize | TypeRef::Isize) => Ok(index),
+            Some(ty) => match self.elem(ty, origin)? {
+                Some(elem) if elem.is_integer() => Ok(Datum::Scalar(self.coerce(index, elem, origin)?, elem)),
+                _ => self.cast(index, ty, origin),
+            },
+        }
+    }
+
+    fn read(&mut self, local: LocalId) -> Outcome<Datum> {
+        match self.bindings.get(&local).cloned() {
+            Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
+            Some(Binding::Value(datum)) => Ok(datum),
+            Some(Binding::Index(var)) => Ok(Datum::Index(self.read_index(var))),
+            Some(Binding::Element(var)) => match self.tables.variable(var).kind {
+                VariableKind::Elem(elem) => Ok(Datum::Scalar(Value::Variable(var), elem)),
+                _ => Err(Failed),
+            },
+        }
+    }
+
+    fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<Datum> {
+        let axis_index = (axis as usize).min(2);
+        if self.host && matches!(special, Special::ThreadIdx | Special::BlockIdx) {
+            return self
+                .fail(origin, "the attribute's entries are evaluated on the host, before there are threads");
+        }
+        let (count, fixed) = match special {
+            Special::BlockDim => {
+                return Ok(Datum::Index(Index::constant(i64::from(self.block[axis_index]))));
+            }
+            Special::GridDim => match &self.grid {
+                Some(grid) => return Ok(Datum::Index(grid[axis_index].clone())),
+                None => (Range::new(1, i128::from(i32::MAX)), None),
+            },
+            Special::ThreadIdx => {
+                let count = i128::from(self.block[axis_index]);
+                (Range::new(0, (count - 1).max(0)), (count <= 1).then_some(0))
+            }
+            Special::BlockIdx => match &self.grid {
+                Some(grid) => {
+                    let high = self.tables.atoms.range(&grid[axis_index]).high.min(i128::from(i32::MAX));
+                    (Range::new(0, (high - 1).max(0)), (high <= 1).then_some(0))
+                }
+                None => (Range::new(0, i128::from(i32::MAX) - 1), None),
+            },
+        };
+        if let Some(value) = fixed {
+            return Ok(Datum::Index(Index::constant(value)));
+        }
+        Ok(Datum::Index(Index::atom(self.tables.atoms.intern(Atom::Special(special, axis), count, 1, None))))
+    }
+
+    /// The view, its coordinates checked against its rank.
+    pub fn place(
+        &mut self,
+        view: ExprId,
+        coordinates: &[ExprId],
+        origin: Origin,
+    ) -> Outcome<(TileAccess, Elem)> {
+        let view_datum = self.expr(view)?;
+        let coordinates = self.exprs(coordinates)?;
+        let Datum::View(view) = view_datum else {
+            return self.fail(origin, format!("{} cannot be indexed by coordinates", view_datum.kind()));
+        };
+        if coordinates.len() != view.rank() {
+            let place = self.tables.place(view.place).name.clone();
+            let (given, rank) = (coordinates.len(), view.rank());
+            return self.fail_help(
+                origin,
+                format!("{given} {} for a view of `{place}` of rank {rank}", plural(given, "coordinate")),
+                format!("write {rank} {}: one for each mode", plural(rank, "coordinate")),
+            );
+        }
+        if view.lanes() != 1 {
+            return self.fail_help(
+                origin,
+                format!("an element of this view is a vector of {} elements", view.lanes()),
+                "index the view before `vectorize`, or copy it with `copy_from` or `to_local`",
+            );
+        }
+        let coordinates =
+            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<_>>>()?;
+        let elem = self.tables.place(view.place).elem;
+        Ok((TileAccess { view, coordinates, origin }, elem))
+    }
+
+    fn load(&mut self, view: ExprId, coordinates: &[ExprId], origin: Origin) -> Outcome<Datum> {
+        if let ExprKind::Array(_) | ExprKind::Tuple(_) = self.kernel.expr(view).kind {
+            return self.fail(origin, "arrays are indexed at no place of the language");
+        }
+        let (access, elem) = self.place(view, coordinates, origin)?;
+        Ok(Datum::Scalar(Value::Load(Box::new(access)), elem))
+    }
+
+    /// The datum as an index.
+    pub fn expect_index(&mut self, datum: Datum, origin: Origin) -> Outcome<Index> {
+        match datum {
+            Datum::Index(index) => Ok(index),
+            Datum::Unknown => Err(Failed),
+            other => self.fail_help(
+                origin,
+                format!("expected an index (usize), found {}", other.kind()),
+                "convert it: `x as usize`",
+            ),
+        }
+    }
+
+    fn call(&mut self, function: u32, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
+        let values = self.exprs(arguments)?;
+        let kernel = self.kernel;
+        let function = &kernel.functions[function as usize];
+        if values.len() != function.parameters.len() {
+            let (given, wanted) = (values.len(), function.parameters.len());
+            return self
+                .fail(origin, format!("`{}` takes {wanted} arguments, {given} were given", function.name));
+        }
+        if self.calls >= MAX_CALLS {
+            return self.fail_help(
+                origin,
+                format!("calls are nested more than {MAX_CALLS} deep at `{}`", function.name),
+                "functions are inlined, so they cannot be recursive",
+            );
+        }
+        self.calls += 1;
+        for (local, value) in function.parameters.iter().zip(values) {
+            let name = kernel.locals[local.0 as usize].name.clone();
+            let bound = self.hold(&name, value, origin);
+            self.bindings.insert(*local, Binding::Value(bound));
+        }
+        let loops = std::mem::take(&mut self.loops);
+        let result = self.block(&function.body);
+        self.loops = loops;
+        self.calls -= 1;
+        result
+    }
+
+    /// A value that is evaluated once, here: it gets a variable unless it is known or is one.
+    pub fn hold(&mut self, name: &str, value: Datum, origin: Origin) -> Datum {
+        match value {
+            Datum::Index(index) => Datum::Index(self.name_index(name, &index, origin)),
+            Datum::Scalar(value, elem) => {
+                let known = match &value {
+                    Value::Constant(_) | Value::Argument(..) => true,
+                    Value::Variable(var) => !self.tables.variable(*var).mutable,
+                    _ => false,
+                };
+                if known || self.host {
+                    return Datum::Scalar(value, elem);
+                }
+                let var = self.variable(name, VariableKind::Elem(elem), false, origin);
+                self.push(origin, StatementKind::Let(var, Some(value)));
+                Datum::Scalar(Value::Variable(var), elem)
+            }
+            Datum::View(view) => Datum::View(self.point(name, view, origin)),
+            Datum::Tuple(parts) => {
+                Datum::Tuple(parts.into_iter().map(|part| self.hold(name, part, origin)).collect())
+            }
+            other => other,
+        }
+    }
+
+    /// The statements and the value of a block.
+    pub fn block(&mut self, block: &Block) -> Outcome<Datum> {
+        let mut failed = false;
+        for statement in &block.statements {
+            failed |= self.statement(statement).is_err();
+        }
+        let value = match block.value {
+            Some(value) => self.expr(value),
+            None => Ok(Datum::Unit),
+        };
+        if failed { Err(Failed) } else { value }
+    }
+
+    /// A condition: known, or a value of type `bool`.
+    pub fn condition(&mut self, id: ExprId) -> Outcome<Result<bool, Value<TileAccess>>> {
+        let origin = self.origin(id);
+        match self.expr(id)? {
+            Datum::Bool(value) => Ok(Ok(value)),
+            Datum::Scalar(value, Elem::Bool) => Ok(Err(value)),
+            Datum::Unknown => Err(Failed),
+            other => self.fail(origin, format!("expected a condition (bool), found {}", other.kind())),
+        }
+    }
+
+    fn if_expr(
+        &mut self,
+        condition: ExprId,
+        then: &Block,
+        otherwise: &Block,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let condition = match self.condition(condition) {
+            Ok(Ok(known)) => return self.block(if known { then } else { otherwise }),
+            Ok(Err(value)) => Ok(value),
+            Err(failed) => Err(failed),
+        };
+        let changed = self.assigned_indices(&[then, otherwise]);
+        let start = self.versions.clone();
+        let (mut yes, first) = self.nested(|this| this.block(then));
+        self.versions = start;
+        let (mut no, second) = self.nested(|this| this.block(otherwise));
+        for var in changed {
+            self.forget(var);
+        }
+        let (condition, first, second) = (condition?, first?, second?);
+        let value = match (first, second) {
+            (Datum::Unit, Datum::Unit) => Datum::Unit,
+            (Datum::Index(a), Datum::Index(b)) => {
+                let wide = VariableKind::Index { wide: true };
+                let var = self.variable("chosen", wide, true, origin);
+                self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
+                let assign = |index| crate::kernel::program::Statement {
+                    kind: StatementKind::AssignIndex(var, index),
+                    origin,
+                };
+                yes.push(assign(a.clone()));
+                no.push(assign(b.clone()));
+                let atoms = &mut self.tables.atoms;
+                let range = atoms.range(&a).union(atoms.range(&b));
+                let divisor = crate::kernel::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
+                self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
+                Datum::Index(Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None)))
+            }
+            (first, second) => {
+                let (a, b, elem) = self.unify(first, second, "if", origin)?;
+                let var = self.variable("chosen", VariableKind::Elem(elem), true, origin);
+                self.push(origin, StatementKind::Let(var, None));
+                let assign = |value| crate::kernel::program::Statement {
+                    kind: StatementKind::Assign(var, value),
+                    origin,
+                };
+                yes.push(assign(a));
+                no.push(assign(b));
+                Datum::Scalar(Value::Variable(var), elem)
+            }
+        };
+        self.push(origin, StatementKind::If(condition, yes, no));
+        Ok(value)
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}

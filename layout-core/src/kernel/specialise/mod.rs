@@ -1,0 +1,141 @@
+//! From a kernel and a parameter set to tiles: everything known is computed, what is left is code.
+//!
+//! A partial evaluator. Parameters, shapes, layouts and tiles are values of it ([`datum::Datum`]) and vanish; indices
+//! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
+//! layout and no nested function remains.
+
+mod attribute;
+mod datum;
+mod evaluator;
+mod expression;
+mod operator;
+mod statement;
+mod tile;
+mod tiling;
+mod vocabulary;
+
+pub use tile::{ThreadLayout, TileAccess, TileOperation};
+
+use super::index::{Atoms, Index};
+use super::ir::Kernel;
+use super::launch::LaunchPlan;
+use super::origin::Errors;
+use super::params::{ParamSet, Promises};
+use super::program::{Comparison, Statement, StatementKind, Tables, Value};
+use evaluator::Evaluator;
+use std::collections::HashMap;
+
+/// A kernel without parameters, at the level of tiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Specialised {
+    pub(super) entry: String,
+    pub(super) arch: Option<String>,
+    pub(super) min_blocks: Option<u32>,
+    pub(super) plan: LaunchPlan,
+    pub(super) tables: Tables,
+    /// What holds everywhere: `require`, `variant_if`, the grid.
+    pub(super) facts: Vec<Comparison>,
+    /// The thread's number in its block.
+    pub(super) thread: Index,
+    pub(super) body: Vec<Statement<TileAccess, TileOperation>>,
+}
+
+impl Specialised {
+    /// The statements.
+    pub fn body(&self) -> &[Statement<TileAccess, TileOperation>] {
+        &self.body
+    }
+    /// Variables, places, atoms, positions.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+/// Specialises a kernel for one parameter set and one set of promises.
+///
+/// # Errors
+/// Everything the kernel's text does wrong for these parameters, gathered, each origin once.
+pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Specialised, Errors> {
+    let mut evaluator = Evaluator {
+        kernel,
+        params,
+        promises,
+        tables: Tables {
+            variables: Vec::new(),
+            places: Vec::new(),
+            atoms: Atoms::default(),
+            positions: kernel.positions.clone(),
+        },
+        errors: Errors::new(),
+        out: Vec::new(),
+        bindings: HashMap::new(),
+        versions: HashMap::new(),
+        undecided: HashMap::new(),
+        decided: Vec::new(),
+        dim_divisors: vec![1; kernel.dims.len()],
+        dims: Vec::new(),
+        arguments: Vec::new(),
+        block: [1; 3],
+        grid: None,
+        shared_bytes: 0,
+        shared_limit: shared_limit(kernel.arch.as_deref()),
+        loops: 0,
+        calls: 0,
+        host: true,
+        budget: 200_000,
+    };
+    let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
+    evaluator.host = false;
+    // A failed body has told its errors.
+    let _ = evaluator.block(&kernel.body);
+    let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
+    let Evaluator { tables, errors, out, decided, shared_bytes, .. } = evaluator;
+    let mut body = errors.propagate(out)?;
+    for (var, first, elem) in decided {
+        settle(&mut body, var, first, elem);
+    }
+    let mut plan = head.plan;
+    plan.shared_bytes = shared_bytes as u32;
+    Ok(Specialised {
+        entry: head.entry,
+        arch: kernel.arch.clone(),
+        min_blocks: head.min_blocks,
+        plan,
+        tables,
+        facts: head.facts,
+        thread,
+        body,
+    })
+}
+
+/// Shared memory that a block may have, bytes.
+fn shared_limit(arch: Option<&str>) -> u64 {
+    match arch.map(|arch| arch.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic)) {
+        Some("80" | "87") => 166_912,
+        Some("75") => 65_536,
+        Some("86" | "89" | "120" | "121") => 101_376,
+        _ => vocabulary::MAX_SHARED_BYTES,
+    }
+}
+
+/// Gives the first value of a float variable the type that was found later.
+fn settle(
+    body: &mut [Statement<TileAccess, TileOperation>],
+    var: super::index::VarId,
+    first: f64,
+    elem: super::elem::Elem,
+) {
+    for statement in body {
+        match &mut statement.kind {
+            StatementKind::Let(known, value) if *known == var => {
+                *value = super::elem::Constant::float(elem, first).map(Value::Constant);
+            }
+            StatementKind::For { body, .. } | StatementKind::While(_, body) => settle(body, var, first, elem),
+            StatementKind::If(_, then, otherwise) => {
+                settle(then, var, first, elem);
+                settle(otherwise, var, first, elem);
+            }
+            _ => {}
+        }
+    }
+}

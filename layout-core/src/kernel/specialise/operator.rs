@@ -1,0 +1,326 @@
+//! Operators, casts and the agreement of types.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Outcome};
+use super::tile::TileAccess;
+use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::index::Index;
+use crate::kernel::ir::{BinaryOp, ExprId, TypeRef, UnaryOp};
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Comparison, Value};
+
+impl BinaryOp {
+    /// Whether the result is a truth value of two operands of one type.
+    pub const fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+        )
+    }
+
+    /// The operator in Rust and in C.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Eq => "==",
+            BinaryOp::Ne => "!=",
+            BinaryOp::Lt => "<",
+            BinaryOp::Le => "<=",
+            BinaryOp::Gt => ">",
+            BinaryOp::Ge => ">=",
+            BinaryOp::And => "&&",
+            BinaryOp::Or => "||",
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    pub fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
+        match (op, operand) {
+            (_, Datum::Unknown) => Err(super::evaluator::Failed),
+            (UnaryOp::Neg, Datum::Index(index)) => {
+                let negated = index.scale(-1);
+                Ok(Datum::Index(self.index(origin, negated)?))
+            }
+            (UnaryOp::Neg, Datum::Float(value)) => Ok(Datum::Float(-value)),
+            (UnaryOp::Not, Datum::Bool(value)) => Ok(Datum::Bool(!value)),
+            (UnaryOp::Neg, Datum::Scalar(value, elem))
+                if elem != Elem::Bool && elem != Elem::U32 && elem != Elem::U8 =>
+            {
+                Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
+            }
+            (UnaryOp::Not, Datum::Scalar(value, elem)) if elem == Elem::Bool || elem.is_integer() => {
+                Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
+            }
+            (UnaryOp::Neg, other) => self.fail(origin, format!("`-` does not apply to {}", other.kind())),
+            (UnaryOp::Not, other) => self.fail(origin, format!("`!` does not apply to {}", other.kind())),
+        }
+    }
+
+    pub fn binary_expr(
+        &mut self,
+        op: BinaryOp,
+        left: ExprId,
+        right: ExprId,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let left = self.expr(left);
+        if let (BinaryOp::And, Ok(Datum::Bool(false))) | (BinaryOp::Or, Ok(Datum::Bool(true))) = (op, &left) {
+            return left;
+        }
+        // Both sides are evaluated before either failure is passed on, so that both errors are told.
+        let right = self.expr(right);
+        self.binary(op, left?, right?, origin)
+    }
+
+    pub fn binary(&mut self, op: BinaryOp, left: Datum, right: Datum, origin: Origin) -> Outcome<Datum> {
+        if matches!(left, Datum::Unknown) || matches!(right, Datum::Unknown) {
+            return Err(super::evaluator::Failed);
+        }
+        match (&left, &right) {
+            (Datum::Index(a), Datum::Index(b)) => self.index_binary(op, a, b, origin),
+            (Datum::Float(a), Datum::Float(b)) => match op {
+                BinaryOp::Add => Ok(Datum::Float(a + b)),
+                BinaryOp::Sub => Ok(Datum::Float(a - b)),
+                BinaryOp::Mul => Ok(Datum::Float(a * b)),
+                BinaryOp::Div => Ok(Datum::Float(a / b)),
+                BinaryOp::Lt => Ok(Datum::Bool(a < b)),
+                BinaryOp::Gt => Ok(Datum::Bool(a > b)),
+                _ => self.fail(origin, format!("`{}` of two float literals is not supported", op.symbol())),
+            },
+            (Datum::Bool(a), Datum::Bool(b)) => match op {
+                BinaryOp::And | BinaryOp::BitAnd => Ok(Datum::Bool(a & b)),
+                BinaryOp::Or | BinaryOp::BitOr => Ok(Datum::Bool(a | b)),
+                BinaryOp::Ne | BinaryOp::BitXor => Ok(Datum::Bool(a != b)),
+                BinaryOp::Eq => Ok(Datum::Bool(a == b)),
+                _ => self.fail(origin, format!("`{}` does not apply to bool", op.symbol())),
+            },
+            (Datum::Bool(true), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::And => Ok(right),
+            (Datum::Scalar(_, Elem::Bool), Datum::Bool(true)) if op == BinaryOp::And => Ok(left),
+            (Datum::Bool(false), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::Or => Ok(right),
+            (Datum::Scalar(_, Elem::Bool), Datum::Bool(false)) if op == BinaryOp::Or => Ok(left),
+            _ => {
+                let (left, right, elem) = self.unify(left, right, op.symbol(), origin)?;
+                self.scalar_binary(op, left, right, elem, origin)
+            }
+        }
+    }
+
+    fn scalar_binary(
+        &mut self,
+        op: BinaryOp,
+        left: Value<TileAccess>,
+        right: Value<TileAccess>,
+        elem: Elem,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        use BinaryOp as B;
+        let fits = match op {
+            B::Add | B::Sub | B::Mul | B::Div | B::Rem => elem != Elem::Bool,
+            B::BitAnd | B::BitOr | B::BitXor => !elem.is_float(),
+            B::Shl | B::Shr => elem.is_integer(),
+            B::And | B::Or => elem == Elem::Bool,
+            B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => true,
+        };
+        if !fits || (op == B::Rem && elem.is_float()) {
+            return self.fail(origin, format!("`{}` does not apply to {elem}", op.symbol()));
+        }
+        let result = if op.is_comparison() { Elem::Bool } else { elem };
+        Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(right)), result))
+    }
+
+    /// Two values of one element type: literals take the other side's.
+    pub fn unify(
+        &mut self,
+        left: Datum,
+        right: Datum,
+        what: &str,
+        origin: Origin,
+    ) -> Outcome<(Value<TileAccess>, Value<TileAccess>, Elem)> {
+        let left_elem = self.known_elem(&left);
+        let right_elem = self.known_elem(&right);
+        let elem = match (left_elem, right_elem) {
+            (Some(a), Some(b)) if a == b => a,
+            (Some(a), None) => a,
+            (None, Some(b)) => b,
+            (None, None) if self.open_float(&left) && self.open_float(&right) => Elem::F32,
+            _ => {
+                let message = format!("`{what}` of {} and {}", left.kind(), right.kind());
+                return self.fail_help(origin, message, "convert one side: `x as f32`, `x.cast::<f32>()`");
+            }
+        };
+        Ok((self.coerce(left, elem, origin)?, self.coerce(right, elem, origin)?, elem))
+    }
+
+    fn open_float(&self, datum: &Datum) -> bool {
+        match datum {
+            Datum::Float(_) => true,
+            Datum::Scalar(Value::Variable(var), _) => self.undecided.contains_key(var),
+            _ => false,
+        }
+    }
+
+    /// The element type, where it is settled.
+    fn known_elem(&self, datum: &Datum) -> Option<Elem> {
+        match datum {
+            Datum::Bool(_) => Some(Elem::Bool),
+            Datum::Scalar(..) if self.open_float(datum) => None,
+            Datum::Scalar(_, elem) => Some(*elem),
+            _ => None,
+        }
+    }
+
+    /// The datum as a value of `elem`; only literals and open floats change.
+    pub fn coerce(&mut self, datum: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
+        match datum {
+            Datum::Unknown => Err(super::evaluator::Failed),
+            Datum::Scalar(Value::Variable(var), _)
+                if self.undecided.contains_key(&var) && elem.is_float() =>
+            {
+                self.decide(var, elem);
+                Ok(Value::Variable(var))
+            }
+            Datum::Scalar(value, found) if found == elem => Ok(value),
+            Datum::Bool(value) if elem == Elem::Bool => Ok(Value::Constant(Constant::bool(value))),
+            Datum::Float(value) if elem.is_float() => match Constant::float(elem, value) {
+                Some(constant) => Ok(Value::Constant(constant)),
+                None => self.fail(origin, format!("literals of type {elem} are not supported yet")),
+            },
+            Datum::Index(index) if elem.is_integer() && index.as_constant().is_some() => {
+                let value = i128::from(index.offset());
+                match Constant::integer(elem, value) {
+                    Some(constant) => Ok(Value::Constant(constant)),
+                    None => self.fail(origin, format!("{value} does not fit {elem}")),
+                }
+            }
+            other => {
+                let message = format!("expected a value of type {elem}, found {}", other.kind());
+                self.fail_help(origin, message, format!("convert it: `x as {elem}`"))
+            }
+        }
+    }
+
+    /// `a op b` of indices: a polynomial, an atom, or a comparison.
+    pub fn index_binary(&mut self, op: BinaryOp, a: &Index, b: &Index, origin: Origin) -> Outcome<Datum> {
+        use BinaryOp as B;
+        if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
+            return self.fail(origin, format!("`{}` by zero", op.symbol()));
+        }
+        if matches!(op, B::BitAnd | B::BitOr | B::BitXor | B::Shr)
+            && (self.tables.atoms.range(a).low < 0 || self.tables.atoms.range(b).low < 0)
+        {
+            return self.fail_help(
+                origin,
+                format!("`{}` of an index that may be negative", op.symbol()),
+                "use an element type: `x as i32`",
+            );
+        }
+        let atoms = &mut self.tables.atoms;
+        let result = match op {
+            B::Add => a.add(b),
+            B::Sub => a.sub(b),
+            B::Mul => a.mul(b),
+            B::Div => atoms.div(a, b),
+            B::Rem => atoms.rem(a, b),
+            B::BitAnd => atoms.and(a, b),
+            B::BitOr => atoms.or(a, b, false),
+            B::BitXor => atoms.or(a, b, true),
+            B::Shl | B::Shr => match b.as_constant() {
+                Some(count @ 0..=62) if op == B::Shl => a.scale(1 << count),
+                Some(count @ 0..=62) => atoms.div(a, &Index::constant(1 << count)),
+                _ => return self.fail(origin, "the shift count of an index must be a number from 0 to 62"),
+            },
+            B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
+                return self.compare(op, a, b, origin);
+            }
+            B::And | B::Or => {
+                return self.fail(origin, format!("`{}` does not apply to indices", op.symbol()));
+            }
+        };
+        Ok(Datum::Index(self.index(origin, result)?))
+    }
+
+    fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index, origin: Origin) -> Outcome<Datum> {
+        use BinaryOp as B;
+        let difference = a.sub(b);
+        let difference = self.index(origin, difference)?;
+        let range = self.tables.atoms.range(&difference);
+        let never = range.low > 0 || range.high < 0;
+        let known = match op {
+            B::Lt => known(range.high < 0, range.low >= 0),
+            B::Le => known(range.high <= 0, range.low > 0),
+            B::Gt => known(range.low > 0, range.high <= 0),
+            B::Ge => known(range.low >= 0, range.high < 0),
+            B::Eq => known(difference.as_constant() == Some(0), never),
+            _ => known(never, difference.as_constant() == Some(0)),
+        };
+        Ok(match known {
+            Some(value) => Datum::Bool(value),
+            None => {
+                let comparison = Comparison { op, left: a.clone(), right: b.clone() };
+                Datum::Scalar(Value::Compare(comparison), Elem::Bool)
+            }
+        })
+    }
+
+    /// `operand as ty`
+    pub fn cast(&mut self, operand: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+        let elem = self.elem(ty, origin)?;
+        match (operand, elem) {
+            (Datum::Unknown, _) => Err(super::evaluator::Failed),
+            (Datum::Index(index), None) => Ok(Datum::Index(index)),
+            (Datum::Index(index), Some(elem)) if elem != Elem::Bool => {
+                if let Some(value) = index.as_constant() {
+                    let constant = if elem.is_float() {
+                        Constant::float(elem, value as f64)
+                    } else {
+                        Constant::integer(elem, i128::from(value))
+                    };
+                    if let Some(constant) = constant {
+                        return Ok(Datum::Scalar(Value::Constant(constant), elem));
+                    }
+                }
+                Ok(Datum::Scalar(Value::Index(index, elem), elem))
+            }
+            (Datum::Float(value), Some(elem)) if elem.is_float() => {
+                Ok(Datum::Scalar(self.coerce(Datum::Float(value), elem, origin)?, elem))
+            }
+            (Datum::Bool(value), Some(elem)) if elem.is_integer() => {
+                let constant = Constant { elem, bits: u64::from(value) };
+                Ok(Datum::Scalar(Value::Constant(constant), elem))
+            }
+            (Datum::Scalar(value, from), None) if from.is_integer() => {
+                Ok(Datum::Index(self.index_from_value(value, from, origin)))
+            }
+            (Datum::Scalar(value, from), Some(elem))
+                if elem != Elem::Bool && (from != Elem::Bool || !elem.is_float()) =>
+            {
+                if from == elem {
+                    return Ok(Datum::Scalar(value, elem));
+                }
+                Ok(Datum::Scalar(Value::Cast(elem, Box::new(value)), elem))
+            }
+            (operand, elem) => {
+                let target = elem.map_or("usize", Elem::name);
+                self.fail(origin, format!("{} cannot be converted to {target}", operand.kind()))
+            }
+        }
+    }
+}
+
+fn known(yes: bool, no: bool) -> Option<bool> {
+    match (yes, no) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    }
+}

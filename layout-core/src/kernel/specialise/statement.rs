@@ -1,0 +1,388 @@
+//! Statements.
+
+use super::datum::{Binding, Datum};
+use super::evaluator::{Evaluator, Failed, Outcome};
+use crate::kernel::arith::gcd;
+use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::index::{Atom, Index, Range, VarId};
+use crate::kernel::ir::{
+    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef,
+};
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{StatementKind, Value, VariableKind};
+
+/// `unroll` makes at most this many rounds.
+const MAX_UNROLL: i64 = 4096;
+
+impl Evaluator<'_> {
+    pub fn statement(&mut self, statement: &Statement) -> Outcome<()> {
+        let origin = statement.origin;
+        match &statement.kind {
+            Ast::Let { pattern, ty, value, constant } => {
+                let datum = self.expr(*value).and_then(|datum| match ty {
+                    Some(ty) => self.ascribe(datum, *ty, origin),
+                    None => Ok(datum),
+                });
+                let datum = match datum {
+                    Ok(datum) if *constant => self.require_constant(datum, origin),
+                    other => other,
+                };
+                let failed = datum.is_err();
+                self.bind(pattern, datum.unwrap_or(Datum::Unknown), origin);
+                if failed { Err(Failed) } else { Ok(()) }
+            }
+            Ast::Assign { place, op, value } => self.assign(*place, *op, *value, origin),
+            Ast::Expr(value) => self.expr(*value).map(|_| ()),
+            Ast::For { local, start, end, step, unroll, reversed, body } => {
+                self.for_loop(*local, (*start, *end, *step), *unroll, *reversed, body, origin)
+            }
+            Ast::While { condition, body } => self.while_loop(*condition, body, origin),
+            Ast::Break | Ast::Continue if self.loops == 0 => {
+                self.fail(origin, "`break` and `continue` stand in a loop of the same function")
+            }
+            Ast::Break => {
+                self.push(origin, StatementKind::Break);
+                Ok(())
+            }
+            Ast::Continue => {
+                self.push(origin, StatementKind::Continue);
+                Ok(())
+            }
+            Ast::Assert { condition, message } => match self.condition(*condition)? {
+                Ok(true) => Ok(()),
+                Ok(false) => {
+                    let set = self.params.key();
+                    self.fail(origin, format!("assertion failed for {set}: {message}"))
+                }
+                Err(_) => self.fail_help(
+                    origin,
+                    "the condition of `assert!` is not known at compile time",
+                    "a condition on dimensions belongs in the attribute: `require(..)`",
+                ),
+            },
+        }
+    }
+
+    /// The datum as the type that is written.
+    fn ascribe(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+        match (self.elem(ty, origin)?, datum) {
+            (_, Datum::View(view)) => Ok(Datum::View(view)),
+            (None, datum) => Ok(Datum::Index(self.expect_index(datum, origin)?)),
+            (Some(Elem::Bool), datum @ Datum::Bool(_)) => Ok(datum),
+            (Some(elem), datum) => Ok(Datum::Scalar(self.coerce(datum, elem, origin)?, elem)),
+        }
+    }
+
+    fn require_constant(&mut self, datum: Datum, origin: Origin) -> Outcome<Datum> {
+        let known = match &datum {
+            Datum::Index(index) => index.as_constant().is_some(),
+            Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
+            Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
+            Datum::Tuple(_) | Datum::Array(_) => true,
+            Datum::Unit | Datum::View(_) => false,
+        };
+        if known {
+            return Ok(datum);
+        }
+        self.fail_help(origin, "the value of a `const` is not known at compile time", "use `let`")
+    }
+
+    fn bind(&mut self, pattern: &Pattern, datum: Datum, origin: Origin) {
+        match (pattern, datum) {
+            (Pattern::Wildcard, _) => {}
+            (Pattern::Local(local), datum) => {
+                let binding = self.binding(*local, datum);
+                self.bindings.insert(*local, binding);
+            }
+            (Pattern::Tuple(patterns), Datum::Tuple(parts)) if patterns.len() == parts.len() => {
+                for (pattern, part) in patterns.iter().zip(parts) {
+                    self.bind(pattern, part, origin);
+                }
+            }
+            (Pattern::Tuple(patterns), datum) => {
+                if !matches!(datum, Datum::Unknown) {
+                    let message = format!("a pattern of {} names for {}", patterns.len(), datum.kind());
+                    let _ = self.fail::<()>(origin, message);
+                }
+                for pattern in patterns {
+                    self.bind(pattern, Datum::Unknown, origin);
+                }
+            }
+        }
+    }
+
+    fn binding(&mut self, local: LocalId, datum: Datum) -> Binding {
+        let kernel = self.kernel;
+        let local = &kernel.locals[local.0 as usize];
+        if !local.mutable {
+            return Binding::Value(match datum {
+                Datum::Float(value) => Datum::Float(value),
+                other => self.hold(&local.name, other, local.origin),
+            });
+        }
+        match datum {
+            Datum::Index(index) => {
+                let var = self.variable(&local.name, VariableKind::Index { wide: true }, true, local.origin);
+                self.push(local.origin, StatementKind::LetIndex(var, index));
+                self.forget(var);
+                Binding::Index(var)
+            }
+            Datum::Scalar(value, elem) => self.element(&local.name, Some(value), elem, local.origin),
+            Datum::Bool(value) => {
+                let value = Value::Constant(Constant::bool(value));
+                self.element(&local.name, Some(value), Elem::Bool, local.origin)
+            }
+            Datum::Float(value) => {
+                let first = Constant::float(Elem::F32, value).map(Value::Constant);
+                let binding = self.element(&local.name, first, Elem::F32, local.origin);
+                if let Binding::Element(var) = binding {
+                    self.undecided.insert(var, value);
+                }
+                binding
+            }
+            other => Binding::Value(self.hold(&local.name, other, local.origin)),
+        }
+    }
+
+    fn element(
+        &mut self,
+        name: &str,
+        value: Option<Value<super::tile::TileAccess>>,
+        elem: Elem,
+        origin: Origin,
+    ) -> Binding {
+        let var = self.variable(name, VariableKind::Elem(elem), true, origin);
+        self.push(origin, StatementKind::Let(var, value));
+        Binding::Element(var)
+    }
+
+    fn assign(&mut self, place: ExprId, op: Option<BinaryOp>, value: ExprId, origin: Origin) -> Outcome<()> {
+        let kernel = self.kernel;
+        match &kernel.expr(place).kind {
+            ExprKind::Local(local) => {
+                let value = self.expr(value)?;
+                let name = &kernel.locals[local.0 as usize].name;
+                let value = match op {
+                    Some(op) => {
+                        let old = self.expr(place)?;
+                        self.binary(op, old, value, origin)?
+                    }
+                    None => value,
+                };
+                match self.bindings.get(local).cloned() {
+                    Some(Binding::Element(var)) => {
+                        let VariableKind::Elem(elem) = self.tables.variable(var).kind else {
+                            return Err(Failed);
+                        };
+                        let elem = match (&value, self.undecided.contains_key(&var)) {
+                            (Datum::Scalar(_, found), true) if found.is_float() => *found,
+                            _ => elem,
+                        };
+                        if self.undecided.contains_key(&var) {
+                            self.decide(var, elem);
+                        }
+                        let value = self.coerce(value, elem, origin)?;
+                        self.push(origin, StatementKind::Assign(var, value));
+                        Ok(())
+                    }
+                    Some(Binding::Index(var)) => {
+                        let index = self.expect_index(value, origin)?;
+                        self.push(origin, StatementKind::AssignIndex(var, index));
+                        self.forget(var);
+                        Ok(())
+                    }
+                    Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
+                    Some(Binding::Value(datum)) => self.fail_help(
+                        origin,
+                        format!("`{name}` is {} and cannot be assigned", datum.kind()),
+                        "bind a new name, or write through an index: `view[[i, j]] = x`",
+                    ),
+                }
+            }
+            ExprKind::Index(view, coordinates) => {
+                let access = self.place(*view, coordinates, origin);
+                let value = self.expr(value);
+                let ((access, elem), value) = (access?, value?);
+                let place = self.tables.place(access.view.place).name.clone();
+                if !access.view.mutable {
+                    return self.fail_help(
+                        origin,
+                        format!("`{place}` is not mutable"),
+                        format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
+                    );
+                }
+                let value = match op {
+                    Some(op) => {
+                        let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
+                        self.binary(op, old, value, origin)?
+                    }
+                    None => value,
+                };
+                let value = self.coerce(value, elem, origin)?;
+                self.push(origin, StatementKind::Store(access, value));
+                Ok(())
+            }
+            _ => {
+                self.fail_help(origin, "this cannot be assigned", "assign a `let mut` name or `view[[i, j]]`")
+            }
+        }
+    }
+
+    /// Settles the type of a float variable whose first value was a literal.
+    pub fn decide(&mut self, var: VarId, elem: Elem) {
+        self.tables.variables[var.0 as usize].kind = VariableKind::Elem(elem);
+        self.decided.extend(self.undecided.remove(&var).map(|first| (var, first, elem)));
+    }
+
+    fn for_loop(
+        &mut self,
+        local: LocalId,
+        (start, end, step): (ExprId, ExprId, Option<ExprId>),
+        unroll: bool,
+        reversed: bool,
+        body: &Block,
+        origin: Origin,
+    ) -> Outcome<()> {
+        let start_datum = self.expr(start);
+        let end_datum = self.expr(end);
+        let step_datum = step.map(|step| self.expr(step)).transpose();
+        let bounds = start_datum.and_then(|s| Ok((s, end_datum?, step_datum?)));
+        let header = bounds.and_then(|(s, e, step)| {
+            let s = self.expect_index(s, origin)?;
+            let e = self.expect_index(e, origin)?;
+            let step = match step {
+                None => 1,
+                Some(step) => match self.expect_index(step, origin)?.as_constant() {
+                    Some(step) if step > 0 => step,
+                    _ => {
+                        return self.fail(
+                            origin,
+                            "the step of a loop must be a positive number known at compile time",
+                        );
+                    }
+                },
+            };
+            if unroll {
+                let (Some(first), Some(last)) = (s.as_constant(), e.as_constant()) else {
+                    return self.fail_help(
+                        origin,
+                        "the range of `unroll` is not known at compile time",
+                        "leave `unroll` away, or take the bound from a parameter of the attribute",
+                    );
+                };
+                let rounds = (last.saturating_sub(first)).max(0) / step;
+                if rounds > MAX_UNROLL {
+                    return self.fail(
+                        origin,
+                        format!("`unroll` of {rounds} rounds, at most {MAX_UNROLL} are unrolled"),
+                    );
+                }
+            }
+            Ok((s, e, step))
+        });
+        let (first, last, step) = match &header {
+            Ok((s, e, step)) => (s.clone(), e.clone(), *step),
+            // The body is still evaluated, for its own errors.
+            Err(Failed) => (Index::constant(0), Index::constant(1), 1),
+        };
+        let changed = self.assigned_indices(&[body]);
+        changed.iter().for_each(|var| self.forget(*var));
+        let atoms = &self.tables.atoms;
+        let (low, high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
+        let range = Range::new(low, high.max(low));
+        let divisor = gcd(atoms.divisor(&first), step).max(1);
+        let kernel = self.kernel;
+        let name = kernel.locals[local.0 as usize].name.clone();
+        let var = self.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
+        let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
+        self.bindings.insert(local, Binding::Value(Datum::Index(atom)));
+        self.loops += 1;
+        let (body, result) = self.nested(|this| this.block(body));
+        self.loops -= 1;
+        changed.iter().for_each(|var| self.forget(*var));
+        header?;
+        result?;
+        let kind =
+            StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
+        self.push(origin, kind);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
+        let changed = self.assigned_indices(&[body]);
+        changed.iter().for_each(|var| self.forget(*var));
+        // What the condition computes beside its value runs again each round, so it must compute nothing.
+        let (extra, condition) = self.nested(|this| this.condition(condition));
+        self.loops += 1;
+        let (body, result) = self.nested(|this| this.block(body));
+        self.loops -= 1;
+        changed.iter().for_each(|var| self.forget(*var));
+        let value = match condition? {
+            Ok(false) => return Ok(()),
+            Ok(true) => Value::Constant(Constant::bool(true)),
+            Err(value) => value,
+        };
+        if !extra.is_empty() {
+            return self.fail_help(
+                origin,
+                "the condition of `while` must be a plain expression",
+                "write `loop { if !condition { break; } .. }`",
+            );
+        }
+        result?;
+        self.push(origin, StatementKind::While(value, body));
+        Ok(())
+    }
+
+    /// The mutable index variables that blocks assign, nested functions included.
+    pub fn assigned_indices(&self, blocks: &[&Block]) -> Vec<VarId> {
+        let mut locals = Vec::new();
+        for block in blocks {
+            self.assigned(block, &mut locals, 0);
+        }
+        let mut vars: Vec<VarId> = locals
+            .into_iter()
+            .filter_map(|local| match self.bindings.get(&local) {
+                Some(Binding::Index(var)) => Some(*var),
+                _ => None,
+            })
+            .collect();
+        vars.sort_unstable();
+        vars.dedup();
+        vars
+    }
+
+    fn assigned(&self, block: &Block, out: &mut Vec<LocalId>, depth: u32) {
+        if depth > 1024 {
+            return;
+        }
+        for statement in &block.statements {
+            match &statement.kind {
+                Ast::Assign { place, value, .. } => {
+                    if let ExprKind::Local(local) = self.kernel.expr(*place).kind {
+                        out.push(local);
+                    }
+                    self.assigned_in(*value, out, depth + 1);
+                }
+                Ast::For { body, .. } | Ast::While { body, .. } => self.assigned(body, out, depth + 1),
+                Ast::Let { value, .. } | Ast::Expr(value) => self.assigned_in(*value, out, depth + 1),
+                Ast::Break | Ast::Continue | Ast::Assert { .. } => {}
+            }
+        }
+        if let Some(value) = block.value {
+            self.assigned_in(value, out, depth + 1);
+        }
+    }
+
+    /// Assignments inside the blocks of an expression; other expressions assign nothing.
+    fn assigned_in(&self, id: ExprId, out: &mut Vec<LocalId>, depth: u32) {
+        match &self.kernel.expr(id).kind {
+            ExprKind::Block(block) => self.assigned(block, out, depth),
+            ExprKind::If(_, then, otherwise) => {
+                self.assigned(then, out, depth);
+                self.assigned(otherwise, out, depth);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Views of views: `tile`, `vectorize`, `distribute`.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Outcome};
+use crate::kernel::index::Index;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::Space;
+use crate::kernel::view::View;
+
+impl Evaluator<'_> {
+    pub fn tile(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let coordinates = match values.remove(2) {
+            Datum::Array(parts) | Datum::Tuple(parts) => parts,
+            other => {
+                return self
+                    .fail(origin, format!("the coordinates of `tile` are an array, not {}", other.kind()));
+            }
+        };
+        let sizes = self.sizes(values.remove(1), "tile", origin)?;
+        let view = self.view(values.remove(0), "tile", origin)?;
+        self.same_rank(&view, "tile", sizes.len(), origin)?;
+        self.same_rank(&view, "tile", coordinates.len(), origin)?;
+        if sizes.contains(&0) {
+            return self.fail(origin, "a tile of no elements");
+        }
+        for (mode, size) in sizes.iter().enumerate() {
+            if let Some(extent) = view.modes[mode].extent.as_constant()
+                && *size > extent
+                && !matches!(self.tables.place(view.place).space, Space::Global(_))
+            {
+                let place = self.tables.place(view.place).name.clone();
+                return self.fail_help(
+                    origin,
+                    format!("a tile of {size} in mode {mode} does not fit `{place}`, whose extent there is {extent}"),
+                    "choose a smaller tile, or a larger tensor",
+                );
+            }
+        }
+        let coordinates =
+            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        let tile = view.tile(&sizes, &coordinates);
+        Ok(Datum::View(self.index(origin, tile)?))
+    }
+
+    pub fn vectorize(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let lanes = self.sizes(values.remove(1), "vectorize", origin)?;
+        let view = self.view(values.remove(0), "vectorize", origin)?;
+        self.same_rank(&view, "vectorize", lanes.len(), origin)?;
+        if view.lanes() != 1 {
+            return self.fail(origin, "the view is vectorised already");
+        }
+        if lanes.contains(&0) || lanes.iter().product::<i64>() > 64 {
+            return self.fail(origin, format!("vectors of {lanes:?} elements; at most 64 are possible"));
+        }
+        let atoms = &mut self.tables.atoms;
+        let vectors = view.vectorize(&lanes, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
+        Ok(Datum::View(self.index(origin, vectors)?))
+    }
+
+    pub fn distribute(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let thread = self.expect_index(values.remove(2), origin)?;
+        let layout = values.remove(1);
+        let view = self.view(values.remove(0), "distribute", origin)?;
+        let Datum::Layout(layout) = layout else {
+            return self
+                .fail(origin, format!("the threads of `distribute` are a layout, not {}", layout.kind()));
+        };
+        self.same_rank(&view, "distribute", layout.shape.len(), origin)?;
+        if layout.shape.contains(&0) || layout.stride.contains(&0) {
+            return self.fail(origin, "a thread layout with an extent or a stride of 0");
+        }
+        let threads = layout.threads();
+        let own = threads.coordinates(&mut self.tables.atoms, &thread);
+        let own = self.index(origin, own)?;
+        let atoms = &mut self.tables.atoms;
+        let part = view
+            .distribute(&threads.shape, &own, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
+        Ok(Datum::View(self.index(origin, part)?))
+    }
+
+    fn same_rank(&mut self, view: &View, name: &str, given: usize, origin: Origin) -> Outcome<()> {
+        if view.rank() == given {
+            return Ok(());
+        }
+        let place = self.tables.place(view.place).name.clone();
+        let rank = view.rank();
+        self.fail_help(
+            origin,
+            format!("`{name}` with {given} entries of a view of `{place}` of rank {rank}"),
+            format!("give {rank}: one for each mode"),
+        )
+    }
+}

@@ -1,0 +1,584 @@
+//! The vocabulary's meaning: each member of [`Intrinsic`] as code, view by view.
+
+use super::datum::{Datum, LayoutDatum};
+use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::{ThreadLayout, TileAccess, TileOperation};
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Atom, Index, Range};
+use crate::kernel::intrinsic::Intrinsic;
+use crate::kernel::ir::{ExprId, Special, TypeRef};
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Math, Participants, Place, PlaceId, Space, StatementKind, Value, VariableKind};
+use crate::kernel::view::View;
+
+/// Shared memory that a block may have on the largest architecture (sm_90), bytes.
+pub const MAX_SHARED_BYTES: u64 = 232_448;
+/// Elements of a local tensor at most: beyond, no register file holds it.
+const MAX_LOCAL_ELEMENTS: i64 = 1024;
+
+impl Evaluator<'_> {
+    pub fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        types: &[TypeRef],
+        arguments: &[ExprId],
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let name = intrinsic.name();
+        let (least, most) = intrinsic.arity();
+        if arguments.len() < least || arguments.len() > most {
+            return self
+                .fail(origin, format!("`{name}` takes {least} arguments, {} were given", arguments.len()));
+        }
+        let mut values = self.exprs(arguments)?;
+        if values.iter().any(|value| matches!(value, Datum::Unknown)) {
+            return Err(Failed);
+        }
+        if self.host && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max) {
+            return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
+        }
+        match intrinsic {
+            Intrinsic::RowMajor | Intrinsic::ColMajor => {
+                let shape = self.sizes(values.remove(0), name, origin)?;
+                self.compact(shape, intrinsic == Intrinsic::RowMajor, origin)
+            }
+            Intrinsic::Layout => {
+                let shape = self.sizes(values.remove(0), name, origin)?;
+                let stride = self.sizes(values.remove(0), name, origin)?;
+                if shape.len() != stride.len() {
+                    let message = format!("a layout of {} extents and {} strides", shape.len(), stride.len());
+                    return self.fail(origin, message);
+                }
+                Ok(Datum::Layout(LayoutDatum { shape, stride, swizzle: None }))
+            }
+            Intrinsic::Swizzle => self.swizzle(values, origin),
+            Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),
+            Intrinsic::Local => self.allocate(values.remove(0), types, false, origin),
+            Intrinsic::Tile => self.tile(values, origin),
+            Intrinsic::Vectorize => self.vectorize(values, origin),
+            Intrinsic::Distribute => self.distribute(values, origin),
+            Intrinsic::Transpose => Ok(Datum::View(self.view(values.remove(0), name, origin)?.transpose())),
+            Intrinsic::Pad => {
+                let value = values.remove(1);
+                let mut view = self.view(values.remove(0), name, origin)?;
+                let elem = self.tables.place(view.place).elem;
+                let Value::Constant(pad) = self.coerce(value, elem, origin)? else {
+                    return self.fail(origin, "the value of `pad` is not known at compile time");
+                };
+                view.pad = Some(pad);
+                Ok(Datum::View(view))
+            }
+            Intrinsic::DimOf => {
+                let mode = self.expect_index(values.remove(1), origin)?.as_constant();
+                let view = self.view(values.remove(0), name, origin)?;
+                match mode.and_then(|mode| view.modes.get(usize::try_from(mode).ok()?)) {
+                    Some(mode) => Ok(Datum::Index(mode.extent.clone())),
+                    None => self.fail(origin, format!("a view of rank {} has no such mode", view.rank())),
+                }
+            }
+            Intrinsic::Fill => {
+                let value = values.remove(1);
+                let destination = self.written(values.remove(0), name, origin)?;
+                let elem = self.tables.place(destination.place).elem;
+                let value = self.coerce(value, elem, origin)?;
+                self.push(
+                    origin,
+                    StatementKind::Operation(TileOperation::Fill { destination: destination.clone(), value }),
+                );
+                Ok(Datum::View(destination))
+            }
+            Intrinsic::CopyFrom => {
+                let source = self.view(values.remove(1), name, origin)?;
+                let destination = self.written(values.remove(0), name, origin)?;
+                self.copy(destination, source, None, false, origin)
+            }
+            Intrinsic::ToLocal => {
+                let source = self.view(values.remove(0), name, origin)?;
+                self.copy_to_local(source, origin)
+            }
+            Intrinsic::CopyDramToSram | Intrinsic::CopyDramToSramAsync => {
+                let threads = values.remove(2);
+                let Datum::Layout(layout) = threads else {
+                    return self.fail(
+                        origin,
+                        format!("the threads of `{name}` are a layout, not {}", threads.kind()),
+                    );
+                };
+                let source = self.view(values.remove(1), name, origin)?;
+                let destination = self.written(values.remove(0), name, origin)?;
+                let space = |view: &View, this: &Self| this.tables.place(view.place).space;
+                if !matches!(space(&destination, self), Space::Shared { .. })
+                    || !matches!(space(&source, self), Space::Global(_))
+                {
+                    let message = format!("`{name}` copies from a global tensor to a shared one");
+                    return self.fail_help(origin, message, "use `copy_from` between other places");
+                }
+                self.copy(
+                    destination,
+                    source,
+                    Some(layout.threads()),
+                    intrinsic == Intrinsic::CopyDramToSramAsync,
+                    origin,
+                )
+            }
+            Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::AsyncCommit),
+            Intrinsic::AsyncCopyWaitGroup => {
+                let groups = self.expect_index(values.remove(0), origin)?;
+                match groups.as_constant().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 64) {
+                    Some(groups) => self.effect(origin, StatementKind::AsyncWait(groups)),
+                    None => {
+                        self.fail(origin, "the number of groups must be known at compile time, from 0 to 64")
+                    }
+                }
+            }
+            Intrinsic::AsyncCopyWaitAll => {
+                self.push(origin, StatementKind::AsyncCommit);
+                self.effect(origin, StatementKind::AsyncWait(0))
+            }
+            Intrinsic::Barrier => self.effect(origin, StatementKind::Barrier(Participants::Block)),
+            Intrinsic::OuterProductAcc => self.outer_product(values, origin),
+            Intrinsic::LaneId | Intrinsic::WarpId => {
+                let thread = self.linear_thread(origin)?;
+                let warp = Index::constant(32);
+                let atoms = &mut self.tables.atoms;
+                let result = if intrinsic == Intrinsic::LaneId {
+                    atoms.rem(&thread, &warp)
+                } else {
+                    atoms.div(&thread, &warp)
+                };
+                Ok(Datum::Index(self.index(origin, result)?))
+            }
+            Intrinsic::DivCeil => {
+                let by = self.expect_index(values.remove(1), origin)?;
+                let index = self.expect_index(values.remove(0), origin)?;
+                let (low, by_low) = (self.tables.atoms.range(&index).low, self.tables.atoms.range(&by).low);
+                if by.as_constant() == Some(0) {
+                    return self.fail(origin, "`div_ceil` by zero");
+                }
+                if low < 0 || by_low < 0 {
+                    return self.fail(origin, "`div_ceil` of an index that may be negative");
+                }
+                let result = self.tables.atoms.div_ceil(&index, &by);
+                Ok(Datum::Index(self.index(origin, result)?))
+            }
+            Intrinsic::Min | Intrinsic::Max => {
+                let larger = intrinsic == Intrinsic::Max;
+                if let [Datum::Index(a), Datum::Index(b)] = values.as_slice() {
+                    let result = self.tables.atoms.extremum(a, b, larger);
+                    return Ok(Datum::Index(self.index(origin, result)?));
+                }
+                self.math(if larger { Math::Max } else { Math::Min }, values, name, origin)
+            }
+            Intrinsic::Abs => self.math(Math::Abs, values, name, origin),
+            Intrinsic::Sqrt => self.math(Math::Sqrt, values, name, origin),
+            Intrinsic::Exp => self.math(Math::Exp, values, name, origin),
+            Intrinsic::Exp2 => self.math(Math::Exp2, values, name, origin),
+            Intrinsic::Ln => self.math(Math::Ln, values, name, origin),
+            Intrinsic::Tanh => self.math(Math::Tanh, values, name, origin),
+            Intrinsic::MulAdd => self.math(Math::MulAdd, values, name, origin),
+            Intrinsic::Select => {
+                let (b, a) = (values.remove(2), values.remove(1));
+                let condition = match values.remove(0) {
+                    Datum::Bool(known) => return Ok(if known { a } else { b }),
+                    Datum::Scalar(value, Elem::Bool) => value,
+                    other => {
+                        return self.fail(origin, format!("the condition of `select` is {}", other.kind()));
+                    }
+                };
+                if let (Datum::Index(a), Datum::Index(b)) = (&a, &b) {
+                    let (a, b) = (Value::Index(a.clone(), Elem::I64), Value::Index(b.clone(), Elem::I64));
+                    let value = Value::Select(Box::new(condition), Box::new(a), Box::new(b));
+                    return Ok(Datum::Index(self.index_from_value(value, Elem::I64, origin)));
+                }
+                let (a, b, elem) = self.unify(a, b, name, origin)?;
+                Ok(Datum::Scalar(Value::Select(Box::new(condition), Box::new(a), Box::new(b)), elem))
+            }
+        }
+    }
+
+    fn effect(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) -> Outcome<Datum> {
+        self.push(origin, kind);
+        Ok(Datum::Unit)
+    }
+
+    fn math(&mut self, math: Math, mut values: Vec<Datum>, name: &str, origin: Origin) -> Outcome<Datum> {
+        let mut parts = Vec::new();
+        let elem = match values.len() {
+            1 => match values.remove(0) {
+                Datum::Float(value) => {
+                    parts.push(self.coerce(Datum::Float(value), Elem::F32, origin)?);
+                    Elem::F32
+                }
+                Datum::Scalar(value, elem) => {
+                    parts.push(value);
+                    elem
+                }
+                other => return self.fail(origin, format!("`{name}` does not apply to {}", other.kind())),
+            },
+            count => {
+                let first = values.remove(0);
+                let (a, b, elem) = self.unify(first, values.remove(0), name, origin)?;
+                parts.extend([a, b]);
+                if count == 3 {
+                    parts.push(self.coerce(values.remove(0), elem, origin)?);
+                }
+                elem
+            }
+        };
+        let of_integers = matches!(math, Math::Min | Math::Max | Math::Abs);
+        if elem == Elem::Bool || (!elem.is_float() && !of_integers) {
+            return self.fail(origin, format!("`{name}` does not apply to {elem}"));
+        }
+        Ok(Datum::Scalar(Value::Math(math, parts), elem))
+    }
+
+    /// The thread's number in its block, `x` fastest.
+    pub fn linear_thread(&mut self, origin: Origin) -> Outcome<Index> {
+        let mut sum = Index::constant(0);
+        let mut stride = 1i64;
+        for axis in 0..3u32 {
+            let count = i64::from(self.block[axis as usize]);
+            if count > 1 {
+                let range = Range::new(0, i128::from(count - 1));
+                let atom = self.tables.atoms.intern(Atom::Special(Special::ThreadIdx, axis), range, 1, None);
+                let next = sum.add_scaled(&Index::atom(atom), stride);
+                sum = self.index(origin, next)?;
+            }
+            stride *= count;
+        }
+        Ok(sum)
+    }
+
+    pub fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+        match datum {
+            Datum::View(view) => Ok(view),
+            Datum::Unknown => Err(Failed),
+            other => self.fail(origin, format!("`{name}` applies to a tensor, not to {}", other.kind())),
+        }
+    }
+
+    fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+        let view = self.view(datum, name, origin)?;
+        if view.mutable {
+            return Ok(view);
+        }
+        let place = self.tables.place(view.place).name.clone();
+        self.fail_help(
+            origin,
+            format!("`{name}` writes to `{place}`, which is not mutable"),
+            format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
+        )
+    }
+
+    /// Numbers known now: the extents of a tile, the shape of a layout.
+    pub fn sizes(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<Vec<i64>> {
+        let parts = match datum {
+            Datum::Array(parts) | Datum::Tuple(parts) => parts,
+            Datum::Index(index) => vec![Datum::Index(index)],
+            other => {
+                return self
+                    .fail(origin, format!("`{name}` takes an array of extents, not {}", other.kind()));
+            }
+        };
+        parts
+            .into_iter()
+            .map(|part| {
+                let index = self.expect_index(part, origin)?;
+                match index.as_constant() {
+                    Some(value) if (0..=1 << 40).contains(&value) => Ok(value),
+                    Some(value) => self.fail(origin, format!("{value} is no extent of `{name}`")),
+                    None => self.fail_help(
+                        origin,
+                        format!("an extent of `{name}` is not known at compile time"),
+                        "take it from a parameter of the attribute",
+                    ),
+                }
+            })
+            .collect()
+    }
+
+    fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
+        let mut stride = vec![0; shape.len()];
+        let mut product = 1i64;
+        let order: Vec<usize> =
+            if row_major { (0..shape.len()).rev().collect() } else { (0..shape.len()).collect() };
+        for mode in order {
+            stride[mode] = product;
+            let next = product.checked_mul(shape[mode]).ok_or(crate::kernel::index::IndexOverflow);
+            product = self.index(origin, next)?;
+        }
+        Ok(Datum::Layout(LayoutDatum { shape, stride, swizzle: None }))
+    }
+
+    fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let mut values = values.into_iter();
+        let Some(Datum::Layout(mut layout)) = values.next() else {
+            return self.fail(origin, "`swizzle` applies to a layout");
+        };
+        let mut parts = Vec::new();
+        for value in values {
+            let part = self.expect_index(value, origin)?.as_constant().and_then(|v| u32::try_from(v).ok());
+            match part.filter(|part| *part <= 16) {
+                Some(part) => parts.push(part),
+                None => {
+                    return self.fail(origin, "bits, base and shift of `swizzle` are numbers from 0 to 16");
+                }
+            }
+        }
+        match parts.as_slice() {
+            [bits, base, shift] if shift >= bits => {
+                layout.swizzle = Some((*bits, *base, *shift));
+                Ok(Datum::Layout(layout))
+            }
+            _ => self.fail_help(
+                origin,
+                format!("`swizzle({parts:?})` needs shift >= bits"),
+                "128-byte swizzle of f32: `swizzle(3, 2, 3)`",
+            ),
+        }
+    }
+
+    fn allocate(&mut self, layout: Datum, types: &[TypeRef], shared: bool, origin: Origin) -> Outcome<Datum> {
+        let what = if shared { "shared" } else { "local" };
+        let Datum::Layout(layout) = layout else {
+            return self.fail_help(
+                origin,
+                format!("`{what}` takes a layout, not {}", layout.kind()),
+                format!("`{what}::<f32>(row_major([8, 8]))`"),
+            );
+        };
+        let elem = match types {
+            [ty] => self.elem(*ty, origin)?,
+            _ => None,
+        };
+        let Some(elem) = elem else {
+            return self.fail(origin, format!("`{what}` needs its element type: `{what}::<f32>(..)`"));
+        };
+        let mut cosize = Some(1i64);
+        for (extent, stride) in layout.shape.iter().zip(&layout.stride) {
+            let reach = extent.saturating_sub(1).max(0).checked_mul(*stride);
+            cosize = cosize.zip(reach).and_then(|(a, b)| a.checked_add(b));
+        }
+        let cosize = self.index(origin, cosize.ok_or(crate::kernel::index::IndexOverflow))?;
+        let cosize = match layout.swizzle {
+            // A swizzle permutes blocks of 2^(bits + base + shift) elements.
+            Some((bits, base, shift)) => {
+                let block = 1i64 << (bits + base + shift).min(40);
+                cosize.saturating_add(block - 1) / block * block
+            }
+            None => cosize,
+        };
+        if layout.shape.contains(&0) {
+            return self.fail(origin, format!("a {what} tensor without elements"));
+        }
+        let id = PlaceId(self.tables.places.len() as u32);
+        let space = if shared {
+            let align = if layout.swizzle.is_some() { 1024 } else { 16 };
+            let offset = self.shared_bytes.next_multiple_of(align);
+            let bytes = u64::try_from(cosize).unwrap_or(u64::MAX).saturating_mul(u64::from(elem.bytes()));
+            self.shared_bytes = offset.saturating_add(bytes);
+            if self.shared_bytes > self.shared_limit {
+                let (total, limit) = (self.shared_bytes, self.shared_limit);
+                // Told once; further tensors would only repeat it.
+                self.shared_bytes = 0;
+                return self.fail_help(
+                    origin,
+                    format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
+                    "choose smaller tiles or fewer stages",
+                );
+            }
+            Space::Shared { byte_offset: offset as u32 }
+        } else {
+            if cosize > MAX_LOCAL_ELEMENTS {
+                return self.fail_help(
+                    origin,
+                    format!("a local tensor of {cosize} elements; a thread has 255 registers"),
+                    "use `shared`, or a smaller tile for each thread",
+                );
+            }
+            Space::Local
+        };
+        self.tables.places.push(Place {
+            name: what.to_owned(),
+            space,
+            elem,
+            len: cosize as u64,
+            align: 16,
+            mutable: true,
+            origin,
+        });
+        let constants = |values: &[i64]| values.iter().map(|v| Index::constant(*v)).collect();
+        let mut view = View::whole(id, constants(&layout.shape), constants(&layout.stride), true);
+        view.swizzle = layout.swizzle;
+        Ok(Datum::View(view))
+    }
+
+    /// A named view of global or shared memory gets a pointer, so that its offset is computed once.
+    pub fn point(&mut self, name: &str, view: View, origin: Origin) -> View {
+        let mut view = view;
+        let place = &mut self.tables.places[view.place.0 as usize];
+        // The first name of a new tensor is the tensor's own.
+        if place.name == "shared" || place.name == "local" {
+            place.name = name.to_owned();
+            place.origin = origin;
+        }
+        let local = place.space == Space::Local;
+        if local || view.swizzle.is_some() || self.host || view.offset.as_constant() == Some(0) {
+            return view;
+        }
+        let Ok(full) = view.full_offset() else { return view };
+        let var = self.variable(name, VariableKind::Pointer(view.place), false, origin);
+        self.push(origin, StatementKind::LetIndex(var, full.clone()));
+        view.pointer = Some((var, full));
+        view.offset = Index::constant(0);
+        view
+    }
+
+    fn copy(
+        &mut self,
+        destination: View,
+        source: View,
+        threads: Option<ThreadLayout>,
+        asynchronous: bool,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        self.same_shape(&destination, &source, origin)?;
+        if let Some(threads) = &threads {
+            let (size, block) = (threads.size(), self.block.iter().map(|n| i64::from(*n)).product::<i64>());
+            if threads.shape.len() != destination.rank() {
+                let message = format!(
+                    "a thread layout of rank {} for tiles of rank {}",
+                    threads.shape.len(),
+                    destination.rank()
+                );
+                return self.fail(origin, message);
+            }
+            if size > block || size == 0 {
+                return self.fail_help(
+                    origin,
+                    format!("the copy is laid out for {size} threads and the block has {block}"),
+                    "the product of the thread layout's extents is at most the block's threads",
+                );
+            }
+        }
+        self.push(
+            origin,
+            StatementKind::Operation(TileOperation::Copy {
+                destination: destination.clone(),
+                source,
+                threads,
+                asynchronous,
+            }),
+        );
+        Ok(Datum::View(destination))
+    }
+
+    fn same_shape(&mut self, destination: &View, source: &View, origin: Origin) -> Outcome<()> {
+        let (to, from) =
+            (self.tables.place(destination.place).clone(), self.tables.place(source.place).clone());
+        if to.elem != from.elem {
+            return self.fail(
+                origin,
+                format!("a copy from `{}` of {} to `{}` of {}", from.name, from.elem, to.name, to.elem),
+            );
+        }
+        // Modes of one element do not count, as a row of a tile is as good as a list.
+        let extents = |view: &View| -> Vec<(Index, i64)> {
+            let all = view.modes.iter().map(|mode| (mode.extent.clone(), mode.lanes));
+            all.filter(|(extent, lanes)| extent.as_constant() != Some(1) || *lanes != 1).collect()
+        };
+        let (a, b) = (extents(destination), extents(source));
+        if a != b {
+            let show = |list: &[(Index, i64)]| -> String {
+                let parts: Vec<String> = list
+                    .iter()
+                    .map(|(extent, lanes)| match extent.as_constant() {
+                        Some(extent) if *lanes == 1 => extent.to_string(),
+                        Some(extent) => format!("{extent} vectors of {lanes}"),
+                        None => "?".into(),
+                    })
+                    .collect();
+                format!("({})", parts.join(", "))
+            };
+            return self.fail_help(
+                origin,
+                format!("`{}` has extents {} and `{}` has {}", to.name, show(&a), from.name, show(&b)),
+                "both sides of a copy need the same tile and the same `vectorize`",
+            );
+        }
+        if a.iter().any(|(extent, _)| extent.as_constant().is_none()) {
+            return self.fail_help(
+                origin,
+                "a copy of an extent that is not known at compile time",
+                "take a `tile` of both sides first",
+            );
+        }
+        Ok(())
+    }
+
+    fn copy_to_local(&mut self, source: View, origin: Origin) -> Outcome<Datum> {
+        let mut shape = Vec::new();
+        for mode in &source.modes {
+            let extent = mode.extent.as_constant().and_then(|extent| extent.checked_mul(mode.lanes));
+            match extent {
+                Some(extent) => shape.push(extent),
+                None => {
+                    return self.fail_help(
+                        origin,
+                        "`to_local` of an extent that is not known at compile time",
+                        "take a `tile` first",
+                    );
+                }
+            }
+        }
+        let layout = self.compact(shape, true, origin)?;
+        let elem = self.tables.place(source.place).elem;
+        let Datum::View(whole) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
+            return Err(Failed);
+        };
+        let lanes: Vec<i64> = source.modes.iter().map(|mode| mode.lanes).collect();
+        let destination = whole.vectorize(&lanes, &mut |extent, lanes| {
+            extent.exact_div(lanes).ok_or(crate::kernel::index::IndexOverflow)
+        });
+        let destination = self.index(origin, destination)?;
+        self.copy(destination, source, None, false, origin)?;
+        Ok(Datum::View(whole))
+    }
+
+    fn outer_product(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let name = "outer_product_acc";
+        let right = self.view(values.remove(2), name, origin)?;
+        let left = self.view(values.remove(1), name, origin)?;
+        let accumulator = self.written(values.remove(0), name, origin)?;
+        let elems = |view: &View, this: &Self| this.tables.place(view.place).elem;
+        if elems(&left, self) != elems(&accumulator, self) || elems(&right, self) != elems(&accumulator, self)
+        {
+            return self.fail(origin, format!("`{name}` of tensors of different element types"));
+        }
+        let count = |view: &View| -> Option<i64> {
+            if view.lanes() != 1
+                || view.modes.iter().filter(|m| m.extent.as_constant() != Some(1)).count() > 1
+            {
+                return None;
+            }
+            view.modes.iter().map(|mode| mode.extent.as_constant()).product()
+        };
+        let rows_columns: Option<Vec<i64>> =
+            accumulator.modes.iter().map(|mode| mode.extent.as_constant()).collect();
+        let sides = (count(&left), count(&right));
+        match (rows_columns.as_deref(), sides) {
+            (Some([m, n]), (Some(a), Some(b))) if *m == a && *n == b && accumulator.lanes() == 1 => {}
+            (shape, (a, b)) => {
+                let message = format!(
+                    "`{name}` of shape {:?} with lists of {:?} and {:?} elements",
+                    shape.unwrap_or(&[]),
+                    a.unwrap_or(0),
+                    b.unwrap_or(0)
+                );
+                return self.fail_help(origin, message, "`acc` has rank 2: as many rows as the first list has elements, as many columns as the second");
+            }
+        }
+        let operation = TileOperation::OuterProduct { accumulator, left, right };
+        self.effect(origin, StatementKind::Operation(operation))
+    }
+}

@@ -1,0 +1,245 @@
+//! Views: an affine map from coordinates to the elements of a place, and the conditions under which they exist.
+//!
+//! A view never forgets its tensor. Beside the memory offset it carries, for each edge that its coordinates might
+//! cross, the same affine map into that edge's coordinate (CuTe's identity tensor): [`Bound`]. Hence a mask is exact
+//! after any chain of tiles, vectors and distributions, and one that is provable disappears.
+//!
+//! Law: element `c` of a view exists iff every bound holds at `c`; then `offset + Σ c·stride` is in the place.
+
+use super::elem::Constant;
+use super::index::{Index, IndexOverflow, VarId};
+use super::program::PlaceId;
+
+/// A view of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The place.
+    pub place: PlaceId,
+    /// A pointer variable for the part of the offset that has a name, and that part.
+    pub pointer: Option<(VarId, Index)>,
+    /// The offset of element zero, elements, from the pointer.
+    pub offset: Index,
+    /// The modes.
+    pub modes: Vec<Mode>,
+    /// The edges that coordinates might cross.
+    pub bounds: Vec<Bound>,
+    /// `Swizzle<bits, base, shift>` over the place's element offsets.
+    pub swizzle: Option<(u32, u32, u32)>,
+    /// What an element beyond an edge reads as, where the user said.
+    pub pad: Option<Constant>,
+    /// Whether it may be written.
+    pub mutable: bool,
+}
+
+/// A mode of a view: `extent` vectors, each of `lanes` elements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// How many vectors (elements where `lanes` is 1).
+    pub extent: Index,
+    /// Elements from one vector to the next.
+    pub stride: Index,
+    /// Elements of a vector along this mode.
+    pub lanes: i64,
+    /// Elements from one lane to the next.
+    pub lane_stride: Index,
+    /// Whether a bound catches a coordinate beyond `extent`.
+    pub bounded: bool,
+}
+
+/// `0 <= base + Σ c·step + Σ l·lane_step < extent`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// The edge's coordinate of element zero.
+    pub base: Index,
+    /// For each mode the edge's coordinate from one vector to the next.
+    pub steps: Vec<Index>,
+    /// For each mode the edge's coordinate from one lane to the next.
+    pub lane_steps: Vec<Index>,
+    /// The edge.
+    pub extent: Index,
+}
+
+type Fallible<T> = Result<T, IndexOverflow>;
+
+impl View {
+    /// The whole of a place whose modes have these extents and strides.
+    pub fn whole(place: PlaceId, extents: Vec<Index>, strides: Vec<Index>, mutable: bool) -> View {
+        let rank = extents.len();
+        let unit = |mode: usize| (0..rank).map(|i| Index::constant(i64::from(i == mode))).collect::<Vec<_>>();
+        let zero = vec![Index::constant(0); rank];
+        let bounds = extents
+            .iter()
+            .enumerate()
+            .map(|(mode, extent)| Bound {
+                base: Index::constant(0),
+                steps: unit(mode),
+                lane_steps: zero.clone(),
+                extent: extent.clone(),
+            })
+            .collect();
+        let modes = extents
+            .into_iter()
+            .zip(strides)
+            .map(|(extent, stride)| Mode {
+                extent,
+                stride,
+                lanes: 1,
+                lane_stride: Index::constant(0),
+                bounded: true,
+            })
+            .collect();
+        View {
+            place,
+            pointer: None,
+            offset: Index::constant(0),
+            modes,
+            bounds,
+            swizzle: None,
+            pad: None,
+            mutable,
+        }
+    }
+
+    /// The number of modes.
+    pub fn rank(&self) -> usize {
+        self.modes.len()
+    }
+
+    /// Elements of a vector of the view.
+    pub fn lanes(&self) -> i64 {
+        self.modes.iter().map(|mode| mode.lanes).product()
+    }
+
+    /// The offset from the place's first element: the pointer's part and the rest.
+    pub fn full_offset(&self) -> Fallible<Index> {
+        match &self.pointer {
+            Some((_, index)) => index.add(&self.offset),
+            None => Ok(self.offset.clone()),
+        }
+    }
+
+    /// Moves element zero by `count` vectors along `mode`.
+    fn shift(&mut self, mode: usize, count: &Index) -> Fallible<()> {
+        self.offset = self.offset.add(&count.mul(&self.modes[mode].stride)?)?;
+        for bound in &mut self.bounds {
+            bound.base = bound.base.add(&count.mul(&bound.steps[mode])?)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the edge `c < extent` of a mode that no bound catches.
+    fn close(&mut self, mode: usize) {
+        if self.modes[mode].bounded {
+            return;
+        }
+        let zeros = vec![Index::constant(0); self.rank()];
+        let mut steps = zeros.clone();
+        steps[mode] = Index::constant(1);
+        let extent = self.modes[mode].extent.clone();
+        self.bounds.push(Bound { base: Index::constant(0), steps, lane_steps: zeros, extent });
+        self.modes[mode].bounded = true;
+    }
+
+    /// Whether `size` divides the extent of a mode, for all that is known.
+    fn divides(&self, mode: usize, size: i64) -> bool {
+        self.modes[mode].extent.as_constant().is_some_and(|extent| extent % size == 0)
+    }
+
+    /// Tile `coordinates` of extents `sizes`.
+    pub fn tile(&self, sizes: &[i64], coordinates: &[Index]) -> Fallible<View> {
+        let mut view = self.clone();
+        for (mode, (size, coordinate)) in sizes.iter().zip(coordinates).enumerate() {
+            if !self.divides(mode, *size) {
+                view.close(mode);
+            }
+            view.shift(mode, &coordinate.scale(*size)?)?;
+            view.modes[mode].extent = Index::constant(*size);
+            view.modes[mode].bounded = false;
+        }
+        Ok(view)
+    }
+
+    /// The view of vectors of these extents.
+    pub fn vectorize(
+        &self,
+        lanes: &[i64],
+        ceil: &mut impl FnMut(&Index, i64) -> Fallible<Index>,
+    ) -> Fallible<View> {
+        let mut view = self.clone();
+        for (mode, lanes) in lanes.iter().enumerate() {
+            if *lanes == 1 {
+                continue;
+            }
+            if !self.divides(mode, *lanes) {
+                view.close(mode);
+            }
+            let old = &self.modes[mode];
+            view.modes[mode] = Mode {
+                extent: ceil(&old.extent, *lanes)?,
+                stride: old.stride.scale(*lanes)?,
+                lanes: *lanes,
+                lane_stride: old.stride.clone(),
+                bounded: view.modes[mode].bounded,
+            };
+            for bound in &mut view.bounds {
+                bound.lane_steps[mode] = bound.steps[mode].clone();
+                bound.steps[mode] = bound.steps[mode].scale(*lanes)?;
+            }
+        }
+        Ok(view)
+    }
+
+    /// Of each mode every `threads[mode]`-th vector, from `own[mode]` on.
+    pub fn distribute(
+        &self,
+        threads: &[i64],
+        own: &[Index],
+        ceil: &mut impl FnMut(&Index, i64) -> Fallible<Index>,
+    ) -> Fallible<View> {
+        let mut view = self.clone();
+        for (mode, (threads, own)) in threads.iter().zip(own).enumerate() {
+            if *threads == 1 {
+                continue;
+            }
+            if !self.divides(mode, *threads) {
+                view.close(mode);
+            }
+            view.shift(mode, own)?;
+            let old = &self.modes[mode];
+            view.modes[mode].extent = ceil(&old.extent, *threads)?;
+            view.modes[mode].stride = old.stride.scale(*threads)?;
+            for bound in &mut view.bounds {
+                bound.steps[mode] = bound.steps[mode].scale(*threads)?;
+            }
+        }
+        Ok(view)
+    }
+
+    /// The modes in reverse order.
+    pub fn transpose(&self) -> View {
+        let mut view = self.clone();
+        view.modes.reverse();
+        for bound in &mut view.bounds {
+            bound.steps.reverse();
+            bound.lane_steps.reverse();
+        }
+        view
+    }
+
+    /// The offset of an element from the pointer, and the edge coordinate with its extent for each bound.
+    pub fn element(&self, coordinates: &[Index], lanes: &[i64]) -> Fallible<(Index, Vec<(Index, Index)>)> {
+        let mut offset = self.offset.clone();
+        for ((mode, coordinate), lane) in self.modes.iter().zip(coordinates).zip(lanes) {
+            offset = offset.add(&coordinate.mul(&mode.stride)?)?.add_scaled(&mode.lane_stride, *lane)?;
+        }
+        let mut edges = Vec::with_capacity(self.bounds.len());
+        for bound in &self.bounds {
+            let mut at = bound.base.clone();
+            for (i, coordinate) in coordinates.iter().enumerate() {
+                at = at.add(&coordinate.mul(&bound.steps[i])?)?.add_scaled(&bound.lane_steps[i], lanes[i])?;
+            }
+            edges.push((at, bound.extent.clone()));
+        }
+        Ok((offset, edges))
+    }
+}
