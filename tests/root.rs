@@ -1,1 +1,3 @@
 //! The one test binary of the workspace.
+mod laws;
+mod oracle;

@@ -1,4 +1,33 @@
 //! The layout algebra, tensor views, and the kernel stages (IR, check, emit, simulate).
+//!
+//! A [`Layout`] is a function from coordinates to offsets, written `shape:stride`. Every operation of the
+//! [`algebra`] is exact, or refuses with a [`LayoutError`] that names the mode and the numbers.
+//!
+//! ```
+//! use layout_core::{Layout, algebra::zipped_divide};
+//!
+//! let a: Layout = "(4,8):(8,1)".parse()?;
+//! let tiles = zipped_divide(&a, &Layout::new(4, 1)?)?;
+//! assert_eq!(tiles.to_string(), "(4,8):(8,1)");
+//! # Ok::<(), layout_core::LayoutError>(())
+//! ```
 #![forbid(unsafe_code)]
 
+pub mod algebra;
+mod coord;
+pub mod draw;
+mod error;
+mod int_tuple;
 pub mod kernel;
+mod layout;
+mod nest;
+mod parse;
+mod swizzle;
+
+pub use coord::{crd2idx, idx2crd};
+pub use draw::print_layout;
+pub use error::LayoutError;
+pub use int_tuple::IntTuple;
+pub use layout::{Layout, Mode, Offsets};
+pub use nest::Nest;
+pub use swizzle::Swizzle;

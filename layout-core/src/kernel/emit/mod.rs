@@ -1,4 +1,42 @@
 //! CUDA C from a checked kernel: include-free, deterministic, written to be read.
+//!
+//! ```text
+//! // device functions that the kernel calls
+//! extern "C" __global__ void __launch_bounds__(256) name_KEY(pointers, scalars, dimensions, strides) {
+//!     index registers that it reads, as `int`
+//!     shared memory
+//!     the kernel's statements
+//! }
+//! ```
+//!
+//! Laws: the text has the kernel's meaning ([`super::program`]); equal kernels give equal texts; NVRTC compiles it
+//! without a header; [`CudaSource::lines`] has one entry for each line.
+
+#[cfg(test)]
+mod build;
+mod cuda_c;
+mod device;
+mod expression;
+mod index;
+mod names;
+mod placement;
+#[cfg(test)]
+mod tests;
+mod types;
+mod value;
+mod visit;
+mod writer;
+
+use super::check::Checked;
+use super::index::{Atom, Index};
+use super::ir::Special;
+use super::launch::KernelParameter;
+use super::launch::PlanArgumentKind;
+use super::program::{PlaceId, Space, VariableKind};
+use cuda_c::Emitter;
+use names::Name;
+use std::collections::{BTreeMap, BTreeSet};
+use visit::Part;
 
 /// The text of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,4 +47,185 @@ pub struct CudaSource {
     pub text: String,
     /// For each line of the text the line of the kernel's Rust file, 0 for none.
     pub lines: Vec<u32>,
+}
+
+/// The most shared memory of a block that a kernel may declare with a size, bytes; beyond it is asked for at launch.
+pub const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
+
+/// The longest line of a function's head.
+const LINE: usize = 110;
+
+/// Bytes of shared memory to ask for at launch: 0 where the text declares its arrays with their sizes, which it does
+/// up to [`STATIC_SHARED_LIMIT`].
+pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
+    if checked.plan.shared_bytes <= STATIC_SHARED_LIMIT { 0 } else { checked.plan.shared_bytes }
+}
+
+/// The CUDA C of a kernel. Cannot fail.
+pub fn emit(checked: &Checked) -> CudaSource {
+    let mut emitter = Emitter::new(checked);
+    let entry = names::entry(&checked.entry);
+    emitter.names.fresh(&entry);
+    emitter.head(&entry);
+    emitter.writer.indent();
+    emitter.registers();
+    let locals = emitter.places();
+    emitter.list(&checked.body, locals);
+    emitter.writer.dedent();
+    emitter.writer.line(0, "}");
+
+    let (body, lines) = emitter.writer.finish();
+    let device = emitter.device.text();
+    let lines = device.lines().map(|_| 0).chain(lines).collect();
+    CudaSource { entry, text: device + &body, lines }
+}
+
+impl Emitter<'_> {
+    /// `extern "C" __global__ void ..(..) {`
+    fn head(&mut self, entry: &str) {
+        let plan = &self.checked.plan;
+        let threads: u64 = plan.block.iter().map(|extent| u64::from(*extent)).product();
+        let blocks = self.checked.min_blocks.map_or(String::new(), |blocks| format!(", {blocks}"));
+        let cluster = match plan.cluster {
+            [0 | 1, 0 | 1, 0 | 1] => String::new(),
+            [x, y, z] => format!("__cluster_dims__({x}, {y}, {z}) "),
+        };
+        let head =
+            format!("extern \"C\" __global__ void {cluster}__launch_bounds__({threads}{blocks}) {entry}(");
+        let parameters: Vec<String> =
+            plan.parameters.iter().map(|parameter| self.parameter(*parameter)).collect();
+        let joined = parameters.join(", ");
+        if head.len() + joined.len() + 3 <= LINE {
+            return self.writer.line(0, &format!("{head}{joined}) {{"));
+        }
+        self.writer.line(0, &head);
+        self.writer.indent();
+        if joined.len() + 4 <= LINE {
+            self.writer.line(0, &joined);
+        } else {
+            for (i, parameter) in parameters.iter().enumerate() {
+                let comma = if i + 1 < parameters.len() { "," } else { "" };
+                self.writer.line(0, &format!("{parameter}{comma}"));
+            }
+        }
+        self.writer.dedent();
+        self.writer.line(0, ") {");
+    }
+
+    fn parameter(&mut self, parameter: KernelParameter) -> String {
+        let plan = &self.checked.plan;
+        let argument = |number: u32| plan.arguments.get(number as usize);
+        let named = |number: u32| argument(number).map_or("argument", |argument| argument.name.as_str());
+        let index = types::index(!plan.promises.narrow);
+        let (kind, name, wanted) = match parameter {
+            KernelParameter::Pointer(number) => {
+                let kind = match argument(number).map(|argument| &argument.kind) {
+                    Some(PlanArgumentKind::Tensor { elem, mutable, .. }) => {
+                        let constness = if *mutable { "" } else { "const " };
+                        format!("{constness}{}* __restrict__", types::scalar(*elem))
+                    }
+                    Some(PlanArgumentKind::Scalar(_) | PlanArgumentKind::Index) | None => "void*".to_owned(),
+                };
+                (kind, Name::Argument(number), named(number).to_owned())
+            }
+            KernelParameter::Scalar(number) => {
+                let kind = match argument(number).map(|argument| &argument.kind) {
+                    Some(PlanArgumentKind::Scalar(elem)) => types::scalar(*elem),
+                    Some(PlanArgumentKind::Tensor { .. } | PlanArgumentKind::Index) | None => index,
+                };
+                (kind.to_owned(), Name::Argument(number), named(number).to_owned())
+            }
+            KernelParameter::Index(number) => {
+                (index.to_owned(), Name::Argument(number), named(number).to_owned())
+            }
+            KernelParameter::Dim(number) => {
+                let wanted = plan.dims.get(number as usize).map_or("dim", String::as_str);
+                (index.to_owned(), Name::Dim(number), wanted.to_owned())
+            }
+            KernelParameter::Stride { argument, mode } => {
+                (index.to_owned(), Name::Stride(argument, mode), names::stride(named(argument), mode))
+            }
+        };
+        let name = self.names.declare(name, &wanted);
+        format!("{kind} {name}")
+    }
+
+    /// Binds CUDA's index registers, which are unsigned, to `int`s: index arithmetic may be negative.
+    fn registers(&mut self) {
+        let mut used: BTreeSet<(Special, u32)> = BTreeSet::new();
+        let table = &self.tables.atoms;
+        let mut scan = |index: &Index| {
+            visit::atoms(table, index, &mut |id| {
+                if let Atom::Special(special, axis) = table.atom(id) {
+                    used.insert((*special, *axis));
+                }
+            });
+        };
+        visit::statements(&self.checked.body, &mut |part| match part {
+            Part::Index(index) => scan(index),
+            // A register that the kernel itself gives a name needs no other.
+            Part::Bound(variable, index) => {
+                let pointer = matches!(self.tables.variable(variable).kind, VariableKind::Pointer(_));
+                let register = index.as_atom().is_some_and(|id| matches!(table.atom(id), Atom::Special(..)));
+                if pointer || !register {
+                    scan(index);
+                }
+            }
+            Part::Read(_) | Part::Write(_) | Part::Assigned(_) | Part::Declared(_) => {}
+        });
+        for (special, axis) in used {
+            let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
+            self.line(&format!("int {name} = {};", names::register(special, axis)));
+        }
+    }
+
+    /// Declares shared memory; gives the local places, in order, which their first use declares.
+    fn places(&mut self) -> Vec<PlaceId> {
+        let mut used = BTreeSet::new();
+        visit::statements(&self.checked.body, &mut |part| match part {
+            Part::Read(access) | Part::Write(access) => {
+                used.insert(access.place);
+            }
+            Part::Declared(variable) => {
+                if let VariableKind::Pointer(place) = self.tables.variable(variable).kind {
+                    used.insert(place);
+                }
+            }
+            Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
+        });
+        let dynamic = dynamic_shared_bytes(self.checked) > 0;
+        let mut shared: BTreeMap<(u32, PlaceId), PlaceId> = BTreeMap::new();
+        let mut locals = Vec::new();
+        for place in used {
+            match self.tables.place(place).space {
+                Space::Global(_) => {}
+                Space::Shared { byte_offset } => {
+                    shared.insert((byte_offset, place), place);
+                }
+                Space::Local => locals.push(place),
+            }
+        }
+        let memory = if dynamic && !shared.is_empty() {
+            let memory = self.names.fresh("shared_memory");
+            self.line(&format!("extern __shared__ __align__(1024) unsigned char {memory}[];"));
+            memory
+        } else {
+            String::new()
+        };
+        for ((byte_offset, _), place) in shared {
+            let facts = self.tables.place(place);
+            let name = self.names.declare(Name::Place(place), &facts.name);
+            let scalar = types::scalar(facts.elem);
+            self.at(facts.origin);
+            if dynamic {
+                let from =
+                    if byte_offset == 0 { memory.clone() } else { format!("{memory} + {byte_offset}") };
+                self.line(&format!("{scalar}* {name} = reinterpret_cast<{scalar}*>({from});"));
+            } else {
+                let align = cuda_c::alignment(facts.align, facts.elem.bytes());
+                self.line(&format!("__shared__ {align}{scalar} {name}[{}];", facts.len.max(1)));
+            }
+        }
+        locals
+    }
 }

@@ -1,0 +1,98 @@
+//! A layout as a table of offsets, one row for each coordinate of mode 0, one column for each of mode 1.
+//!
+//! Law: the cell in row i, column j is `L(i, j)`; every cell is as wide as the number of digits of the cosize.
+
+use crate::Layout;
+use crate::nest::write_nest;
+use std::fmt::Write;
+
+/// The table of a layout's offsets. A layout of rank 1 has one column; one of a higher rank has a table for each
+/// coordinate of the modes beyond the second, with that coordinate above it.
+///
+/// ```
+/// use layout_core::{Layout, draw::layout_table};
+///
+/// assert_eq!(layout_table(&Layout::row_major((2, 3))?), "\
+/// \x20     0   1   2
+///     +---+---+---+
+///  0  | 0 | 1 | 2 |
+///     +---+---+---+
+///  1  | 3 | 4 | 5 |
+///     +---+---+---+
+/// ");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn layout_table(layout: &Layout) -> String {
+    let modes: Vec<Layout> = layout.modes().collect();
+    let whole = |index: usize| modes.get(index).map_or(1, Layout::size);
+    let (rows, columns) = (whole(0), whole(1));
+    let offsets: Vec<i64> = layout.offsets().collect();
+    let digits = |value: i64| value.to_string().len();
+    let widest = offsets.iter().map(|&offset| digits(offset)).max().unwrap_or(1);
+    let width = widest.max(digits(layout.cosize()));
+    let mut text = String::new();
+    let slices = modes.iter().skip(2).map(|mode| mode.size()).collect::<Vec<_>>();
+    let page = usize::try_from(rows * columns).unwrap_or(usize::MAX).max(1);
+    for (slice, page) in offsets.chunks(page).enumerate() {
+        if !slices.is_empty() {
+            let mut rest = slice as i64;
+            let coordinate = slices.iter().map(|extent| {
+                let digit = rest % extent;
+                rest /= extent;
+                digit.to_string()
+            });
+            let coordinate: Vec<String> = coordinate.collect();
+            let _ = writeln!(text, "(_,_,{})", coordinate.join(","));
+        }
+        write_page(&mut text, page, rows, columns, width);
+    }
+    text
+}
+
+fn write_page(text: &mut String, offsets: &[i64], rows: i64, columns: i64, width: usize) {
+    let mut header = String::from("    ");
+    let mut divider = String::from("    ");
+    for column in 0..columns {
+        let _ = write!(header, "  {column:>width$} ");
+        divider.push('+');
+        divider.extend(std::iter::repeat_n('-', width + 2));
+    }
+    divider.push_str("+\n");
+    text.push_str(header.trim_end());
+    text.push('\n');
+    for row in 0..rows {
+        text.push_str(&divider);
+        let _ = write!(text, "{row:>2}  ");
+        for offset in offsets.iter().skip(row as usize).step_by(rows as usize) {
+            let _ = write!(text, "| {offset:>width$} ");
+        }
+        text.push_str("|\n");
+    }
+    text.push_str(&divider);
+}
+
+/// The layout's text, `((2, 3):(3, 1))`, and below it its table, as Mojo's `print_layout` writes them.
+///
+/// ```
+/// use layout_core::{Layout, draw::format_layout};
+/// assert!(format_layout(&Layout::row_major((2, 3))?).starts_with("((2, 3):(3, 1))\n      0   1   2\n"));
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn format_layout(layout: &Layout) -> String {
+    let mut text = String::from("(");
+    let _ = write_nest(&mut text, layout.nodes(), ", ", |out, mode| write!(out, "{}", mode.shape));
+    text.push(':');
+    let _ = write_nest(&mut text, layout.nodes(), ", ", |out, mode| write!(out, "{}", mode.stride));
+    text.push_str(")\n");
+    text + &layout_table(layout)
+}
+
+/// Prints [`format_layout`] on standard output.
+///
+/// ```
+/// layout_core::print_layout(&layout_core::Layout::row_major((2, 6))?);
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn print_layout(layout: &Layout) {
+    print!("{}", format_layout(layout));
+}

@@ -1,0 +1,451 @@
+//! Statements of a checked kernel as CUDA C.
+//!
+//! One statement becomes one statement, in order; the loops are the kernel's loops, unrolled by pragma. What is added:
+//! declarations of local arrays ([`super::placement`]), and the bound of a loop that changes while the loop runs.
+
+use super::device::Device;
+use super::expression::{Expression, symbol};
+use super::index::{Scope, Steps};
+use super::names::{Name, Names};
+use super::placement;
+use super::types;
+use super::visit;
+use super::writer::Writer;
+use crate::kernel::check::Checked;
+use crate::kernel::index::{Atom, Index, VarId};
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{
+    Access, Mask, Operation, Participants, PlaceId, Space, Statement, StatementKind, Tables, Value,
+    VariableKind,
+};
+
+type List = [Statement<Access, Operation>];
+
+/// The text under construction.
+pub(super) struct Emitter<'a> {
+    pub(super) checked: &'a Checked,
+    pub(super) tables: &'a Tables,
+    pub(super) names: Names,
+    pub(super) device: Device,
+    pub(super) writer: Writer,
+    /// What holds where the present value is evaluated: a load's mask need not repeat it.
+    pub(super) guards: Mask,
+    rust: u32,
+}
+
+impl<'a> Emitter<'a> {
+    /// Nothing written yet.
+    pub(super) fn new(checked: &'a Checked) -> Emitter<'a> {
+        Emitter {
+            checked,
+            tables: &checked.tables,
+            names: Names::new(),
+            device: Device::default(),
+            writer: Writer::default(),
+            guards: Mask::new(),
+            rust: 0,
+        }
+    }
+
+    /// A line of the present statement.
+    pub(super) fn line(&mut self, text: &str) {
+        self.writer.line(self.rust, text);
+    }
+
+    /// The lines that follow come from here.
+    pub(super) fn at(&mut self, origin: Origin) {
+        self.rust = self.tables.positions.get(origin.0 as usize).map_or(0, |position| position.line);
+    }
+
+    /// The name of something declared.
+    pub(super) fn name(&self, name: Name) -> Expression {
+        // Everything is declared before it is used; the fallback only keeps this total.
+        Expression::leaf(self.names.get(name).unwrap_or("undeclared"))
+    }
+
+    /// The name of a place.
+    pub(super) fn place(&self, place: PlaceId) -> Expression {
+        match self.tables.place(place).space {
+            Space::Global(number) => self.name(Name::Argument(number)),
+            Space::Shared { .. } | Space::Local => self.name(Name::Place(place)),
+        }
+    }
+
+    /// Prints indices with the names of this point.
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope { tables: self.tables, names: &self.names, narrow: self.checked.plan.promises.narrow }
+    }
+
+    fn index(&self, index: &Index) -> Expression {
+        self.scope().index(index, Steps::Proved).expression
+    }
+
+    /// A statement list with the local arrays that are used nowhere else.
+    pub(super) fn list(&mut self, list: &List, locals: Vec<PlaceId>) {
+        let mut waiting = locals;
+        for (i, statement) in list.iter().enumerate() {
+            self.at(statement.origin);
+            let (first, later): (Vec<PlaceId>, Vec<PlaceId>) =
+                waiting.into_iter().partition(|place| placement::uses(statement, *place, self.tables));
+            waiting = later;
+            let mut inner = [Vec::new(), Vec::new()];
+            for place in first {
+                let alone = !list[i + 1..].iter().any(|next| placement::uses(next, place, self.tables));
+                let nested = if alone { placement::inner_list(statement, place, self.tables) } else { None };
+                match nested {
+                    Some(number) => inner[number].push(place),
+                    None => self.declare_local(place),
+                }
+            }
+            self.statement(statement, inner);
+        }
+    }
+
+    /// A nested list, one level deeper, with its own names.
+    fn nested(&mut self, list: &List, locals: Vec<PlaceId>) {
+        self.names.enter();
+        self.writer.indent();
+        self.list(list, locals);
+        self.writer.dedent();
+        self.names.leave();
+    }
+
+    fn declare_local(&mut self, place: PlaceId) {
+        let facts = self.tables.place(place);
+        let name = self.names.declare(Name::Place(place), &facts.name);
+        let align = alignment(facts.align, facts.elem.bytes());
+        let text = format!("{align}{} {name}[{}];", types::scalar(facts.elem), facts.len.max(1));
+        let line = self.rust;
+        self.at(facts.origin);
+        self.line(&text);
+        self.rust = line;
+    }
+
+    fn statement(&mut self, statement: &Statement<Access, Operation>, locals: [Vec<PlaceId>; 2]) {
+        let [first, second] = locals;
+        match &statement.kind {
+            StatementKind::Let(variable, value) => {
+                let value = value.as_ref().map(|value| self.value(value));
+                let scalar = types::scalar(self.variable_elem(*variable));
+                let name = self.declare(*variable);
+                match value {
+                    Some(value) => self.line(&format!("{scalar} {name} = {value};")),
+                    None => self.line(&format!("{scalar} {name};")),
+                }
+            }
+            StatementKind::LetIndex(variable, index) => self.let_index(*variable, index),
+            StatementKind::Assign(variable, value) => {
+                let target = self.name(Name::Variable(*variable));
+                let same = |left: &Value<Access>| *left == Value::Variable(*variable);
+                self.assign(target, self.variable_elem(*variable), value, same);
+            }
+            StatementKind::AssignIndex(variable, index) => self.assign_index(*variable, index),
+            StatementKind::Store(target, value) => self.store(target, value),
+            StatementKind::Operation(operation) => self.operation(operation),
+            StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
+                self.names.enter();
+                let (start, end) = self.bounds(*variable, start, end, body);
+                let name = self.declare(*variable);
+                let kind = self.index_type(*variable);
+                if *unroll {
+                    self.line("#pragma unroll");
+                }
+                let head = if *reversed {
+                    let last = last_round(start.clone(), end, *step);
+                    format!("for ({kind} {name} = {last}; {name} >= {start}; {})", advance(&name, -step))
+                } else {
+                    format!("for ({kind} {name} = {start}; {name} < {end}; {})", advance(&name, *step))
+                };
+                self.line(&format!("{head} {{"));
+                self.nested(body, first);
+                self.line("}");
+                self.names.leave();
+            }
+            StatementKind::While(condition, body) => {
+                let condition = self.value(condition);
+                self.line(&format!("while ({condition}) {{"));
+                self.nested(body, first);
+                self.line("}");
+            }
+            StatementKind::If(condition, then, otherwise) => {
+                let condition = self.value(condition);
+                self.line(&format!("if ({condition}) {{"));
+                self.branches(then, otherwise, first, second);
+            }
+            StatementKind::Break => self.line("break;"),
+            StatementKind::Continue => self.line("continue;"),
+            StatementKind::Barrier(participants) => match participants {
+                Participants::Thread => {}
+                Participants::Warp => self.line("__syncwarp();"),
+                Participants::Block => self.line("__syncthreads();"),
+                Participants::Warpgroup => self.statement_call("warpgroup_barrier", "warpgroup_barrier();"),
+                Participants::Cluster => self.statement_call("cluster_barrier", "cluster_barrier();"),
+            },
+            StatementKind::AsyncCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),
+            StatementKind::AsyncWait(groups) => {
+                self.statement_call("copy_async_wait", &format!("copy_async_wait<{groups}>();"));
+            }
+        }
+    }
+
+    /// The branches of an `if` whose head is written; `else { if .. }` becomes `else if`.
+    fn branches(&mut self, then: &List, otherwise: &List, first: Vec<PlaceId>, second: Vec<PlaceId>) {
+        let line = self.rust;
+        self.nested(then, first);
+        match otherwise {
+            [] => {}
+            [Statement { kind: StatementKind::If(condition, then, otherwise), origin }]
+                if second.is_empty() =>
+            {
+                self.at(*origin);
+                let condition = self.value(condition);
+                self.line(&format!("}} else if ({condition}) {{"));
+                return self.branches(then, otherwise, Vec::new(), Vec::new());
+            }
+            _ => {
+                self.rust = line;
+                self.line("} else {");
+                self.nested(otherwise, second);
+            }
+        }
+        self.rust = line;
+        self.line("}");
+    }
+
+    fn statement_call(&mut self, function: &str, line: &str) {
+        self.device.call(format!("{function}("));
+        self.line(line);
+    }
+
+    fn declare(&mut self, variable: VarId) -> String {
+        let wanted = &self.tables.variable(variable).name;
+        self.names.declare(Name::Variable(variable), wanted)
+    }
+
+    fn index_type(&self, variable: VarId) -> &'static str {
+        types::index(self.tables.variable(variable).kind == VariableKind::Index { wide: true })
+    }
+
+    fn let_index(&mut self, variable: VarId, index: &Index) {
+        if let VariableKind::Pointer(place) = self.tables.variable(variable).kind {
+            let facts = self.tables.place(place);
+            let constness = if facts.mutable { "" } else { "const " };
+            let address = self.pointer(place, index);
+            let name = self.declare(variable);
+            return self.line(&format!("{constness}{}* {name} = {address};", types::scalar(facts.elem)));
+        }
+        let value = match index.as_atom().map(|atom| self.tables.atoms.atom(atom)) {
+            // The conversion to a signed integer is the declaration's.
+            Some(Atom::Special(special, axis)) => Expression::leaf(super::names::register(*special, *axis)),
+            _ => self.index(index),
+        };
+        let kind = self.index_type(variable);
+        let name = self.declare(variable);
+        self.line(&format!("{kind} {name} = {value};"));
+    }
+
+    /// The address of an element: `place + index`, or counted from the pointer in the index.
+    fn pointer(&self, place: PlaceId, index: &Index) -> Expression {
+        let pointer = |id| match self.tables.atoms.atom(id) {
+            Atom::Variable(variable, _) => {
+                matches!(self.tables.variable(*variable).kind, VariableKind::Pointer(_)).then_some(*variable)
+            }
+            _ => None,
+        };
+        let found = index.terms().iter().find_map(|(monomial, coefficient)| {
+            match (monomial.as_slice(), coefficient) {
+                ([id], 1) => pointer(*id).map(|variable| (*id, variable)),
+                _ => None,
+            }
+        });
+        let (base, rest) = match found {
+            Some((id, variable)) => {
+                let (_, rest) = index.partition(|monomial, _| monomial.as_slice() == [id]);
+                (self.name(Name::Variable(variable)), rest)
+            }
+            None => (self.place(place), index.clone()),
+        };
+        offset(base, &rest, self.index(&rest))
+    }
+
+    fn assign_index(&mut self, variable: VarId, index: &Index) {
+        let target = self.name(Name::Variable(variable));
+        let own = |monomial: &[crate::kernel::index::AtomId]| match monomial {
+            [id] => matches!(self.tables.atoms.atom(*id), Atom::Variable(own, _) if *own == variable),
+            _ => false,
+        };
+        let (mine, rest) = index.partition(|monomial, coefficient| coefficient == 1 && own(monomial));
+        let line = if mine.terms().len() == 1 {
+            match rest.as_constant() {
+                Some(step) => format!("{};", advance(&target.to_string(), step)),
+                None => format!("{target} += {};", self.index(&rest)),
+            }
+        } else if let VariableKind::Pointer(place) = self.tables.variable(variable).kind {
+            format!("{target} = {};", self.pointer(place, index))
+        } else {
+            format!("{target} = {};", self.index(index))
+        };
+        self.line(&line);
+    }
+
+    fn store(&mut self, target: &Access, value: &Value<Access>) {
+        let mask = self.mask(&target.mask);
+        if let Some(mask) = &mask {
+            self.line(&format!("if ({mask}) {{"));
+            self.writer.indent();
+            self.guards.clone_from(&target.mask);
+        }
+        let element = self.element(target);
+        let same = |left: &Value<Access>| match left {
+            Value::Load(source) => {
+                (source.place, source.pointer, &source.index, &source.mask)
+                    == (target.place, target.pointer, &target.index, &Vec::new())
+            }
+            _ => false,
+        };
+        self.assign(element, self.tables.place(target.place).elem, value, same);
+        self.guards.clear();
+        if mask.is_some() {
+            self.writer.dedent();
+            self.line("}");
+        }
+    }
+
+    /// `target = value;`, or `target += rest;` where the value's left operand is the target.
+    fn assign(
+        &mut self,
+        target: Expression,
+        elem: crate::kernel::elem::Elem,
+        value: &Value<Access>,
+        same: impl Fn(&Value<Access>) -> bool,
+    ) {
+        let line = match value {
+            Value::Binary(op, left, right) if same(left) && self.has_compound(*op, elem) => {
+                format!("{target} {}= {};", symbol(*op), self.value(right))
+            }
+            _ => format!("{target} = {};", self.value(value)),
+        };
+        self.line(&line);
+    }
+
+    fn operation(&mut self, operation: &Operation) {
+        let line = match operation {
+            Operation::Move { destination, source } if destination.width == 1 => {
+                format!("{} = {};", self.element(destination), self.element(source))
+            }
+            Operation::Move { destination, source } => {
+                let kind = types::vector(self.tables.place(destination.place).elem, destination.width);
+                let to =
+                    Expression::call(format!("reinterpret_cast<{kind}*>"), vec![self.address(destination)]);
+                let from =
+                    Expression::call(format!("reinterpret_cast<const {kind}*>"), vec![self.address(source)]);
+                format!("{} = {};", Expression::prefix("*", to), Expression::prefix("*", from))
+            }
+            Operation::AsyncCopy { destination, source } => {
+                let bytes = self.tables.place(destination.place).elem.bytes() * destination.width;
+                let function = format!("copy_async_{bytes}");
+                self.device.call(format!("{function}("));
+                let mut arguments = vec![self.address(destination), self.address(source)];
+                arguments.extend(self.mask(&source.mask));
+                format!("{};", Expression::call(function, arguments))
+            }
+        };
+        self.line(&line);
+    }
+
+    /// The bounds of a loop. Rust evaluates them once; where C's loop would see them change they get a name first.
+    fn bounds(
+        &mut self,
+        variable: VarId,
+        start: &Index,
+        end: &Index,
+        body: &List,
+    ) -> (Expression, Expression) {
+        let changed = visit::changed(body);
+        let bound = |emitter: &mut Self, index: &Index, what: &str| {
+            let mut varies = false;
+            visit::atoms(&emitter.tables.atoms, index, &mut |id| {
+                if let Atom::Variable(variable, _) = emitter.tables.atoms.atom(id) {
+                    varies |= changed.contains(variable);
+                }
+            });
+            let text = emitter.index(index);
+            if !varies {
+                return text;
+            }
+            let wanted = format!("{}_{what}", emitter.tables.variable(variable).name);
+            let name = emitter.names.fresh(&wanted);
+            let kind = emitter.index_type(variable);
+            emitter.line(&format!("{kind} {name} = {text};"));
+            Expression::leaf(name)
+        };
+        (bound(self, start, "start"), bound(self, end, "end"))
+    }
+}
+
+/// `__align__(16) ` where an array must be better aligned than its elements.
+pub(super) fn alignment(align: u32, element: u32) -> String {
+    if align > element { format!("__align__({align}) ") } else { String::new() }
+}
+
+/// `base + offset`, `base - 4`, or `base`.
+fn offset(base: Expression, index: &Index, text: Expression) -> Expression {
+    match (index.as_constant(), text) {
+        (Some(0), _) => base,
+        (_, Expression::Prefix("-", positive)) => Expression::infix(BinaryOp::Sub, base, *positive),
+        (_, text) => sum(base, text),
+    }
+}
+
+/// `base + (a + b)` without the parentheses. Right for a pointer: each step is one of an address.
+fn sum(base: Expression, addend: Expression) -> Expression {
+    match addend {
+        Expression::Infix(op @ (BinaryOp::Add | BinaryOp::Sub), left, right) => {
+            Expression::infix(op, sum(base, *left), *right)
+        }
+        other => Expression::infix(BinaryOp::Add, base, other),
+    }
+}
+
+/// `++k`, `k -= 8`
+fn advance(name: &str, step: i64) -> String {
+    match step {
+        1 => format!("++{name}"),
+        -1 => format!("--{name}"),
+        _ if step < 0 => format!("{name} -= {}", types::integer(step.saturating_neg())),
+        _ => format!("{name} += {}", types::integer(step)),
+    }
+}
+
+/// The last value of a loop from `start` to `end`, or one below `start` where there is no round.
+fn last_round(start: Expression, end: Expression, step: i64) -> Expression {
+    use BinaryOp::{Add, Div, Mul, Sub};
+    let number = |expression: &Expression| match expression {
+        Expression::Leaf(text) => text.parse::<i64>().ok(),
+        Expression::Prefix("-", inner) => match &**inner {
+            Expression::Leaf(text) => text.parse::<i64>().ok().map(|value| -value),
+            _ => None,
+        },
+        _ => None,
+    };
+    let step_of = || types::integer(step);
+    match (number(&start), number(&end)) {
+        (Some(start), Some(end)) => {
+            let rounds = (i128::from(end) - i128::from(start) + i128::from(step) - 1) / i128::from(step);
+            let last = i128::from(start) + (rounds - 1) * i128::from(step);
+            types::integer(i64::try_from(last).unwrap_or(start.saturating_sub(1)))
+        }
+        (_, Some(end)) if step == 1 => types::integer(end.saturating_sub(1)),
+        (_, None) if step == 1 => Expression::infix(Sub, end, types::integer(1)),
+        (low, _) => {
+            let from_zero = low == Some(0);
+            let length = if from_zero { end } else { Expression::infix(Sub, end, start.clone()) };
+            let raised = Expression::infix(Add, length, types::integer(step - 1));
+            let rounds = Expression::infix(Div, raised, step_of());
+            let past = Expression::infix(Mul, rounds, step_of());
+            let past = if from_zero { past } else { Expression::infix(Add, start, past) };
+            Expression::infix(Sub, past, step_of())
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The device functions of `device/*.cuh`: a kernel's text gets those that it calls, and no other.
+//!
+//! Each file compiles alone. It opens with a comment on the whole; every paragraph after that (blank lines between) is
+//! one function with its comment, so that a paragraph can be taken alone. Invariant: no function calls another.
+
+use std::collections::BTreeSet;
+
+const FILES: [&str; 4] = [
+    include_str!("device/copy_async.cuh"),
+    include_str!("device/barrier.cuh"),
+    include_str!("device/wrapping.cuh"),
+    include_str!("device/saturate.cuh"),
+];
+
+/// The functions that a kernel calls, each as the head of its definition: `copy_async_16(`, `wrapping_add(int`.
+#[derive(Debug, Default)]
+pub(super) struct Device {
+    called: BTreeSet<String>,
+}
+
+impl Device {
+    /// The function is called.
+    pub(super) fn call(&mut self, head: impl Into<String>) {
+        self.called.insert(head.into());
+    }
+
+    /// The definitions of the called functions, an empty line after each.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for paragraph in FILES.iter().flat_map(|file| file.split("\n\n").skip(1)) {
+            if self.called.iter().any(|head| paragraph.contains(&format!(" {head}"))) {
+                text.push_str(paragraph.trim_end());
+                text.push_str("\n\n");
+            }
+        }
+        text
+    }
+}
+
+/// The names of all functions.
+#[cfg(test)]
+pub(super) fn names() -> Vec<String> {
+    let signatures = FILES.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with("__device__"));
+    let names = signatures.filter_map(|line| line.split_once('(')?.0.rsplit(' ').next().map(str::to_owned));
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_called_is_taken() {
+        let mut device = Device::default();
+        assert_eq!(device.text(), "");
+        device.call("wrapping_add(int");
+        let text = device.text();
+        assert_eq!(
+            text,
+            "// a + b modulo 2^32\n__device__ __forceinline__ int wrapping_add(int a, int b) {\n    \
+             return (int)((unsigned int)a + (unsigned int)b);\n}\n\n"
+        );
+        device.call("copy_async_wait(");
+        assert!(device.text().contains("template <int groups>\n"));
+    }
+
+    #[test]
+    fn every_paragraph_is_one_function() {
+        for paragraph in FILES.iter().flat_map(|file| file.split("\n\n").skip(1)) {
+            assert_eq!(paragraph.matches("__device__").count(), 1, "{paragraph}");
+        }
+        assert_eq!(names().iter().filter(|name| *name == "saturate_i32").count(), 2);
+    }
+}

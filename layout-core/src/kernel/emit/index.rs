@@ -1,0 +1,282 @@
+//! Index polynomials as C expressions.
+//!
+//! Terms are put in the order in which a person writes them (`block_y * 64 + row`), and a dimension or stride that
+//! several terms share is factored out: `(row + 1) * K + k`. A product that makes a whole dimension of a divided one
+//! prints as the dimension: `8 * (K / 8)` is `K`.
+//!
+//! Law: the text's value is the polynomial's, provided that it fits the text's type. No step is unsigned, and in
+//! [`Steps::Proved`] no step overflows 32 bits: what the intervals do not prove is cast to `long long` before it.
+
+use super::expression::Expression;
+use super::names::{Name, Names, register};
+use super::types;
+use crate::kernel::index::{Atom, AtomId, Index, Range};
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::program::{Tables, VariableKind};
+use std::cmp::Reverse;
+
+/// How to choose the machine type of the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Steps {
+    /// The result is known to fit 32 bits (a narrow variant's promise); the steps follow the operands' types.
+    Promised,
+    /// Each step is 64 bits wide unless the intervals prove that 32 are enough.
+    Proved,
+}
+
+/// An expression with its type and what is known of its value.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    /// The expression.
+    pub(super) expression: Expression,
+    /// Whether its type is `long long`; `int` else.
+    pub(super) wide: bool,
+    range: Range,
+}
+
+/// What the printing of an index needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) names: &'a Names,
+    /// Whether dimensions, strides and index arguments are `int`.
+    pub(super) narrow: bool,
+}
+
+/// A part of a product: an atom, or the whole dimension or stride of an atom that holds a quotient of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Factor {
+    /// Dimensions and strides stand after everything else.
+    size: bool,
+    atom: AtomId,
+    whole: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Term {
+    coefficient: i64,
+    factors: Vec<Factor>,
+}
+
+impl Scope<'_> {
+    /// The polynomial.
+    pub(super) fn index(&self, index: &Index, steps: Steps) -> Typed {
+        let mut terms: Vec<Term> = index.terms().iter().map(|(atoms, c)| self.term(atoms, *c)).collect();
+        if index.offset() != 0 {
+            terms.push(Term { coefficient: index.offset(), factors: Vec::new() });
+        }
+        self.polynomial(terms, steps)
+    }
+
+    /// `left op right`, both in types that hold them.
+    pub(super) fn comparison(&self, op: BinaryOp, left: &Index, right: &Index) -> Expression {
+        let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
+        Expression::infix(op, left.expression, right.expression)
+    }
+
+    fn term(&self, atoms: &[AtomId], coefficient: i64) -> Term {
+        let mut coefficient = coefficient;
+        let mut factors = Vec::with_capacity(atoms.len());
+        for atom in atoms {
+            let factor = match self.tables.atoms.atom(*atom) {
+                Atom::Dim { divisor, .. } | Atom::Stride { divisor, .. } => {
+                    let whole = *divisor != 0 && coefficient % divisor == 0;
+                    if whole {
+                        coefficient /= divisor;
+                    }
+                    Factor { size: true, atom: *atom, whole }
+                }
+                _ => Factor { size: false, atom: *atom, whole: false },
+            };
+            factors.push(factor);
+        }
+        factors.sort_unstable();
+        Term { coefficient, factors }
+    }
+
+    fn polynomial(&self, terms: Vec<Term>, steps: Steps) -> Typed {
+        let mut parts = Vec::new();
+        self.parts(terms, steps, &mut parts);
+        // A positive part goes first, so that no expression begins with a sign that could be a subtraction.
+        if let Some(first) = parts.iter().position(|(negative, _)| !negative) {
+            let part = parts.remove(first);
+            parts.insert(0, part);
+        }
+        let mut parts = parts.into_iter();
+        let Some((negative, first)) = parts.next() else { return constant(0) };
+        let first = if negative { negated(first) } else { first };
+        parts.fold(first, |sum, (negative, part)| {
+            combine(if negative { BinaryOp::Sub } else { BinaryOp::Add }, sum, part, steps)
+        })
+    }
+
+    /// The summands, each with whether it is subtracted.
+    fn parts(&self, mut terms: Vec<Term>, steps: Steps, out: &mut Vec<(bool, Typed)>) {
+        if let Some(shared) = shared_size(&terms) {
+            let (mut with, without): (Vec<Term>, Vec<Term>) =
+                terms.into_iter().partition(|term| term.factors.contains(&shared));
+            let negative = with.iter().all(|term| term.coefficient < 0);
+            for term in &mut with {
+                if let Some(at) = term.factors.iter().position(|factor| *factor == shared) {
+                    term.factors.remove(at);
+                }
+                if negative {
+                    term.coefficient = term.coefficient.saturating_neg();
+                }
+            }
+            let rest = self.polynomial(with, steps);
+            out.push((negative, combine(BinaryOp::Mul, rest, self.factor(shared, steps), steps)));
+            return self.parts(without, steps, out);
+        }
+        terms.sort_by_key(|term| (Reverse(term.factors.len()), Reverse(term.coefficient.unsigned_abs())));
+        for term in terms {
+            out.push((term.coefficient < 0, self.product(&term, steps)));
+        }
+    }
+
+    /// The product of a term without its sign: `row * 8 * K`, `2 * K`.
+    fn product(&self, term: &Term, steps: Steps) -> Typed {
+        let magnitude = i64::try_from(term.coefficient.unsigned_abs()).unwrap_or(i64::MAX);
+        let (sizes, others): (Vec<Factor>, Vec<Factor>) = term.factors.iter().partition(|factor| factor.size);
+        let mut operands: Vec<Typed> = others.iter().map(|factor| self.factor(*factor, steps)).collect();
+        if magnitude != 1 || term.factors.is_empty() {
+            operands.push(constant(magnitude));
+        }
+        operands.extend(sizes.iter().map(|factor| self.factor(*factor, steps)));
+        let mut operands = operands.into_iter();
+        let Some(first) = operands.next() else { return constant(1) };
+        operands.fold(first, |product, operand| combine(BinaryOp::Mul, product, operand, steps))
+    }
+
+    fn factor(&self, factor: Factor, steps: Steps) -> Typed {
+        let facts = self.tables.atoms.facts(factor.atom);
+        let sized = |name: Name, divisor: i64| {
+            let whole = times(facts.range, point(divisor.into()));
+            let size = Typed { expression: self.name(name), wide: !self.narrow, range: whole };
+            if factor.whole || divisor == 1 {
+                size
+            } else {
+                let mut quotient = combine(BinaryOp::Div, size, constant(divisor), steps);
+                quotient.range = facts.range;
+                quotient
+            }
+        };
+        let leaf = |expression: Expression, wide: bool| Typed { expression, wide, range: facts.range };
+        let operands = |op: BinaryOp, left: &Index, right: &Index| {
+            let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
+            let mut value = combine(op, left, right, Steps::Promised);
+            value.range = facts.range;
+            value
+        };
+        match &facts.atom {
+            Atom::Special(special, axis) => match self.names.get(Name::Special(*special, *axis)) {
+                Some(name) => leaf(Expression::leaf(name), false),
+                None => leaf(Expression::cast("int", Expression::leaf(register(*special, *axis))), false),
+            },
+            Atom::Dim { dim, divisor } => sized(Name::Dim(*dim), *divisor),
+            Atom::Stride { argument, mode, divisor } => sized(Name::Stride(*argument, *mode), *divisor),
+            Atom::Argument(number) => leaf(self.name(Name::Argument(*number)), !self.narrow),
+            Atom::Variable(variable, _) => leaf(
+                self.name(Name::Variable(*variable)),
+                self.tables.variable(*variable).kind == VariableKind::Index { wide: true },
+            ),
+            Atom::Div(left, right) => operands(BinaryOp::Div, left, right),
+            Atom::Rem(left, right) => operands(BinaryOp::Rem, left, right),
+            Atom::Xor(left, right) => operands(BinaryOp::BitXor, left, right),
+            Atom::And(left, right) => operands(BinaryOp::BitAnd, left, right),
+            Atom::Or(left, right) => operands(BinaryOp::BitOr, left, right),
+            Atom::Min(left, right) => self.choice("min", left, right, facts.range),
+            Atom::Max(left, right) => self.choice("max", left, right, facts.range),
+        }
+    }
+
+    /// `min` and `max` take two arguments of one type.
+    fn choice(&self, name: &str, left: &Index, right: &Index, range: Range) -> Typed {
+        let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
+        let wide = left.wide || right.wide;
+        let (left, right) = if wide { (widened(left), widened(right)) } else { (left, right) };
+        Typed { expression: Expression::call(name, vec![left.expression, right.expression]), wide, range }
+    }
+
+    fn name(&self, name: Name) -> Expression {
+        // Everything is declared before it is used; the fallback only keeps this total.
+        Expression::leaf(self.names.get(name).unwrap_or("undeclared"))
+    }
+}
+
+/// The dimension or stride that most terms share, of those in at least two.
+fn shared_size(terms: &[Term]) -> Option<Factor> {
+    let mut best: Option<(usize, Factor)> = None;
+    for factor in terms.iter().flat_map(|term| &term.factors).filter(|factor| factor.size) {
+        let count = terms.iter().filter(|term| term.factors.contains(factor)).count();
+        if count >= 2 && best.is_none_or(|(most, _)| count > most) {
+            best = Some((count, *factor));
+        }
+    }
+    best.map(|(_, factor)| factor)
+}
+
+/// `left op right`, 64 bits wide where an operand is, or where the steps are to be proved and the result may not fit.
+fn combine(op: BinaryOp, left: Typed, right: Typed, steps: Steps) -> Typed {
+    let range = match op {
+        BinaryOp::Add => plus(left.range, right.range),
+        BinaryOp::Sub => plus(left.range, times(right.range, point(-1))),
+        BinaryOp::Mul => times(left.range, right.range),
+        _ => left.range,
+    };
+    let wide = left.wide || right.wide;
+    let left = if !wide && steps == Steps::Proved && !fits(range) { widened(left) } else { left };
+    Typed {
+        wide: wide || left.wide,
+        expression: Expression::infix(op, left.expression, right.expression),
+        range,
+    }
+}
+
+fn negated(value: Typed) -> Typed {
+    let range = times(value.range, point(-1));
+    Typed { expression: Expression::prefix("-", value.expression), wide: value.wide, range }
+}
+
+fn widened(value: Typed) -> Typed {
+    if value.wide {
+        return value;
+    }
+    let expression = match i64::try_from(value.range.low) {
+        Ok(number) if value.range.low == value.range.high => types::integer64(number),
+        _ => Expression::cast("long long", value.expression),
+    };
+    Typed { expression, wide: true, range: value.range }
+}
+
+fn constant(value: i64) -> Typed {
+    let range = point(value.into());
+    Typed { expression: types::integer(value), wide: !fits(range), range }
+}
+
+fn point(value: i128) -> Range {
+    Range { low: value, high: value }
+}
+
+fn fits(range: Range) -> bool {
+    range.low >= i32::MIN.into() && range.high <= i32::MAX.into()
+}
+
+fn plus(left: Range, right: Range) -> Range {
+    Range { low: left.low.saturating_add(right.low), high: left.high.saturating_add(right.high) }
+}
+
+fn times(left: Range, right: Range) -> Range {
+    let corners = [
+        left.low.saturating_mul(right.low),
+        left.low.saturating_mul(right.high),
+        left.high.saturating_mul(right.low),
+        left.high.saturating_mul(right.high),
+    ];
+    let (mut low, mut high) = (corners[0], corners[0]);
+    for corner in corners {
+        low = low.min(corner);
+        high = high.max(corner);
+    }
+    Range { low, high }
+}

@@ -1,0 +1,227 @@
+//! The only place that makes identifiers.
+//!
+//! | what | pattern |
+//! |---|---|
+//! | variable, place, argument, dimension | the user's name |
+//! | one that is taken where it is declared | `name_2`, `name_3`, … |
+//! | stride of a mode | `a_stride_0` |
+//! | `thread_idx.x`, `block_idx.x`, `block_dim.x`, `grid_dim.x` | `thread_x`, `block_x`, `block_dim_x`, `grid_dim_x` |
+//! | bound of a loop that changes in it | `k_end`, `k_start` |
+//! | dynamic shared memory | `shared_memory` |
+//!
+//! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
+//! `__` or begins with an underscore and a capital (both are reserved in C++).
+
+use crate::kernel::index::VarId;
+use crate::kernel::ir::Special;
+use crate::kernel::program::PlaceId;
+use std::collections::HashMap;
+
+/// What has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Name {
+    /// A variable.
+    Variable(VarId),
+    /// A place that is no argument.
+    Place(PlaceId),
+    /// An argument.
+    Argument(u32),
+    /// A dimension.
+    Dim(u32),
+    /// The stride of an argument's mode.
+    Stride(u32, u32),
+    /// A copy of one of CUDA's index registers.
+    Special(Special, u32),
+}
+
+/// The names given so far, by scope.
+#[derive(Debug)]
+pub(super) struct Names {
+    given: HashMap<Name, String>,
+    scopes: Vec<Vec<String>>,
+}
+
+impl Names {
+    /// No name given.
+    pub(super) fn new() -> Names {
+        Names { given: HashMap::new(), scopes: vec![Vec::new()] }
+    }
+
+    /// Names declared from here to [`Names::leave`] are free again afterwards.
+    pub(super) fn enter(&mut self) {
+        self.scopes.push(Vec::new());
+    }
+
+    /// Ends the innermost scope.
+    pub(super) fn leave(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Gives `what` a name like `wanted` that nothing visible has.
+    pub(super) fn declare(&mut self, what: Name, wanted: &str) -> String {
+        let name = self.fresh(wanted);
+        self.given.insert(what, name.clone());
+        name
+    }
+
+    /// A name like `wanted` that nothing visible has, of something that is not asked for again.
+    pub(super) fn fresh(&mut self, wanted: &str) -> String {
+        let stem = sanitise(wanted);
+        let mut name = stem.clone();
+        let mut number = 2;
+        while is_reserved(&name) || self.scopes.iter().flatten().any(|taken| *taken == name) {
+            name = format!("{}_{number}", stem.trim_end_matches('_'));
+            number += 1;
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(name.clone());
+        }
+        name
+    }
+
+    /// The name that `what` was given last.
+    pub(super) fn get(&self, what: Name) -> Option<&str> {
+        self.given.get(&what).map(String::as_str)
+    }
+}
+
+/// The name of the CUDA function: `wanted` where C++ allows it.
+pub(super) fn entry(wanted: &str) -> String {
+    Names::new().fresh(wanted)
+}
+
+/// The name of CUDA's own register.
+pub(super) fn register(special: Special, axis: u32) -> String {
+    let base = match special {
+        Special::ThreadIdx => "threadIdx",
+        Special::BlockIdx => "blockIdx",
+        Special::BlockDim => "blockDim",
+        Special::GridDim => "gridDim",
+    };
+    format!("{base}.{}", axis_name(axis))
+}
+
+/// The name wanted for a copy of the register.
+pub(super) fn special(special: Special, axis: u32) -> String {
+    let base = match special {
+        Special::ThreadIdx => "thread",
+        Special::BlockIdx => "block",
+        Special::BlockDim => "block_dim",
+        Special::GridDim => "grid_dim",
+    };
+    format!("{base}_{}", axis_name(axis))
+}
+
+/// The name wanted for a stride.
+pub(super) fn stride(argument: &str, mode: u32) -> String {
+    format!("{argument}_stride_{mode}")
+}
+
+fn axis_name(axis: u32) -> &'static str {
+    match axis {
+        0 => "x",
+        1 => "y",
+        _ => "z",
+    }
+}
+
+/// A legal identifier as near to `wanted` as C++ allows.
+fn sanitise(wanted: &str) -> String {
+    let wanted = wanted.strip_prefix("r#").unwrap_or(wanted);
+    let mut name = String::with_capacity(wanted.len());
+    for c in wanted.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c);
+        } else if c == '_' {
+            if !name.ends_with('_') {
+                name.push('_');
+            }
+        } else {
+            name.push_str(&format!("u{:x}", u32::from(c)));
+        }
+    }
+    let rest = name.strip_prefix('_').unwrap_or("");
+    if rest.starts_with(|c: char| c.is_ascii_uppercase()) {
+        name.remove(0);
+    }
+    if name.is_empty() || name == "_" || name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.insert(0, 'v');
+    }
+    name
+}
+
+fn is_reserved(name: &str) -> bool {
+    [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
+}
+
+/// Words of C++20, and names that a C++ compiler treats as its own.
+const CPP: &str = "\
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t \
+    char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr \
+    constinit continue decltype default delete do double dynamic_cast else enum explicit export extern \
+    false final float for friend goto if inline int long main mutable namespace new noexcept not not_eq \
+    nullptr operator or or_eq override private protected public register reinterpret_cast requires \
+    restrict return short signed sizeof static static_assert static_cast std struct switch template this \
+    thread_local throw true try typedef typeid typename typeof union unsigned using virtual void \
+    volatile wchar_t while xor xor_eq NULL";
+
+/// Names of CUDA that the text uses or that a declaration would hide.
+const CUDA: &str = "\
+    threadIdx blockIdx blockDim gridDim warpSize min max abs fabs fabsf fmin fminf fmax fmaxf fmod fmodf \
+    sqrt sqrtf exp expf exp2 exp2f log logf tanh tanhf fma fmaf float2 float4 double2 int2 int4 uint2 \
+    uint4 longlong2 ushort2 dim3 uint3 half clock clock64 printf malloc free memcpy memset assert trap \
+    size_t cudaError_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t ptrdiff_t";
+
+/// Functions of the files in `device/`.
+const HELPERS: &str = "\
+    copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warpgroup_barrier \
+    cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_shl wrapping_neg wrapping_abs \
+    saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
+    f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_legal_and_near_to_the_users() {
+        let rows = [
+            ("row", "row"),
+            ("r#for", "for_2"),
+            ("double", "double_2"),
+            ("a__b", "a_b"),
+            ("_Upper", "Upper"),
+            ("_lower", "_lower"),
+            ("grün", "grufcn"),
+            ("_", "v_"),
+            ("2d", "v2d"),
+            ("min", "min_2"),
+            ("copy_async_16", "copy_async_16_2"),
+            ("x_", "x_"),
+        ];
+        for (wanted, name) in rows {
+            assert_eq!(Names::new().fresh(wanted), name);
+        }
+    }
+
+    #[test]
+    fn a_doubled_name_gets_a_number_and_a_closed_scope_frees_its_names() {
+        let mut names = Names::new();
+        assert_eq!(names.fresh("k"), "k");
+        names.enter();
+        assert_eq!(names.fresh("k"), "k_2");
+        assert_eq!(names.fresh("k"), "k_3");
+        assert_eq!(names.fresh("k_"), "k_");
+        assert_eq!(names.fresh("k_"), "k_4");
+        names.leave();
+        assert_eq!(names.fresh("k"), "k_2");
+        assert_eq!(names.fresh("k_2"), "k_2_2");
+    }
+
+    #[test]
+    fn helpers_and_reserved_names_agree() {
+        for name in super::super::device::names() {
+            assert!(is_reserved(&name), "{name} is not reserved");
+        }
+    }
+}

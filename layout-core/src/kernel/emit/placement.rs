@@ -1,0 +1,174 @@
+//! Where a local array is declared: in the innermost statement list that holds every use of it.
+//!
+//! A local place lives as long as the thread. So its declaration may stand inside a loop only where a round never reads
+//! what an earlier round wrote: where the loop's body writes every element before it reads one. Law: with the arrays
+//! declared where this says, each read gives the element that was written last, as if all stood at the function's head.
+
+use super::visit::{self, Part};
+use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
+use crate::kernel::program::{Access, Operation, PlaceId, Statement, StatementKind, Tables};
+use std::collections::{BTreeSet, HashMap};
+
+type List = [Statement<Access, Operation>];
+
+/// Rounds of unrolled loops that are followed before the proof is given up.
+const MOST_ROUNDS: u32 = 1 << 14;
+
+/// Whether a statement uses a place.
+pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tables: &Tables) -> bool {
+    let mut found = false;
+    visit::statement(statement, &mut |part| match part {
+        Part::Read(access) | Part::Write(access) => found |= access.place == place,
+        Part::Declared(variable) => {
+            found |= tables.variable(variable).kind == crate::kernel::program::VariableKind::Pointer(place);
+        }
+        Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
+    });
+    found
+}
+
+/// The number of the nested list of `statement` (a loop's body, an `if`'s branches) in which `place` may be declared,
+/// given that no other statement uses it.
+pub(super) fn inner_list(
+    statement: &Statement<Access, Operation>,
+    place: PlaceId,
+    tables: &Tables,
+) -> Option<usize> {
+    let used = |list: &List| list.iter().any(|inner| uses(inner, place, tables));
+    match &statement.kind {
+        StatementKind::For { body, .. } | StatementKind::While(_, body) => {
+            // A `while` may read the place in its condition, outside of the body.
+            let in_condition = match &statement.kind {
+                StatementKind::While(condition, _) => {
+                    let mut found = false;
+                    visit::value(condition, &mut |part| {
+                        if let Part::Read(access) = part {
+                            found |= access.place == place;
+                        }
+                    });
+                    found
+                }
+                _ => false,
+            };
+            (!in_condition && written_first(body, place, tables)).then_some(0)
+        }
+        StatementKind::If(condition, then, otherwise) => {
+            let mut in_condition = false;
+            visit::value(condition, &mut |part| {
+                if let Part::Read(access) = part {
+                    in_condition |= access.place == place;
+                }
+            });
+            match (used(then), used(otherwise)) {
+                (true, false) if !in_condition => Some(0),
+                (false, true) if !in_condition => Some(1),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether every element of the place is written before one is read, whatever the loops around have done.
+fn written_first(list: &List, place: PlaceId, tables: &Tables) -> bool {
+    let mut cover =
+        Cover { place, tables, written: BTreeSet::new(), values: HashMap::new(), rounds: MOST_ROUNDS };
+    list.iter().any(|statement| match cover.run(statement) {
+        Some(()) => cover.complete(),
+        None => {
+            cover.rounds = 0;
+            false
+        }
+    })
+}
+
+/// Follows straight-line code with unrolled loops and gathers what is written for certain.
+struct Cover<'a> {
+    place: PlaceId,
+    tables: &'a Tables,
+    written: BTreeSet<i64>,
+    values: HashMap<VarId, i64>,
+    rounds: u32,
+}
+
+impl Cover<'_> {
+    fn complete(&self) -> bool {
+        self.written.len() as u64 >= self.tables.place(self.place).len
+    }
+
+    /// `None` where the place is read, or nothing more can be said.
+    fn run(&mut self, statement: &Statement<Access, Operation>) -> Option<()> {
+        if self.complete() {
+            return Some(());
+        }
+        self.rounds = self.rounds.checked_sub(1)?;
+        if !uses(statement, self.place, self.tables) {
+            return goes_on(statement).then_some(());
+        }
+        let mut read = false;
+        match &statement.kind {
+            StatementKind::Store(target, stored) => {
+                visit::value(stored, &mut |part| {
+                    if let Part::Read(access) = part {
+                        read |= access.place == self.place;
+                    }
+                });
+                if read { None } else { self.write(target) }
+            }
+            StatementKind::Operation(Operation::Move { destination, source }) => {
+                if source.place == self.place { None } else { self.write(destination) }
+            }
+            StatementKind::For { variable, start, end, step, unroll: true, body, .. } => {
+                let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
+                let mut value = start;
+                while value < end {
+                    self.values.insert(*variable, value);
+                    for inner in body {
+                        self.run(inner)?;
+                    }
+                    value = value.checked_add(*step)?;
+                }
+                self.values.remove(variable);
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn write(&mut self, target: &Access) -> Option<()> {
+        if !target.mask.is_empty() || target.pointer.is_some() {
+            return None;
+        }
+        let first = self.evaluate(&target.index)?;
+        self.written.extend((0..i64::from(target.width)).filter_map(|i| first.checked_add(i)));
+        Some(())
+    }
+
+    fn evaluate(&self, index: &Index) -> Option<i64> {
+        index.evaluate(&mut |id| self.atom(&self.tables.atoms, id))
+    }
+
+    fn atom(&self, atoms: &Atoms, id: AtomId) -> Option<i64> {
+        let of = |index: &Index| index.evaluate(&mut |inner| self.atom(atoms, inner));
+        match atoms.atom(id) {
+            Atom::Variable(variable, _) => self.values.get(variable).copied(),
+            Atom::Div(left, right) => of(left)?.checked_div(of(right)?),
+            Atom::Rem(left, right) => of(left)?.checked_rem(of(right)?),
+            Atom::Xor(left, right) => Some(of(left)? ^ of(right)?),
+            Atom::And(left, right) => Some(of(left)? & of(right)?),
+            Atom::Or(left, right) => Some(of(left)? | of(right)?),
+            Atom::Min(left, right) => Some(of(left)?.min(of(right)?)),
+            Atom::Max(left, right) => Some(of(left)?.max(of(right)?)),
+            Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => None,
+        }
+    }
+}
+
+/// Whether control goes on after a statement: nothing in it leaves a loop.
+fn goes_on(statement: &Statement<Access, Operation>) -> bool {
+    match &statement.kind {
+        StatementKind::Break | StatementKind::Continue => false,
+        StatementKind::If(_, then, otherwise) => then.iter().chain(otherwise).all(goes_on),
+        _ => true,
+    }
+}

@@ -1,0 +1,156 @@
+//! Walks over statements: what they read and write, in the order in which it stands.
+
+use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
+use crate::kernel::program::{Access, Operation, Statement, StatementKind, Value};
+use std::collections::BTreeSet;
+
+/// What a statement holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'a> {
+    /// An index, wherever it stands but in a [`Part::Bound`].
+    Index(&'a Index),
+    /// The index that a variable's declaration gives it.
+    Bound(VarId, &'a Index),
+    /// An element read.
+    Read(&'a Access),
+    /// An element written.
+    Write(&'a Access),
+    /// A variable that an assignment changes.
+    Assigned(VarId),
+    /// A variable that is declared.
+    Declared(VarId),
+}
+
+/// Every part of the statements, nested ones included; what an assignment reads comes before what it writes.
+pub(super) fn statements<'a>(list: &'a [Statement<Access, Operation>], see: &mut impl FnMut(Part<'a>)) {
+    for one in list {
+        statement(one, see);
+    }
+}
+
+/// Every part of a statement.
+pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMut(Part<'a>)) {
+    match &one.kind {
+        StatementKind::Let(variable, initial) => {
+            if let Some(initial) = initial {
+                value(initial, see);
+            }
+            see(Part::Declared(*variable));
+        }
+        StatementKind::LetIndex(variable, index) => {
+            see(Part::Bound(*variable, index));
+            see(Part::Declared(*variable));
+        }
+        StatementKind::Assign(variable, assigned) => {
+            value(assigned, see);
+            see(Part::Assigned(*variable));
+        }
+        StatementKind::AssignIndex(variable, index) => {
+            see(Part::Index(index));
+            see(Part::Assigned(*variable));
+        }
+        StatementKind::Store(target, stored) => {
+            value(stored, see);
+            access(target, see);
+            see(Part::Write(target));
+        }
+        StatementKind::Operation(
+            Operation::Move { destination, source } | Operation::AsyncCopy { destination, source },
+        ) => {
+            access(source, see);
+            see(Part::Read(source));
+            access(destination, see);
+            see(Part::Write(destination));
+        }
+        StatementKind::For { variable, start, end, body, .. } => {
+            see(Part::Index(start));
+            see(Part::Index(end));
+            see(Part::Declared(*variable));
+            statements(body, see);
+        }
+        StatementKind::While(condition, body) => {
+            value(condition, see);
+            statements(body, see);
+        }
+        StatementKind::If(condition, then, otherwise) => {
+            value(condition, see);
+            statements(then, see);
+            statements(otherwise, see);
+        }
+        StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Barrier(_)
+        | StatementKind::AsyncCommit
+        | StatementKind::AsyncWait(_) => {}
+    }
+}
+
+/// Every part of a value.
+pub(super) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) {
+    match one {
+        Value::Constant(_) | Value::Argument(..) | Value::Variable(_) => {}
+        Value::Index(index, _) => see(Part::Index(index)),
+        Value::Compare(comparison) => {
+            see(Part::Index(&comparison.left));
+            see(Part::Index(&comparison.right));
+        }
+        Value::Load(source) => {
+            access(source, see);
+            see(Part::Read(source));
+        }
+        Value::Unary(_, operand) | Value::Cast(_, operand) => value(operand, see),
+        Value::Binary(_, left, right) => {
+            value(left, see);
+            value(right, see);
+        }
+        Value::Math(_, arguments) => arguments.iter().for_each(|argument| value(argument, see)),
+        Value::Select(condition, then, otherwise) => {
+            value(condition, see);
+            value(then, see);
+            value(otherwise, see);
+        }
+    }
+}
+
+fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
+    see(Part::Index(&one.index));
+    for comparison in &one.mask {
+        see(Part::Index(&comparison.left));
+        see(Part::Index(&comparison.right));
+    }
+}
+
+/// Every atom of an index, those inside other atoms included.
+pub(super) fn atoms(table: &Atoms, index: &Index, see: &mut impl FnMut(AtomId)) {
+    for id in index.atoms() {
+        see(id);
+        match table.atom(id) {
+            Atom::Special(..)
+            | Atom::Dim { .. }
+            | Atom::Stride { .. }
+            | Atom::Argument(_)
+            | Atom::Variable(..) => {}
+            Atom::Div(left, right)
+            | Atom::Rem(left, right)
+            | Atom::Xor(left, right)
+            | Atom::And(left, right)
+            | Atom::Or(left, right)
+            | Atom::Min(left, right)
+            | Atom::Max(left, right) => {
+                atoms(table, left, see);
+                atoms(table, right, see);
+            }
+        }
+    }
+}
+
+/// The variables that statements assign, or declare.
+pub(super) fn changed(list: &[Statement<Access, Operation>]) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::new();
+    statements(list, &mut |part| {
+        if let Part::Assigned(variable) | Part::Declared(variable) = part {
+            found.insert(variable);
+        }
+    });
+    found
+}

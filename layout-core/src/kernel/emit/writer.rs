@@ -1,0 +1,59 @@
+//! Lines of text with their indentation, and the Rust line each comes from.
+//!
+//! Invariant: `lines` has one entry for each line of `text`, and every line ends with a newline.
+
+/// Text under construction.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    text: String,
+    lines: Vec<u32>,
+    depth: usize,
+}
+
+impl Writer {
+    /// One line at the present depth, from line `rust` of the kernel's file (0 for none).
+    pub(super) fn line(&mut self, rust: u32, line: &str) {
+        if !line.is_empty() {
+            for _ in 0..self.depth {
+                self.text.push_str("    ");
+            }
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+        self.lines.push(rust);
+    }
+
+    /// The lines that follow stand one level deeper.
+    pub(super) fn indent(&mut self) {
+        self.depth += 1;
+    }
+
+    /// The lines that follow stand one level less deep.
+    pub(super) fn dedent(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// The text, and for each of its lines the line of the kernel's file.
+    pub(super) fn finish(self) -> (String, Vec<u32>) {
+        (self.text, self.lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Writer;
+
+    #[test]
+    fn a_line_of_the_table_for_each_line_of_the_text() {
+        let mut writer = Writer::default();
+        writer.line(7, "if (a) {");
+        writer.indent();
+        writer.line(8, "b;");
+        writer.line(0, "");
+        writer.dedent();
+        writer.line(7, "}");
+        let (text, lines) = writer.finish();
+        assert_eq!(text, "if (a) {\n    b;\n\n}\n");
+        assert_eq!(lines, [7, 8, 0, 7]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Every public operation takes any value: an error or a value, never a panic.
+
+use super::{Digits, config};
+use layout_core::algebra::{
+    Tile, coalesce, complement, composition, composition_by_mode, logical_divide, logical_divide_by_mode,
+    zipped_divide_by_mode,
+};
+use layout_core::{IntTuple, Layout, Nest, idx2crd};
+use proptest::prelude::*;
+
+const NUMBERS: [i64; 16] =
+    [0, 1, -1, 2, 3, -3, 4, 7, 8, 64, 1 << 20, 1 << 31, 1 << 40, i64::MAX, i64::MIN, i64::MAX / 2];
+
+fn wild_tuple(digits: &mut Digits) -> IntTuple {
+    let leaves: Vec<i64> = (0..1 + digits.next(4)).map(|_| digits.pick(&NUMBERS)).collect();
+    digits.nest(&leaves)
+}
+
+fn wild_layout(digits: &mut Digits) -> Option<Layout> {
+    let shape = wild_tuple(digits);
+    let strides: Vec<i64> = shape.leaves().map(|_| digits.pick(&NUMBERS)).collect();
+    Layout::new(shape.clone(), IntTuple::flat(strides).unflatten(&shape).ok()?).ok()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_value_is_taken(seed in any::<u128>(), more in any::<u128>()) {
+        let (mut digits, mut others) = (Digits::new(seed), Digits::new(more));
+        let tuple = wild_tuple(&mut digits);
+        let number = digits.pick(&NUMBERS);
+        let _ = (tuple.product(), idx2crd(number, &tuple), Layout::row_major(&tuple), Layout::col_major(&tuple));
+        let (Some(a), Some(b)) = (wild_layout(&mut digits), wild_layout(&mut others)) else { return Ok(()) };
+        let tiler = [Tile::Layout(b.clone()), Tile::Keep];
+        let _ = (a.size(), a.cosize(), a.at(number), a.at_extended(number), a.crd2idx(&tuple), a.offsets().next());
+        let _ = (coalesce(&a), complement(&a, number), composition(&a, &b), logical_divide(&a, &b));
+        let _ = (composition_by_mode(&a, &tiler), logical_divide_by_mode(&a, &tiler));
+        let _ = zipped_divide_by_mode(&a, &tiler);
+        prop_assert_eq!(a.to_string().parse::<Layout>().unwrap(), a);
+    }
+
+    #[test]
+    fn any_text_is_taken(text in "[-0-9(),: ]{0,24}|\\PC{0,12}") {
+        if let Ok(layout) = text.parse::<Layout>() {
+            prop_assert_eq!(layout.to_string().parse::<Layout>().unwrap(), layout);
+        }
+        let _ = text.parse::<IntTuple>();
+    }
+}
+
+/// Nesting a hundred thousand deep is read, written, compared and dropped.
+#[test]
+fn deep_nesting() {
+    let depth = 100_000;
+    let mut tuple = IntTuple::from(1);
+    for _ in 0..100 {
+        tuple = Nest::tuple([tuple]);
+    }
+    assert_eq!(tuple.depth(), 100);
+    let text =
+        format!("{}7{}:{}1{}", "(".repeat(depth), ")".repeat(depth), "(".repeat(depth), ")".repeat(depth));
+    let layout: Layout = text.parse().unwrap();
+    assert_eq!((layout.depth(), layout.size(), layout.to_string() == text), (depth, 7, true));
+    assert_eq!(coalesce(&layout).to_string(), "7:1");
+    assert_eq!(composition(&layout, &layout).unwrap().cosize(), 7);
+}
