@@ -32,7 +32,7 @@ pub use bind_error::{BindError, Broken};
 pub use check::{Checked, check, compile};
 pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem};
-pub use emit::CudaSource;
+pub use emit::{CudaSource, emit};
 pub use ir::Kernel;
 pub use origin::{Errors, KernelError, Origin, Position};
 pub use params::{ParamSet, ParamValue, Promises};
