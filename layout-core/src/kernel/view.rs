@@ -9,6 +9,7 @@
 use super::elem::Constant;
 use super::index::{Index, IndexOverflow, VarId};
 use super::program::PlaceId;
+use crate::Swizzle;
 
 /// A view of a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +24,8 @@ pub struct View {
     pub modes: Vec<Mode>,
     /// The edges that coordinates might cross.
     pub bounds: Vec<Bound>,
-    /// `Swizzle<bits, base, shift>` over the place's element offsets.
-    pub swizzle: Option<(u32, u32, u32)>,
+    /// Over the place's element offsets.
+    pub swizzle: Option<Swizzle>,
     /// What an element beyond an edge reads as, where the user said.
     pub pad: Option<Constant>,
     /// Whether it may be written.

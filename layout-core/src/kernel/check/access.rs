@@ -73,14 +73,13 @@ impl Lower {
     }
 
     fn swizzled(&mut self, view: &View, offset: Index, origin: Origin) -> Result<Index, Failed> {
-        let Some((bits, base, shift)) = view.swizzle.filter(|(bits, _, _)| *bits > 0) else {
-            return Ok(offset);
-        };
-        let mask = Index::constant(((1i64 << bits) - 1) << (base + shift));
+        let Some(swizzle) = view.swizzle else { return Ok(offset) };
+        let source = Index::constant(swizzle.source_mask());
+        let by = Index::constant(1i64 << swizzle.shift().unsigned_abs().min(40));
         let atoms = self.atoms();
         let moved = atoms
-            .and(&offset, &mask)
-            .and_then(|bits| atoms.div(&bits, &Index::constant(1 << shift)))
+            .and(&offset, &source)
+            .and_then(|bits| if swizzle.shift() < 0 { bits.mul(&by) } else { atoms.div(&bits, &by) })
             .and_then(|moved| atoms.or(&offset, &moved, true));
         self.index(origin, moved)
     }

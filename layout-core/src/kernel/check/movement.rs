@@ -4,6 +4,7 @@
 //! same elements one by one: narrower, never wrong.
 
 use super::lower::{Failed, Lower, Out};
+use crate::Layout;
 use crate::kernel::elem::Constant;
 use crate::kernel::index::Index;
 use crate::kernel::ir::BinaryOp;
@@ -11,7 +12,7 @@ use crate::kernel::origin::Origin;
 use crate::kernel::program::{
     Access, Comparison, Mask, Operation, Statement, StatementKind, Value, Variable, VariableKind,
 };
-use crate::kernel::specialise::{ThreadLayout, TileAccess, TileOperation};
+use crate::kernel::specialise::{TileAccess, TileOperation, thread_coordinates};
 use crate::kernel::view::View;
 
 /// What stands inside a nest of loops, given the coordinates.
@@ -120,7 +121,7 @@ impl Lower {
         &mut self,
         destination: &View,
         source: &View,
-        threads: &ThreadLayout,
+        threads: &Layout,
         asynchronous: bool,
         origin: Origin,
         out: &mut Out,
@@ -130,7 +131,7 @@ impl Lower {
             return self.fail(origin, "both sides of the copy need the same rank", "");
         }
         let thread = self.thread.clone();
-        let own = threads.coordinates(self.atoms(), &thread);
+        let own = thread_coordinates(threads, self.atoms(), &thread);
         let own = self.index(origin, own)?;
         let names = if own.len() == 2 { ["thread_row", "thread_col"] } else { ["thread", "thread"] };
         let own: Vec<Index> = own
@@ -138,8 +139,9 @@ impl Lower {
             .enumerate()
             .map(|(mode, index)| self.thread_index(names[mode.min(1)], index, origin))
             .collect();
+        let shape: Vec<i64> = threads.leaves().map(|mode| mode.shape).collect();
         let rounds: Vec<i64> =
-            extents.iter().zip(&threads.shape).map(|(extent, count)| (extent + count - 1) / count).collect();
+            extents.iter().zip(&shape).map(|(extent, count)| (extent + count - 1) / count).collect();
         let mut guard = Mask::new();
         if threads.size() < self.threads {
             let size = Index::constant(threads.size());
@@ -149,7 +151,7 @@ impl Lower {
             let mut guard = guard.clone();
             let mut coordinates = Vec::new();
             for mode in 0..round.len() {
-                let at = round[mode].scale(threads.shape[mode]).and_then(|at| at.add(&own[mode]));
+                let at = round[mode].scale(shape[mode]).and_then(|at| at.add(&own[mode]));
                 let at = this.index(origin, at)?;
                 let inside =
                     Comparison { op: BinaryOp::Lt, left: at.clone(), right: Index::constant(extents[mode]) };
@@ -301,7 +303,9 @@ impl Lower {
     ) -> Result<bool, Failed> {
         let place = self.tables.place(view.place);
         let bytes = i64::from(place.elem.bytes()) * width;
-        if i64::from(place.align) < bytes || view.swizzle.is_some_and(|(_, base, _)| width > 1 << base) {
+        if i64::from(place.align) < bytes
+            || view.swizzle.is_some_and(|swizzle| width > 1 << swizzle.base().min(16))
+        {
             return Ok(false);
         }
         let zeros = vec![0; view.rank()];

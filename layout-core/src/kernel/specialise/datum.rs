@@ -1,10 +1,11 @@
 //! What an expression of the kernel language evaluates to while a kernel is specialised.
 
-use super::tile::{ThreadLayout, TileAccess};
+use super::tile::TileAccess;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::program::Value;
 use crate::kernel::view::View;
+use crate::{Layout, Swizzle};
 
 /// A value known now, or the code that makes it later.
 #[derive(Clone, Debug)]
@@ -31,22 +32,13 @@ pub enum Datum {
     Unknown,
 }
 
-/// A layout known now.
+/// A layout known now, with a swizzle over its offsets.
 #[derive(Clone, Debug)]
 pub struct LayoutDatum {
-    /// Extents.
-    pub shape: Vec<i64>,
-    /// Strides, elements.
-    pub stride: Vec<i64>,
-    /// `Swizzle<bits, base, shift>`
-    pub swizzle: Option<(u32, u32, u32)>,
-}
-
-impl LayoutDatum {
-    /// As a thread layout.
-    pub fn threads(&self) -> ThreadLayout {
-        ThreadLayout { shape: self.shape.clone(), stride: self.stride.clone() }
-    }
+    /// The layout, of one level.
+    pub layout: Layout,
+    /// The swizzle, in elements.
+    pub swizzle: Option<Swizzle>,
 }
 
 impl Datum {

@@ -14,7 +14,7 @@ mod tile;
 mod tiling;
 mod vocabulary;
 
-pub use tile::{ThreadLayout, TileAccess, TileOperation};
+pub use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::index::{Atoms, Index};
 use super::ir::Kernel;

@@ -1,5 +1,6 @@
 //! The tile level: what [`Specialised`](super::Specialised) holds where the scalar level has elements.
 
+use crate::Layout;
 use crate::kernel::index::{Atoms, Index, IndexOverflow};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::Value;
@@ -26,7 +27,7 @@ pub enum TileOperation {
         /// Read.
         source: View,
         /// The threads that share the work; without them each thread copies all of it.
-        threads: Option<ThreadLayout>,
+        threads: Option<Layout>,
         /// Whether it is done by `cp.async`, where that can be.
         asynchronous: bool,
     },
@@ -48,32 +49,22 @@ pub enum TileOperation {
     },
 }
 
-/// Which thread has which coordinate: thread `t` has `(t / stride) % shape` in each mode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreadLayout {
-    /// Threads along each mode.
-    pub shape: Vec<i64>,
-    /// Threads from one coordinate to the next.
-    pub stride: Vec<i64>,
-}
-
-impl ThreadLayout {
-    /// How many threads.
-    pub fn size(&self) -> i64 {
-        self.shape.iter().product()
-    }
-
-    /// The coordinate of a thread in each mode.
-    pub fn coordinates(&self, atoms: &mut Atoms, thread: &Index) -> Result<Vec<Index>, IndexOverflow> {
-        let modes = self.shape.iter().zip(&self.stride);
-        modes
-            .map(|(extent, stride)| {
-                if *extent == 1 {
-                    return Ok(Index::constant(0));
-                }
-                let quotient = atoms.div(thread, &Index::constant((*stride).max(1)))?;
-                atoms.rem(&quotient, &Index::constant(*extent))
-            })
-            .collect()
-    }
+/// The coordinate of a thread in each mode of a thread layout, its inverse: `(thread / stride) % extent`.
+///
+/// This inverts compact layouts and those with gaps; `thread` beyond the layout's size wraps.
+pub fn thread_coordinates(
+    layout: &Layout,
+    atoms: &mut Atoms,
+    thread: &Index,
+) -> Result<Vec<Index>, IndexOverflow> {
+    layout
+        .leaves()
+        .map(|mode| {
+            if mode.shape == 1 {
+                return Ok(Index::constant(0));
+            }
+            let quotient = atoms.div(thread, &Index::constant(mode.stride.max(1)))?;
+            atoms.rem(&quotient, &Index::constant(mode.shape))
+        })
+        .collect()
 }

@@ -2,6 +2,7 @@
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
+use super::tile::thread_coordinates;
 use crate::kernel::index::Index;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::Space;
@@ -65,16 +66,17 @@ impl Evaluator<'_> {
             return self
                 .fail(origin, format!("the threads of `distribute` are a layout, not {}", layout.kind()));
         };
-        self.same_rank(&view, "distribute", layout.shape.len(), origin)?;
-        if layout.shape.contains(&0) || layout.stride.contains(&0) {
-            return self.fail(origin, "a thread layout with an extent or a stride of 0");
+        let layout = layout.layout;
+        self.same_rank(&view, "distribute", layout.rank(), origin)?;
+        let shape: Vec<i64> = layout.leaves().map(|mode| mode.shape).collect();
+        if shape.contains(&0) {
+            return self.fail(origin, "a thread layout without threads");
         }
-        let threads = layout.threads();
-        let own = threads.coordinates(&mut self.tables.atoms, &thread);
+        let own = thread_coordinates(&layout, &mut self.tables.atoms, &thread);
         let own = self.index(origin, own)?;
         let atoms = &mut self.tables.atoms;
-        let part = view
-            .distribute(&threads.shape, &own, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
+        let part =
+            view.distribute(&shape, &own, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
         Ok(Datum::View(self.index(origin, part)?))
     }
 

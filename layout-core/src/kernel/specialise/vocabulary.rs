@@ -2,7 +2,7 @@
 
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};
-use super::tile::{ThreadLayout, TileAccess, TileOperation};
+use super::tile::{TileAccess, TileOperation};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::Intrinsic;
@@ -10,6 +10,7 @@ use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Math, Participants, Place, PlaceId, Space, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
+use crate::{IntTuple, Layout, Swizzle};
 
 /// Shared memory that a block may have on the largest architecture (sm_90), bytes.
 pub const MAX_SHARED_BYTES: u64 = 232_448;
@@ -45,11 +46,10 @@ impl Evaluator<'_> {
             Intrinsic::Layout => {
                 let shape = self.sizes(values.remove(0), name, origin)?;
                 let stride = self.sizes(values.remove(0), name, origin)?;
-                if shape.len() != stride.len() {
-                    let message = format!("a layout of {} extents and {} strides", shape.len(), stride.len());
-                    return self.fail(origin, message);
+                match Layout::new(IntTuple::flat(shape), IntTuple::flat(stride)) {
+                    Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None })),
+                    Err(error) => self.fail(origin, error.to_string()),
                 }
-                Ok(Datum::Layout(LayoutDatum { shape, stride, swizzle: None }))
             }
             Intrinsic::Swizzle => self.swizzle(values, origin),
             Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),
@@ -116,7 +116,7 @@ impl Evaluator<'_> {
                 self.copy(
                     destination,
                     source,
-                    Some(layout.threads()),
+                    Some(layout.layout),
                     intrinsic == Intrinsic::CopyDramToSramAsync,
                     origin,
                 )
@@ -298,16 +298,12 @@ impl Evaluator<'_> {
     }
 
     fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
-        let mut stride = vec![0; shape.len()];
-        let mut product = 1i64;
-        let order: Vec<usize> =
-            if row_major { (0..shape.len()).rev().collect() } else { (0..shape.len()).collect() };
-        for mode in order {
-            stride[mode] = product;
-            let next = product.checked_mul(shape[mode]).ok_or(crate::kernel::index::IndexOverflow);
-            product = self.index(origin, next)?;
+        let shape = IntTuple::flat(shape);
+        let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
+        match layout {
+            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None })),
+            Err(error) => self.fail(origin, error.to_string()),
         }
-        Ok(Datum::Layout(LayoutDatum { shape, stride, swizzle: None }))
     }
 
     fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
@@ -325,17 +321,18 @@ impl Evaluator<'_> {
                 }
             }
         }
-        match parts.as_slice() {
-            [bits, base, shift] if shift >= bits => {
-                layout.swizzle = Some((*bits, *base, *shift));
-                Ok(Datum::Layout(layout))
+        let swizzle = Swizzle::new(parts[0], parts[1], parts[2] as i32);
+        match swizzle {
+            Ok(swizzle) => layout.swizzle = Some(swizzle),
+            Err(error) => {
+                return self.fail_help(
+                    origin,
+                    error.to_string(),
+                    "128-byte swizzle of f32: `swizzle(3, 2, 3)`",
+                );
             }
-            _ => self.fail_help(
-                origin,
-                format!("`swizzle({parts:?})` needs shift >= bits"),
-                "128-byte swizzle of f32: `swizzle(3, 2, 3)`",
-            ),
         }
+        Ok(Datum::Layout(layout))
     }
 
     fn allocate(&mut self, layout: Datum, types: &[TypeRef], shared: bool, origin: Origin) -> Outcome<Datum> {
@@ -354,23 +351,20 @@ impl Evaluator<'_> {
         let Some(elem) = elem else {
             return self.fail(origin, format!("`{what}` needs its element type: `{what}::<f32>(..)`"));
         };
-        let mut cosize = Some(1i64);
-        for (extent, stride) in layout.shape.iter().zip(&layout.stride) {
-            let reach = extent.saturating_sub(1).max(0).checked_mul(*stride);
-            cosize = cosize.zip(reach).and_then(|(a, b)| a.checked_add(b));
-        }
-        let cosize = self.index(origin, cosize.ok_or(crate::kernel::index::IndexOverflow))?;
-        let cosize = match layout.swizzle {
-            // A swizzle permutes blocks of 2^(bits + base + shift) elements.
-            Some((bits, base, shift)) => {
-                let block = 1i64 << (bits + base + shift).min(40);
-                cosize.saturating_add(block - 1) / block * block
-            }
-            None => cosize,
-        };
-        if layout.shape.contains(&0) {
+        let (extents, strides): (Vec<i64>, Vec<i64>) =
+            layout.layout.leaves().map(|mode| (mode.shape, mode.stride)).unzip();
+        if extents.contains(&0) {
             return self.fail(origin, format!("a {what} tensor without elements"));
         }
+        let cosize = match layout.swizzle {
+            // A swizzle permutes the offsets of a block of 2^(bits + base + shift) elements.
+            Some(swizzle) => {
+                let block =
+                    1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs()).min(40);
+                layout.layout.cosize().saturating_add(block - 1) / block * block
+            }
+            None => layout.layout.cosize(),
+        };
         let id = PlaceId(self.tables.places.len() as u32);
         let space = if shared {
             let align = if layout.swizzle.is_some() { 1024 } else { 16 };
@@ -408,7 +402,7 @@ impl Evaluator<'_> {
             origin,
         });
         let constants = |values: &[i64]| values.iter().map(|v| Index::constant(*v)).collect();
-        let mut view = View::whole(id, constants(&layout.shape), constants(&layout.stride), true);
+        let mut view = View::whole(id, constants(&extents), constants(&strides), true);
         view.swizzle = layout.swizzle;
         Ok(Datum::View(view))
     }
@@ -438,17 +432,17 @@ impl Evaluator<'_> {
         &mut self,
         destination: View,
         source: View,
-        threads: Option<ThreadLayout>,
+        threads: Option<Layout>,
         asynchronous: bool,
         origin: Origin,
     ) -> Outcome<Datum> {
         self.same_shape(&destination, &source, origin)?;
         if let Some(threads) = &threads {
             let (size, block) = (threads.size(), self.block.iter().map(|n| i64::from(*n)).product::<i64>());
-            if threads.shape.len() != destination.rank() {
+            if threads.rank() != destination.rank() {
                 let message = format!(
                     "a thread layout of rank {} for tiles of rank {}",
-                    threads.shape.len(),
+                    threads.rank(),
                     destination.rank()
                 );
                 return self.fail(origin, message);
