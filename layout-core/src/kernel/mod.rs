@@ -19,6 +19,8 @@ pub mod index;
 pub mod intrinsic;
 pub mod ir;
 pub mod launch;
+#[cfg(test)]
+mod laws;
 pub mod origin;
 pub mod params;
 pub mod program;
