@@ -1,1 +1,6 @@
 //! Compiles tiled kernels with NVRTC and launches them, on a GPU or on the simulator.
+
+pub mod driver;
+pub mod nvrtc;
+#[cfg(test)]
+mod test_folder;
