@@ -18,6 +18,7 @@ type Program = *mut c_void;
 /// NVRTC, loaded. It stays loaded until the process ends.
 pub struct Nvrtc {
     library: PathBuf,
+    identity: String,
     version: (u32, u32),
     architectures: Vec<u32>,
     table: Table,
@@ -58,7 +59,7 @@ impl Nvrtc {
             // NVRTC opens its builtins by a bare name at the first compilation; one loaded already is found by that name.
             std::mem::forget(open(builtins)?);
         }
-        Nvrtc::open(&found.library)
+        Nvrtc::open(&found.library, Some(found.identity()))
     }
 
     /// Loads the library that the system's loader knows by `name`.
@@ -66,10 +67,10 @@ impl Nvrtc {
     /// # Errors
     /// As [`Nvrtc::load`].
     pub fn load_bare(name: &str) -> Result<Nvrtc, String> {
-        Nvrtc::open(Path::new(name))
+        Nvrtc::open(Path::new(name), None)
     }
 
-    fn open(path: &Path) -> Result<Nvrtc, String> {
+    fn open(path: &Path, identity: Option<String>) -> Result<Nvrtc, String> {
         let library = open(path)?;
         // SAFETY: the types are those of nvrtc.h for these names, unchanged since CUDA 11.2, and the library is
         // never unloaded (it is forgotten below).
@@ -110,6 +111,7 @@ impl Nvrtc {
         let number = |number: c_int| u32::try_from(number).unwrap_or(0);
         Ok(Nvrtc {
             library: path.to_path_buf(),
+            identity: identity.unwrap_or(format!("{} {major}.{minor}", path.display())),
             version: (number(major), number(minor)),
             architectures: architectures.into_iter().map(number).collect(),
             table,
@@ -119,6 +121,11 @@ impl Nvrtc {
     /// The file that was loaded, or the bare name that the system's loader knew.
     pub fn library(&self) -> &Path {
         &self.library
+    }
+
+    /// What [`super::identity`] says where this is the library that it means.
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// NVRTC's version, `(major, minor)`.

@@ -4,7 +4,7 @@
 //! missing, of another version, or refuses the text.
 
 mod library;
-mod resources;
+pub(crate) mod resources;
 pub mod search;
 
 use std::fmt;
@@ -133,6 +133,20 @@ impl std::error::Error for NvrtcError {}
 pub fn nvrtc() -> Result<&'static Nvrtc, NvrtcError> {
     static NVRTC: OnceLock<Result<Nvrtc, NvrtcError>> = OnceLock::new();
     NVRTC.get_or_init(load).as_ref().map_err(Clone::clone)
+}
+
+/// What tells the process's NVRTC from any other version. It is not loaded for that where the search finds its file, so
+/// that a program whose kernels are all in the cache starts without it.
+///
+/// # Errors
+/// As [`nvrtc`].
+pub fn identity() -> Result<String, NvrtcError> {
+    static FIRST: OnceLock<Option<String>> = OnceLock::new();
+    let first = || candidates().0.first().map(search::Found::identity);
+    match FIRST.get_or_init(first) {
+        Some(identity) => Ok(identity.clone()),
+        None => Ok(nvrtc()?.identity().to_string()),
+    }
 }
 
 /// The libraries that [`nvrtc`] will try, in its order, and the folders that were searched. Loads nothing.

@@ -19,6 +19,19 @@ pub struct Found {
     pub version: (u32, u32),
 }
 
+impl Found {
+    /// Tells this file from any other version of NVRTC without loading it: name, version, size and time of change.
+    pub fn identity(&self) -> String {
+        let name = self.library.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file = fs::metadata(&self.library);
+        let size = file.as_ref().map_or(0, |file| file.len());
+        let changed = file.and_then(|file| file.modified()).ok();
+        let since = changed.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let (major, minor) = self.version;
+        format!("{name} {major}.{minor}, {size} bytes of {}", since.map_or(0, |since| since.as_secs()))
+    }
+}
+
 /// What the search may read of its surroundings, so that tests can give their own.
 pub struct Surroundings<'a> {
     /// An environment variable, `None` when unset or empty.
