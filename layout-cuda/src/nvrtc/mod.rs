@@ -18,14 +18,24 @@ pub use resources::Resources;
 pub const FLAGS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];
 
 /// What NVRTC made of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Compiled {
     /// The device code (an ELF file).
     pub cubin: Vec<u8>,
-    /// NVRTC's log: warnings, and ptxas's lines.
+    /// NVRTC's log: warnings, and ptxas's lines without its times.
     pub log: String,
     /// What each entry function of the text uses.
     pub resources: Vec<Resources>,
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiled")
+            .field("cubin", &format_args!("{} bytes", self.cubin.len()))
+            .field("log", &self.log)
+            .field("resources", &self.resources)
+            .finish()
+    }
 }
 
 /// Why there is no CUBIN.
