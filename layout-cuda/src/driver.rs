@@ -44,15 +44,22 @@ pub enum DriverError {
     },
 }
 
+impl DriverError {
+    /// Whether the device had too little memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, DriverError::Call { code, .. } if *code == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32)
+    }
+}
+
 impl fmt::Display for DriverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DriverError::Missing { why } => {
-                write!(f, "no CUDA driver: {why}; install NVIDIA's driver, or use Device::simulator()")
+                write!(f, "no CUDA driver ({why}); install NVIDIA's, or stay with the simulator")
             }
             DriverError::TooOld { version } => write!(
                 f,
-                "the driver is of CUDA {}.{}, older than {}.{}; install a newer one, or use Device::simulator()",
+                "the driver is of CUDA {}.{}, older than {}.{}; install a newer one, or stay with the simulator",
                 version.0, version.1, OLDEST.0, OLDEST.1
             ),
             DriverError::NoSuchDevice { ordinal, count } => {

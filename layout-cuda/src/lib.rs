@@ -2,7 +2,24 @@
 
 pub mod cache;
 pub mod compile;
+mod device;
 pub mod driver;
+mod element;
+mod error;
+mod functions;
+pub mod launch;
 pub mod nvrtc;
+mod shape;
+mod tensor;
 #[cfg(test)]
 mod test_folder;
+#[cfg(test)]
+mod test_gpu;
+mod view;
+
+pub use cudarc;
+pub use device::{Device, Properties, Stream};
+pub use element::Element;
+pub use error::{Error, Result};
+pub use tensor::{Tensor, TensorError};
+pub use view::{TensorArg, TensorArgMut, TensorView, TensorViewMut};
