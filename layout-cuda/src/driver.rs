@@ -21,10 +21,12 @@ pub enum DriverError {
         /// The loader's words.
         why: String,
     },
-    /// The driver is older than [`OLDEST`].
+    /// The driver is older than what was asked of it needs.
     TooOld {
         /// Its CUDA version.
         version: (u32, u32),
+        /// The oldest that will do.
+        needed: (u32, u32),
     },
     /// There are fewer GPUs than that.
     NoSuchDevice {
@@ -57,10 +59,10 @@ impl fmt::Display for DriverError {
             DriverError::Missing { why } => {
                 write!(f, "no CUDA driver ({why}); install NVIDIA's, or stay with the simulator")
             }
-            DriverError::TooOld { version } => write!(
+            DriverError::TooOld { version, needed } => write!(
                 f,
                 "the driver is of CUDA {}.{}, older than {}.{}; install a newer one, or stay with the simulator",
-                version.0, version.1, OLDEST.0, OLDEST.1
+                version.0, version.1, needed.0, needed.1
             ),
             DriverError::NoSuchDevice { ordinal, count } => {
                 write!(f, "there is no GPU {ordinal}: the driver sees {count}; see also CUDA_VISIBLE_DEVICES")
@@ -94,7 +96,7 @@ fn init() -> Result<(), DriverError> {
     check("cuInit", result::init())?;
     let version = version()?;
     if version < OLDEST {
-        return Err(DriverError::TooOld { version });
+        return Err(DriverError::TooOld { version, needed: OLDEST });
     }
     Ok(())
 }
