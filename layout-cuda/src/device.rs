@@ -12,7 +12,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use crate::cache::Cache;
 use crate::driver::{self, DriverError, check};
 use crate::error::{Error, Result};
-use crate::functions::Functions;
+use crate::functions::{self, Functions};
 use crate::nvrtc;
 
 /// A GPU or the simulator. Cheap to clone; clones are the same device.
@@ -35,7 +35,6 @@ pub(crate) struct Gpu {
 /// The simulator, and why it was taken.
 pub(crate) struct Simulator {
     reason: String,
-    pub(crate) functions: Functions,
 }
 
 /// What a GPU can do.
@@ -155,7 +154,7 @@ impl Device {
     pub(crate) fn functions(&self) -> &Functions {
         match &*self.0 {
             Kind::Gpu(gpu) => &gpu.functions,
-            Kind::Simulator(simulator) => &simulator.functions,
+            Kind::Simulator(_) => functions::on_simulator(),
         }
     }
 
@@ -171,6 +170,11 @@ impl Device {
             }
             Kind::Simulator(simulator) => format!("simulator on the CPU ({})", simulator.reason),
         }
+    }
+
+    /// Its name in messages.
+    pub(crate) fn short_name(&self) -> String {
+        self.context().map_or("the simulator".into(), |context| format!("GPU {}", context.ordinal()))
     }
 
     /// The device's default stream. On a GPU it is the null stream, which a CUDA graph cannot capture: take

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::driver::DriverError;
-use crate::launch::LaunchError;
+use crate::launch_error::LaunchError;
 use crate::nvrtc::NvrtcError;
 use crate::tensor::TensorError;
 

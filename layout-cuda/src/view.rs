@@ -5,7 +5,7 @@
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DeviceSlice};
 
-use crate::device::{Device, Stream};
+use crate::device::Stream;
 use crate::element::{Element, from_bytes};
 use crate::error::Result;
 use crate::shape::{reaches, row_major, span};
@@ -126,9 +126,7 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
                 read_back(cuda, memory)
             }
             (Memory::Host(..), _) => Err(other_device("the simulator".into(), stream)),
-            (Memory::Gpu(memory), _) => {
-                Err(other_device(gpu_name(memory.stream().context().ordinal()), stream))
-            }
+            (Memory::Gpu(memory), _) => Err(other_device(gpu_name(memory), stream)),
         }
     }
 }
@@ -221,6 +219,11 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     }
 }
 
+/// The name of the GPU that memory lies on.
+pub(crate) fn gpu_name<T>(memory: &impl DeviceSlice<T>) -> String {
+    format!("GPU {}", memory.stream().context().ordinal())
+}
+
 /// The elements from `start` on, if the layout fits them.
 fn rest<const S: usize>(
     len: usize,
@@ -249,17 +252,9 @@ fn same_length<const R: usize>(
     }
 }
 
-pub(crate) fn gpu_name(ordinal: usize) -> String {
-    format!("GPU {ordinal}")
-}
-
 #[cold]
-pub(crate) fn other_device(tensor: String, stream: &Stream) -> crate::Error {
-    TensorError::OtherDevice { tensor, stream: short_name(stream.device()) }.into()
-}
-
-fn short_name(device: &Device) -> String {
-    device.context().map_or("the simulator".into(), |context| gpu_name(context.ordinal()))
+fn other_device(tensor: String, stream: &Stream) -> crate::Error {
+    TensorError::OtherDevice { tensor, stream: stream.device().short_name() }.into()
 }
 
 impl<T: Element, const R: usize> TensorArg<T, R> for Tensor<T, R> {
@@ -331,8 +326,8 @@ impl<T: Element> TensorArgMut<T, 1> for CudaViewMut<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
     use crate::test_gpu::devices;
+    use crate::{Device, Error};
 
     #[test]
     fn parts_share_memory() {

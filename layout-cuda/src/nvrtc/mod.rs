@@ -4,6 +4,7 @@
 //! missing, of another version, or refuses the text.
 
 mod library;
+mod locate;
 pub(crate) mod resources;
 pub mod search;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 pub use library::Nvrtc;
+pub use locate::locate;
 pub use resources::Resources;
 
 /// What every compilation is given besides the architecture: the language, and ptxas's count of what the kernel uses.

@@ -177,7 +177,7 @@ fn python_prefix(path: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 /// The entries of a folder whose names begin with `prefix`, sorted; none where it cannot be read.
-fn children(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+pub(crate) fn children(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
