@@ -1,0 +1,284 @@
+//! cuBLAS as a peer to compare with: found and loaded like NVRTC, one call of it.
+//!
+//! Law: `c = a · b` of row-major f32 matrices, in full f32 (cuBLAS's default mode uses no tensor cores for them). It is
+//! no part of any kernel's way; only benchmarks name it.
+//!
+//! cuBLAS counts columns first, so that it sees each row-major matrix as its transpose, and `cᵀ = bᵀ · aᵀ` is what it
+//! is asked for.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice};
+use libloading::Library;
+
+use crate::device::Stream;
+use crate::driver::check;
+use crate::error::Error;
+use crate::nvrtc::search;
+use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
+
+/// Why there is no product by cuBLAS.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BlasError {
+    /// No cuBLAS was found, or none that was found could be loaded.
+    NotFound {
+        /// The libraries that did not load, each with the loader's words.
+        refused: Vec<(PathBuf, String)>,
+    },
+    /// The stream is the simulator's, or a matrix lies elsewhere than the stream.
+    OtherDevice,
+    /// The matrices do not fit each other, are not row-major, or have an extent beyond `i32`.
+    Shape {
+        /// The shapes of a, b and c.
+        shapes: [[usize; 2]; 3],
+    },
+    /// A call failed.
+    Call {
+        /// The function of cuBLAS.
+        call: &'static str,
+        /// Its status.
+        code: i32,
+    },
+    /// The driver failed.
+    Driver(Error),
+}
+
+impl fmt::Display for BlasError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BlasError::NotFound { refused } => {
+                write!(
+                    f,
+                    "cuBLAS was not found; install it with `pip install nvidia-cublas` or with the CUDA toolkit"
+                )?;
+                refused
+                    .iter()
+                    .try_for_each(|(path, why)| write!(f, "\n  {} does not load: {why}", path.display()))
+            }
+            BlasError::OtherDevice => write!(f, "cuBLAS needs a GPU's stream and three matrices on that GPU"),
+            BlasError::Shape { shapes: [a, b, c] } => {
+                write!(
+                    f,
+                    "cuBLAS: row-major matrices of shapes {a:?} and {b:?} have no product of shape {c:?} here"
+                )
+            }
+            BlasError::Call { call, code } => write!(f, "{call} failed with status {code}"),
+            BlasError::Driver(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BlasError {}
+
+type Handle = *mut c_void;
+
+/// The functions, all of the types that cublas_v2.h gives them.
+struct Table {
+    create: unsafe extern "C" fn(*mut Handle) -> c_int,
+    destroy: unsafe extern "C" fn(Handle) -> c_int,
+    set_stream: unsafe extern "C" fn(Handle, *mut c_void) -> c_int,
+    #[allow(clippy::type_complexity)]
+    sgemm: unsafe extern "C" fn(
+        Handle,
+        c_int,
+        c_int,
+        c_int,
+        c_int,
+        c_int,
+        *const f32,
+        *const f32,
+        c_int,
+        *const f32,
+        c_int,
+        *const f32,
+        *mut f32,
+        c_int,
+    ) -> c_int,
+}
+
+/// cuBLAS on one stream.
+pub struct Blas {
+    table: &'static Table,
+    handle: Handle,
+    stream: Stream,
+}
+
+impl Blas {
+    /// cuBLAS for this stream.
+    ///
+    /// # Errors
+    /// [`BlasError::NotFound`], [`BlasError::OtherDevice`] for the simulator's stream, or a failing call.
+    pub fn new(stream: &Stream) -> Result<Blas, BlasError> {
+        let cuda = stream.cuda().ok_or(BlasError::OtherDevice)?;
+        let table = table()?;
+        check("cuCtxSetCurrent", cuda.context().bind_to_thread())
+            .map_err(|error| BlasError::Driver(error.into()))?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the pointer is to a live handle, and the stream's context is current.
+        status("cublasCreate", unsafe { (table.create)(&mut handle) })?;
+        let blas = Blas { table, handle, stream: stream.clone() };
+        // SAFETY: handle and stream are live, and of one context.
+        status("cublasSetStream", unsafe { (table.set_stream)(handle, cuda.cu_stream().cast()) })?;
+        Ok(blas)
+    }
+
+    /// `c = a · b`, asynchronous, of row-major matrices of shapes `[m, k]`, `[k, n]` and `[m, n]`.
+    ///
+    /// # Errors
+    /// [`BlasError::Shape`], [`BlasError::OtherDevice`], or a failing call.
+    pub fn sgemm(
+        &self,
+        a: &impl TensorArg<f32, 2>,
+        b: &impl TensorArg<f32, 2>,
+        c: &mut impl TensorArgMut<f32, 2>,
+    ) -> Result<(), BlasError> {
+        let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
+        let shapes = [a.shape(), b.shape(), c.shape()];
+        let [[m, k], [_, n], _] = shapes;
+        let compact = [a.strides(), b.strides(), c.strides()] == [[k, 1], [n, 1], [n, 1]];
+        let shape_error = || BlasError::Shape { shapes };
+        if shapes != [[m, k], [k, n], [m, n]] || !compact {
+            return Err(shape_error());
+        }
+        let int = |extent: usize| c_int::try_from(extent).map_err(|_| shape_error());
+        let (m, n, k) = (int(m)?, int(n)?, int(k)?);
+        let cuda = self.stream.cuda().ok_or(BlasError::OtherDevice)?;
+        let (Memory::Gpu(a), Memory::Gpu(b), MemoryMut::Gpu(c)) = (a.memory(), b.memory(), c.parts().0)
+        else {
+            return Err(BlasError::OtherDevice);
+        };
+        let here = cuda.context().cu_ctx();
+        if [a.stream(), b.stream(), c.stream()].iter().any(|stream| stream.context().cu_ctx() != here) {
+            return Err(BlasError::OtherDevice);
+        }
+        let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(cuda), b.device_ptr(cuda), c.device_ptr_mut(cuda));
+        let (one, zero, as_is) = (1.0f32, 0.0f32, 0);
+        // SAFETY: the handle is live; the memory of the three is as large as their shapes say, lies on the handle's
+        // device, and stays borrowed until the call is in the stream, whose order the guards keep.
+        let code = unsafe {
+            (self.table.sgemm)(
+                self.handle,
+                as_is,
+                as_is,
+                n,
+                m,
+                k,
+                &one,
+                b as *const f32,
+                n.max(1),
+                a as *const f32,
+                k.max(1),
+                &zero,
+                c as *mut f32,
+                n.max(1),
+            )
+        };
+        status("cublasSgemm", code)
+    }
+}
+
+impl Drop for Blas {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from cublasCreate and is destroyed once. There is nobody to tell of a failure.
+        unsafe { (self.table.destroy)(self.handle) };
+    }
+}
+
+fn status(call: &'static str, code: c_int) -> Result<(), BlasError> {
+    match code {
+        0 => Ok(()),
+        code => Err(BlasError::Call { call, code }),
+    }
+}
+
+/// The process's cuBLAS, loaded at the first call.
+fn table() -> Result<&'static Table, BlasError> {
+    static TABLE: OnceLock<Result<Table, BlasError>> = OnceLock::new();
+    TABLE.get_or_init(load).as_ref().map_err(Clone::clone)
+}
+
+fn load() -> Result<Table, BlasError> {
+    let mut refused = Vec::new();
+    let mut places: Vec<PathBuf> = Vec::new();
+    for folder in search::folders(&search::surroundings()) {
+        places.extend(search::children(&folder, "libcublas.so."));
+    }
+    places.sort_by_key(|path| std::cmp::Reverse(path.file_name().map(|name| name.to_owned())));
+    places.extend(["libcublas.so.13", "libcublas.so.12", "libcublas.so"].map(PathBuf::from));
+    for path in places {
+        match load_from(&path) {
+            Ok(table) => return Ok(table),
+            Err(why) => refused.push((path, why)),
+        }
+    }
+    Err(BlasError::NotFound { refused })
+}
+
+fn load_from(path: &Path) -> Result<Table, String> {
+    if let Some(folder) = path.parent().filter(|folder| folder.is_dir()) {
+        // cuBLAS opens its lighter half by a bare name; one loaded already is found by that name.
+        for light in search::children(folder, "libcublasLt.so.") {
+            // SAFETY: loading runs the library's initialisers, as a program that uses cuBLAS wants.
+            if let Ok(library) = unsafe { Library::new(light) } {
+                std::mem::forget(library);
+            }
+        }
+    }
+    // SAFETY: as above.
+    let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+    // SAFETY: the types are those of cublas_v2.h, and the library is never unloaded (it is forgotten below).
+    let table = unsafe {
+        Table {
+            create: symbol(&library, b"cublasCreate_v2\0")?,
+            destroy: symbol(&library, b"cublasDestroy_v2\0")?,
+            set_stream: symbol(&library, b"cublasSetStream_v2\0")?,
+            sgemm: symbol(&library, b"cublasSgemm_v2\0")?,
+        }
+    };
+    std::mem::forget(library);
+    Ok(table)
+}
+
+/// Looks a function up.
+///
+/// # Safety
+/// - `T` is the type of the function that `name`, which ends in NUL, stands for.
+/// - The library is not unloaded while the function is used.
+unsafe fn symbol<T: Copy>(library: &Library, name: &[u8]) -> Result<T, String> {
+    // SAFETY: as the caller promises.
+    unsafe { library.get::<T>(name) }.map(|symbol| *symbol).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+    use crate::test_gpu::gpu;
+
+    #[test]
+    fn simulator_has_none() {
+        let error = Blas::new(&Device::simulator().stream()).err();
+        assert_eq!(error, Some(BlasError::OtherDevice));
+    }
+
+    #[test]
+    fn small_product() {
+        let Some(device) = gpu() else {
+            return;
+        };
+        let stream = device.stream();
+        let a = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]).expect("a");
+        let b = device.upload(&[1.0f32, 0.0, 2.0, 1.0, 0.0, 3.0], [3, 2]).expect("b");
+        let mut c = device.zeros::<f32, 2>([2, 2]).expect("c");
+        let blas = Blas::new(&stream).expect("cuBLAS, which this test needs");
+        blas.sgemm(&a, &b, &mut c).expect("a product");
+        assert_eq!(c.download().expect("data"), [5.0, 11.0, 14.0, 23.0]);
+        let error = blas.sgemm(&a, &a, &mut c).expect_err("no product");
+        assert!(matches!(error, BlasError::Shape { .. }), "{error}");
+    }
+}

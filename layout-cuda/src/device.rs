@@ -1,0 +1,312 @@
+//! Devices and streams: a GPU, or the simulator, behind one face.
+//!
+//! Law: whatever works on a GPU's [`Device`] works on the simulator's, with the same results within rounding; which of
+//! the two it is, and why, [`Device::describe`] says.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::{CudaContext, CudaStream};
+
+use crate::cache::Cache;
+use crate::driver::{self, DriverError, check};
+use crate::error::{Error, Result};
+use crate::functions::{self, Functions};
+use crate::nvrtc;
+
+/// A GPU or the simulator. Cheap to clone; clones are the same device.
+#[derive(Clone)]
+pub struct Device(pub(crate) Arc<Kind>);
+
+pub(crate) enum Kind {
+    Gpu(Gpu),
+    Simulator(Simulator),
+}
+
+/// What is known of a GPU.
+pub(crate) struct Gpu {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) properties: Properties,
+    pub(crate) cache: Cache,
+    pub(crate) functions: Functions,
+}
+
+/// The simulator, and why it was taken.
+pub(crate) struct Simulator {
+    reason: String,
+}
+
+/// What a GPU can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// The name that the driver tells.
+    pub name: String,
+    /// Compute capability, `(major, minor)`.
+    pub compute_capability: (u32, u32),
+    /// The architecture that kernels are compiled for, such as `sm_90a`.
+    pub arch: String,
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// The most bytes of shared memory that a block can have.
+    pub shared_bytes_per_block: u32,
+    /// Bytes of the L2 cache.
+    pub l2_bytes: u32,
+    /// The driver's CUDA version, `(major, minor)`.
+    pub driver: (u32, u32),
+}
+
+/// The GPUs that were opened, for the life of the process: a context is looked up here, so that the kernels loaded on
+/// it are found again by whoever comes with it next.
+static OPEN: Mutex<Vec<Device>> = Mutex::new(Vec::new());
+
+fn open_devices() -> MutexGuard<'static, Vec<Device>> {
+    // The list is only ever pushed to, so that it is whole even if a holder of the lock panicked.
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Device {
+    /// The GPU of this number, with its primary context.
+    ///
+    /// # Errors
+    /// [`Error::Driver`]: no driver, no such GPU, or a failing call.
+    pub fn gpu(ordinal: usize) -> Result<Device> {
+        driver::ready()?;
+        let count = driver::device_count()?;
+        if ordinal >= count {
+            return Err(DriverError::NoSuchDevice { ordinal, count }.into());
+        }
+        let context = check("cuDevicePrimaryCtxRetain", CudaContext::new(ordinal))?;
+        Device::from_cudarc(context)
+    }
+
+    /// The GPU of the caller's context. The context and the kernels loaded on it stay until the process ends.
+    ///
+    /// # Errors
+    /// [`Error::Driver`]: a driver that is too old, or a failing call.
+    pub fn from_cudarc(context: Arc<CudaContext>) -> Result<Device> {
+        driver::ready()?;
+        let mut open = open_devices();
+        let same =
+            |device: &&Device| device.context().is_some_and(|known| known.cu_ctx() == context.cu_ctx());
+        if let Some(device) = open.iter().find(same) {
+            return Ok(device.clone());
+        }
+        let properties = properties(&context)?;
+        let gpu = Gpu { context, properties, cache: Cache::user(), functions: Functions::default() };
+        let device = Device(Arc::new(Kind::Gpu(gpu)));
+        open.push(device.clone());
+        Ok(device)
+    }
+
+    /// The simulator: kernels run on the CPU and are checked while they run.
+    ///
+    /// ```
+    /// let device = layout_cuda::Device::simulator();
+    /// assert!(device.is_simulator());
+    /// ```
+    pub fn simulator() -> Device {
+        Device::simulator_because("it was asked for")
+    }
+
+    fn simulator_because(reason: impl Into<String>) -> Device {
+        Device(Arc::new(Kind::Simulator(Simulator {
+            reason: reason.into(),
+            functions: Functions::default(),
+        })))
+    }
+
+    /// The first GPU if there are a driver, a GPU and NVRTC, else the simulator; never an error.
+    ///
+    /// ```
+    /// println!("{}", layout_cuda::Device::best().describe());
+    /// ```
+    pub fn best() -> Device {
+        let gpu = Device::gpu(0).and_then(|device| {
+            nvrtc::identity()?;
+            Ok(device)
+        });
+        gpu.unwrap_or_else(|error| Device::simulator_because(error.to_string()))
+    }
+
+    /// Whether it is the simulator.
+    pub fn is_simulator(&self) -> bool {
+        matches!(*self.0, Kind::Simulator(_))
+    }
+
+    /// What a GPU can do; `None` for the simulator.
+    pub fn properties(&self) -> Option<&Properties> {
+        self.as_gpu().map(|gpu| &gpu.properties)
+    }
+
+    /// The GPU's context, for other calls of cudarc; `None` for the simulator.
+    pub fn context(&self) -> Option<&Arc<CudaContext>> {
+        self.as_gpu().map(|gpu| &gpu.context)
+    }
+
+    pub(crate) fn as_gpu(&self) -> Option<&Gpu> {
+        match &*self.0 {
+            Kind::Gpu(gpu) => Some(gpu),
+            Kind::Simulator(_) => None,
+        }
+    }
+
+    pub(crate) fn functions(&self) -> &Functions {
+        match &*self.0 {
+            Kind::Gpu(gpu) => &gpu.functions,
+            Kind::Simulator(_) => functions::on_simulator(),
+        }
+    }
+
+    /// Which device it is, and why: one line.
+    pub fn describe(&self) -> String {
+        match &*self.0 {
+            Kind::Gpu(gpu) => {
+                let Properties { name, arch, multiprocessors, driver: (major, minor), .. } = &gpu.properties;
+                let ordinal = gpu.context.ordinal();
+                format!(
+                    "GPU {ordinal}: {name}, {arch}, {multiprocessors} SMs, driver of CUDA {major}.{minor}"
+                )
+            }
+            Kind::Simulator(simulator) => format!("simulator on the CPU ({})", simulator.reason),
+        }
+    }
+
+    /// Its name in messages.
+    pub(crate) fn short_name(&self) -> String {
+        self.context().map_or("the simulator".into(), |context| format!("GPU {}", context.ordinal()))
+    }
+
+    /// The device's default stream. On a GPU it is the null stream, which a CUDA graph cannot capture: take
+    /// [`Device::new_stream`] for that.
+    pub fn stream(&self) -> Stream {
+        let cuda = self.as_gpu().map(|gpu| gpu.context.default_stream());
+        Stream { device: self.clone(), cuda }
+    }
+
+    /// A new stream beside the default one. From the first on, cudarc records an event per tensor and launch.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the driver makes none.
+    pub fn new_stream(&self) -> Result<Stream> {
+        let new = |gpu: &Gpu| check("cuStreamCreate", gpu.context.new_stream());
+        let cuda = self.as_gpu().map(new).transpose()?;
+        Ok(Stream { device: self.clone(), cuda })
+    }
+
+    /// Bytes that are free and bytes that there are; `None` for the simulator.
+    pub(crate) fn memory(&self) -> Option<(usize, usize)> {
+        self.as_gpu()?.context.mem_get_info().ok()
+    }
+}
+
+fn properties(context: &CudaContext) -> Result<Properties> {
+    let attribute = |attribute| {
+        let value = check("cuDeviceGetAttribute", context.attribute(attribute))?;
+        Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
+    };
+    let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok(Properties {
+        name: check("cuDeviceGetName", context.name())?,
+        compute_capability: (major, minor),
+        arch: nvrtc::arch_of(major, minor),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        shared_bytes_per_block: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+        l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+        driver: driver::version()?,
+    })
+}
+
+impl PartialEq for Device {
+    /// The same GPU context; all simulators are one device, since their memory is the host's.
+    fn eq(&self, other: &Device) -> bool {
+        match (self.context(), other.context()) {
+            (Some(a), Some(b)) => a.cu_ctx() == b.cu_ctx(),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Device").field(&self.describe()).finish()
+    }
+}
+
+/// What work is given to, in order: cudarc's stream, or the simulator, which works at once.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    device: Device,
+    cuda: Option<Arc<CudaStream>>,
+}
+
+impl Stream {
+    /// The caller's stream. Its device is looked up by its context, so that this is cheap after the first time.
+    ///
+    /// # Errors
+    /// As [`Device::from_cudarc`].
+    pub fn from_cudarc(stream: Arc<CudaStream>) -> Result<Stream> {
+        let device = Device::from_cudarc(stream.context().clone())?;
+        Ok(Stream { device, cuda: Some(stream) })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The GPU's stream, for other calls of cudarc; `None` for the simulator.
+    pub fn cuda(&self) -> Option<&Arc<CudaStream>> {
+        self.cuda.as_ref()
+    }
+
+    /// Waits until all work given so far is done. What went wrong in a kernel since the last wait shows here.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] with the status of a kernel that failed, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    pub fn synchronize(&self) -> Result<()> {
+        match &self.cuda {
+            Some(stream) => Ok(check("cuStreamSynchronize", stream.synchronize())?),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn best_says_which_and_why() {
+        let device = Device::best();
+        let text = device.describe();
+        match device.is_simulator() {
+            true => {
+                assert!(text.starts_with("simulator on the CPU ("), "{text}");
+                assert!(Device::gpu(0).is_err() || nvrtc::identity().is_err());
+            }
+            false => assert!(text.contains("sm_"), "{text}"),
+        }
+    }
+
+    #[test]
+    fn no_such_gpu_is_an_error() {
+        match Device::gpu(4711) {
+            Err(Error::Driver(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn simulators_are_one_device() {
+        let device = Device::simulator();
+        assert_eq!(device, Device::simulator());
+        assert_eq!(device.properties(), None);
+        assert!(device.context().is_none());
+        let stream = device.new_stream().expect("a stream");
+        assert_eq!(stream.device(), &device);
+        stream.synchronize().expect("nothing to wait for");
+    }
+}

@@ -1,0 +1,201 @@
+//! The kernels that a device has ready: for each definition and parameter set its candidates, which are the kernel
+//! under each set of promises, specialised and compiled when first needed.
+//!
+//! Law: a launch of what is ready takes one read lock, and allocates nothing here; two threads that need the same
+//! kernel make it once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
+
+use cudarc::driver::CudaFunction;
+use layout_core::kernel::{Checked, Definition, Kernel, ParamSet, Promises};
+
+use crate::cache::CacheError;
+use crate::compile::Origin;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::launch_error::LaunchError;
+use crate::nvrtc::Resources;
+
+/// The ready kernels of one device, by the definition's address and the parameter set.
+#[derive(Default)]
+pub(crate) struct Functions(RwLock<HashMap<usize, Vec<Arc<Family>>>>);
+
+/// The kernels that are ready on the simulator, which is one device however often it is made.
+pub(crate) fn on_simulator() -> &'static Functions {
+    static FUNCTIONS: LazyLock<Functions> = LazyLock::new(Functions::default);
+    &FUNCTIONS
+}
+
+/// A kernel for one parameter set, on one device.
+pub(crate) struct Family {
+    pub(crate) definition: &'static Definition,
+    /// The set that was asked for; `None` for the attribute's first.
+    asked: Option<ParamSet>,
+    set: ParamSet,
+    kernel: Kernel,
+    pub(crate) candidates: Vec<Candidate>,
+}
+
+/// The kernel under one set of promises.
+pub(crate) struct Candidate {
+    pub(crate) promises: Promises,
+    checked: OnceLock<Checked>,
+    code: OnceLock<Code>,
+    making: Mutex<()>,
+}
+
+/// A kernel loaded on a GPU.
+pub(crate) struct Code {
+    pub(crate) function: CudaFunction,
+    /// Bytes of shared memory that a launch has to ask for.
+    pub(crate) dynamic_shared_bytes: u32,
+    pub(crate) resources: Option<Resources>,
+    /// Why the cache did not take it, where it did not.
+    pub(crate) note: Option<CacheError>,
+}
+
+impl Functions {
+    /// The kernel of `definition` for the set that is asked for, or for the attribute's first.
+    pub(crate) fn family(
+        &self,
+        definition: &'static Definition,
+        asked: Option<&ParamSet>,
+    ) -> Result<Arc<Family>> {
+        let key = std::ptr::from_ref(definition) as usize;
+        let find = |families: &HashMap<usize, Vec<Arc<Family>>>| {
+            let mut known = families.get(&key)?.iter();
+            known.find(|family| family.asked.as_ref() == asked).cloned()
+        };
+        // The map is whole whenever the lock is free, whatever became of its last holder.
+        let known = find(&self.0.read().unwrap_or_else(PoisonError::into_inner));
+        if let Some(family) = known {
+            return Ok(family);
+        }
+        let made = Arc::new(Family::new(definition, asked)?);
+        let mut families = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(family) = find(&families) {
+            return Ok(family);
+        }
+        families.entry(key).or_default().push(made.clone());
+        Ok(made)
+    }
+}
+
+impl Family {
+    fn new(definition: &'static Definition, asked: Option<&ParamSet>) -> Result<Family> {
+        let kernel = definition
+            .kernel()
+            .map_err(|error| LaunchError::Embedded { kernel: definition.name.to_string(), error })?;
+        let first = || {
+            let value = |parameter: &layout_core::kernel::ir::Parameter| {
+                Some((parameter.name.clone(), *parameter.values.first()?))
+            };
+            ParamSet(kernel.parameters.iter().filter_map(value).collect())
+        };
+        let set = asked.cloned().unwrap_or_else(first);
+        let conditions = (0..kernel.variant_if.len() as u32).map(Some);
+        let promises = |variant_if, narrow, aligned| Promises { narrow, aligned, variant_if };
+        let mut order: Vec<Promises> = conditions.map(|number| promises(number, true, true)).collect();
+        // The last one holds for every input, so that a launch always finds one.
+        order.extend([
+            promises(None, true, true),
+            promises(None, true, false),
+            promises(None, false, true),
+            promises(None, false, false),
+        ]);
+        let candidates = order.into_iter().map(Candidate::new).collect();
+        Ok(Family { definition, asked: asked.cloned(), set, kernel, candidates })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.definition.name
+    }
+
+    /// The checked kernel of a candidate.
+    pub(crate) fn checked<'a>(&self, candidate: &'a Candidate) -> Result<&'a Checked> {
+        let make = || {
+            let checked = layout_core::kernel::compile(&self.kernel, &self.set, candidate.promises);
+            checked.map_err(|errors| {
+                let (kernel, set) = (self.name().to_string(), self.set.key());
+                Error::from(LaunchError::Parameters { kernel, set, errors })
+            })
+        };
+        once(&candidate.checked, &candidate.making, make)
+    }
+
+    /// The code of a candidate on a GPU.
+    pub(crate) fn code<'a>(&self, candidate: &'a Candidate, device: &Device) -> Result<&'a Code> {
+        let checked = self.checked(candidate)?;
+        once(&candidate.code, &candidate.making, || self.load(candidate.promises, checked, device))
+    }
+
+    /// The CUDA C of a kernel, and for each of its lines the Rust line: the macro's, where it made this one.
+    pub(crate) fn text(&self, promises: Promises, checked: &Checked) -> (String, Vec<u32>) {
+        let same = |variant: &&layout_core::kernel::Variant| {
+            let parameters = variant.parameters.iter().map(|(name, value)| (*name, *value));
+            variant.promises == promises
+                && parameters.eq(self.set.0.iter().map(|(name, value)| (name.as_str(), *value)))
+        };
+        match self.definition.variants.iter().find(same) {
+            Some(variant) => (variant.text.to_string(), variant.lines.to_vec()),
+            None => {
+                let source = layout_core::kernel::emit::emit(checked);
+                (source.text, source.lines)
+            }
+        }
+    }
+
+    fn load(&self, promises: Promises, checked: &Checked, device: &Device) -> Result<Code> {
+        let Some(gpu) = device.as_gpu() else {
+            return Err(LaunchError::NotOnSimulator { kernel: self.name().to_string() }.into());
+        };
+        let kernel = || self.name().to_string();
+        let arch = gpu.properties.arch.as_str();
+        if let Some(needed) = checked.arch().filter(|needed| *needed != arch) {
+            let (needed, device) = (needed.to_string(), arch.to_string());
+            return Err(LaunchError::Arch { kernel: kernel(), needed, device }.into());
+        }
+        let (needed, most) = (checked.plan().shared_bytes, gpu.properties.shared_bytes_per_block);
+        if needed > most {
+            return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
+        }
+        let (text, lines) = self.text(promises, checked);
+        let compiled = crate::compile::compile_cached(&gpu.cache, &text, arch, &[]);
+        let (compiled, origin) = compiled.map_err(|error| match error {
+            crate::nvrtc::NvrtcError::Compile { arch, log } => {
+                let log = crate::nvrtc::locate(&log, self.definition.file, &lines);
+                Error::from(LaunchError::Compile { kernel: kernel(), arch, log })
+            }
+            error => error.into(),
+        })?;
+        let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
+        let resources = compiled.resources.into_iter().find(|resources| resources.entry == checked.entry());
+        let function = crate::module::load(gpu, compiled.cubin, checked.entry(), dynamic_shared_bytes)
+            .map_err(|error| LaunchError::Load { kernel: kernel(), error, driver: gpu.properties.driver })?;
+        let note = match origin {
+            Origin::Nvrtc(note) => note,
+            Origin::Cache => None,
+        };
+        Ok(Code { function, dynamic_shared_bytes, resources, note })
+    }
+}
+
+impl Candidate {
+    fn new(promises: Promises) -> Candidate {
+        Candidate { promises, checked: OnceLock::new(), code: OnceLock::new(), making: Mutex::new(()) }
+    }
+}
+
+/// The value of `cell`, made by `make` if it has none. An error is not kept: the next call tries again.
+fn once<'a, T>(cell: &'a OnceLock<T>, making: &Mutex<()>, make: impl FnOnce() -> Result<T>) -> Result<&'a T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let _guard = making.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(value) = cell.get() {
+        return Ok(value);
+    }
+    let value = make()?;
+    Ok(cell.get_or_init(|| value))
+}

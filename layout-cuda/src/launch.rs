@@ -1,0 +1,163 @@
+//! Launching: arguments are checked, a variant is picked, and its kernel starts, on the GPU or on the simulator.
+//!
+//! Law: what is started fits its arguments: every dimension agrees, every `require` holds, every promise of the
+//! variant is kept, every tensor lies on the stream's device. An error means that nothing has run, except
+//! [`LaunchError::Findings`], which is what the simulator saw while it ran.
+//!
+//! For speed a launch of a kernel that is ready makes no driver call but the launch itself (and cudarc's events where
+//! several streams exist), waits for nothing, and so can be captured into a CUDA graph.
+
+use std::ffi::c_void;
+
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
+use layout_core::kernel::launch::KernelParameter;
+use layout_core::kernel::simulate::Options;
+use layout_core::kernel::{BindError, Bound, Definition, LaunchArgument, ParamSet};
+
+use crate::argument::{Argument, Bytes, Kind};
+use crate::device::Stream;
+use crate::error::Result;
+use crate::functions::{Candidate, Family};
+use crate::launch_error::LaunchError;
+use crate::view::gpu_name;
+
+/// What a launch may say beyond its arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LaunchConfig<'a> {
+    /// The parameter set; the attribute's first where there is none. Any set will do, also one the attribute does not
+    /// list: it is then made and compiled at the first launch.
+    pub set: Option<&'a ParamSet>,
+    /// Blocks of the grid, where the attribute gives none.
+    pub grid: Option<[u32; 3]>,
+}
+
+/// Launches a kernel on the stream's device. On a GPU the launch is asynchronous: [`Stream::synchronize`] or a
+/// download waits for it.
+///
+/// # Errors
+/// [`LaunchError`], or an error of NVRTC or of the driver.
+pub fn launch(
+    definition: &'static Definition,
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>],
+) -> Result<()> {
+    let family = stream.device().functions().family(definition, config.set)?;
+    match stream.cuda() {
+        Some(cuda) => launch_on_gpu(&family, stream, cuda, config, arguments),
+        None => {
+            let report = crate::simulator::run(&family, config, arguments, &Options::default())?;
+            if report.findings.is_empty() {
+                return Ok(());
+            }
+            let (kernel, file) = (family.name().to_string(), family.definition.file.to_string());
+            Err(LaunchError::Findings { kernel, file, report: Box::new(report) }.into())
+        }
+    }
+}
+
+/// The first candidate whose promises the arguments keep, and its launch.
+pub(crate) fn choose<'f>(
+    family: &'f Family,
+    config: LaunchConfig<'_>,
+    arguments: &[LaunchArgument<'_>],
+) -> Result<(&'f Candidate, Bound)> {
+    let mut broken = None;
+    for candidate in &family.candidates {
+        match family.checked(candidate)?.plan().bind(arguments, config.grid) {
+            Ok(bound) => return Ok((candidate, bound)),
+            Err(error @ BindError::Promise(_)) => broken = Some(error),
+            Err(error) => return Err(refused(family, error)),
+        }
+    }
+    // The last candidate promises nothing; should it ever say otherwise, it is the one to tell.
+    Err(refused(family, broken.unwrap_or(BindError::NoGrid)))
+}
+
+#[cold]
+fn refused(family: &Family, error: BindError) -> crate::Error {
+    LaunchError::Arguments { kernel: family.name().to_string(), error }.into()
+}
+
+#[cold]
+pub(crate) fn other_device(family: &Family, argument: usize, tensor: String, stream: String) -> crate::Error {
+    LaunchError::OtherDevice { kernel: family.name().to_string(), argument, tensor, stream }.into()
+}
+
+fn launch_on_gpu(
+    family: &Family,
+    stream: &Stream,
+    cuda: &CudaStream,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>],
+) -> Result<()> {
+    // The devices first: a guard taken for another context's stream would leave an error behind there.
+    for (number, argument) in arguments.iter().enumerate() {
+        let Kind::Tensor { bytes, .. } = &argument.0 else {
+            continue;
+        };
+        let (context, name) = match bytes {
+            Bytes::Gpu(memory) => (Some(memory.stream().context()), gpu_name(memory)),
+            Bytes::GpuMut(memory) => (Some(memory.stream().context()), gpu_name(memory)),
+            Bytes::Host(..) | Bytes::HostMut(..) => (None, "the simulator".to_string()),
+        };
+        if context.is_none_or(|context| context.cu_ctx() != cuda.context().cu_ctx()) {
+            return Err(other_device(family, number, name, stream.device().short_name()));
+        }
+    }
+    // What each argument is to the plan; its address, or a scalar's bits; and what keeps other streams in order.
+    let mut plain = Vec::with_capacity(arguments.len());
+    let mut words: Vec<u64> = Vec::with_capacity(arguments.len());
+    let mut guards: Vec<SyncOnDrop<'_>> = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let address = match &mut argument.0 {
+            Kind::Tensor { elem, shape, strides, len, bytes } => {
+                let (address, guard) = match bytes {
+                    Bytes::Gpu(memory) => memory.device_ptr(cuda),
+                    Bytes::GpuMut(memory) => memory.device_ptr_mut(cuda),
+                    Bytes::Host(..) | Bytes::HostMut(..) => (0, SyncOnDrop::Record(None)), // refused above
+                };
+                guards.push(guard);
+                plain.push(LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len });
+                address
+            }
+            Kind::Scalar(constant) => {
+                plain.push(LaunchArgument::Scalar(constant.elem, constant.bits));
+                constant.bits
+            }
+            Kind::Index(value) => {
+                plain.push(LaunchArgument::Index(*value));
+                0
+            }
+        };
+        words.push(address);
+    }
+    let (candidate, bound) = choose(family, config, &plain)?;
+    if bound.grid.contains(&0) {
+        return Ok(());
+    }
+    let code = family.code(candidate, stream.device())?;
+    let parameters = &family.checked(candidate)?.plan().parameters;
+    let value = |(parameter, value): (&KernelParameter, &i64)| match *parameter {
+        KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => words[argument as usize],
+        KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => *value as u64,
+    };
+    let mut values: Vec<u64> = parameters.iter().zip(&bound.values).map(value).collect();
+    let mut pointers: Vec<*mut c_void> =
+        values.iter_mut().map(|value| std::ptr::from_mut(value).cast()).collect();
+    // SAFETY: `values` holds a value for each parameter, in the plan's order, its low bytes first, which is where the
+    // driver reads narrower ones; it lives to the end of this function. The plan has bound these tensors: the checked
+    // kernel reaches nothing outside them. The guards keep other streams away, and the arguments' borrows the memory.
+    let started = unsafe {
+        crate::module::start(
+            cuda,
+            &code.function,
+            bound.grid,
+            bound.block,
+            code.dynamic_shared_bytes,
+            &mut pointers,
+        )
+    };
+    drop(guards); // records the events that other streams wait for
+    Ok(started?)
+}

@@ -1,0 +1,148 @@
+//! Why a launch is refused, and what the simulator found.
+
+use std::fmt;
+
+use layout_core::kernel::simulate::Report;
+use layout_core::kernel::wire::WireError;
+use layout_core::kernel::{BindError, Errors};
+
+use crate::driver::DriverError;
+
+/// A launch that was refused, or, on the simulator, found faulty.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The arguments do not fit the kernel.
+    Arguments {
+        /// The kernel.
+        kernel: String,
+        /// What does not fit.
+        error: BindError,
+    },
+    /// A tensor lies on another device than the stream.
+    OtherDevice {
+        /// The kernel.
+        kernel: String,
+        /// The number of the argument, from 0.
+        argument: usize,
+        /// The tensor's device.
+        tensor: String,
+        /// The stream's device.
+        stream: String,
+    },
+    /// The bytes in the program are no kernel of this version.
+    Embedded {
+        /// The kernel.
+        kernel: String,
+        /// Why not.
+        error: WireError,
+    },
+    /// The kernel cannot be made for this parameter set.
+    Parameters {
+        /// The kernel.
+        kernel: String,
+        /// The set, such as `BM64_BN64`.
+        set: String,
+        /// All that is wrong.
+        errors: Errors,
+    },
+    /// The kernel is for another architecture.
+    Arch {
+        /// The kernel.
+        kernel: String,
+        /// The architecture that it names.
+        needed: String,
+        /// The device's.
+        device: String,
+    },
+    /// The device has too little shared memory for a block.
+    SharedMemory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes that a block takes.
+        needed: u32,
+        /// Bytes that a block can have.
+        most: u32,
+    },
+    /// NVRTC refused the kernel's text.
+    Compile {
+        /// The kernel.
+        kernel: String,
+        /// The architecture.
+        arch: String,
+        /// NVRTC's log, with the lines of the kernel's Rust file.
+        log: String,
+    },
+    /// The driver did not load the code.
+    Load {
+        /// The kernel.
+        kernel: String,
+        /// The driver's words.
+        error: DriverError,
+        /// The driver's CUDA version.
+        driver: (u32, u32),
+    },
+    /// Code for a GPU was asked for, of the simulator.
+    NotOnSimulator {
+        /// The kernel.
+        kernel: String,
+    },
+    /// The simulator could not run it.
+    Simulator {
+        /// The kernel.
+        kernel: String,
+        /// Why not.
+        why: String,
+    },
+    /// The simulator ran it and found faults; the results are there, but not to be relied on.
+    Findings {
+        /// The kernel.
+        kernel: String,
+        /// The Rust file that the findings' lines are of.
+        file: String,
+        /// All that it found.
+        report: Box<Report>,
+    },
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Arguments { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
+            LaunchError::OtherDevice { kernel, argument, tensor, stream } => write!(
+                f,
+                "kernel `{kernel}`: argument {argument} lies on {tensor}, the stream is of {stream}; download it and \
+                 upload it there"
+            ),
+            LaunchError::Embedded { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
+            LaunchError::Parameters { kernel, set, errors } => {
+                write!(f, "kernel `{kernel}` cannot be made for {set}: {errors}")
+            }
+            LaunchError::Arch { kernel, needed, device } => {
+                write!(f, "kernel `{kernel}` is for {needed}, the device is {device}")
+            }
+            LaunchError::SharedMemory { kernel, needed, most } => write!(
+                f,
+                "kernel `{kernel}` takes {needed} bytes of shared memory a block, the device has {most}; take smaller \
+                 tiles"
+            ),
+            LaunchError::Compile { kernel, arch, log } => {
+                write!(f, "kernel `{kernel}`: NVRTC refused the text for {arch}:\n{log}")
+            }
+            LaunchError::Load { kernel, error, driver: (major, minor) } => write!(
+                f,
+                "kernel `{kernel}`: the driver of CUDA {major}.{minor} did not load the code: {error}; an NVRTC that is \
+                 not newer than the driver makes code that it takes"
+            ),
+            LaunchError::NotOnSimulator { kernel } => {
+                write!(f, "kernel `{kernel}`: the simulator has no code for a GPU")
+            }
+            LaunchError::Simulator { kernel, why } => write!(f, "kernel `{kernel}`: the simulator: {why}"),
+            LaunchError::Findings { kernel, file, report } => {
+                write!(f, "kernel `{kernel}` in {file}: {report}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}

@@ -1,0 +1,63 @@
+//! Device code on a GPU: loaded, made ready, and started.
+
+use std::ffi::c_void;
+
+use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
+use cudarc::driver::{CudaFunction, CudaStream, result};
+use cudarc::nvrtc::Ptx;
+
+use crate::device::Gpu;
+use crate::driver::{DriverError, check};
+
+/// Loads a CUBIN and finds its entry. `dynamic_shared_bytes` is what launches will ask for.
+///
+/// # Errors
+/// The failure of a call, as where the driver is older than the code.
+pub(crate) fn load(
+    gpu: &Gpu,
+    cubin: Vec<u8>,
+    entry: &str,
+    dynamic_shared_bytes: u32,
+) -> Result<CudaFunction, DriverError> {
+    let module = check("cuModuleLoadData", gpu.context.load_module(Ptx::from_binary(cubin)))?;
+    let function = check("cuModuleGetFunction", module.load_function(entry))?;
+    if dynamic_shared_bytes > 0 {
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let bytes = i32::try_from(dynamic_shared_bytes).unwrap_or(i32::MAX);
+        check("cuCtxSetCurrent", gpu.context.bind_to_thread())?;
+        check("cuFuncSetAttribute", function.set_attribute(attribute, bytes))?;
+    }
+    Ok(function)
+}
+
+/// Starts a function and does not wait for it.
+///
+/// # Errors
+/// The failure of the call, or one that an earlier call of cudarc could not return.
+///
+/// # Safety
+/// - `parameters` points to as many values as the function takes, each of its type and alive until this returns.
+/// - The function, for this grid and block and these values, keeps inside the memory that its pointers are to; the
+///   memory stays allocated until the stream has come past the launch.
+pub(crate) unsafe fn start(
+    stream: &CudaStream,
+    function: &CudaFunction,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared_bytes: u32,
+    parameters: &mut [*mut c_void],
+) -> Result<(), DriverError> {
+    check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+    // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.
+    let started = unsafe {
+        result::launch_kernel(
+            function.cu_function(),
+            (grid[0], grid[1], grid[2]),
+            (block[0], block[1], block[2]),
+            dynamic_shared_bytes,
+            stream.cu_stream(),
+            parameters,
+        )
+    };
+    check("cuLaunchKernel", started)
+}

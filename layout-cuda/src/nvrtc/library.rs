@@ -1,0 +1,264 @@
+//! The loaded NVRTC: its function table, looked up once.
+//!
+//! The table is our own and not cudarc's, for three reasons: the library is the very file that the search chose (a
+//! bare name could find another version first), a missing symbol is an error and not a panic, and status codes are
+//! plain numbers, so that a newer NVRTC's unknown code is no undefined behaviour.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use libloading::Library;
+
+use super::search::Found;
+use super::{Compiled, NvrtcError, resources};
+
+type Program = *mut c_void;
+
+/// NVRTC, loaded. It stays loaded until the process ends.
+pub struct Nvrtc {
+    library: PathBuf,
+    identity: String,
+    version: (u32, u32),
+    architectures: Vec<u32>,
+    table: Table,
+}
+
+/// Every function takes a program that `create` gave and `destroy` has not had yet.
+struct Table {
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> c_int,
+    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
+    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
+    log_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    log: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+    cubin_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    cubin: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
+}
+
+const SUCCESS: c_int = 0;
+const COMPILATION_FAILED: c_int = 6;
+
+/// The names that the system's loader is asked for where the search finds nothing.
+pub const BARE_NAMES: [&str; 4] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "nvrtc64_130_0.dll"];
+
+impl Nvrtc {
+    /// Loads the library at `found`, its builtins first.
+    ///
+    /// # Errors
+    /// What the system's loader says, as text: the file is no library, or it lacks a function.
+    pub fn load(found: &Found) -> Result<Nvrtc, String> {
+        if let Some(builtins) = &found.builtins {
+            // NVRTC opens its builtins by a bare name at the first compilation; one loaded already is found by that name.
+            std::mem::forget(open(builtins)?);
+        }
+        Nvrtc::open(&found.library, Some(found.identity()))
+    }
+
+    /// Loads the library that the system's loader knows by `name`.
+    ///
+    /// # Errors
+    /// As [`Nvrtc::load`].
+    pub fn load_bare(name: &str) -> Result<Nvrtc, String> {
+        Nvrtc::open(Path::new(name), None)
+    }
+
+    fn open(path: &Path, identity: Option<String>) -> Result<Nvrtc, String> {
+        let library = open(path)?;
+        // SAFETY: the types are those of nvrtc.h for these names, unchanged since CUDA 11.2, and the library is
+        // never unloaded (it is forgotten below).
+        let (table, get_version, count, list) = unsafe {
+            let table = Table {
+                create: symbol(&library, c"nvrtcCreateProgram")?,
+                compile: symbol(&library, c"nvrtcCompileProgram")?,
+                destroy: symbol(&library, c"nvrtcDestroyProgram")?,
+                log_size: symbol(&library, c"nvrtcGetProgramLogSize")?,
+                log: symbol(&library, c"nvrtcGetProgramLog")?,
+                cubin_size: symbol(&library, c"nvrtcGetCUBINSize")?,
+                cubin: symbol(&library, c"nvrtcGetCUBIN")?,
+                error_string: symbol(&library, c"nvrtcGetErrorString")?,
+            };
+            let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
+                symbol(&library, c"nvrtcVersion")?;
+            let count: unsafe extern "C" fn(*mut c_int) -> c_int =
+                symbol(&library, c"nvrtcGetNumSupportedArchs")?;
+            let list: unsafe extern "C" fn(*mut c_int) -> c_int =
+                symbol(&library, c"nvrtcGetSupportedArchs")?;
+            (table, version, count, list)
+        };
+        std::mem::forget(library);
+
+        let (mut major, mut minor, mut architectures_count) = (0, 0, 0);
+        // SAFETY: both pointers are to live integers.
+        let status = unsafe { get_version(&mut major, &mut minor) };
+        // SAFETY: as above.
+        let counted = unsafe { count(&mut architectures_count) };
+        let mut architectures = vec![0; usize::try_from(architectures_count).unwrap_or(0)];
+        // SAFETY: the list has as many elements as the library has just said that it writes.
+        let listed = unsafe { list(architectures.as_mut_ptr()) };
+        if [status, counted, listed] != [SUCCESS; 3] {
+            return Err(format!(
+                "nvrtcVersion or nvrtcGetSupportedArchs failed: {status}, {counted}, {listed}"
+            ));
+        }
+        let number = |number: c_int| u32::try_from(number).unwrap_or(0);
+        Ok(Nvrtc {
+            library: path.to_path_buf(),
+            identity: identity.unwrap_or(format!("{} {major}.{minor}", path.display())),
+            version: (number(major), number(minor)),
+            architectures: architectures.into_iter().map(number).collect(),
+            table,
+        })
+    }
+
+    /// The file that was loaded, or the bare name that the system's loader knew.
+    pub fn library(&self) -> &Path {
+        &self.library
+    }
+
+    /// What [`super::identity`] says where this is the library that it means.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// NVRTC's version, `(major, minor)`.
+    pub fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    /// The compute capabilities that it compiles for, such as 80 and 90.
+    pub fn architectures(&self) -> &[u32] {
+        &self.architectures
+    }
+
+    /// Compiles `text` for `arch` (a real architecture: `sm_80`, `sm_90a`) with more `flags`.
+    ///
+    /// # Errors
+    /// [`NvrtcError::UnsupportedArch`], [`NvrtcError::NulInText`], [`NvrtcError::Compile`] with NVRTC's log, or
+    /// [`NvrtcError::Call`] for any other status.
+    pub fn compile(&self, text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, NvrtcError> {
+        let supported = capability(arch).is_some_and(|number| self.architectures.contains(&number));
+        if !supported {
+            return Err(NvrtcError::UnsupportedArch {
+                arch: arch.to_string(),
+                version: self.version,
+                supported: self.architectures.clone(),
+            });
+        }
+        let c_text = c_string(text)?;
+        let mut options = vec![c_string(&format!("--gpu-architecture={arch}"))?];
+        for flag in super::FLAGS.iter().chain(flags) {
+            options.push(c_string(flag)?);
+        }
+        let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
+
+        let mut program = OwnedProgram { program: ptr::null_mut(), table: &self.table };
+        // SAFETY: the text and its name end in NUL and live until the end of this function; there are no headers.
+        let status = unsafe {
+            (self.table.create)(
+                &mut program.program,
+                c_text.as_ptr(),
+                c"kernel.cu".as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        self.check("nvrtcCreateProgram", status)?;
+        // SAFETY: the program is live; `pointers` holds `count` strings that end in NUL and live in `options`.
+        let status = unsafe { (self.table.compile)(program.program, count, pointers.as_ptr()) };
+        let log = self.text(&program)?;
+        if status == COMPILATION_FAILED {
+            return Err(NvrtcError::Compile { arch: arch.to_string(), log });
+        }
+        self.check("nvrtcCompileProgram", status)?;
+
+        let mut size = 0;
+        // SAFETY: the program is live and the pointer is to a live integer.
+        let status = unsafe { (self.table.cubin_size)(program.program, &mut size) };
+        self.check("nvrtcGetCUBINSize", status)?;
+        let mut cubin = vec![0u8; size];
+        // SAFETY: the buffer has the size that NVRTC has just told.
+        let status = unsafe { (self.table.cubin)(program.program, cubin.as_mut_ptr().cast()) };
+        self.check("nvrtcGetCUBIN", status)?;
+        Ok(Compiled { cubin, resources: resources::parse(&log), log })
+    }
+
+    /// The program's log, without the NUL at its end.
+    fn text(&self, program: &OwnedProgram<'_>) -> Result<String, NvrtcError> {
+        let mut size = 0;
+        // SAFETY: the program is live and the pointer is to a live integer.
+        let status = unsafe { (self.table.log_size)(program.program, &mut size) };
+        self.check("nvrtcGetProgramLogSize", status)?;
+        let mut log = vec![0u8; size];
+        // SAFETY: the buffer has the size that NVRTC has just told.
+        let status = unsafe { (self.table.log)(program.program, log.as_mut_ptr().cast()) };
+        self.check("nvrtcGetProgramLog", status)?;
+        while log.last() == Some(&0) {
+            log.pop();
+        }
+        // How long ptxas took is the one thing in a log that two runs do not agree on.
+        let log = String::from_utf8_lossy(&log);
+        let timeless = log.split_inclusive('\n').filter(|line| !line.contains(": Compile time = "));
+        Ok(timeless.collect())
+    }
+
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), NvrtcError> {
+        if code == SUCCESS {
+            return Ok(());
+        }
+        // SAFETY: NVRTC gives a static string for every code, "NVRTC_ERROR unknown" for those it does not know.
+        let name = unsafe { CStr::from_ptr((self.table.error_string)(code)) };
+        Err(NvrtcError::Call { call, code, name: name.to_string_lossy().into_owned() })
+    }
+}
+
+/// A program that is destroyed on every way out.
+struct OwnedProgram<'a> {
+    program: Program,
+    table: &'a Table,
+}
+
+impl Drop for OwnedProgram<'_> {
+    fn drop(&mut self) {
+        if !self.program.is_null() {
+            // SAFETY: the program came from nvrtcCreateProgram and is destroyed once. A failure to free is ignored:
+            // there is nobody to tell, and the result is already copied.
+            unsafe { (self.table.destroy)(&mut self.program) };
+        }
+    }
+}
+
+/// The number in an architecture's name: 90 of `sm_90a`. A virtual architecture has no CUBIN, so it has no number here.
+fn capability(arch: &str) -> Option<u32> {
+    let digits = arch.strip_prefix("sm_")?;
+    digits.trim_end_matches(['a', 'f']).parse().ok()
+}
+
+fn c_string(text: &str) -> Result<CString, NvrtcError> {
+    CString::new(text).map_err(|error| NvrtcError::NulInText { position: error.nul_position() })
+}
+
+fn open(path: &Path) -> Result<Library, String> {
+    // SAFETY: loading runs the library's initialisers; the path is one that NVRTC is known by or that the user named.
+    unsafe { Library::new(path) }.map_err(|error| error.to_string())
+}
+
+/// Looks a function up.
+///
+/// # Safety
+/// - `T` is the type of the function that `name` stands for.
+/// - The library is not unloaded while the function is used.
+unsafe fn symbol<T: Copy>(library: &Library, name: &CStr) -> Result<T, String> {
+    // SAFETY: as the caller promises.
+    let symbol = unsafe { library.get::<T>(name.to_bytes_with_nul()) };
+    symbol.map(|symbol| *symbol).map_err(|error| error.to_string())
+}

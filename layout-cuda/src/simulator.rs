@@ -1,0 +1,67 @@
+//! Launches on the simulator: the same arguments, the same choice of a variant, and a report.
+//!
+//! Law: what the simulator is given is what the launch plan has bound, and tensors are the host's memory.
+
+use layout_core::kernel::simulate::{self, Options, Report, SimulatorArgument};
+use layout_core::kernel::{Definition, LaunchArgument};
+
+use crate::argument::{Argument, Bytes, Kind};
+use crate::error::Result;
+use crate::functions::{Family, on_simulator};
+use crate::launch::{LaunchConfig, choose, other_device};
+use crate::launch_error::LaunchError;
+
+/// Runs a kernel on the simulator and tells what it saw; findings are part of the report, not an error.
+///
+/// # Errors
+/// [`LaunchError`]: the arguments do not fit, or lie on a GPU.
+pub fn simulate(
+    definition: &'static Definition,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>],
+    options: &Options,
+) -> Result<Report> {
+    let family = on_simulator().family(definition, config.set)?;
+    run(&family, config, arguments, options)
+}
+
+/// Runs a launch.
+pub(crate) fn run(
+    family: &Family,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>],
+    options: &Options,
+) -> Result<Report> {
+    let mut plain = Vec::with_capacity(arguments.len());
+    let mut bytes: Vec<SimulatorArgument<'_>> = Vec::with_capacity(arguments.len());
+    for (number, argument) in arguments.iter_mut().enumerate() {
+        match &mut argument.0 {
+            Kind::Tensor { elem, shape, strides, len, bytes: memory } => {
+                let (address, memory) = match memory {
+                    Bytes::Host(bytes, offset) => (*offset, SimulatorArgument::Read(bytes)),
+                    Bytes::HostMut(bytes, offset) => (*offset, SimulatorArgument::Write(bytes)),
+                    Bytes::Gpu(_) | Bytes::GpuMut(_) => {
+                        return Err(other_device(family, number, "a GPU".into(), "the simulator".into()));
+                    }
+                };
+                let address = address as u64;
+                plain.push(LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len });
+                bytes.push(memory);
+            }
+            Kind::Scalar(constant) => {
+                plain.push(LaunchArgument::Scalar(constant.elem, constant.bits));
+                bytes.push(SimulatorArgument::Scalar(*constant));
+            }
+            Kind::Index(value) => {
+                plain.push(LaunchArgument::Index(*value));
+                bytes.push(SimulatorArgument::Index(*value));
+            }
+        }
+    }
+    let (candidate, bound) = choose(family, config, &plain)?;
+    let checked = family.checked(candidate)?;
+    let report = simulate::simulate(checked, &bound, &mut bytes, options);
+    report.map_err(|error| {
+        LaunchError::Simulator { kernel: family.name().to_string(), why: error.to_string() }.into()
+    })
+}

@@ -1,0 +1,431 @@
+//! Tensors in a device's memory: made by upload, read back by download.
+//!
+//! Law: `device.upload(data, shape)?.download()? == data`, on a GPU and on the simulator; a tensor's elements begin at
+//! an address that is a multiple of 256 bytes.
+
+use std::fmt;
+
+use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut, result};
+
+use crate::device::{Device, Stream};
+use crate::driver::check;
+use crate::element::{Element, from_bytes, to_bytes};
+use crate::error::{Error, Result};
+use crate::shape::{reaches, row_major, span};
+use crate::view::{MemoryMut, TensorView, TensorViewMut};
+
+/// A tensor that cannot be, or not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TensorError {
+    /// The shape has another number of elements than the data.
+    Length {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The number of its elements.
+        needed: usize,
+        /// The number of elements given.
+        found: usize,
+    },
+    /// The layout reaches past the end of the storage.
+    Reach {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strides, elements.
+        strides: Vec<usize>,
+        /// The elements that it reaches.
+        needed: usize,
+        /// The elements that are there.
+        found: usize,
+    },
+    /// The number of elements, or of their bytes, does not fit the address space.
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// The tensor lies on another device than the stream.
+    OtherDevice {
+        /// The tensor's device.
+        tensor: String,
+        /// The stream's device.
+        stream: String,
+    },
+}
+
+impl fmt::Display for TensorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TensorError::Length { shape, needed, found } => {
+                write!(f, "shape {shape:?} has {needed} elements, the data has {found}")
+            }
+            TensorError::Reach { shape, strides, needed, found } => write!(
+                f,
+                "shape {shape:?} with strides {strides:?} reaches {needed} elements, the storage has {found}"
+            ),
+            TensorError::TooLarge { shape } => {
+                write!(f, "shape {shape:?} has more elements than the address space has bytes")
+            }
+            TensorError::OtherDevice { tensor, stream } => write!(
+                f,
+                "the tensor lies on {tensor}, the stream is of {stream}; download it and upload it there"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TensorError {}
+
+/// A tensor that owns its memory: elements of type `T`, `R` modes, strides in elements.
+#[derive(Debug)]
+pub struct Tensor<T: Element, const R: usize> {
+    storage: Storage<T>,
+    shape: [usize; R],
+    strides: [usize; R],
+    len: usize,
+    stream: Stream,
+}
+
+/// The memory. A GPU's has at least one element, since an empty allocation has no address.
+#[derive(Debug)]
+enum Storage<T> {
+    Gpu(CudaSlice<T>),
+    Host(Vec<u8>),
+}
+
+impl Device {
+    /// A row-major tensor of this data, in the default stream's order.
+    ///
+    /// # Errors
+    /// [`TensorError::Length`] where the shape does not have `data.len()` elements; [`Error::OutOfMemory`].
+    ///
+    /// ```
+    /// let device = layout_cuda::Device::simulator();
+    /// let tensor = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3])?;
+    /// assert_eq!(tensor.strides(), [3, 1]);
+    /// assert_eq!(tensor.download()?[3], 4.0);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn upload<T: Element, const R: usize>(&self, data: &[T], shape: [usize; R]) -> Result<Tensor<T, R>> {
+        self.stream().upload(data, shape)
+    }
+
+    /// A tensor of this data with strides in elements; elements of `data` that the layout does not reach are kept.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the layout reaches past the data's end; [`Error::OutOfMemory`].
+    pub fn upload_strided<T: Element, const R: usize>(
+        &self,
+        data: &[T],
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<Tensor<T, R>> {
+        self.stream().upload_strided(data, shape, strides)
+    }
+
+    /// A row-major tensor of zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], or [`TensorError::TooLarge`].
+    pub fn zeros<T: Element, const R: usize>(&self, shape: [usize; R]) -> Result<Tensor<T, R>> {
+        self.stream().zeros(shape)
+    }
+}
+
+impl Stream {
+    /// As [`Device::upload`], in this stream's order.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn upload<T: Element, const R: usize>(&self, data: &[T], shape: [usize; R]) -> Result<Tensor<T, R>> {
+        let strides = row_major(shape)?;
+        let needed = span(shape, strides)?;
+        if needed != data.len() {
+            let (shape, found) = (shape.to_vec(), data.len());
+            return Err(TensorError::Length { shape, needed, found }.into());
+        }
+        self.upload_strided(data, shape, strides)
+    }
+
+    /// As [`Device::upload_strided`], in this stream's order.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn upload_strided<T: Element, const R: usize>(
+        &self,
+        data: &[T],
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<Tensor<T, R>> {
+        reaches(shape, strides, data.len())?;
+        let mut tensor = self.allocate(shape, strides, data.len())?;
+        tensor.write(data)?;
+        Ok(tensor)
+    }
+
+    /// As [`Device::zeros`], in this stream's order.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn zeros<T: Element, const R: usize>(&self, shape: [usize; R]) -> Result<Tensor<T, R>> {
+        let strides = row_major(shape)?;
+        let mut tensor = self.allocate(shape, strides, span(shape, strides)?)?;
+        tensor.fill_bytes(0)?;
+        Ok(tensor)
+    }
+
+    /// Memory whose content is not set yet.
+    fn allocate<T: Element, const R: usize>(
+        &self,
+        shape: [usize; R],
+        strides: [usize; R],
+        len: usize,
+    ) -> Result<Tensor<T, R>> {
+        let bytes = len.max(1).checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok());
+        let bytes = bytes.ok_or_else(|| TensorError::TooLarge { shape: shape.to_vec() })?;
+        let out_of_memory = || Error::OutOfMemory { bytes, free: self.device().memory() };
+        let storage = match self.cuda() {
+            Some(stream) => {
+                // SAFETY: every caller sets all of the memory before the tensor leaves this file, and nothing reads
+                // a tensor's memory as values on the way.
+                let slice = unsafe { stream.alloc::<T>(len.max(1)) };
+                let slice = check("cuMemAlloc", slice).map_err(|error| match error {
+                    error if error.is_out_of_memory() => out_of_memory(),
+                    error => error.into(),
+                })?;
+                Storage::Gpu(slice)
+            }
+            None => {
+                let mut memory = Vec::new();
+                memory.try_reserve_exact(bytes).map_err(|_| out_of_memory())?;
+                memory.resize(len * size_of::<T>(), 0);
+                Storage::Host(memory)
+            }
+        };
+        Ok(Tensor { storage, shape, strides, len, stream: self.clone() })
+    }
+
+    /// The elements behind a tensor or a view, in the order of its storage, in this stream's order. Waits for them.
+    ///
+    /// # Errors
+    /// [`TensorError::OtherDevice`], or a driver's failure, also of a kernel before.
+    pub fn download<T: Element, const R: usize>(
+        &self,
+        tensor: &impl crate::TensorArg<T, R>,
+    ) -> Result<Vec<T>> {
+        tensor.view().download(self)
+    }
+}
+
+impl<T: Element, const R: usize> Tensor<T, R> {
+    /// Extents.
+    pub fn shape(&self) -> [usize; R] {
+        self.shape
+    }
+
+    /// Strides, in elements.
+    pub fn strides(&self) -> [usize; R] {
+        self.strides
+    }
+
+    /// Elements of the storage, also those that the layout does not reach.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the storage has no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The device it lies on.
+    pub fn device(&self) -> &Device {
+        self.stream.device()
+    }
+
+    /// The elements in the order of the storage. Waits for all work before it in the tensor's stream.
+    ///
+    /// # Errors
+    /// A driver's failure, also of a kernel before.
+    pub fn download(&self) -> Result<Vec<T>> {
+        self.view().download(&self.stream)
+    }
+
+    /// Overwrites the storage.
+    ///
+    /// # Errors
+    /// [`TensorError::Length`] where the lengths differ, or a driver's failure.
+    pub fn write(&mut self, data: &[T]) -> Result<()> {
+        if data.len() != self.len {
+            let (shape, needed, found) = (self.shape.to_vec(), self.len, data.len());
+            return Err(TensorError::Length { shape, needed, found }.into());
+        }
+        match (&mut self.storage, self.stream.cuda()) {
+            (Storage::Gpu(slice), Some(stream)) if !data.is_empty() => {
+                check("cuMemcpyHtoD", stream.memcpy_htod(data, slice))?;
+            }
+            (Storage::Host(memory), _) => *memory = to_bytes(data),
+            (Storage::Gpu(_), _) => {}
+        }
+        Ok(())
+    }
+
+    /// Sets every byte to 255, which is a NaN in a float, -1 or the largest value in an integer: what a kernel then
+    /// leaves unwritten shows.
+    ///
+    /// # Errors
+    /// A driver's failure.
+    pub fn poison(&mut self) -> Result<()> {
+        self.fill_bytes(255)
+    }
+
+    fn fill_bytes(&mut self, byte: u8) -> Result<()> {
+        match (&mut self.storage, self.stream.cuda()) {
+            (Storage::Gpu(slice), Some(stream)) => {
+                check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+                let bytes = slice.num_bytes();
+                let (address, _guard) = slice.device_ptr_mut(stream);
+                // SAFETY: the allocation is `bytes` long, borrowed mutably, and the guard orders the streams.
+                let set = unsafe { result::memset_d8_async(address, byte, bytes, stream.cu_stream()) };
+                check("cuMemsetD8Async", set)?;
+            }
+            (Storage::Host(memory), _) => memory.fill(byte),
+            (Storage::Gpu(_), None) => {}
+        }
+        Ok(())
+    }
+
+    /// The whole tensor, borrowed.
+    pub fn view(&self) -> TensorView<'_, T, R> {
+        let (shape, strides) = (self.shape, self.strides);
+        match &self.storage {
+            Storage::Gpu(slice) => TensorView::on_gpu(slice.slice(..self.len), shape, strides),
+            Storage::Host(memory) => TensorView::on_host(memory, 0, shape, strides),
+        }
+    }
+
+    /// The whole tensor, borrowed to be written.
+    pub fn view_mut(&mut self) -> TensorViewMut<'_, T, R> {
+        let (shape, strides) = (self.shape, self.strides);
+        TensorViewMut::new(self.memory_from(0), shape, strides)
+    }
+
+    /// The storage from an element on, which is not behind its end.
+    pub(crate) fn memory_from(&mut self, start: usize) -> MemoryMut<'_, T> {
+        let offset = start * size_of::<T>();
+        match &mut self.storage {
+            Storage::Gpu(slice) => MemoryMut::Gpu(slice.slice_mut(start..self.len)),
+            Storage::Host(memory) => MemoryMut::Host(&mut memory[offset..], offset),
+        }
+    }
+
+    /// The GPU memory, for other calls of cudarc; `None` on the simulator. An empty tensor's has one element.
+    pub fn cuda_slice(&self) -> Option<&CudaSlice<T>> {
+        match &self.storage {
+            Storage::Gpu(slice) => Some(slice),
+            Storage::Host(_) => None,
+        }
+    }
+
+    /// The GPU memory, to be written by other calls of cudarc; `None` on the simulator.
+    pub fn cuda_slice_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+        match &mut self.storage {
+            Storage::Gpu(slice) => Some(slice),
+            Storage::Host(_) => None,
+        }
+    }
+}
+
+/// Reads `len` elements of a GPU's memory back.
+pub(crate) fn read_back<T: Element>(
+    stream: &std::sync::Arc<cudarc::driver::CudaStream>,
+    memory: &cudarc::driver::CudaView<'_, T>,
+) -> Result<Vec<T>> {
+    let len = memory.len();
+    let out_of_memory = |_| Error::OutOfMemory { bytes: len * size_of::<T>(), free: None };
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(out_of_memory)?;
+    if len == 0 {
+        return Ok(values);
+    }
+    if T::ANY_BITS {
+        values.resize(len, T::from_bits(0));
+        check("cuMemcpyDtoH", stream.memcpy_dtoh(memory, &mut values))?;
+        check("cuStreamSynchronize", stream.synchronize())?;
+        return Ok(values);
+    }
+    check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+    let mut bytes = vec![0u8; len * size_of::<T>()];
+    let (address, guard) = memory.device_ptr(stream);
+    // SAFETY: the view is as many bytes long as the buffer, which lives until the stream is waited for below.
+    let copied = unsafe { result::memcpy_dtoh_async(&mut bytes, address, stream.cu_stream()) };
+    drop(guard);
+    check("cuMemcpyDtoH", copied)?;
+    check("cuStreamSynchronize", stream.synchronize())?;
+    Ok(from_bytes(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_gpu::devices;
+
+    #[test]
+    fn up_and_down() {
+        for device in devices() {
+            let data: Vec<f32> = (0..12).map(|i| i as f32).collect();
+            let mut tensor = device.upload(&data, [3, 4]).expect("a tensor");
+            assert_eq!((tensor.shape(), tensor.strides(), tensor.len()), ([3, 4], [4, 1], 12));
+            assert_eq!(tensor.download().expect("data"), data);
+            assert_eq!(tensor.device(), &device);
+            tensor.write(&[7.0; 12]).expect("written");
+            assert_eq!(device.stream().download(&tensor).expect("data"), [7.0; 12]);
+            tensor.poison().expect("poisoned");
+            assert!(tensor.download().expect("data").iter().all(|value| value.is_nan()));
+
+            assert_eq!(device.zeros::<i64, 1>([5]).expect("zeros").download().expect("data"), [0; 5]);
+            let strided = device.upload_strided(&data, [2, 3], [8, 1]).expect("a tensor");
+            assert_eq!(strided.download().expect("data"), data);
+            let mut bools = device.upload(&[true, false], [2]).expect("a tensor");
+            assert_eq!(bools.download().expect("data"), [true, false]);
+            bools.poison().expect("poisoned");
+            assert_eq!(bools.download().expect("data"), [true, true]);
+        }
+    }
+
+    #[test]
+    fn empty_tensors() {
+        for device in devices() {
+            let mut empty = device.upload::<f32, 2>(&[], [0, 4]).expect("a tensor");
+            assert!(empty.is_empty() && empty.download().expect("data").is_empty());
+            empty.poison().expect("nothing to do");
+            empty.write(&[]).expect("nothing to do");
+            assert_eq!(device.zeros::<u8, 1>([0]).expect("a tensor").len(), 0);
+            assert_eq!(device.upload(&[3u32], []).expect("rank 0").download().expect("data"), [3]);
+        }
+    }
+
+    #[test]
+    fn refusals() {
+        for device in devices() {
+            let error = device.upload(&[0u8; 5], [2, 3]).expect_err("one too few");
+            assert_eq!(error.to_string(), "shape [2, 3] has 6 elements, the data has 5");
+            let error = device.upload_strided(&[0u8; 5], [2, 3], [4, 1]).expect_err("too few");
+            assert!(
+                matches!(error, Error::Tensor(TensorError::Reach { needed: 7, found: 5, .. })),
+                "{error}"
+            );
+            let error = device.zeros::<f64, 2>([usize::MAX, usize::MAX]).expect_err("too large");
+            assert!(matches!(error, Error::Tensor(TensorError::TooLarge { .. })), "{error}");
+            let error = device.zeros::<f64, 1>([usize::MAX / 8]).expect_err("too large");
+            assert!(matches!(error, Error::Tensor(TensorError::TooLarge { .. })), "{error}");
+            let error = device.zeros::<f64, 1>([(isize::MAX / 8) as usize]).expect_err("too much");
+            assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+            let mut tensor = device.zeros::<u8, 1>([3]).expect("a tensor");
+            let error = tensor.write(&[0; 4]).expect_err("one too many");
+            assert!(
+                matches!(error, Error::Tensor(TensorError::Length { needed: 3, found: 4, .. })),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Borrowed tensors: over a [`Tensor`](crate::Tensor), over a part of one, or over the caller's GPU memory.
+//!
+//! Law: a view never reaches outside the memory that it borrows; the traits [`TensorArg`] and [`TensorArgMut`] are all
+//! that a launch asks of an argument.
+
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DeviceSlice};
+
+use crate::device::Stream;
+use crate::element::{Element, from_bytes};
+use crate::error::Result;
+use crate::shape::{reaches, row_major, span};
+use crate::tensor::{Tensor, TensorError, read_back};
+
+/// A tensor that is read: shape and strides over borrowed memory.
+#[derive(Debug)]
+pub struct TensorView<'a, T, const R: usize> {
+    memory: Memory<'a, T>,
+    shape: [usize; R],
+    strides: [usize; R],
+}
+
+/// Borrowed memory, from the tensor's first element on.
+#[derive(Debug)]
+pub(crate) enum Memory<'a, T> {
+    Gpu(CudaView<'a, T>),
+    /// The bytes, and how many bytes behind an aligned address they begin.
+    Host(&'a [u8], usize),
+}
+
+/// A tensor that is written: shape and strides over memory borrowed mutably.
+#[derive(Debug)]
+pub struct TensorViewMut<'a, T, const R: usize> {
+    memory: MemoryMut<'a, T>,
+    shape: [usize; R],
+    strides: [usize; R],
+}
+
+/// As [`Memory`], to be written.
+#[derive(Debug)]
+pub(crate) enum MemoryMut<'a, T> {
+    Gpu(CudaViewMut<'a, T>),
+    Host(&'a mut [u8], usize),
+}
+
+/// What a kernel's `&LayoutTensor` argument takes: a tensor, a view, or, of rank 1, the caller's GPU memory.
+pub trait TensorArg<T: Element, const R: usize> {
+    /// The tensor, borrowed.
+    fn view(&self) -> TensorView<'_, T, R>;
+}
+
+/// What a kernel's `&mut LayoutTensor` argument takes.
+pub trait TensorArgMut<T: Element, const R: usize> {
+    /// The tensor, borrowed to be written.
+    fn view_mut(&mut self) -> TensorViewMut<'_, T, R>;
+}
+
+impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
+    /// A row-major tensor in the caller's GPU memory: `TensorView::over(slice.as_view(), [m, k])`.
+    ///
+    /// # Errors
+    /// [`TensorError::Length`] where the shape does not have as many elements as the memory.
+    pub fn over(memory: CudaView<'a, T>, shape: [usize; R]) -> Result<TensorView<'a, T, R>> {
+        let strides = row_major(shape)?;
+        same_length(shape, strides, memory.len())?;
+        Ok(TensorView::on_gpu(memory, shape, strides))
+    }
+
+    /// A tensor with strides, in elements, in the caller's GPU memory.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the layout reaches past the memory's end.
+    pub fn over_strided(
+        memory: CudaView<'a, T>,
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<TensorView<'a, T, R>> {
+        reaches(shape, strides, memory.len())?;
+        Ok(TensorView::on_gpu(memory, shape, strides))
+    }
+
+    pub(crate) fn on_gpu(memory: CudaView<'a, T>, shape: [usize; R], strides: [usize; R]) -> Self {
+        TensorView { memory: Memory::Gpu(memory), shape, strides }
+    }
+
+    pub(crate) fn on_host(bytes: &'a [u8], offset: usize, shape: [usize; R], strides: [usize; R]) -> Self {
+        TensorView { memory: Memory::Host(bytes, offset), shape, strides }
+    }
+
+    /// Extents.
+    pub fn shape(&self) -> [usize; R] {
+        self.shape
+    }
+
+    /// Strides, in elements.
+    pub fn strides(&self) -> [usize; R] {
+        self.strides
+    }
+
+    /// Elements of the memory, also those that the layout does not reach.
+    pub fn len(&self) -> usize {
+        match &self.memory {
+            Memory::Gpu(memory) => memory.len(),
+            Memory::Host(bytes, _) => bytes.len() / size_of::<T>(),
+        }
+    }
+
+    /// Whether the memory has no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn memory(&self) -> &Memory<'a, T> {
+        &self.memory
+    }
+
+    pub(crate) fn layout(&self) -> (&[usize], &[usize]) {
+        (&self.shape, &self.strides)
+    }
+
+    pub(crate) fn download(&self, stream: &Stream) -> Result<Vec<T>> {
+        match (&self.memory, stream.cuda()) {
+            (Memory::Host(bytes, _), None) => Ok(from_bytes(bytes)),
+            (Memory::Gpu(memory), Some(cuda))
+                if memory.stream().context().cu_ctx() == cuda.context().cu_ctx() =>
+            {
+                read_back(cuda, memory)
+            }
+            (Memory::Host(..), _) => Err(other_device("the simulator".into(), stream)),
+            (Memory::Gpu(memory), _) => Err(other_device(gpu_name(memory), stream)),
+        }
+    }
+}
+
+impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
+    /// A row-major tensor in the caller's GPU memory: `TensorViewMut::over(slice.as_view_mut(), [m, n])`.
+    ///
+    /// # Errors
+    /// [`TensorError::Length`] where the shape does not have as many elements as the memory.
+    pub fn over(memory: CudaViewMut<'a, T>, shape: [usize; R]) -> Result<TensorViewMut<'a, T, R>> {
+        let strides = row_major(shape)?;
+        same_length(shape, strides, memory.len())?;
+        Ok(TensorViewMut::new(MemoryMut::Gpu(memory), shape, strides))
+    }
+
+    /// A tensor with strides, in elements, in the caller's GPU memory.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the layout reaches past the memory's end.
+    pub fn over_strided(
+        memory: CudaViewMut<'a, T>,
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<TensorViewMut<'a, T, R>> {
+        reaches(shape, strides, memory.len())?;
+        Ok(TensorViewMut::new(MemoryMut::Gpu(memory), shape, strides))
+    }
+
+    pub(crate) fn new(memory: MemoryMut<'a, T>, shape: [usize; R], strides: [usize; R]) -> Self {
+        TensorViewMut { memory, shape, strides }
+    }
+
+    /// Extents.
+    pub fn shape(&self) -> [usize; R] {
+        self.shape
+    }
+
+    /// Strides, in elements.
+    pub fn strides(&self) -> [usize; R] {
+        self.strides
+    }
+
+    pub(crate) fn parts(&mut self) -> (&mut MemoryMut<'a, T>, &[usize], &[usize]) {
+        (&mut self.memory, &self.shape, &self.strides)
+    }
+}
+
+impl<T: Element, const R: usize> Tensor<T, R> {
+    /// A part of the storage as a tensor of its own: `shape` and `strides`, in elements, from element `start` on. Its
+    /// rank may be another one.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the part reaches past the storage's end.
+    ///
+    /// ```
+    /// let tensor = layout_cuda::Device::simulator().upload(&[0, 1, 2, 3, 4, 5], [2, 3])?;
+    /// let column = tensor.part(1, [2], [3])?;
+    /// assert_eq!(column.shape(), [2]);
+    /// assert!(tensor.part(1, [2], [5]).is_err());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn part<const S: usize>(
+        &self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorView<'_, T, S>> {
+        let rest = rest(self.len(), start, shape, strides)?;
+        Ok(match self.view().memory {
+            Memory::Gpu(memory) => TensorView::on_gpu(memory.slice(start..start + rest), shape, strides),
+            Memory::Host(bytes, _) => {
+                let offset = start * size_of::<T>();
+                TensorView::on_host(&bytes[offset..], offset, shape, strides)
+            }
+        })
+    }
+
+    /// As [`Tensor::part`], to be written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn part_mut<const S: usize>(
+        &mut self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorViewMut<'_, T, S>> {
+        rest(self.len(), start, shape, strides)?;
+        Ok(TensorViewMut::new(self.memory_from(start), shape, strides))
+    }
+}
+
+/// The name of the GPU that memory lies on.
+pub(crate) fn gpu_name<T>(memory: &impl DeviceSlice<T>) -> String {
+    format!("GPU {}", memory.stream().context().ordinal())
+}
+
+/// The elements from `start` on, if the layout fits them.
+fn rest<const S: usize>(
+    len: usize,
+    start: usize,
+    shape: [usize; S],
+    strides: [usize; S],
+) -> std::result::Result<usize, TensorError> {
+    let rest = len.saturating_sub(start);
+    reaches(shape, strides, rest)?;
+    if start > len {
+        let (shape, strides) = (shape.to_vec(), strides.to_vec());
+        return Err(TensorError::Reach { shape, strides, needed: start, found: len });
+    }
+    Ok(rest)
+}
+
+fn same_length<const R: usize>(
+    shape: [usize; R],
+    strides: [usize; R],
+    found: usize,
+) -> std::result::Result<(), TensorError> {
+    let needed = span(shape, strides)?;
+    match needed == found {
+        true => Ok(()),
+        false => Err(TensorError::Length { shape: shape.to_vec(), needed, found }),
+    }
+}
+
+#[cold]
+fn other_device(tensor: String, stream: &Stream) -> crate::Error {
+    TensorError::OtherDevice { tensor, stream: stream.device().short_name() }.into()
+}
+
+impl<T: Element, const R: usize> TensorArg<T, R> for Tensor<T, R> {
+    fn view(&self) -> TensorView<'_, T, R> {
+        Tensor::view(self)
+    }
+}
+
+impl<T: Element, const R: usize> TensorArgMut<T, R> for Tensor<T, R> {
+    fn view_mut(&mut self) -> TensorViewMut<'_, T, R> {
+        Tensor::view_mut(self)
+    }
+}
+
+impl<T: Element, const R: usize> TensorArg<T, R> for TensorView<'_, T, R> {
+    fn view(&self) -> TensorView<'_, T, R> {
+        match &self.memory {
+            Memory::Gpu(memory) => TensorView::on_gpu(memory.slice(..), self.shape, self.strides),
+            Memory::Host(bytes, offset) => TensorView::on_host(bytes, *offset, self.shape, self.strides),
+        }
+    }
+}
+
+impl<T: Element, const R: usize> TensorArg<T, R> for TensorViewMut<'_, T, R> {
+    fn view(&self) -> TensorView<'_, T, R> {
+        match &self.memory {
+            MemoryMut::Gpu(memory) => TensorView::on_gpu(memory.as_view(), self.shape, self.strides),
+            MemoryMut::Host(bytes, offset) => TensorView::on_host(bytes, *offset, self.shape, self.strides),
+        }
+    }
+}
+
+impl<T: Element, const R: usize> TensorArgMut<T, R> for TensorViewMut<'_, T, R> {
+    fn view_mut(&mut self) -> TensorViewMut<'_, T, R> {
+        let memory = match &mut self.memory {
+            MemoryMut::Gpu(memory) => MemoryMut::Gpu(memory.slice_mut(..)),
+            MemoryMut::Host(bytes, offset) => MemoryMut::Host(bytes, *offset),
+        };
+        TensorViewMut::new(memory, self.shape, self.strides)
+    }
+}
+
+impl<T: Element> TensorArg<T, 1> for CudaSlice<T> {
+    fn view(&self) -> TensorView<'_, T, 1> {
+        TensorView::on_gpu(self.as_view(), [self.len()], [1])
+    }
+}
+
+impl<T: Element> TensorArgMut<T, 1> for CudaSlice<T> {
+    fn view_mut(&mut self) -> TensorViewMut<'_, T, 1> {
+        let len = self.len();
+        TensorViewMut::new(MemoryMut::Gpu(self.as_view_mut()), [len], [1])
+    }
+}
+
+impl<T: Element> TensorArg<T, 1> for CudaView<'_, T> {
+    fn view(&self) -> TensorView<'_, T, 1> {
+        TensorView::on_gpu(self.slice(..), [self.len()], [1])
+    }
+}
+
+impl<T: Element> TensorArgMut<T, 1> for CudaViewMut<'_, T> {
+    fn view_mut(&mut self) -> TensorViewMut<'_, T, 1> {
+        let len = self.len();
+        TensorViewMut::new(MemoryMut::Gpu(self.slice_mut(..)), [len], [1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_gpu::devices;
+    use crate::{Device, Error};
+
+    #[test]
+    fn parts_share_memory() {
+        for device in devices() {
+            let mut tensor = device.upload(&[0, 1, 2, 3, 4, 5, 6], [7]).expect("a tensor");
+            let stream = device.stream();
+            let part = tensor.part(1, [2, 2], [3, 1]).expect("a part");
+            assert_eq!((part.shape(), part.strides(), part.len()), ([2, 2], [3, 1], 6));
+            assert_eq!(stream.download(&part).expect("data"), [1, 2, 3, 4, 5, 6]);
+            assert_eq!(stream.download(&part.view()).expect("data"), [1, 2, 3, 4, 5, 6]);
+            let mut part = tensor.part_mut(5, [2], [1]).expect("a part");
+            assert_eq!(stream.download(&part).expect("data"), [5, 6]);
+            assert_eq!(part.view_mut().shape(), [2]);
+            assert_eq!(tensor.part::<1>(7, [0], [1]).expect("an empty part").len(), 0);
+        }
+    }
+
+    #[test]
+    fn parts_stay_inside() {
+        for device in devices() {
+            let mut tensor = device.upload(&[0u8; 7], [7]).expect("a tensor");
+            let cases: [(usize, [usize; 1], [usize; 1]); 4] =
+                [(0, [8], [1]), (1, [7], [1]), (0, [3], [4]), (8, [0], [1])];
+            for (start, shape, strides) in cases {
+                let error = tensor.part(start, shape, strides).expect_err("past the end");
+                assert!(matches!(error, Error::Tensor(TensorError::Reach { .. })), "{error}");
+                assert!(tensor.part_mut(start, shape, strides).is_err());
+            }
+            assert!(tensor.part(usize::MAX, [1], [1]).is_err());
+            assert!(tensor.part(1, [usize::MAX], [usize::MAX]).is_err());
+        }
+    }
+
+    #[test]
+    fn another_device_is_refused() {
+        let simulator = Device::simulator().upload(&[1u8], [1]).expect("a tensor");
+        for device in devices().into_iter().filter(|device| !device.is_simulator()) {
+            let error = device.stream().download(&simulator).expect_err("on the host");
+            assert!(matches!(error, Error::Tensor(TensorError::OtherDevice { .. })), "{error}");
+            let there = device.upload(&[1u8], [1]).expect("a tensor");
+            let error = Device::simulator().stream().download(&there).expect_err("on the GPU");
+            assert!(matches!(error, Error::Tensor(TensorError::OtherDevice { .. })), "{error}");
+        }
+    }
+}
