@@ -1,0 +1,1 @@
+//! The macro as a function of tokens.
