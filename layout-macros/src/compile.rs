@@ -6,6 +6,7 @@ use crate::lower::{self, Lowered};
 use crate::place::Place;
 use crate::report::Errors;
 use crate::{attr, depth, signature};
+use layout_core::kernel::emit::emit;
 use layout_core::kernel::{CudaSource, ParamSet, Promises};
 use proc_macro2::TokenStream;
 use syn::ItemFn;
@@ -68,10 +69,32 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::module(&face, &Compiled { kernel: lowered.kernel, texts, copy })
 }
 
-/// The text of each parameter set, and of each `variant_if`.
+/// The text of each parameter set, and of each `variant_if`: the stages of layout-core, one after the other.
 fn texts(lowered: &Lowered, errors: &mut Errors) -> Vec<Text> {
-    let _ = (lowered, errors);
-    vec![]
+    let Lowered { kernel, places } = lowered;
+    let conditions = (0..kernel.variant_if.len() as u32).map(Some);
+    let promises: Vec<Promises> = std::iter::once(None)
+        .chain(conditions)
+        .map(|variant_if| Promises { variant_if, ..Promises::USUAL })
+        .collect();
+    let sets = kernel.parameter_sets();
+    let mut texts = vec![];
+    for parameters in sets {
+        for promises in &promises {
+            match layout_core::kernel::compile(kernel, &parameters, *promises) {
+                Ok(checked) => texts.push(Text {
+                    key: format!("{}{}", parameters.key(), promises.suffix()),
+                    parameters: parameters.clone(),
+                    promises: *promises,
+                    block: checked.plan().block,
+                    shared_bytes: checked.plan().shared_bytes,
+                    source: emit(&checked),
+                }),
+                Err(found) => found.as_slice().iter().for_each(|error| errors.stage(error, places)),
+            }
+        }
+    }
+    texts
 }
 
 /// What takes the place of tokens that are no function.

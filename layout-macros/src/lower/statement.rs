@@ -444,8 +444,8 @@ fn block_has_value(block: &syn::Block) -> bool {
 fn text(expr: &Expr) -> String {
     let mut out = String::new();
     for part in expr.to_token_stream().to_string().split_whitespace() {
-        let tight = part.starts_with([')', ']', ',', '.', ';', '(', '['])
-            && !(part.starts_with(['(', '[']) && !out.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+        let called = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let tight = part.starts_with([')', ']', ',', '.', ';']) || (called && part.starts_with(['(', '[']));
         if !tight && !out.is_empty() && !out.ends_with(['(', '[', '.', '!']) {
             out.push(' ');
         }
