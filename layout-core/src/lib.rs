@@ -19,6 +19,7 @@ pub mod draw;
 mod error;
 mod int_tuple;
 pub mod kernel;
+pub mod lang;
 mod layout;
 mod nest;
 mod parse;

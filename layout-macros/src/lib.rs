@@ -1,2 +1,49 @@
 //! The attribute `#[tiled_kernel]`.
+//!
+//! This crate only turns tokens into a [`layout_core::kernel::Kernel`], asks layout-core for its CUDA C, and writes
+//! the module that takes the function's place. `compile::run` is the table of contents.
 #![forbid(unsafe_code)]
+
+mod attr;
+mod compile;
+mod depth;
+mod expand;
+mod face;
+mod lower;
+mod place;
+mod report;
+mod signature;
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+
+/// Compiles a function of the kernel language to CUDA C.
+///
+/// The function becomes a module of its name, with `launch`, `launch_with`, `simulate`, `SOURCE`, `variants()` and
+/// `DEFINITION`. The entries of the attribute:
+///
+/// | entry | meaning |
+/// |---|---|
+/// | `BM = 64` | binds a parameter: an integer, a truth value or an element type |
+/// | `BM = [32, 64]` | a variant for each value |
+/// | `block = [x, y, z]` | threads of a block, over parameters; 1 to 3 axes |
+/// | `grid = [x, y, z]` | blocks of the grid, over parameters and dimensions |
+/// | `cluster = [x, y, z]` | blocks of a cluster |
+/// | `arch = "sm_90a"` | the only architecture the kernel is for |
+/// | `min_blocks = n` | blocks that a multiprocessor must be able to hold |
+/// | `require(c, ..)` | launch refuses where a condition is false |
+/// | `variant_if(c, ..)` | a second variant that relies on the conditions; launch takes it where they hold |
+///
+/// A const generic of the function is a dimension: static where the attribute binds it, else taken from the tensors
+/// at launch. The language itself is described in `layout_cuda::lang`.
+#[proc_macro_attribute]
+pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let (attribute, item) = (attribute.into(), proc_macro2::TokenStream::from(item));
+    // A panic here is a mistake of this crate; the message says so, and the caller's crate stays checkable.
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe({
+        let item = item.clone();
+        move || compile::run(attribute, item)
+    }));
+    result.unwrap_or_else(|_| compile::after_panic(item)).into()
+}

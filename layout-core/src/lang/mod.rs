@@ -1,0 +1,116 @@
+//! The words of the kernel language, as Rust sees them.
+//!
+//! A kernel is never run as Rust: `#[tiled_kernel]` turns it into CUDA C. What stands here has the names and types of
+//! the language and no meaning, so that rustc checks a kernel's body and an editor completes it; the meaning of each
+//! word is given by [`crate::kernel::specialise`](crate::kernel). A kernel has all of it in scope, and nothing else.
+//!
+//! Law: each member of [`Intrinsic`](crate::kernel::intrinsic::Intrinsic) has a stub here or a method of Rust's own
+//! numbers that stands for it; a test names them all.
+//!
+//! | group | words |
+//! |---|---|
+//! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Strided`] |
+//! | places | [`shared`], [`local`] |
+//! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
+//! | views | [`Tensor`]: `tile`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
+//! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
+//! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
+//! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
+//! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
+//!
+//! ```
+//! use layout_core::lang::*;
+//!
+//! const BLOCK: usize = 256;
+//! fn vector_add<const N: usize>(
+//!     a: &LayoutTensor<f32, RowMajor<N>>,
+//!     b: &LayoutTensor<f32, RowMajor<N>>,
+//!     c: &mut LayoutTensor<f32, RowMajor<N>>,
+//! ) {
+//!     let i = block_idx.x * BLOCK + thread_idx.x;
+//!     if i < N {
+//!         c[[i]] = a[[i]] + b[[i]];
+//!     }
+//! }
+//! ```
+
+mod layout;
+mod movement;
+mod number;
+mod tensor;
+mod threads;
+mod view;
+
+pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
+pub use movement::{
+    async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
+    copy_dram_to_sram_async, outer_product_acc,
+};
+pub use number::{Element, Integer, Number, select, unroll};
+pub use tensor::Tensor;
+pub use threads::{Axes, barrier, block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id};
+pub use view::{LayoutTensor, Read, View, Write, local, shared};
+
+/// What a stub does when it is called after all.
+fn device_only<T>() -> T {
+    unreachable!("the words of the kernel language mean something inside of `#[tiled_kernel]` only")
+}
+
+#[cfg(test)]
+mod tests {
+    //! Each member of the vocabulary against its stub: the match has no wildcard, so that a new member without a stub
+    //! does not compile; the calls are type-checked and never run.
+
+    use super::*;
+    use crate::kernel::intrinsic::Intrinsic;
+
+    fn stub(member: Intrinsic, v: View<f32, Write>, x: f32, n: usize) {
+        let rows = row_major([4, 8]);
+        match member {
+            Intrinsic::RowMajor => drop(row_major([4, n])),
+            Intrinsic::ColMajor => drop(col_major([4, n, 2])),
+            Intrinsic::Layout => drop(layout([4, n], [1, 4])),
+            Intrinsic::Swizzle => drop(rows.swizzle(3, 2, 3)),
+            Intrinsic::Shared => drop(shared::<f32>(rows)),
+            Intrinsic::Local => drop(local::<i32>(rows)),
+            Intrinsic::Tile => drop(v.tile([4, 1], [n, 0])),
+            Intrinsic::Vectorize => drop(v.vectorize([1, 4])),
+            Intrinsic::Distribute => drop(v.distribute(rows, thread_idx.x)),
+            Intrinsic::Transpose => drop(v.transpose()),
+            Intrinsic::Pad => drop(v.pad(0.0)),
+            Intrinsic::DimOf => drop(v.dim(0)),
+            Intrinsic::Fill => drop(v.fill(0.0)),
+            Intrinsic::CopyFrom => v.copy_from(&v.vectorize([1, 4])),
+            Intrinsic::ToLocal => drop(v.to_local()),
+            Intrinsic::CopyDramToSram => copy_dram_to_sram(v, v, rows),
+            Intrinsic::CopyDramToSramAsync => copy_dram_to_sram_async(v, v, rows),
+            Intrinsic::AsyncCopyCommitGroup => async_copy_commit_group(),
+            Intrinsic::AsyncCopyWaitGroup => async_copy_wait_group(1),
+            Intrinsic::AsyncCopyWaitAll => async_copy_wait_all(),
+            Intrinsic::Barrier => barrier(),
+            Intrinsic::OuterProductAcc => outer_product_acc(v, v, v),
+            Intrinsic::LaneId => drop(lane_id()),
+            Intrinsic::WarpId => drop(warp_id()),
+            Intrinsic::DivCeil => drop(n.div_ceil(4)),
+            Intrinsic::Min => drop((n.min(4), x.min(1.0))),
+            Intrinsic::Max => drop((n.max(4), x.max(1.0))),
+            Intrinsic::Abs => drop(x.abs()),
+            Intrinsic::Sqrt => drop(x.sqrt()),
+            Intrinsic::Exp => drop(x.exp()),
+            Intrinsic::Exp2 => drop(x.exp2()),
+            Intrinsic::Ln => drop(x.ln()),
+            Intrinsic::Tanh => drop(x.tanh()),
+            Intrinsic::MulAdd => drop(x.mul_add(x, x)),
+            Intrinsic::Select => drop(select(x < 1.0, x, 0.0)),
+        }
+    }
+
+    #[test]
+    fn every_member_has_a_stub() {
+        let _: fn(Intrinsic, View<f32, Write>, f32, usize) = stub;
+        let mut names: Vec<_> = Intrinsic::ALL.iter().map(|member| (member.name(), member.form())).collect();
+        names.sort_by_key(|(name, _)| *name);
+        names.dedup();
+        assert_eq!(names.len(), Intrinsic::ALL.len());
+    }
+}

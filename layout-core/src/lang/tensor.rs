@@ -1,0 +1,94 @@
+//! What can be done with a tensor or a view.
+
+use super::device_only;
+use super::layout::Layout;
+use super::number::{Element, Integer};
+use super::view::{LayoutTensor, Read, View, Write};
+
+/// A tensor argument or a view. The methods give views of the same elements; nothing is copied unless it says so.
+pub trait Tensor {
+    /// The element type.
+    type Elem: Element;
+    /// [`Read`] or [`Write`].
+    type Access;
+
+    /// Tile `coordinate` of extents `extents`: element `e` of the tile is element `coordinate * extents + e` of this.
+    fn tile<I: Integer, J: Integer, const R: usize>(
+        &self,
+        _extents: [I; R],
+        _coordinate: [J; R],
+    ) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The view whose elements are vectors of these extents: `[1, 4]` takes four of a row at once.
+    fn vectorize<I: Integer, const R: usize>(&self, _extents: [I; R]) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The elements that belong to thread number `thread`, where `threads` are laid over this cyclically.
+    fn distribute(&self, _threads: Layout, _thread: usize) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The modes in reverse order: element `(j, i)` is element `(i, j)` of this.
+    fn transpose(&self) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The view whose elements out of the tensor's range read as `value`; without it they read as zero.
+    fn pad(&self, _value: Self::Elem) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The extent of mode `mode`: `a.dim(0)` of a `RowMajor<M, K>` is `M`.
+    fn dim<I: Integer>(&self, _mode: I) -> usize {
+        device_only()
+    }
+
+    /// Writes `value` to every element; gives the view.
+    fn fill(&self, _value: Self::Elem) -> View<Self::Elem, Self::Access>
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Copies element by element, by each thread that runs it. The shapes are equal.
+    fn copy_from(&self, _source: impl Tensor<Elem = Self::Elem>)
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// A copy in registers.
+    fn to_local(&self) -> View<Self::Elem, Write> {
+        device_only()
+    }
+}
+
+impl<T: Element, L> Tensor for &LayoutTensor<T, L> {
+    type Elem = T;
+    type Access = Read;
+}
+
+impl<T: Element, L> Tensor for &mut LayoutTensor<T, L> {
+    type Elem = T;
+    type Access = Write;
+}
+
+impl<T: Element, A> Tensor for View<T, A> {
+    type Elem = T;
+    type Access = A;
+}
+
+impl<V: Tensor> Tensor for &V {
+    type Elem = V::Elem;
+    type Access = V::Access;
+}
+
+impl<V: Tensor> Tensor for &mut V {
+    type Elem = V::Elem;
+    type Access = V::Access;
+}

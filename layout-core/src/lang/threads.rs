@@ -1,0 +1,48 @@
+//! Where a thread stands, and how the threads of a block wait for each other.
+
+use super::device_only;
+
+/// Three axes, as CUDA counts them: `x` runs fastest.
+#[derive(Clone, Copy, Debug)]
+pub struct Axes {
+    /// The first axis.
+    pub x: usize,
+    /// The second axis.
+    pub y: usize,
+    /// The third axis.
+    pub z: usize,
+}
+
+macro_rules! special {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[allow(non_upper_case_globals, reason = "the name is the language's")]
+        pub static $name: Axes = Axes { x: 0, y: 0, z: 0 };
+    )*};
+}
+
+special! {
+    /// The thread's place in its block.
+    thread_idx;
+    /// The block's place in the grid.
+    block_idx;
+    /// How many threads a block has.
+    block_dim;
+    /// How many blocks the grid has.
+    grid_dim;
+}
+
+/// The thread's place in its warp, 0 to 31.
+pub fn lane_id() -> usize {
+    device_only()
+}
+
+/// The warp's place in its block, from 0.
+pub fn warp_id() -> usize {
+    device_only()
+}
+
+/// Every thread of the block waits for every other; what was written to shared memory before is seen after.
+pub fn barrier() {
+    device_only()
+}

@@ -1,0 +1,76 @@
+//! Tensors and views as types.
+//!
+//! A view is a `Copy` value without a lifetime: it says which elements, not who owns them. Whether it may write is in
+//! its type; that two views do not write one element at once is the simulator's to find.
+
+use super::device_only;
+use super::layout::Layout;
+use super::number::Element;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// The access of a view that only reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Read;
+
+/// The access of a view that reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Write;
+
+/// A tensor argument of a kernel: elements `T` that lie as `L` says ([`RowMajor`](super::RowMajor) and the like).
+/// Behind `&` it can be read, behind `&mut` written too.
+#[derive(Debug)]
+pub struct LayoutTensor<T, L>(PhantomData<(T, L)>);
+
+/// A view of a tensor: some of its elements, by coordinates of its own. `View<f32, Read>` and `View<f32, Write>` are
+/// the types of a nested function's parameters.
+#[derive(Debug)]
+pub struct View<T, A>(PhantomData<(T, A)>);
+
+impl<T, A> Clone for View<T, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, A> Copy for View<T, A> {}
+
+/// A tensor in shared memory, one for the block, uninitialised.
+pub fn shared<T: Element>(_layout: Layout) -> View<T, Write> {
+    device_only()
+}
+
+/// A tensor in registers, one for each thread, uninitialised. Once its loops are unrolled each of its indices is a
+/// number.
+pub fn local<T: Element>(_layout: Layout) -> View<T, Write> {
+    device_only()
+}
+
+// An index out of a literal alone has the type `i32`, the one of last resort.
+macro_rules! index {
+    ($($integer:ty),*) => {$(
+        impl<T, L, const R: usize> Index<[$integer; R]> for LayoutTensor<T, L> {
+            type Output = T;
+            fn index(&self, _coordinate: [$integer; R]) -> &T {
+                device_only()
+            }
+        }
+        impl<T, L, const R: usize> IndexMut<[$integer; R]> for LayoutTensor<T, L> {
+            fn index_mut(&mut self, _coordinate: [$integer; R]) -> &mut T {
+                device_only()
+            }
+        }
+        impl<T, A, const R: usize> Index<[$integer; R]> for View<T, A> {
+            type Output = T;
+            fn index(&self, _coordinate: [$integer; R]) -> &T {
+                device_only()
+            }
+        }
+        impl<T, const R: usize> IndexMut<[$integer; R]> for View<T, Write> {
+            fn index_mut(&mut self, _coordinate: [$integer; R]) -> &mut T {
+                device_only()
+            }
+        }
+    )*};
+}
+index!(usize, isize, i32);

@@ -1,0 +1,127 @@
+//! The way of a kernel through the macro; reads as a table of contents.
+
+use crate::expand::{self, Compiled};
+use crate::face::Face;
+use crate::lower::{self, Lowered};
+use crate::place::Place;
+use crate::report::Errors;
+use crate::{attr, depth, signature};
+use layout_core::kernel::emit::emit;
+use layout_core::kernel::{CudaSource, ParamSet, Promises};
+use proc_macro2::TokenStream;
+use syn::ItemFn;
+
+/// The text of one variant.
+pub struct Text {
+    /// The variant's key.
+    pub key: String,
+    /// Its parameters.
+    pub parameters: ParamSet,
+    /// What it relies on.
+    pub promises: Promises,
+    /// CUDA C.
+    pub source: CudaSource,
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of shared memory that a block takes.
+    pub shared_bytes: u32,
+}
+
+/// What takes the function's place.
+pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    for tokens in [&attribute, &item] {
+        if let Some(group) = depth::too_deep(tokens) {
+            errors.push(
+                Place { start: group.span_open(), end: group.span_close() },
+                "this nests too deep",
+                format!(
+                    "at most {} groups and {} tokens within one another: bind parts with `let`",
+                    depth::GROUPS,
+                    depth::TOKENS
+                ),
+            );
+        }
+    }
+    if !errors.is_empty() {
+        return without_function(item, &errors);
+    }
+    let attribute = attr::parse(attribute, &mut errors);
+    let function = match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            errors.syntax(&error);
+            return without_function(item, &errors);
+        }
+    };
+    refuse_attributes(&function, &mut errors);
+    let signature = signature::parse(&function.sig, &mut errors);
+    let lowered = lower::lower(&attribute, &signature, &function, &mut errors);
+    if !errors.is_empty() {
+        return expand::module_with_errors(&Face::of(&function, signature), &errors, &TokenStream::new());
+    }
+    let copy = expand::checked_copy(&attribute, &signature, &function);
+    let face = Face::of(&function, signature);
+    let texts = texts(&lowered, &mut errors);
+    if !errors.is_empty() {
+        return expand::module_with_errors(&face, &errors, &copy);
+    }
+    expand::module(&face, &Compiled { kernel: lowered.kernel, texts, copy })
+}
+
+/// The text of each parameter set, and of each `variant_if`: the stages of layout-core, one after the other.
+fn texts(lowered: &Lowered, errors: &mut Errors) -> Vec<Text> {
+    let Lowered { kernel, places } = lowered;
+    let conditions = (0..kernel.variant_if.len() as u32).map(Some);
+    let promises: Vec<Promises> = std::iter::once(None)
+        .chain(conditions)
+        .map(|variant_if| Promises { variant_if, ..Promises::USUAL })
+        .collect();
+    let sets = kernel.parameter_sets();
+    let mut texts = vec![];
+    for parameters in sets {
+        for promises in &promises {
+            match layout_core::kernel::compile(kernel, &parameters, *promises) {
+                Ok(checked) => texts.push(Text {
+                    key: format!("{}{}", parameters.key(), promises.suffix()),
+                    parameters: parameters.clone(),
+                    promises: *promises,
+                    block: checked.plan().block,
+                    shared_bytes: checked.plan().shared_bytes,
+                    source: emit(&checked),
+                }),
+                Err(found) => found.as_slice().iter().for_each(|error| errors.stage(error, places)),
+            }
+        }
+    }
+    texts
+}
+
+/// What takes the place of tokens that are no function.
+fn without_function(item: TokenStream, errors: &Errors) -> TokenStream {
+    match Face::recover(item) {
+        Some(face) => expand::module_with_errors(&face, errors, &TokenStream::new()),
+        None => errors.tokens(),
+    }
+}
+
+fn refuse_attributes(function: &ItemFn, errors: &mut Errors) {
+    for attribute in function.attrs.iter().filter(|attribute| !expand::is_kept(attribute)) {
+        errors.push(
+            Place::of(attribute),
+            "this attribute has no meaning for a kernel",
+            "documentation, `cfg` and lint levels are kept; leave the others out",
+        );
+    }
+}
+
+/// What takes the function's place after a panic of this crate or of a stage.
+pub fn after_panic(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    errors.push(
+        Place::token(proc_macro2::Span::call_site()),
+        "the kernel compiler failed on this kernel",
+        "this is a mistake of the compiler, not of the kernel: please report it with the kernel's text",
+    );
+    without_function(item, &errors)
+}

@@ -1,0 +1,185 @@
+//! `launch`, `launch_with`, `simulate`, `simulate_with`: typed by the kernel's own signature.
+//!
+//! Each is thin: it takes the Rust types off its arguments and calls one function of the run time.
+
+use super::runtime;
+use crate::face::Face;
+use crate::signature::{Argument, Kind};
+use layout_core::kernel::ir::TypeRef;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+
+/// The pieces that the functions share.
+struct Parts {
+    /// `<T: Element>`
+    generics: TokenStream,
+    /// `a: &impl TensorArg<f32, 2>, ..`
+    inputs: Vec<TokenStream>,
+    /// `let a = TensorArg::view(a); ..`
+    views: Vec<TokenStream>,
+    /// `Argument::read(&a), ..`
+    arguments: Vec<TokenStream>,
+    /// `("T", <T as Element>::ELEM), ..`
+    types: Vec<TokenStream>,
+    /// `a, b, c`
+    names: Vec<Ident>,
+}
+
+fn parts(face: &Face) -> Parts {
+    let run = runtime();
+    let types = &face.types;
+    let known = |ty: &Ident| uses(face, ty);
+    let bound: Vec<&Ident> = types.iter().filter(|ty| known(ty)).collect();
+    let generics = if bound.is_empty() { quote!() } else { quote!(<#(#bound: #run::Element),*>) };
+    let (mut inputs, mut views, mut arguments) = (vec![], vec![], vec![]);
+    for Argument { name, kind } in &face.arguments {
+        match kind {
+            Kind::Tensor { elem, extents, mutable, .. } => {
+                let (elem, rank) = (type_tokens(*elem, types), extents.len());
+                if *mutable {
+                    inputs.push(quote!(#name: &mut impl #run::TensorArgMut<#elem, #rank>));
+                    views.push(quote!(let mut #name = #run::TensorArgMut::view_mut(#name);));
+                    arguments.push(quote!(#run::Argument::write(&mut #name)));
+                } else {
+                    inputs.push(quote!(#name: &impl #run::TensorArg<#elem, #rank>));
+                    views.push(quote!(let #name = #run::TensorArg::view(#name);));
+                    arguments.push(quote!(#run::Argument::read(&#name)));
+                }
+            }
+            Kind::Scalar(ty) => {
+                let ty_tokens = type_tokens(*ty, types);
+                inputs.push(quote!(#name: #ty_tokens));
+                arguments.push(match ty {
+                    TypeRef::Usize | TypeRef::Isize => quote!(#run::Argument::index(#name as i64)),
+                    TypeRef::Elem(_) | TypeRef::Parameter(_) => quote!(#run::Argument::scalar(#name)),
+                });
+            }
+            Kind::Unknown => inputs.push(quote!(#name: impl ::core::marker::Sized)),
+        }
+    }
+    let types = bound
+        .iter()
+        .map(|ty| {
+            let name = ty.to_string();
+            quote!((#name, <#ty as #run::Element>::ELEM))
+        })
+        .collect();
+    let names = face.arguments.iter().map(|argument| argument.name.clone()).collect();
+    Parts { generics, inputs, views, arguments, types, names }
+}
+
+/// Whether an argument's type names a type parameter: only then can a call infer it.
+fn uses(face: &Face, ty: &Ident) -> bool {
+    let Some(number) = face.types.iter().position(|known| known == ty) else { return false };
+    let wanted = TypeRef::Parameter(number as u32);
+    face.arguments.iter().any(|argument| match &argument.kind {
+        Kind::Tensor { elem, .. } => *elem == wanted,
+        Kind::Scalar(scalar) => *scalar == wanted,
+        Kind::Unknown => false,
+    })
+}
+
+fn type_tokens(ty: TypeRef, types: &[Ident]) -> TokenStream {
+    let name = match ty {
+        TypeRef::Elem(elem) => Ident::new(elem.name(), Span::call_site()),
+        TypeRef::Usize => Ident::new("usize", Span::call_site()),
+        TypeRef::Isize => Ident::new("isize", Span::call_site()),
+        TypeRef::Parameter(number) => match types.get(number as usize) {
+            Some(name) => name.clone(),
+            None => return quote!(_),
+        },
+    };
+    quote!(#name)
+}
+
+/// The functions of a kernel that compiled.
+pub fn functions(face: &Face) -> TokenStream {
+    let run = runtime();
+    let Parts { generics, inputs, views, arguments, types, names } = parts(face);
+    // Names of their own, whatever the kernel's arguments are called.
+    let stream = Ident::new("stream", Span::mixed_site());
+    let config = Ident::new("config", Span::mixed_site());
+    quote! {
+        /// Launches the kernel on the stream; returns once it is queued.
+        ///
+        /// Takes the variant that the tensors allow, compiles it where that was not yet done, and checks the shapes
+        /// first.
+        ///
+        /// # Errors
+        /// Shapes that disagree, a `require` that does not hold, tensors of another device, or what the compiler or
+        /// the driver says. Nothing has run then.
+        #[allow(clippy::too_many_arguments)]
+        pub fn launch #generics(
+            #stream: &#run::Stream, #(#inputs),*
+        ) -> ::core::result::Result<(), #run::Error> {
+            launch_with(&#run::Config::default(), #stream, #(#names),*)
+        }
+
+        /// Launches the kernel with a grid, or for a parameter set, other than the attribute's own.
+        ///
+        /// # Errors
+        /// As [`launch`], and a parameter set that the kernel does not allow.
+        #[allow(clippy::too_many_arguments)]
+        pub fn launch_with #generics(
+            #config: &#run::Config, #stream: &#run::Stream, #(#inputs),*
+        ) -> ::core::result::Result<(), #run::Error> {
+            #(#views)*
+            #run::launch(&KERNEL, &[#(#types),*], #config, #stream, &mut [#(#arguments),*])
+        }
+
+        /// Runs the kernel on the simulator and tells what it found and counted. Takes tensors of the simulator's
+        /// device.
+        ///
+        /// # Errors
+        /// As [`launch`]; findings are no errors, the report holds them.
+        #[allow(clippy::too_many_arguments)]
+        pub fn simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> {
+            simulate_with(&#run::Config::default(), #(#names),*)
+        }
+
+        /// Runs the kernel on the simulator with a grid, or for a parameter set, other than the attribute's own.
+        ///
+        /// # Errors
+        /// As [`simulate`], and a parameter set that the kernel does not allow.
+        #[allow(clippy::too_many_arguments)]
+        pub fn simulate_with #generics(
+            #config: &#run::Config, #(#inputs),*
+        ) -> ::core::result::Result<#run::Report, #run::Error> {
+            #(#views)*
+            #run::simulate(&KERNEL, &[#(#types),*], #config, &mut [#(#arguments),*])
+        }
+    }
+}
+
+/// The same functions, and the same items beside them, for a kernel with errors. The program does not compile, so
+/// none of them is ever called.
+pub fn functions_with_errors(face: &Face) -> TokenStream {
+    let run = runtime();
+    let Parts { generics, inputs, .. } = parts(face);
+    let stream = Ident::new("stream", Span::mixed_site());
+    let config = Ident::new("config", Span::mixed_site());
+    let body = quote!(::core::unreachable!("the kernel has compile errors"));
+    quote! {
+        #[allow(missing_docs)]
+        pub static DEFINITION: #run::Definition =
+            #run::Definition { name: "", file: ::core::file!(), bytes: &[], variants: &[] };
+        #[allow(missing_docs)]
+        pub const SOURCE: &str = "";
+        #[allow(missing_docs)]
+        pub fn variants() -> &'static [#run::Variant] { &[] }
+        #[allow(unused, missing_docs, clippy::too_many_arguments)]
+        pub fn launch #generics(
+            #stream: &#run::Stream, #(#inputs),*
+        ) -> ::core::result::Result<(), #run::Error> { #body }
+        #[allow(unused, missing_docs, clippy::too_many_arguments)]
+        pub fn launch_with #generics(
+            #config: &#run::Config, #stream: &#run::Stream, #(#inputs),*
+        ) -> ::core::result::Result<(), #run::Error> { #body }
+        #[allow(unused, missing_docs, clippy::too_many_arguments)]
+        pub fn simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> { #body }
+        #[allow(unused, missing_docs, clippy::too_many_arguments)]
+        pub fn simulate_with #generics(
+            #config: &#run::Config, #(#inputs),*
+        ) -> ::core::result::Result<#run::Report, #run::Error> { #body }
+    }
+}

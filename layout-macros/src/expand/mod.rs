@@ -1,0 +1,67 @@
+//! The module that takes the function's place.
+//!
+//! Generated code names nothing but `::layout_cuda`: a user's manifest needs no other crate.
+
+mod copy;
+mod definition;
+mod functions;
+
+use crate::compile::Text;
+use crate::face::Face;
+use crate::report::Errors;
+use layout_core::kernel::Kernel;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::Attribute;
+
+pub use copy::checked_copy;
+
+/// What a kernel became: the kernel, its texts, and the copy that rustc checks.
+pub struct Compiled {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The text of each variant.
+    pub texts: Vec<Text>,
+    /// The never-called copy.
+    pub copy: TokenStream,
+}
+
+/// The module of a kernel that compiled.
+pub fn module(face: &Face, compiled: &Compiled) -> TokenStream {
+    let definition = definition::definition(&compiled.kernel, &compiled.texts);
+    let functions = functions::functions(face);
+    let copy = &compiled.copy;
+    around(face, quote!(#definition #functions #copy))
+}
+
+/// The module of a kernel with errors: the same functions, so that its callers are not reported as well.
+pub fn module_with_errors(face: &Face, errors: &Errors, copy: &TokenStream) -> TokenStream {
+    let functions = functions::functions_with_errors(face);
+    let module = around(face, quote!(#functions #copy));
+    let errors = errors.tokens();
+    quote!(#errors #module)
+}
+
+fn around(face: &Face, content: TokenStream) -> TokenStream {
+    let Face { visibility, name, .. } = face;
+    let attributes = face.attributes.iter().filter(|attribute| is_kept(attribute));
+    quote! {
+        #(#attributes)*
+        #[allow(non_snake_case)]
+        #visibility mod #name {
+            #content
+        }
+    }
+}
+
+/// Whether an attribute of the function has a meaning on its module.
+pub fn is_kept(attribute: &Attribute) -> bool {
+    let names = ["doc", "cfg", "allow", "warn", "deny", "expect", "deprecated"];
+    names.iter().any(|name| attribute.path().is_ident(name))
+}
+
+/// The hidden module of layout-cuda that generated code uses.
+fn runtime() -> TokenStream {
+    let name = format_ident!("layout_cuda");
+    quote!(::#name::generated)
+}

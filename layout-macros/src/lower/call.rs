@@ -1,0 +1,225 @@
+//! Calls: the vocabulary, and the nested functions.
+
+use super::Lowering;
+use super::name::distance;
+use super::scope::{Binding, Found};
+use crate::place::Place;
+use layout_core::kernel::intrinsic::{Form, Intrinsic};
+use layout_core::kernel::ir::{ExprId, ExprKind, TypeRef};
+use proc_macro2::Ident;
+use syn::{AngleBracketedGenericArguments, Expr, ExprCall, ExprMethodCall, GenericArgument, PathArguments};
+
+impl Lowering<'_> {
+    /// `name(..)`, `name::<T>(..)`.
+    pub(super) fn call(&mut self, expr: &Expr, node: &ExprCall) -> ExprId {
+        let place = Place::of_expr(expr);
+        let path = match &*node.func {
+            Expr::Path(path) if path.qself.is_none() && path.path.segments.len() == 1 => {
+                &path.path.segments[0]
+            }
+            other => {
+                return self.refuse(
+                    Place::of(other),
+                    "a kernel cannot call functions of the program around it",
+                    "write the function inside of the kernel: `fn name(x: f32) -> f32 { .. }`",
+                );
+            }
+        };
+        let (name, text) = (&path.ident, path.ident.to_string());
+        if let Found::Binding(Binding::Function(number)) = self.scopes.find(&text) {
+            return self.call_function(place, name, number, node);
+        }
+        let Some(intrinsic) = Intrinsic::from_name(&text, Form::Function) else {
+            return self.no_function(name);
+        };
+        let turbofish = match &path.arguments {
+            PathArguments::AngleBracketed(arguments) => Some(arguments),
+            _ => None,
+        };
+        let types = self.types_of(intrinsic, name, turbofish);
+        let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.expr(argument)).collect();
+        self.intrinsic(place, name, intrinsic, types, arguments)
+    }
+
+    /// `receiver.name(..)`
+    pub(super) fn method(&mut self, expr: &Expr, node: &ExprMethodCall) -> ExprId {
+        let (place, text) = (Place::of_expr(expr), node.method.to_string());
+        if text == "cast" {
+            return self.cast(place, node);
+        }
+        if matches!(text.as_str(), "step_by" | "rev") {
+            return self.refuse(
+                Place::token(node.method.span()),
+                format!("`{text}` belongs to the range of a `for`"),
+                "write `for i in (0..n).step_by(2)` or `for i in (0..n).rev()`",
+            );
+        }
+        let Some(intrinsic) = Intrinsic::from_name(&text, Form::Method) else {
+            return self.no_method(&node.method);
+        };
+        let types = self.types_of(intrinsic, &node.method, node.turbofish.as_ref());
+        let mut arguments = vec![self.expr(&node.receiver)];
+        arguments.extend(node.args.iter().map(|argument| self.expr(argument)).collect::<Vec<ExprId>>());
+        self.intrinsic(place, &node.method, intrinsic, types, arguments)
+    }
+
+    fn intrinsic(
+        &mut self,
+        place: Place,
+        name: &Ident,
+        intrinsic: Intrinsic,
+        types: Vec<TypeRef>,
+        arguments: Vec<ExprId>,
+    ) -> ExprId {
+        let (least, most) = intrinsic.arity();
+        if arguments.len() < least || arguments.len() > most {
+            let receiver = usize::from(intrinsic.form() == Form::Method);
+            let takes = if least == most {
+                counted(least - receiver)
+            } else {
+                format!("{} to {}", least - receiver, counted(most - receiver))
+            };
+            return self.refuse(
+                Place::token(name.span()),
+                format!("`{name}` takes {takes}, {} given", were(arguments.len() - receiver)),
+                format!("see `layout_cuda::lang` for what `{name}` takes"),
+            );
+        }
+        self.add(place, ExprKind::Intrinsic(intrinsic, types, arguments))
+    }
+
+    /// The types between `::<` and `>`: one for `shared` and `local`, else none.
+    fn types_of(
+        &mut self,
+        intrinsic: Intrinsic,
+        name: &Ident,
+        turbofish: Option<&AngleBracketedGenericArguments>,
+    ) -> Vec<TypeRef> {
+        let takes_type = matches!(intrinsic, Intrinsic::Shared | Intrinsic::Local);
+        match turbofish {
+            None if takes_type => {
+                self.errors.push(
+                    Place::token(name.span()),
+                    format!("`{name}` needs its element type"),
+                    format!("write `{name}::<f32>(..)`"),
+                );
+                vec![]
+            }
+            None => vec![],
+            Some(arguments) if !takes_type => {
+                self.errors.push(
+                    Place::of(arguments),
+                    format!("`{name}` takes no type"),
+                    "leave the brackets out; a conversion is `.cast::<f32>()`",
+                );
+                vec![]
+            }
+            Some(arguments) => self.one_type(arguments).into_iter().collect(),
+        }
+    }
+
+    fn one_type(&mut self, arguments: &AngleBracketedGenericArguments) -> Option<TypeRef> {
+        match arguments.args.first() {
+            Some(GenericArgument::Type(ty)) if arguments.args.len() == 1 => {
+                let found = self.written_type(ty);
+                if found.is_none() {
+                    self.no_type(ty);
+                }
+                found
+            }
+            _ => {
+                self.errors.push(
+                    Place::of(arguments),
+                    "one element type is wanted here",
+                    "write it between the brackets: `::<f32>`",
+                );
+                None
+            }
+        }
+    }
+
+    fn cast(&mut self, place: Place, node: &ExprMethodCall) -> ExprId {
+        let ty = node.turbofish.as_ref().and_then(|arguments| self.one_type(arguments));
+        if !node.args.is_empty() || node.turbofish.is_none() {
+            return self.refuse(
+                Place::token(node.method.span()),
+                "`cast` takes one type and no argument",
+                "write `x.cast::<f32>()`",
+            );
+        }
+        let operand = self.expr(&node.receiver);
+        match ty {
+            Some(ty) => self.add(place, ExprKind::Cast(operand, ty)),
+            None => self.nothing(place),
+        }
+    }
+
+    fn call_function(&mut self, place: Place, name: &Ident, number: u32, node: &ExprCall) -> ExprId {
+        let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.expr(argument)).collect();
+        let wanted = self.kernel.functions[number as usize].parameters.len();
+        if arguments.len() != wanted {
+            return self.refuse(
+                Place::token(name.span()),
+                format!("`{name}` takes {}, {} given", counted(wanted), were(arguments.len())),
+                "give one value for each parameter of the nested function",
+            );
+        }
+        self.calls.push((self.site, number, Place::token(name.span())));
+        self.add(place, ExprKind::Call(number, arguments))
+    }
+
+    fn no_function(&mut self, name: &Ident) -> ExprId {
+        let text = name.to_string();
+        let help = if Intrinsic::from_name(&text, Form::Method).is_some() {
+            format!("it is a method: `view.{text}(..)`")
+        } else if text == "unroll" {
+            "it marks the range of a `for`: `for k in unroll(0..BK)`".to_owned()
+        } else if let Some(near) = nearest(&text, Form::Function) {
+            format!("is `{near}` meant?")
+        } else {
+            format!(
+                "write it inside of the kernel: `fn {text}(..) {{ .. }}`; functions outside cannot be called"
+            )
+        };
+        self.refuse(Place::token(name.span()), format!("there is no function `{text}` in a kernel"), help)
+    }
+
+    fn no_method(&mut self, name: &Ident) -> ExprId {
+        let text = name.to_string();
+        let help = if Intrinsic::from_name(&text, Form::Function).is_some() {
+            format!("it is a function: `{text}(..)`")
+        } else if matches!(
+            text.as_str(),
+            "iter" | "map" | "collect" | "len" | "push" | "to_vec" | "into_iter"
+        ) {
+            "a kernel has no collections and no iterators: write a `for` over indices".to_owned()
+        } else if let Some(near) = nearest(&text, Form::Method) {
+            format!("is `{near}` meant?")
+        } else {
+            "the methods of views and numbers are listed in `layout_cuda::lang`".to_owned()
+        };
+        self.refuse(Place::token(name.span()), format!("there is no method `{text}` in a kernel"), help)
+    }
+}
+
+fn nearest(text: &str, form: Form) -> Option<&'static str> {
+    Intrinsic::ALL
+        .iter()
+        .filter(|known| known.form() == form)
+        .map(|known| (distance(known.name(), text), known.name()))
+        .filter(|(distance, _)| *distance <= text.len() / 3)
+        .min()
+        .map(|(_, name)| name)
+}
+
+fn counted(number: usize) -> String {
+    match number {
+        0 => "no arguments".to_owned(),
+        1 => "1 argument".to_owned(),
+        more => format!("{more} arguments"),
+    }
+}
+
+fn were(number: usize) -> String {
+    if number == 1 { "1 was".to_owned() } else { format!("{number} were") }
+}

@@ -1,0 +1,260 @@
+//! Expressions: literals, operators, tuples, arrays, indexing, `if` and blocks.
+
+use super::name::special;
+use super::{Lowering, refuse};
+use crate::place::Place;
+use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
+use layout_core::kernel::{Elem, elem};
+use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type, UnOp};
+
+impl Lowering<'_> {
+    /// An expression; where it is an error, what stands for it.
+    pub(super) fn expr(&mut self, expr: &Expr) -> ExprId {
+        if !self.descend(Place::of_expr(expr)) {
+            self.ascend();
+            return self.nothing(Place::of_expr(expr));
+        }
+        let id = self.expr_within(expr);
+        self.ascend();
+        id
+    }
+
+    fn expr_within(&mut self, expr: &Expr) -> ExprId {
+        match expr {
+            Expr::Lit(node) => self.literal(node),
+            Expr::Path(node) => self.path(node),
+            Expr::Paren(node) => self.expr(&node.expr),
+            Expr::Group(node) => self.expr(&node.expr),
+            // A view is a value that knows where its elements are: borrowing it changes nothing.
+            Expr::Reference(node) => self.expr(&node.expr),
+            Expr::Unary(node) => match &node.op {
+                UnOp::Deref(_) => self.expr(&node.expr),
+                UnOp::Neg(_) => self.unary(expr, UnaryOp::Neg, &node.expr),
+                UnOp::Not(_) => self.unary(expr, UnaryOp::Not, &node.expr),
+                _ => self.refuse(Place::of(expr), "this operator", "the prefix operators are `-` and `!`"),
+            },
+            Expr::Binary(node) => match binary_op(&node.op) {
+                Some((op, false)) => {
+                    let (left, right) = (self.expr(&node.left), self.expr(&node.right));
+                    self.add(Place::of_expr(expr), ExprKind::Binary(op, left, right))
+                }
+                _ => self.refuse(
+                    Place::of_expr(expr),
+                    "an assignment is no value",
+                    "assign in a statement of its own",
+                ),
+            },
+            Expr::Cast(node) => match self.written_type(&node.ty) {
+                Some(ty) => {
+                    let operand = self.expr(&node.expr);
+                    self.add(Place::of(expr), ExprKind::Cast(operand, ty))
+                }
+                None => self.no_type(&node.ty),
+            },
+            Expr::Tuple(node) => {
+                let parts: Vec<ExprId> = node.elems.iter().map(|part| self.expr(part)).collect();
+                self.add(Place::of_expr(expr), ExprKind::Tuple(parts))
+            }
+            Expr::Array(node) => {
+                let parts: Vec<ExprId> = node.elems.iter().map(|part| self.expr(part)).collect();
+                self.add(Place::of_expr(expr), ExprKind::Array(parts))
+            }
+            Expr::Field(node) => self.field(expr, node),
+            Expr::Index(node) => self.index(expr, node),
+            Expr::Call(node) => self.call(expr, node),
+            Expr::MethodCall(node) => self.method(expr, node),
+            Expr::Block(node) if node.label.is_none() => {
+                self.no_attributes(&node.attrs);
+                let block = self.block(&node.block);
+                self.add(Place::of_expr(expr), ExprKind::Block(block))
+            }
+            Expr::If(node) => self.if_else(expr, node),
+            other => {
+                let (what, help) = refuse::expression(other);
+                self.refuse(Place::of(other), format!("the kernel language does not have {what}"), help)
+            }
+        }
+    }
+
+    fn unary(&mut self, expr: &Expr, op: UnaryOp, operand: &Expr) -> ExprId {
+        let operand = self.expr(operand);
+        self.add(Place::of(expr), ExprKind::Unary(op, operand))
+    }
+
+    /// Refuses what stands where an element type or an index type belongs.
+    pub(super) fn no_type(&mut self, ty: &Type) -> ExprId {
+        self.refuse(
+            Place::of(ty),
+            "this is no element type and no index type",
+            "the types are f64, f32, i64, i32, u32, i8, u8, bool, usize, isize and the kernel's type parameters",
+        )
+    }
+
+    fn literal(&mut self, node: &ExprLit) -> ExprId {
+        let place = Place::token(node.lit.span());
+        match &node.lit {
+            Lit::Bool(value) => self.add(place, ExprKind::Bool(value.value)),
+            Lit::Int(value) => {
+                let suffix = match suffix(value.suffix()) {
+                    Ok(suffix) => suffix,
+                    Err(()) => return self.wrong_suffix(place, value.suffix()),
+                };
+                match (value.base10_parse::<i64>(), suffix) {
+                    (Ok(number), Some(TypeRef::Elem(elem))) if elem.is_float() => {
+                        self.add(place, ExprKind::Float((number as f64).to_bits(), suffix))
+                    }
+                    (Ok(number), Some(TypeRef::Elem(elem)))
+                        if elem::Constant::integer(elem, i128::from(number)).is_none() =>
+                    {
+                        self.refuse(
+                            place,
+                            format!("{number} does not fit {elem}"),
+                            format!("an {elem} is smaller"),
+                        )
+                    }
+                    (Ok(number), _) => self.add(place, ExprKind::Int(number, suffix)),
+                    (Err(_), _) => self.refuse(
+                        place,
+                        format!("{} is beyond the integers of a kernel", value.base10_digits()),
+                        format!("the largest is {}", i64::MAX),
+                    ),
+                }
+            }
+            Lit::Float(value) => {
+                let suffix = match suffix(value.suffix()) {
+                    Ok(suffix) => suffix,
+                    Err(()) => return self.wrong_suffix(place, value.suffix()),
+                };
+                match value.base10_parse::<f64>() {
+                    Ok(number) if number.is_finite() => {
+                        self.add(place, ExprKind::Float(number.to_bits(), suffix))
+                    }
+                    _ => self.refuse(
+                        place,
+                        format!("{} is beyond the doubles", value.base10_digits()),
+                        "infinity is `f32::INFINITY` or `f64::INFINITY`",
+                    ),
+                }
+            }
+            Lit::Str(_) | Lit::ByteStr(_) | Lit::CStr(_) | Lit::Char(_) | Lit::Byte(_) => self.refuse(
+                place,
+                "a kernel has no text",
+                "numbers and truth values are the literals; the text of an `assert!` is its second argument",
+            ),
+            _ => {
+                self.refuse(place, "a kernel does not have this literal", "write a number, `true` or `false`")
+            }
+        }
+    }
+
+    fn wrong_suffix(&mut self, place: Place, suffix: &str) -> ExprId {
+        self.refuse(
+            place,
+            format!("`{suffix}` is no type of the kernel language"),
+            "the suffixes are f64, f32, i64, i32, u32, i8, u8, usize and isize",
+        )
+    }
+
+    fn field(&mut self, expr: &Expr, node: &ExprField) -> ExprId {
+        let place = Place::of(expr);
+        if let (Expr::Path(base), Member::Named(axis)) = (&*node.base, &node.member)
+            && let Some(special) = base.path.get_ident().and_then(|name| special(&name.to_string()))
+        {
+            return match ["x", "y", "z"].iter().position(|known| axis == known) {
+                Some(axis) => self.add(place, ExprKind::Special(special, axis as u32)),
+                None => self.refuse(
+                    Place::token(axis.span()),
+                    format!("there is no axis `{axis}`"),
+                    "the axes are `x`, `y` and `z`",
+                ),
+            };
+        }
+        match &node.member {
+            Member::Unnamed(number) => {
+                let operand = self.expr(&node.base);
+                self.add(place, ExprKind::Field(operand, number.index))
+            }
+            Member::Named(name) => self.refuse(
+                Place::token(name.span()),
+                format!("there is no field `{name}` in a kernel"),
+                "only `thread_idx`, `block_idx`, `block_dim`, `grid_dim` (`.x`) and tuples (`.0`) have fields",
+            ),
+        }
+    }
+
+    fn index(&mut self, expr: &Expr, node: &ExprIndex) -> ExprId {
+        let coordinates = match &*node.index {
+            Expr::Array(array) => &array.elems,
+            other => {
+                return self.refuse(
+                    Place::of_expr(other),
+                    "an element is named by all of its coordinates at once",
+                    "write `a[[row, column]]`, for a tensor of rank 1 `a[[i]]`",
+                );
+            }
+        };
+        let view = self.expr(&node.expr);
+        let coordinates = coordinates.iter().map(|coordinate| self.expr(coordinate)).collect();
+        self.add(Place::of_expr(expr), ExprKind::Index(view, coordinates))
+    }
+
+    fn if_else(&mut self, expr: &Expr, node: &ExprIf) -> ExprId {
+        self.no_attributes(&node.attrs);
+        let condition = self.expr(&node.cond);
+        let then = self.block(&node.then_branch);
+        let otherwise = match &node.else_branch {
+            None => Block::default(),
+            Some((_, branch)) => match &**branch {
+                Expr::Block(block) => self.block(&block.block),
+                other => Block { statements: vec![], value: Some(self.expr(other)) },
+            },
+        };
+        self.add(Place::of_expr(expr), ExprKind::If(condition, then, otherwise))
+    }
+}
+
+/// The type of a literal's suffix; `Err` where it is none of the language.
+fn suffix(text: &str) -> Result<Option<TypeRef>, ()> {
+    match text {
+        "" => Ok(None),
+        "usize" => Ok(Some(TypeRef::Usize)),
+        "isize" => Ok(Some(TypeRef::Isize)),
+        "f16" | "bf16" | "e4m3" | "e5m2" | "bool" => Err(()),
+        other => Elem::from_name(other).map(|elem| Some(TypeRef::Elem(elem))).ok_or(()),
+    }
+}
+
+/// The operator, and whether it assigns.
+pub fn binary_op(op: &BinOp) -> Option<(BinaryOp, bool)> {
+    Some(match op {
+        BinOp::Add(_) => (BinaryOp::Add, false),
+        BinOp::Sub(_) => (BinaryOp::Sub, false),
+        BinOp::Mul(_) => (BinaryOp::Mul, false),
+        BinOp::Div(_) => (BinaryOp::Div, false),
+        BinOp::Rem(_) => (BinaryOp::Rem, false),
+        BinOp::And(_) => (BinaryOp::And, false),
+        BinOp::Or(_) => (BinaryOp::Or, false),
+        BinOp::BitXor(_) => (BinaryOp::BitXor, false),
+        BinOp::BitAnd(_) => (BinaryOp::BitAnd, false),
+        BinOp::BitOr(_) => (BinaryOp::BitOr, false),
+        BinOp::Shl(_) => (BinaryOp::Shl, false),
+        BinOp::Shr(_) => (BinaryOp::Shr, false),
+        BinOp::Eq(_) => (BinaryOp::Eq, false),
+        BinOp::Lt(_) => (BinaryOp::Lt, false),
+        BinOp::Le(_) => (BinaryOp::Le, false),
+        BinOp::Ne(_) => (BinaryOp::Ne, false),
+        BinOp::Ge(_) => (BinaryOp::Ge, false),
+        BinOp::Gt(_) => (BinaryOp::Gt, false),
+        BinOp::AddAssign(_) => (BinaryOp::Add, true),
+        BinOp::SubAssign(_) => (BinaryOp::Sub, true),
+        BinOp::MulAssign(_) => (BinaryOp::Mul, true),
+        BinOp::DivAssign(_) => (BinaryOp::Div, true),
+        BinOp::RemAssign(_) => (BinaryOp::Rem, true),
+        BinOp::BitXorAssign(_) => (BinaryOp::BitXor, true),
+        BinOp::BitAndAssign(_) => (BinaryOp::BitAnd, true),
+        BinOp::BitOrAssign(_) => (BinaryOp::BitOr, true),
+        BinOp::ShlAssign(_) => (BinaryOp::Shl, true),
+        BinOp::ShrAssign(_) => (BinaryOp::Shr, true),
+        _ => return None,
+    })
+}

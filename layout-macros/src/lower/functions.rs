@@ -1,0 +1,115 @@
+//! Nested functions: declared with their block, lowered once, inlined where they are called.
+
+use super::scope::Binding;
+use super::{Lowering, Site};
+use crate::place::Place;
+use layout_core::kernel::intrinsic::{Form, Intrinsic};
+use layout_core::kernel::ir::{Block, Function};
+use syn::{FnArg, Item, ItemFn, Pat, Stmt};
+
+impl Lowering<'_> {
+    /// Puts the names of a block's functions in scope.
+    pub(super) fn declare_functions<'b>(&mut self, block: &'b syn::Block) -> Vec<(u32, &'b ItemFn)> {
+        let mut declared = vec![];
+        for statement in &block.stmts {
+            let Stmt::Item(Item::Fn(item)) = statement else { continue };
+            let name = item.sig.ident.to_string();
+            self.free(&item.sig.ident);
+            if Intrinsic::from_name(&name, Form::Function).is_some() || name == "unroll" {
+                self.errors.push(
+                    Place::token(item.sig.ident.span()),
+                    format!("`{name}` is a word of the kernel language and cannot be defined again"),
+                    "choose another name",
+                );
+            }
+            let number = self.kernel.functions.len() as u32;
+            let parameters = item
+                .sig
+                .inputs
+                .iter()
+                .map(|input| match input {
+                    FnArg::Typed(typed) => match &*typed.pat {
+                        Pat::Ident(pat) => {
+                            self.free(&pat.ident);
+                            self.local(&pat.ident, pat.mutability.is_some())
+                        }
+                        other => self.no_parameter(Place::of(other)),
+                    },
+                    FnArg::Receiver(receiver) => self.no_parameter(Place::of(receiver)),
+                })
+                .collect();
+            self.kernel.functions.push(Function { name: name.clone(), parameters, body: Block::default() });
+            self.scopes.bind(name, Binding::Function(number));
+            declared.push((number, item));
+        }
+        declared
+    }
+
+    fn no_parameter(&mut self, place: Place) -> layout_core::kernel::ir::LocalId {
+        self.errors.push(
+            place,
+            "a parameter is a name and a type",
+            "write `fn name(x: f32, tile: View<f32, Write>)`",
+        );
+        self.local(&proc_macro2::Ident::new("parameter", place.start), false)
+    }
+
+    /// Lowers the bodies, once the constants of the block are in scope.
+    pub(super) fn define_functions(&mut self, declared: Vec<(u32, &ItemFn)>) {
+        for (number, item) in declared {
+            self.no_attributes(&item.attrs);
+            let generics = &item.sig.generics;
+            if !generics.params.is_empty() || generics.where_clause.is_some() {
+                self.errors.push(
+                    Place::of(&generics),
+                    "a nested function has no generics",
+                    "name the types: a view is `View<f32, Read>` or `View<f32, Write>`, an index `usize`",
+                );
+            }
+            if item.sig.asyncness.is_some() || item.sig.abi.is_some() {
+                self.errors.push(
+                    Place::of(&item.sig),
+                    "a nested function is a plain `fn`",
+                    "leave the words out",
+                );
+            }
+            let mark = self.scopes.enter_function();
+            let outer = (std::mem::replace(&mut self.site, Site::Function(number)), self.loops);
+            self.loops = 0;
+            for local in self.kernel.functions[number as usize].parameters.clone() {
+                let name = self.kernel.locals[local.0 as usize].name.clone();
+                self.scopes.bind(name, Binding::Local(local));
+            }
+            let body = self.block(&item.block);
+            self.kernel.functions[number as usize].body = body;
+            (self.site, self.loops) = outer;
+            self.scopes.leave(mark);
+        }
+    }
+
+    /// Refuses functions that call themselves, directly or in a circle: they are inlined.
+    pub(super) fn no_recursion(&mut self) {
+        let count = self.kernel.functions.len();
+        for (site, callee, place) in &self.calls {
+            let Site::Function(caller) = site else { continue };
+            // Whether the callee reaches the caller.
+            let mut reached = vec![false; count];
+            let mut open = vec![*callee];
+            while let Some(function) = open.pop() {
+                if std::mem::replace(&mut reached[function as usize], true) {
+                    continue;
+                }
+                let next = self.calls.iter().filter(|(from, ..)| *from == Site::Function(function));
+                open.extend(next.map(|(_, to, _)| *to));
+            }
+            if reached[*caller as usize] {
+                let name = &self.kernel.functions[*callee as usize].name;
+                self.errors.push(
+                    *place,
+                    format!("`{name}` calls itself"),
+                    "nested functions are inlined: write a loop instead of a recursion",
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The kernel as a whole: attribute, signature and body together.
+
+use super::scope::{Binding, Scopes};
+use super::{Lowered, Lowering, Site};
+use crate::attr::Attribute;
+use crate::place::Place;
+use crate::report::Errors;
+use crate::signature::{Kind, Signature};
+use layout_core::kernel::ParamValue;
+use layout_core::kernel::ir::{
+    Argument, ArgumentKind, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind, TypeRef,
+};
+use proc_macro2::Ident;
+use syn::{Expr, ItemFn};
+
+/// Lowers a kernel; what is wrong goes to `errors`, and the result is then of no use.
+pub fn lower(
+    attribute: &Attribute,
+    signature: &Signature,
+    function: &ItemFn,
+    errors: &mut Errors,
+) -> Lowered {
+    let kernel = Kernel {
+        name: function.sig.ident.to_string(),
+        parameters: vec![],
+        dims: signature.dims.iter().map(Ident::to_string).collect(),
+        types: signature.types.iter().map(Ident::to_string).collect(),
+        arguments: vec![],
+        block: vec![],
+        grid: None,
+        cluster: vec![],
+        arch: attribute.arch.as_ref().map(|(_, arch)| arch.clone()),
+        min_blocks: None,
+        require: vec![],
+        variant_if: vec![],
+        functions: vec![],
+        body: Block::default(),
+        locals: vec![],
+        exprs: vec![],
+        positions: vec![],
+    };
+    let mut lowering = Lowering {
+        kernel,
+        places: vec![],
+        errors,
+        scopes: Scopes::default(),
+        types: signature.types.clone(),
+        used_parameters: vec![false; attribute.parameters.len()],
+        depth: 0,
+        loops: 0,
+        site: Site::Attribute,
+        calls: vec![],
+    };
+    lowering.parameters(attribute, signature);
+    lowering.attribute(attribute, function);
+    lowering.arguments(signature);
+    lowering.dims_in_tensors(signature);
+    lowering.site = Site::Body;
+    lowering.body(function);
+    lowering.no_recursion();
+    lowering.all_used(attribute);
+    Lowered { kernel: lowering.kernel, places: lowering.places }
+}
+
+impl Lowering<'_> {
+    fn parameters(&mut self, attribute: &Attribute, signature: &Signature) {
+        for bound in &attribute.parameters {
+            let name = bound.name.to_string();
+            let place = Place::token(bound.name.span());
+            let origin = self.origin(place);
+            self.kernel.parameters.push(Parameter {
+                name: name.clone(),
+                values: bound.values.clone(),
+                origin,
+            });
+            let is_type = matches!(bound.values.first(), Some(ParamValue::Type(_)));
+            let help = if signature.dims.contains(&bound.name) && is_type {
+                format!("`{name}` is a dimension: bind it to an integer")
+            } else if signature.types.contains(&bound.name) && !is_type {
+                format!("`{name}` is a type: bind it to an element type, `{name} = f32`")
+            } else if is_type && !signature.types.contains(&bound.name) {
+                format!("make it a type parameter of the function: `fn {}<{name}, ..>`", self.kernel.name)
+            } else {
+                continue;
+            };
+            self.errors.push(
+                place,
+                format!("`{name}` is bound to a value of another kind than it has"),
+                help,
+            );
+        }
+        for name in &signature.types {
+            if !attribute.parameters.iter().any(|bound| bound.name == *name) {
+                self.errors.push(
+                    Place::token(name.span()),
+                    format!("type parameter `{name}` is not bound"),
+                    format!("bind it in the attribute: `{name} = f32`, or `{name} = [f32, f64]` for a variant of each"),
+                );
+            }
+        }
+        for names in [&signature.dims, &signature.types] {
+            for (number, name) in names.iter().enumerate() {
+                if names[..number].contains(name) {
+                    self.errors.push(
+                        Place::token(name.span()),
+                        format!("`{name}` is declared twice"),
+                        "rename one",
+                    );
+                }
+            }
+        }
+    }
+
+    fn attribute(&mut self, attribute: &Attribute, function: &ItemFn) {
+        match &attribute.block {
+            Some((_, axes)) => self.kernel.block = self.exprs(axes),
+            None => self.errors.push(
+                Place::token(function.sig.ident.span()),
+                "the attribute does not say how many threads a block has",
+                "write `block = [BM * BN]`, or `block = [32, 8]` for two axes",
+            ),
+        }
+        if let Some((_, axes)) = &attribute.grid {
+            self.kernel.grid = Some(self.exprs(axes));
+        }
+        if let Some((_, axes)) = &attribute.cluster {
+            self.kernel.cluster = self.exprs(axes);
+        }
+        if let Some((_, value)) = &attribute.min_blocks {
+            self.kernel.min_blocks = Some(self.expr(value));
+        }
+        self.kernel.require = self.exprs(&attribute.require);
+        for conditions in &attribute.variant_if {
+            let conditions = self.exprs(conditions);
+            self.kernel.variant_if.push(conditions);
+        }
+    }
+
+    fn exprs(&mut self, exprs: &[Expr]) -> Vec<ExprId> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    fn arguments(&mut self, signature: &Signature) {
+        for argument in &signature.arguments {
+            self.free(&argument.name);
+            let kind = match &argument.kind {
+                Kind::Tensor { elem, layout, extents, mutable } => {
+                    self.use_type(*elem);
+                    let extents = self.exprs(extents);
+                    ArgumentKind::Tensor { elem: *elem, layout: *layout, extents, mutable: *mutable }
+                }
+                Kind::Scalar(ty) => {
+                    self.use_type(*ty);
+                    ArgumentKind::Scalar(*ty)
+                }
+                // Reported where the signature was read; the name stays known to the body.
+                Kind::Unknown => ArgumentKind::Scalar(TypeRef::Usize),
+            };
+            let origin = self.origin(Place::token(argument.name.span()));
+            self.kernel.arguments.push(Argument { name: argument.name.to_string(), kind, origin });
+        }
+        // After every extent is resolved: an extent is no argument.
+        for (number, argument) in signature.arguments.iter().enumerate() {
+            self.scopes.bind(argument.name.to_string(), Binding::Argument(number as u32));
+        }
+    }
+
+    /// Counts a type parameter as used.
+    pub(super) fn use_type(&mut self, ty: TypeRef) {
+        let TypeRef::Parameter(number) = ty else { return };
+        let name = &self.kernel.types[number as usize];
+        if let Some(number) = self.kernel.parameters.iter().position(|parameter| parameter.name == *name) {
+            self.used_parameters[number] = true;
+        }
+    }
+
+    /// Every dimension is found in some tensor, else launch could not know it.
+    fn dims_in_tensors(&mut self, signature: &Signature) {
+        for (number, name) in signature.dims.iter().enumerate() {
+            let bound = self.kernel.parameters.iter().position(|parameter| name == &parameter.name);
+            if let Some(parameter) = bound {
+                self.used_parameters[parameter] = true;
+                continue;
+            }
+            let known = self.kernel.arguments.iter().any(|argument| match &argument.kind {
+                ArgumentKind::Tensor { extents, .. } => {
+                    extents.iter().any(|id| self.kernel.expr(*id).kind == ExprKind::Dim(number as u32))
+                }
+                ArgumentKind::Scalar(_) => false,
+            });
+            let understood =
+                signature.arguments.iter().all(|argument| !matches!(argument.kind, Kind::Unknown));
+            if !known && understood {
+                self.errors.push(
+                    Place::token(name.span()),
+                    format!("dimension `{name}` is the extent of no tensor, so launch cannot know it"),
+                    format!(
+                        "name it in a tensor's type, bind it in the attribute, or pass it as `{}: usize`",
+                        { name.to_string().to_lowercase() }
+                    ),
+                );
+            }
+        }
+    }
+
+    fn body(&mut self, function: &ItemFn) {
+        let mut body = self.block(&function.block);
+        // The kernel returns nothing: what stands last is a statement like every other.
+        if let Some(value) = body.value.take() {
+            let origin = self.kernel.expr(value).origin;
+            let place = self.places[origin.0 as usize];
+            let statement = self.statement(place, StatementKind::Expr(value));
+            body.statements.push(statement);
+        }
+        self.kernel.body = body;
+    }
+
+    fn all_used(&mut self, attribute: &Attribute) {
+        for (bound, used) in attribute.parameters.iter().zip(self.used_parameters.clone()) {
+            if !used {
+                self.errors.push(
+                    Place::token(bound.name.span()),
+                    format!("parameter `{}` is not used", bound.name),
+                    "leave it out, or use it in the kernel, in `block`, `grid`, `require` or `variant_if`",
+                );
+            }
+        }
+    }
+}

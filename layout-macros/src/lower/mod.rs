@@ -1,0 +1,133 @@
+//! From the syntax tree to [`Kernel`]: names resolved, everything else refused with its place and the way out.
+//!
+//! Law: every [`layout_core::kernel::Origin`] of the kernel is an index into [`Lowered::places`]. Nothing is
+//! evaluated here; what a kernel means is settled by `specialise`.
+
+mod call;
+mod expression;
+mod functions;
+mod kernel;
+mod name;
+mod refuse;
+mod scope;
+mod statement;
+
+use crate::depth;
+use crate::place::Place;
+use crate::report::Errors;
+use layout_core::kernel::Origin;
+use layout_core::kernel::ir::{Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind};
+use proc_macro2::Ident;
+
+pub use kernel::lower;
+
+/// A kernel and where its parts stand.
+pub struct Lowered {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The place of each origin.
+    pub places: Vec<Place>,
+}
+
+/// A kernel in the making.
+struct Lowering<'a> {
+    kernel: Kernel,
+    places: Vec<Place>,
+    errors: &'a mut Errors,
+    scopes: scope::Scopes,
+    /// The type parameters of the function.
+    types: Vec<Ident>,
+    /// For each parameter of the attribute, whether something names it.
+    used_parameters: Vec<bool>,
+    /// How many expressions and blocks are around.
+    depth: usize,
+    /// How many loops are around, within the function.
+    loops: usize,
+    /// What is being lowered: where a name may not mean everything.
+    site: Site,
+    /// Each call of a nested function: from where, which, and its place.
+    calls: Vec<(Site, u32, Place)>,
+}
+
+/// What is being lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Site {
+    /// The kernel's body.
+    Body,
+    /// The nested function of this number.
+    Function(u32),
+    /// The value of a `const` item.
+    Constant,
+    /// `block`, `grid`, a condition, or an extent of an argument.
+    Attribute,
+}
+
+impl Lowering<'_> {
+    /// A new origin.
+    fn origin(&mut self, place: Place) -> Origin {
+        let origin = Origin(self.places.len() as u32);
+        self.places.push(place);
+        self.kernel.positions.push(place.position());
+        origin
+    }
+
+    /// Adds an expression to the arena.
+    fn add(&mut self, place: Place, kind: ExprKind) -> ExprId {
+        let origin = self.origin(place);
+        let id = ExprId(self.kernel.exprs.len() as u32);
+        self.kernel.exprs.push(Expr { kind, origin });
+        id
+    }
+
+    /// What stands for an expression that is an error; nothing reads it.
+    fn nothing(&mut self, place: Place) -> ExprId {
+        self.add(place, ExprKind::Bool(false))
+    }
+
+    /// Reports an error and gives what stands for the expression.
+    fn refuse(&mut self, place: Place, message: impl AsRef<str>, help: impl AsRef<str>) -> ExprId {
+        self.errors.push(place, message, help);
+        self.nothing(place)
+    }
+
+    fn statement(&mut self, place: Place, kind: StatementKind) -> Statement {
+        Statement { origin: self.origin(place), kind }
+    }
+
+    /// A new local, not yet in scope.
+    fn local(&mut self, name: &Ident, mutable: bool) -> LocalId {
+        let origin = self.origin(Place::token(name.span()));
+        let id = LocalId(self.kernel.locals.len() as u32);
+        self.kernel.locals.push(Local { name: name.to_string(), mutable, origin });
+        id
+    }
+
+    /// Goes one level down, or says that it is too deep.
+    fn descend(&mut self, place: Place) -> bool {
+        self.depth += 1;
+        if self.depth > depth::EXPRESSIONS {
+            self.errors.push(
+                place,
+                format!("more than {} expressions within one another", depth::EXPRESSIONS),
+                "bind parts of it with `let`",
+            );
+            return false;
+        }
+        true
+    }
+
+    fn ascend(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Refuses attributes inside of a kernel.
+    fn no_attributes(&mut self, attributes: &[syn::Attribute]) {
+        if let Some(attribute) = attributes.first() {
+            self.errors.push(
+                Place::of(attribute),
+                "an attribute inside of a kernel",
+                "leave it out; a compile-time choice is `if` over a parameter",
+            );
+        }
+    }
+}

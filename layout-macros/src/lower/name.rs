@@ -1,0 +1,195 @@
+//! What a name or a path means.
+
+use super::scope::{Binding, Found};
+use super::{Lowering, Site};
+use crate::place::Place;
+use layout_core::kernel::Elem;
+use layout_core::kernel::intrinsic::{Form, Intrinsic};
+use layout_core::kernel::ir::{ExprId, ExprKind, Special, TypeRef};
+use proc_macro2::Ident;
+use syn::ExprPath;
+
+/// The special value of this name.
+pub fn special(name: &str) -> Option<Special> {
+    match name {
+        "thread_idx" => Some(Special::ThreadIdx),
+        "block_idx" => Some(Special::BlockIdx),
+        "block_dim" => Some(Special::BlockDim),
+        "grid_dim" => Some(Special::GridDim),
+        _ => None,
+    }
+}
+
+impl Lowering<'_> {
+    /// A path as a value.
+    pub(super) fn path(&mut self, node: &ExprPath) -> ExprId {
+        let place = Place::of(&node.path);
+        match node.path.get_ident() {
+            Some(name) if node.qself.is_none() => self.name(name),
+            _ => match limit(node) {
+                Some(kind) => self.add(place, kind),
+                None => self.refuse(
+                    place,
+                    "a kernel cannot name items of the program around it",
+                    "bind the value in the attribute (`SIZE = 64`), pass it as an argument, or write the function inside \
+                     the kernel; of the types' constants there are `f32::INFINITY`, `i32::MAX` and the like",
+                ),
+            },
+        }
+    }
+
+    /// A plain name as a value.
+    pub(super) fn name(&mut self, name: &Ident) -> ExprId {
+        let (text, place) = (name.to_string(), Place::token(name.span()));
+        match self.scopes.find(&text) {
+            Found::Binding(Binding::Local(local) | Binding::Constant(local)) => {
+                return self.add(place, ExprKind::Local(local));
+            }
+            Found::Binding(Binding::Argument(number)) => return self.add(place, ExprKind::Argument(number)),
+            Found::Binding(Binding::Function(_)) => {
+                return self.refuse(
+                    place,
+                    format!("`{text}` is a function"),
+                    format!("call it: `{text}(..)`"),
+                );
+            }
+            Found::Outside => {
+                return self.refuse(
+                    place,
+                    format!("a nested function does not see `{text}` of the kernel around it"),
+                    format!("pass it: add a parameter for `{text}` to the nested function"),
+                );
+            }
+            Found::Nothing => {}
+        }
+        if let Some(number) = self.kernel.parameters.iter().position(|parameter| parameter.name == text) {
+            self.used_parameters[number] = true;
+            return self.add(place, ExprKind::Parameter(number as u32));
+        }
+        if let Some(number) = self.kernel.dims.iter().position(|dim| *dim == text) {
+            return match self.site {
+                Site::Constant => self.refuse(
+                    place,
+                    format!("a `const` item cannot name `{text}`, which is known at launch"),
+                    format!("use `let`, or bind `{text}` in the attribute"),
+                ),
+                Site::Function(_) => self.refuse(
+                    place,
+                    format!("a nested function does not see the dimension `{text}` of the kernel around it"),
+                    format!(
+                        "pass it: add a parameter `{}: usize` to the nested function",
+                        text.to_lowercase()
+                    ),
+                ),
+                Site::Body | Site::Attribute => self.add(place, ExprKind::Dim(number as u32)),
+            };
+        }
+        if special(&text).is_some() {
+            let help = format!("name an axis: `{text}.x`, `{text}.y` or `{text}.z`");
+            return self.refuse(place, format!("`{text}` is no number"), help);
+        }
+        if Intrinsic::from_name(&text, Form::Function).is_some() {
+            return self.refuse(place, format!("`{text}` is a function"), format!("call it: `{text}(..)`"));
+        }
+        self.unknown(name)
+    }
+
+    /// A name that means nothing.
+    pub(super) fn unknown(&mut self, name: &Ident) -> ExprId {
+        let (text, place) = (name.to_string(), Place::token(name.span()));
+        let upper_case = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        if upper_case {
+            return self.refuse(
+                place,
+                format!("`{text}` is neither bound in the attribute nor a const generic"),
+                format!(
+                    "bind it (`#[tiled_kernel({text} = 64)]`), or make it a dimension (`const {text}: usize`); items \
+                     of the program around the kernel cannot be named"
+                ),
+            );
+        }
+        let help = match self.nearest(&text) {
+            Some(near) => format!("is `{near}` meant?"),
+            None => "a kernel sees its arguments, dimensions, parameters, locals and the vocabulary; \
+                     pass other values as arguments"
+                .to_owned(),
+        };
+        self.refuse(place, format!("cannot find `{text}` in this kernel"), help)
+    }
+
+    /// A known name that differs in one or two letters.
+    fn nearest(&self, text: &str) -> Option<String> {
+        let allowed = text.len() / 3;
+        let functions =
+            Intrinsic::ALL.iter().filter(|known| known.form() == Form::Function).map(|known| known.name());
+        let kernel = &self.kernel;
+        let parameters = kernel.parameters.iter().map(|parameter| parameter.name.as_str());
+        self.scopes
+            .names()
+            .chain(parameters)
+            .chain(kernel.dims.iter().map(String::as_str))
+            .chain(functions)
+            .chain(["thread_idx", "block_idx", "block_dim", "grid_dim"])
+            .map(|known| (distance(known, text), known))
+            .filter(|(distance, _)| *distance <= allowed)
+            .min()
+            .map(|(_, known)| known.to_owned())
+    }
+}
+
+/// The letters to insert, remove or replace between two names.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(left != *right);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// `f32::INFINITY`, `i32::MAX`: constants of the element types.
+fn limit(node: &ExprPath) -> Option<ExprKind> {
+    if node.qself.is_some() || node.path.segments.len() != 2 {
+        return None;
+    }
+    let ty = node.path.segments[0].ident.to_string();
+    let name = node.path.segments[1].ident.to_string();
+    let elem = Elem::from_name(&ty)?;
+    let suffix = Some(TypeRef::Elem(elem));
+    if elem.is_float() {
+        let value = match (elem, name.as_str()) {
+            (_, "INFINITY") => f64::INFINITY,
+            (_, "NEG_INFINITY") => f64::NEG_INFINITY,
+            (_, "NAN") => f64::NAN,
+            (Elem::F32, "MAX") => f64::from(f32::MAX),
+            (Elem::F32, "MIN") => f64::from(f32::MIN),
+            (Elem::F32, "EPSILON") => f64::from(f32::EPSILON),
+            (Elem::F32, "MIN_POSITIVE") => f64::from(f32::MIN_POSITIVE),
+            (Elem::F64, "MAX") => f64::MAX,
+            (Elem::F64, "MIN") => f64::MIN,
+            (Elem::F64, "EPSILON") => f64::EPSILON,
+            (Elem::F64, "MIN_POSITIVE") => f64::MIN_POSITIVE,
+            _ => return None,
+        };
+        return Some(ExprKind::Float(value.to_bits(), suffix));
+    }
+    let (least, most) = match elem {
+        Elem::I64 => (i64::MIN, i64::MAX),
+        Elem::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        Elem::U32 => (0, i64::from(u32::MAX)),
+        Elem::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
+        Elem::U8 => (0, i64::from(u8::MAX)),
+        _ => return None,
+    };
+    match name.as_str() {
+        "MIN" => Some(ExprKind::Int(least, suffix)),
+        "MAX" => Some(ExprKind::Int(most, suffix)),
+        _ => None,
+    }
+}

@@ -1,0 +1,72 @@
+//! The Rust that the kernel language does not have, and what to write instead.
+
+use syn::{Expr, Item, Pat};
+
+/// What an expression is called and the way out, for every expression that is not of the language.
+pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
+    match expr {
+        Expr::Closure(_) => ("a closure", "write a nested function: `fn name(x: f32) -> f32 { .. }`"),
+        Expr::Return(_) => {
+            ("`return`", "put what follows into the other branch of an `if`; results go to `&mut` tensors")
+        }
+        Expr::Match(_) => ("`match`", "write `if .. else if .. else ..`"),
+        Expr::Struct(_) => ("a struct", "keep values in several locals or in a tuple"),
+        Expr::Try(_) => {
+            ("`?`", "a kernel has no errors to hand on; check conditions with `require(..)` before launch")
+        }
+        Expr::Let(_) => ("`if let` and `while let`", "a kernel has no enums: write a plain condition"),
+        Expr::Range(_) => ("a range outside of `for`", "write it in the loop: `for i in 0..n`"),
+        Expr::Unsafe(_) => ("`unsafe`", "leave it out: an access out of range is masked, not undefined"),
+        Expr::Async(_) | Expr::Await(_) => (
+            "`async`",
+            "copies that run beside the threads are `copy_dram_to_sram_async` and `async_copy_wait_all`",
+        ),
+        Expr::Repeat(_) => {
+            ("an array of equal elements", "write each element, or use `local::<T>(layout).fill(value)`")
+        }
+        Expr::Assign(_) => ("an assignment as a value", "assign in a statement of its own"),
+        Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => {
+            ("a loop as a value", "set a variable inside the loop")
+        }
+        Expr::Break(_) | Expr::Continue(_) => ("`break` or `continue` as a value", "write it as a statement"),
+        Expr::Macro(_) => {
+            ("this macro", "the only macro is `assert!(condition, \"message\")`, as a statement")
+        }
+        Expr::Const(_) => ("a `const` block", "write a `const` item: `const THREADS: usize = BM * BN;`"),
+        Expr::Infer(_) => ("`_` as a value", "write the value"),
+        Expr::RawAddr(_) => ("a pointer", "pass the view: it is a value that knows where its elements are"),
+        _ => (
+            "this expression",
+            "the language has arithmetic, views, `if`, blocks and the vocabulary of `lang`",
+        ),
+    }
+}
+
+/// The same for an item in a block.
+pub fn item(item: &Item) -> (&'static str, &'static str) {
+    match item {
+        Item::Use(_) => {
+            ("`use`", "a kernel sees its own names and the vocabulary, nothing of the crate around it")
+        }
+        Item::Static(_) => ("a `static`", "write a `const` item, or pass a tensor"),
+        Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {
+            ("a type of its own", "keep values in locals or tuples")
+        }
+        Item::Type(_) => ("a type alias", "bind the type in the attribute: `T = f32`"),
+        Item::Macro(_) => ("a macro", "write a nested function: `fn name(x: f32) -> f32 { .. }`"),
+        _ => ("this item", "a block may hold `const` items and nested functions"),
+    }
+}
+
+/// The same for a pattern.
+pub fn pattern(pattern: &Pat) -> (&'static str, &'static str) {
+    match pattern {
+        Pat::Ident(ident) if ident.by_ref.is_some() => {
+            ("`ref`", "leave it out: views and numbers are copied")
+        }
+        Pat::Ident(_) => ("`name @ pattern`", "bind the parts in a `let` of their own"),
+        Pat::Reference(_) => ("a reference pattern", "bind the name alone: views and numbers are copied"),
+        Pat::Type(_) => ("a type inside a pattern", "write the type of the whole: `let x: f32 = ..`"),
+        _ => ("this pattern", "a `let` binds a name, `_` or a tuple of them"),
+    }
+}

@@ -1,0 +1,455 @@
+//! Statements and blocks.
+
+use super::expression::binary_op;
+use super::scope::Binding;
+use super::{Lowering, Site, refuse};
+use crate::place::Place;
+use crate::signature::type_ref;
+use layout_core::kernel::ir::{
+    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
+};
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::{Expr, ExprForLoop, Item, ItemConst, Lit, Macro, Pat, RangeLimits, Stmt, Token, Type};
+
+/// The range of a `for`.
+struct Range {
+    start: ExprId,
+    end: ExprId,
+    step: Option<ExprId>,
+    unroll: bool,
+    reversed: bool,
+}
+
+impl Lowering<'_> {
+    /// A block: its items first, as in Rust, then its statements.
+    pub(super) fn block(&mut self, block: &syn::Block) -> Block {
+        let mark = self.scopes.enter();
+        let lowered = self.open_block(block);
+        self.scopes.leave(mark);
+        lowered
+    }
+
+    /// A block whose names stay in scope for the caller to leave.
+    pub(super) fn open_block(&mut self, block: &syn::Block) -> Block {
+        let mut out = Block::default();
+        let place = Place { start: block.brace_token.span.open(), end: block.brace_token.span.close() };
+        if !self.descend(place) {
+            self.ascend();
+            return out;
+        }
+        let functions = self.declare_functions(block);
+        for statement in &block.stmts {
+            if let Stmt::Item(Item::Const(item)) = statement {
+                out.statements.extend(self.constant(item));
+            }
+        }
+        self.define_functions(functions);
+        let last = block.stmts.len().saturating_sub(1);
+        for (number, statement) in block.stmts.iter().enumerate() {
+            match statement {
+                Stmt::Local(local) => out.statements.extend(self.let_statement(local)),
+                Stmt::Item(Item::Const(_) | Item::Fn(_)) => {}
+                Stmt::Item(item) => {
+                    let (what, help) = refuse::item(item);
+                    self.errors.push(Place::of(item), format!("a kernel cannot hold {what}"), help);
+                }
+                Stmt::Macro(node) => {
+                    self.no_attributes(&node.attrs);
+                    out.statements.extend(self.assertion(Place::of(node), &node.mac));
+                }
+                Stmt::Expr(expr, semicolon) => {
+                    if semicolon.is_none() && number == last && is_value(expr) {
+                        out.value = Some(self.expr(expr));
+                    } else {
+                        out.statements.extend(self.expr_statement(expr));
+                    }
+                }
+            }
+        }
+        self.ascend();
+        out
+    }
+
+    fn expr_statement(&mut self, expr: &Expr) -> Option<Statement> {
+        let place = Place::of_expr(expr);
+        let kind = match expr {
+            Expr::Assign(node) => self.assign(&node.left, None, &node.right)?,
+            Expr::Binary(node) if matches!(binary_op(&node.op), Some((_, true))) => {
+                let (op, _) = binary_op(&node.op)?;
+                self.assign(&node.left, Some(op), &node.right)?
+            }
+            Expr::ForLoop(node) => self.for_loop(node)?,
+            Expr::While(node) => {
+                self.no_attributes(&node.attrs);
+                self.no_label(&node.label.as_ref().map(|label| &label.name));
+                let condition = self.expr(&node.cond);
+                StatementKind::While { condition, body: self.loop_body(&node.body) }
+            }
+            Expr::Loop(node) => {
+                self.no_attributes(&node.attrs);
+                self.no_label(&node.label.as_ref().map(|label| &label.name));
+                let condition = self.add(Place::token(node.loop_token.span), ExprKind::Bool(true));
+                StatementKind::While { condition, body: self.loop_body(&node.body) }
+            }
+            Expr::Break(node) => {
+                self.no_label(&node.label.as_ref());
+                if let Some(value) = &node.expr {
+                    self.errors.push(
+                        Place::of(value),
+                        "a loop has no value",
+                        "set a variable that is declared before the loop, then `break;`",
+                    );
+                }
+                self.in_loop(place, "break")?;
+                StatementKind::Break
+            }
+            Expr::Continue(node) => {
+                self.no_label(&node.label.as_ref());
+                self.in_loop(place, "continue")?;
+                StatementKind::Continue
+            }
+            Expr::Macro(node) => return self.assertion(place, &node.mac),
+            other => StatementKind::Expr(self.expr(other)),
+        };
+        Some(self.statement(place, kind))
+    }
+
+    fn in_loop(&mut self, place: Place, word: &str) -> Option<()> {
+        if self.loops == 0 {
+            self.errors.push(
+                place,
+                format!("`{word}` outside of a loop"),
+                "leave it out, or write the loop around it",
+            );
+            return None;
+        }
+        Some(())
+    }
+
+    fn no_label(&mut self, label: &Option<&syn::Lifetime>) {
+        if let Some(label) = label {
+            self.errors.push(
+                Place::of(label),
+                "a kernel has no labels",
+                "leave the inner loop by a condition: `break` and `continue` mean the innermost loop",
+            );
+        }
+    }
+
+    fn loop_body(&mut self, body: &syn::Block) -> Block {
+        self.loops += 1;
+        let body = self.block(body);
+        self.loops -= 1;
+        body
+    }
+
+    fn assign(&mut self, target: &Expr, op: Option<BinaryOp>, value: &Expr) -> Option<StatementKind> {
+        let before = self.errors.len();
+        let place = self.expr(target);
+        let sound = self.errors.len() == before;
+        let value = self.expr(value);
+        let is_place = match &self.kernel.expr(place).kind {
+            ExprKind::Local(local) => {
+                let local = &self.kernel.locals[local.0 as usize];
+                if !local.mutable {
+                    let help = format!("declare it as `let mut {}`", local.name);
+                    let message = format!("`{}` is assigned and is not `mut`", local.name);
+                    self.errors.push(Place::of_expr(target), message, help);
+                    return None;
+                }
+                true
+            }
+            ExprKind::Index(..) => true,
+            _ => false,
+        };
+        if !is_place {
+            if !sound {
+                return None;
+            }
+            self.errors.push(
+                Place::of_expr(target),
+                "this cannot be assigned",
+                "assign a `let mut` local or an element: `c[[row, column]] = x;`",
+            );
+            return None;
+        }
+        Some(StatementKind::Assign { place, op, value })
+    }
+
+    fn let_statement(&mut self, node: &syn::Local) -> Option<Statement> {
+        self.no_attributes(&node.attrs);
+        let place = Place { start: node.let_token.span, end: node.semi_token.span };
+        let (pat, ty) = match &node.pat {
+            Pat::Type(typed) => (&*typed.pat, self.written_type(&typed.ty)),
+            other => (other, None),
+        };
+        let Some(init) = &node.init else {
+            self.errors.push(
+                Place::of(pat),
+                "a local without a value",
+                "give it one: `let mut sum = 0.0;`; register tiles are `local::<f32>(layout)`",
+            );
+            self.pattern(pat);
+            return None;
+        };
+        if let Some((_, otherwise)) = &init.diverge {
+            self.errors.push(
+                Place::of(otherwise),
+                "`let .. else`",
+                "a kernel has no enums: write a plain `let`",
+            );
+        }
+        let value = self.expr(&init.expr);
+        let pattern = self.pattern(pat);
+        Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: false }))
+    }
+
+    /// The element or index type that a type names. In a `let`, other types are views and tuples, and rustc's to check.
+    pub(super) fn written_type(&mut self, ty: &Type) -> Option<TypeRef> {
+        let found = type_ref(ty, &self.types);
+        if let Some(ty) = found {
+            self.use_type(ty);
+        }
+        found
+    }
+
+    /// Binds the names of a pattern from here on.
+    pub(super) fn pattern(&mut self, pat: &Pat) -> Pattern {
+        match pat {
+            Pat::Wild(_) => Pattern::Wildcard,
+            Pat::Paren(inner) => self.pattern(&inner.pat),
+            Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => {
+                Pattern::Local(self.bind(&ident.ident, ident.mutability.is_some()))
+            }
+            Pat::Tuple(tuple) => Pattern::Tuple(tuple.elems.iter().map(|part| self.pattern(part)).collect()),
+            other => {
+                let (what, help) = refuse::pattern(other);
+                self.errors.push(Place::of(other), format!("the kernel language does not have {what}"), help);
+                Pattern::Wildcard
+            }
+        }
+    }
+
+    /// Binds a local from here on.
+    pub(super) fn bind(&mut self, name: &Ident, mutable: bool) -> LocalId {
+        self.free(name);
+        let local = self.local(name, mutable);
+        self.scopes.bind(name.to_string(), Binding::Local(local));
+        local
+    }
+
+    /// Refuses to bind a name that has a meaning everywhere in the kernel.
+    pub(super) fn free(&mut self, name: &Ident) {
+        let text = name.to_string();
+        let taken = if self.kernel.parameters.iter().any(|parameter| parameter.name == text) {
+            "a parameter of the attribute"
+        } else if self.kernel.dims.contains(&text) {
+            "a dimension"
+        } else if super::name::special(&text).is_some() {
+            "a word of the kernel language"
+        } else {
+            return;
+        };
+        self.errors.push(
+            Place::token(name.span()),
+            format!("`{text}` is {taken} and cannot be bound again"),
+            "choose another name",
+        );
+    }
+
+    fn constant(&mut self, item: &ItemConst) -> Option<Statement> {
+        self.no_attributes(&item.attrs);
+        let place = Place { start: item.const_token.span, end: item.semi_token.span };
+        self.free(&item.ident);
+        let ty = self.written_type(&item.ty);
+        if ty.is_none() {
+            self.no_type(&item.ty);
+        }
+        let site = std::mem::replace(&mut self.site, Site::Constant);
+        let value = self.expr(&item.expr);
+        self.site = site;
+        let local = self.local(&item.ident, false);
+        self.scopes.bind(item.ident.to_string(), Binding::Constant(local));
+        let pattern = Pattern::Local(local);
+        Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: true }))
+    }
+
+    fn for_loop(&mut self, node: &ExprForLoop) -> Option<StatementKind> {
+        self.no_attributes(&node.attrs);
+        self.no_label(&node.label.as_ref().map(|label| &label.name));
+        let range = self.range(&node.expr);
+        let mark = self.scopes.enter();
+        let local = match &*node.pat {
+            Pat::Ident(ident)
+                if ident.by_ref.is_none() && ident.subpat.is_none() && ident.mutability.is_none() =>
+            {
+                self.bind(&ident.ident, false)
+            }
+            Pat::Wild(wild) => self.local(&Ident::new("round", wild.underscore_token.span), false),
+            other => {
+                self.errors.push(
+                    Place::of(other),
+                    "the variable of a `for` is one plain name",
+                    "write `for i in 0..n`; it cannot be changed in the body",
+                );
+                self.local(&Ident::new("round", proc_macro2::Span::call_site()), false)
+            }
+        };
+        let body = self.loop_body(&node.body);
+        self.scopes.leave(mark);
+        let Range { start, end, step, unroll, reversed } = range?;
+        Some(StatementKind::For { local, start, end, step, unroll, reversed, body })
+    }
+
+    /// `a..b`, `a..=b`, with `unroll(..)`, `.step_by(n)` and `.rev()` around it.
+    fn range(&mut self, expr: &Expr) -> Option<Range> {
+        match expr {
+            Expr::Paren(node) => self.range(&node.expr),
+            Expr::Group(node) => self.range(&node.expr),
+            Expr::Range(node) => {
+                let place = Place::of(node);
+                let (Some(start), Some(end)) = (&node.start, &node.end) else {
+                    self.errors.push(place, "the range of a `for` has both ends", "write `0..n`");
+                    return None;
+                };
+                let start = self.expr(start);
+                let mut end = self.expr(end);
+                if matches!(node.limits, RangeLimits::Closed(_)) {
+                    let one = self.add(place, ExprKind::Int(1, None));
+                    end = self.add(place, ExprKind::Binary(BinaryOp::Add, end, one));
+                }
+                Some(Range { start, end, step: None, unroll: false, reversed: false })
+            }
+            Expr::Call(node) if matches!(&*node.func, Expr::Path(path) if path.path.is_ident("unroll")) => {
+                let (Some(inner), 1) = (node.args.first(), node.args.len()) else {
+                    self.errors.push(
+                        Place::of_expr(expr),
+                        "`unroll` takes one range",
+                        "write `unroll(0..BK)`",
+                    );
+                    return None;
+                };
+                self.range(inner).map(|range| Range { unroll: true, ..range })
+            }
+            Expr::MethodCall(node) if node.method == "rev" && node.args.is_empty() => {
+                self.range(&node.receiver).map(|range| Range { reversed: !range.reversed, ..range })
+            }
+            Expr::MethodCall(node) if node.method == "step_by" && node.args.len() == 1 => {
+                let range = self.range(&node.receiver)?;
+                let step = self.expr(&node.args[0]);
+                if range.step.is_some() || range.reversed {
+                    self.errors.push(
+                        Place::token(node.method.span()),
+                        "`step_by` comes first and once",
+                        "write `(a..b).step_by(n).rev()`",
+                    );
+                    return None;
+                }
+                Some(Range { step: Some(step), ..range })
+            }
+            other => {
+                self.errors.push(
+                    Place::of_expr(other),
+                    "a `for` runs over a range",
+                    "write `for i in 0..n`, `(0..n).step_by(2)`, `(0..n).rev()` or `unroll(0..BK)`",
+                );
+                None
+            }
+        }
+    }
+
+    /// `assert!(condition, "message")`, the only macro.
+    fn assertion(&mut self, place: Place, mac: &Macro) -> Option<Statement> {
+        if !mac.path.is_ident("assert") {
+            let name = mac.path.to_token_stream().to_string().replace(' ', "");
+            let help = match name.as_str() {
+                "assert_eq" => "write `assert!(a == b, \"message\")`",
+                "assert_ne" => "write `assert!(a != b, \"message\")`",
+                "vec" | "format" | "println" | "print" | "dbg" => {
+                    "a kernel has no heap, no text and no output"
+                }
+                "panic" | "todo" | "unimplemented" | "unreachable" => {
+                    "a kernel cannot stop; mask what must not happen"
+                }
+                _ => "the only macro is `assert!(condition, \"message\")`, over parameters",
+            };
+            self.errors.push(Place::of(&mac.path), format!("a kernel cannot call `{name}!`"), help);
+            return None;
+        }
+        let parts = match Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone()) {
+            Ok(parts) => parts,
+            Err(error) => {
+                self.errors.syntax(&error);
+                return None;
+            }
+        };
+        let condition = match parts.first() {
+            Some(condition) => condition,
+            None => {
+                self.errors.push(
+                    place,
+                    "`assert!` needs a condition",
+                    "write `assert!(BM % 8 == 0, \"message\")`",
+                );
+                return None;
+            }
+        };
+        let message = match parts.iter().nth(1) {
+            None => text(condition),
+            Some(Expr::Lit(literal)) if parts.len() == 2 && matches!(literal.lit, Lit::Str(_)) => {
+                match &literal.lit {
+                    Lit::Str(message) => message.value(),
+                    _ => String::new(),
+                }
+            }
+            Some(other) => {
+                self.errors.push(
+                    Place::of_expr(other),
+                    "the message of an `assert!` is one plain string",
+                    "the values of the parameters are added to it: write `assert!(condition, \"message\")`",
+                );
+                return None;
+            }
+        };
+        let condition = self.expr(condition);
+        Some(self.statement(place, StatementKind::Assert { condition, message }))
+    }
+}
+
+/// Whether a block's last expression is the block's value; a loop, an assignment or an `if` of statements is not.
+fn is_value(expr: &Expr) -> bool {
+    match expr {
+        Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Assign(_) | Expr::Macro(_) => false,
+        Expr::Break(_) | Expr::Continue(_) => false,
+        Expr::Binary(node) => !matches!(binary_op(&node.op), Some((_, true))),
+        Expr::If(node) => match &node.else_branch {
+            None => false,
+            Some((_, otherwise)) => block_has_value(&node.then_branch) || is_value(otherwise),
+        },
+        Expr::Block(node) => block_has_value(&node.block),
+        Expr::Paren(node) => is_value(&node.expr),
+        Expr::Group(node) => is_value(&node.expr),
+        _ => true,
+    }
+}
+
+fn block_has_value(block: &syn::Block) -> bool {
+    matches!(block.stmts.last(), Some(Stmt::Expr(expr, None)) if is_value(expr))
+}
+
+/// The text of a condition as it is written.
+fn text(expr: &Expr) -> String {
+    let mut out = String::new();
+    for part in expr.to_token_stream().to_string().split_whitespace() {
+        let called = out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let tight = part.starts_with([')', ']', ',', '.', ';']) || (called && part.starts_with(['(', '[']));
+        if !tight && !out.is_empty() && !out.ends_with(['(', '[', '.', '!']) {
+            out.push(' ');
+        }
+        out.push_str(part);
+    }
+    out
+}

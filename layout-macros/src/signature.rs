@@ -1,0 +1,317 @@
+//! The function's signature: its dimensions, its type parameters, its arguments.
+//!
+//! An argument that is not understood is kept as [`Kind::Unknown`]: the launch functions have the right number of
+//! arguments whatever is wrong.
+
+use crate::place::Place;
+use crate::report::Errors;
+use layout_core::kernel::Elem;
+use layout_core::kernel::ir::{ArgumentLayout, TypeRef};
+use proc_macro2::{Ident, Span};
+use quote::quote_spanned;
+use syn::{Expr, FnArg, GenericArgument, GenericParam, Pat, PathArguments, ReturnType, Type};
+
+/// What the signature says.
+#[derive(Default)]
+pub struct Signature {
+    /// The const generics, in order.
+    pub dims: Vec<Ident>,
+    /// The type parameters, in order.
+    pub types: Vec<Ident>,
+    /// The arguments, in order.
+    pub arguments: Vec<Argument>,
+}
+
+/// An argument.
+pub struct Argument {
+    /// The name.
+    pub name: Ident,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an argument is.
+pub enum Kind {
+    /// `&LayoutTensor<f32, RowMajor<M, K>>`, or `&mut`.
+    Tensor {
+        /// The element type.
+        elem: TypeRef,
+        /// How it lies in memory.
+        layout: ArgumentLayout,
+        /// The extents, not yet resolved.
+        extents: Vec<Expr>,
+        /// Whether it is `&mut`.
+        mutable: bool,
+    },
+    /// `f32`, `usize`
+    Scalar(TypeRef),
+    /// Something that is an error.
+    Unknown,
+}
+
+const TENSOR_HELP: &str = "write `&LayoutTensor<f32, RowMajor<M, K>>` or `&mut LayoutTensor<..>`; \
+                           the layouts are `RowMajor`, `ColMajor`, `Pitched` and `Strided`";
+
+/// Reads a signature.
+pub fn parse(signature: &syn::Signature, errors: &mut Errors) -> Signature {
+    let mut out = Signature::default();
+    generics(&signature.generics, &mut out, errors);
+    let unwanted = [
+        signature.asyncness.as_ref().map(|token| (token.span, "async")),
+        signature.constness.as_ref().map(|token| (token.span, "const")),
+        signature.abi.as_ref().map(|abi| (abi.extern_token.span, "extern")),
+        match &signature.safety {
+            syn::Safety::Unsafe(token) => Some((token.span, "unsafe")),
+            _ => None,
+        },
+    ];
+    for (span, word) in unwanted.into_iter().flatten() {
+        errors.push(Place::token(span), format!("a kernel is no `{word}` function"), "leave the word out");
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        errors.push(
+            Place::of(ty),
+            "a kernel returns nothing",
+            "write its results to an argument of type `&mut LayoutTensor<..>`",
+        );
+    }
+    for (number, input) in signature.inputs.iter().enumerate() {
+        let argument = argument(input, number, &out.types, errors);
+        if out.arguments.iter().any(|known| known.name == argument.name) {
+            errors.push(
+                Place::token(argument.name.span()),
+                format!("two arguments are called `{}`", argument.name),
+                "give each argument a name of its own",
+            );
+        }
+        out.arguments.push(argument);
+    }
+    if out.arguments.is_empty() {
+        errors.push(
+            Place::token(signature.ident.span()),
+            "the kernel has no arguments, so it can have no effect",
+            TENSOR_HELP,
+        );
+    }
+    out
+}
+
+fn generics(generics: &syn::Generics, out: &mut Signature, errors: &mut Errors) {
+    for parameter in &generics.params {
+        match parameter {
+            GenericParam::Const(dim) => {
+                if !matches!(&dim.ty, Type::Path(ty) if ty.path.is_ident("usize")) {
+                    errors.push(
+                        Place::of(&dim.ty),
+                        format!("dimension `{}` is not of type `usize`", dim.ident),
+                        format!(
+                            "write `const {}: usize`; values of other types are parameters of the attribute",
+                            dim.ident
+                        ),
+                    );
+                }
+                out.dims.push(dim.ident.clone());
+            }
+            GenericParam::Type(ty) => {
+                if let Some(bound) = ty.bounds.first() {
+                    errors.push(
+                        Place::of(bound),
+                        format!("type parameter `{}` has a bound", ty.ident),
+                        "leave it out: the attribute says which element types it stands for",
+                    );
+                }
+                out.types.push(ty.ident.clone());
+            }
+            GenericParam::Lifetime(lifetime) => errors.push(
+                Place::of(lifetime),
+                "a kernel has no lifetimes",
+                "leave it out: views are values, and live as long as the kernel runs",
+            ),
+        }
+    }
+    if let Some(clause) = &generics.where_clause {
+        errors.push(
+            Place::of(clause),
+            "a kernel has no `where` clause",
+            "conditions on dimensions stand in the attribute: `require(K % 8 == 0)`",
+        );
+    }
+}
+
+/// Reads one argument.
+pub fn argument(input: &FnArg, number: usize, types: &[Ident], errors: &mut Errors) -> Argument {
+    let unnamed = || Ident::new(&format!("argument_{number}"), Span::call_site());
+    let typed = match input {
+        FnArg::Typed(typed) => typed,
+        FnArg::Receiver(receiver) => {
+            errors.push(Place::of(receiver), "a kernel has no `self`", "pass tensors and scalars by name");
+            return Argument { name: unnamed(), kind: Kind::Unknown };
+        }
+    };
+    if let Some(attribute) = typed.attrs.first() {
+        errors.push(Place::of(attribute), "an argument has an attribute", "leave it out");
+    }
+    let name = match &*typed.pat {
+        Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() && pat.mutability.is_none() => {
+            pat.ident.clone()
+        }
+        other => {
+            errors.push(
+                Place::of(other),
+                "an argument is a name and a type",
+                "name it plainly: `alpha: f32`; a changing copy is a local: `let mut x = alpha;`",
+            );
+            unnamed()
+        }
+    };
+    Argument { name, kind: kind(&typed.ty, types, errors) }
+}
+
+fn kind(ty: &Type, types: &[Ident], errors: &mut Errors) -> Kind {
+    match ty {
+        Type::Reference(reference) => {
+            if let Some(lifetime) = &reference.lifetime {
+                errors.push(Place::token(lifetime.ident.span()), "a kernel has no lifetimes", "leave it out");
+            }
+            tensor(&reference.elem, reference.mutability.is_some(), types, errors)
+        }
+        Type::Group(group) => kind(&group.elem, types, errors),
+        Type::Paren(paren) => kind(&paren.elem, types, errors),
+        other => {
+            match type_ref(other, types) {
+                Some(scalar) => Kind::Scalar(scalar),
+                None => {
+                    errors.push(
+                    Place::of(other),
+                    "an argument of this type cannot be passed to a kernel",
+                    format!("scalars are f32, f64, i64, i32, u32, i8, u8, bool, usize and isize; {TENSOR_HELP}"),
+                );
+                    Kind::Unknown
+                }
+            }
+        }
+    }
+}
+
+fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kind {
+    let refuse = |errors: &mut Errors, place: Place, message: &str| {
+        errors.push(place, message, TENSOR_HELP);
+        Kind::Unknown
+    };
+    let Some((name, [elem, layout])) = path_with_arguments(ty) else {
+        return refuse(errors, Place::of(ty), "a reference in a kernel's signature is to a `LayoutTensor`");
+    };
+    if name != "LayoutTensor" {
+        return refuse(
+            errors,
+            Place::token(name.span()),
+            "a reference in a kernel's signature is to a `LayoutTensor`",
+        );
+    }
+    let elem_ref = match elem {
+        GenericArgument::Type(ty) => {
+            type_ref(ty, types).filter(|ty| !matches!(ty, TypeRef::Usize | TypeRef::Isize))
+        }
+        _ => None,
+    };
+    let Some(elem_ref) = elem_ref else {
+        errors.push(
+            Place::of(elem),
+            "this is no element type",
+            "the element types are f64, f32, i64, i32, u32, i8, u8 and bool, or a type parameter of the function",
+        );
+        return Kind::Unknown;
+    };
+    let GenericArgument::Type(layout_ty) = layout else {
+        return refuse(errors, Place::of(layout), "this is no layout");
+    };
+    let Some((layout_name, arguments)) = path_and_arguments(layout_ty) else {
+        return refuse(errors, Place::of(layout), "this is no layout");
+    };
+    let layout = match layout_name.to_string().as_str() {
+        "RowMajor" => ArgumentLayout::RowMajor,
+        "ColMajor" => ArgumentLayout::ColMajor,
+        "Pitched" => ArgumentLayout::Pitched,
+        "Strided" => ArgumentLayout::Strided,
+        other => {
+            let message = format!("`{other}` is no layout");
+            return refuse(errors, Place::token(layout_name.span()), &message);
+        }
+    };
+    if arguments.is_empty() || arguments.len() > 5 {
+        errors.push(
+            Place::of(layout_ty),
+            format!("a tensor of rank {}", arguments.len()),
+            "a tensor has 1 to 5 extents: `RowMajor<M, K>`",
+        );
+        return Kind::Unknown;
+    }
+    let extents: Vec<Expr> = arguments.iter().filter_map(|argument| extent(argument, errors)).collect();
+    if extents.len() < arguments.len() {
+        return Kind::Unknown;
+    }
+    Kind::Tensor { elem: elem_ref, layout, extents, mutable }
+}
+
+/// A dimension, a parameter or a number.
+fn extent(argument: &GenericArgument, errors: &mut Errors) -> Option<Expr> {
+    match argument {
+        GenericArgument::Const(expr @ Expr::Lit(_)) => return Some(expr.clone()),
+        GenericArgument::Type(Type::Path(path)) if path.qself.is_none() => {
+            if let Some(name) = path.path.get_ident() {
+                return syn::parse2(quote_spanned!(name.span()=> #name)).ok();
+            }
+        }
+        _ => {}
+    }
+    errors.push(
+        Place::of(argument),
+        "an extent is a dimension, a parameter or a number",
+        "name a const generic of the function (`RowMajor<M, K>`) or write a number (`RowMajor<128, K>`)",
+    );
+    None
+}
+
+/// The name and exactly two generic arguments of a path of one segment.
+fn path_with_arguments(ty: &Type) -> Option<(&Ident, [&GenericArgument; 2])> {
+    let (name, arguments) = path_and_arguments(ty)?;
+    Some((name, arguments.try_into().ok()?))
+}
+
+/// The name and the generic arguments of a path; its last segment counts.
+fn path_and_arguments(ty: &Type) -> Option<(&Ident, Vec<&GenericArgument>)> {
+    match ty {
+        Type::Path(path) if path.qself.is_none() && path.path.segments.len() == 1 => {
+            let segment = path.path.segments.last()?;
+            let arguments = match &segment.arguments {
+                PathArguments::AngleBracketed(arguments) => arguments.args.iter().collect(),
+                _ => vec![],
+            };
+            Some((&segment.ident, arguments))
+        }
+        Type::Group(group) => path_and_arguments(&group.elem),
+        Type::Paren(paren) => path_and_arguments(&paren.elem),
+        _ => None,
+    }
+}
+
+/// The element type, type parameter or index type that a type names.
+pub fn type_ref(ty: &Type, types: &[Ident]) -> Option<TypeRef> {
+    let path = match ty {
+        Type::Path(path) if path.qself.is_none() => &path.path,
+        Type::Group(group) => return type_ref(&group.elem, types),
+        Type::Paren(paren) => return type_ref(&paren.elem, types),
+        _ => return None,
+    };
+    let name = path.get_ident()?;
+    if let Some(number) = types.iter().position(|known| known == name) {
+        return Some(TypeRef::Parameter(number as u32));
+    }
+    match name.to_string().as_str() {
+        "usize" => Some(TypeRef::Usize),
+        "isize" => Some(TypeRef::Isize),
+        // These have no stub in `lang` yet.
+        "f16" | "bf16" | "e4m3" | "e5m2" => None,
+        other => Elem::from_name(other).map(TypeRef::Elem),
+    }
+}
