@@ -57,6 +57,16 @@ pub enum Atom {
     Max(Box<Index>, Box<Index>),
 }
 
+impl Atom {
+    /// Whether it is made of no other indices.
+    pub const fn is_leaf(&self) -> bool {
+        matches!(
+            self,
+            Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) | Atom::Variable(..)
+        )
+    }
+}
+
 /// A product of atoms, sorted; one atom may stand in it several times. Empty is one.
 pub type Monomial = Vec<AtomId>;
 

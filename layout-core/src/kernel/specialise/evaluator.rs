@@ -125,9 +125,10 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers and atoms need none.
+    /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers and names need none.
     pub fn name_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
-        if self.host || index.as_constant().is_some() || index.as_atom().is_some() {
+        let plain = index.as_atom().is_some_and(|id| self.tables.atoms.atom(id).is_leaf());
+        if self.host || index.as_constant().is_some() || plain {
             return index.clone();
         }
         let range = self.tables.atoms.range(index);
