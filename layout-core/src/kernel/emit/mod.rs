@@ -12,8 +12,6 @@
 //! Laws: the text has the kernel's meaning ([`super::program`]); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
-#[cfg(test)]
-mod build;
 mod cuda_c;
 mod device;
 mod expression;
@@ -70,6 +68,7 @@ pub fn emit(checked: &Checked) -> CudaSource {
     emitter.writer.indent();
     emitter.registers();
     let locals = emitter.places();
+    emitter.writer.end_paragraph();
     emitter.list(&checked.body, locals);
     emitter.writer.dedent();
     emitter.writer.line(0, "}");

@@ -27,6 +27,20 @@ pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tab
     found
 }
 
+/// The alignment that a local array needs for the vectors that move through it, bytes.
+pub(super) fn alignment(list: &List, place: PlaceId, tables: &Tables) -> u32 {
+    let bytes = tables.place(place).elem.bytes();
+    let mut most = bytes;
+    visit::statements(list, &mut |part| match part {
+        Part::Read(access) | Part::Write(access) if access.place == place => {
+            most = most.max(access.width * bytes)
+        }
+        Part::Read(_) | Part::Write(_) => {}
+        Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Declared(_) => {}
+    });
+    most
+}
+
 /// The number of the nested list of `statement` (a loop's body, an `if`'s branches) in which `place` may be declared,
 /// given that no other statement uses it.
 pub(super) fn inner_list(

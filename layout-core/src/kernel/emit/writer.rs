@@ -23,6 +23,13 @@ impl Writer {
         self.lines.push(rust);
     }
 
+    /// An empty line, unless a block has just begun.
+    pub(super) fn end_paragraph(&mut self) {
+        if !self.text.ends_with("{\n") {
+            self.line(0, "");
+        }
+    }
+
     /// The lines that follow stand one level deeper.
     pub(super) fn indent(&mut self) {
         self.depth += 1;
@@ -48,8 +55,9 @@ mod tests {
         let mut writer = Writer::default();
         writer.line(7, "if (a) {");
         writer.indent();
+        writer.end_paragraph();
         writer.line(8, "b;");
-        writer.line(0, "");
+        writer.end_paragraph();
         writer.dedent();
         writer.line(7, "}");
         let (text, lines) = writer.finish();
