@@ -342,7 +342,13 @@ impl<'a> Emitter<'a> {
                     Expression::call(format!("reinterpret_cast<{kind}*>"), vec![self.address(destination)]);
                 let from =
                     Expression::call(format!("reinterpret_cast<const {kind}*>"), vec![self.address(source)]);
-                format!("{} = {};", Expression::prefix("*", to), Expression::prefix("*", from))
+                let (to, from) = (Expression::prefix("*", to), Expression::prefix("*", from));
+                if self.writer.fits(to.to_string().len() + from.to_string().len() + " = ;".len()) {
+                    format!("{to} = {from};")
+                } else {
+                    self.line(&format!("{to} ="));
+                    format!("    {from};")
+                }
             }
             Operation::AsyncCopy { destination, source } => {
                 let bytes = self.tables.place(destination.place).elem.bytes() * destination.width;

@@ -2,6 +2,9 @@
 //!
 //! Invariant: `lines` has one entry for each line of `text`, and every line ends with a newline.
 
+/// The longest line, where one can be broken.
+const LONGEST: usize = 110;
+
 /// Text under construction.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
@@ -21,6 +24,11 @@ impl Writer {
         self.text.push_str(line);
         self.text.push('\n');
         self.lines.push(rust);
+    }
+
+    /// Whether a line of this many characters is short enough at the present depth.
+    pub(super) fn fits(&self, characters: usize) -> bool {
+        self.depth * 4 + characters <= LONGEST
     }
 
     /// An empty line, unless a block has just begun.
