@@ -13,11 +13,11 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice};
-use libloading::Library;
 
 use crate::device::Stream;
 use crate::driver::check;
 use crate::error::Error;
+use crate::loader;
 use crate::nvrtc::search;
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 
@@ -223,35 +223,21 @@ fn load_from(path: &Path) -> Result<Table, String> {
     if let Some(folder) = path.parent().filter(|folder| folder.is_dir()) {
         // cuBLAS opens its lighter half by a bare name; one loaded already is found by that name.
         for light in search::children(folder, "libcublasLt.so.") {
-            // SAFETY: loading runs the library's initialisers, as a program that uses cuBLAS wants.
-            if let Ok(library) = unsafe { Library::new(light) } {
-                std::mem::forget(library);
-            }
+            // One that does not load is missed, if at all, by cuBLAS itself, which then says so.
+            let _ = loader::load(light);
         }
     }
-    // SAFETY: as above.
-    let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-    // SAFETY: the types are those of cublas_v2.h, and the library is never unloaded (it is forgotten below).
+    let library = loader::load(path)?;
+    // SAFETY: the types are those of cublas_v2.h.
     let table = unsafe {
         Table {
-            create: symbol(&library, b"cublasCreate_v2\0")?,
-            destroy: symbol(&library, b"cublasDestroy_v2\0")?,
-            set_stream: symbol(&library, b"cublasSetStream_v2\0")?,
-            sgemm: symbol(&library, b"cublasSgemm_v2\0")?,
+            create: loader::function(library, c"cublasCreate_v2")?,
+            destroy: loader::function(library, c"cublasDestroy_v2")?,
+            set_stream: loader::function(library, c"cublasSetStream_v2")?,
+            sgemm: loader::function(library, c"cublasSgemm_v2")?,
         }
     };
-    std::mem::forget(library);
     Ok(table)
-}
-
-/// Looks a function up.
-///
-/// # Safety
-/// - `T` is the type of the function that `name`, which ends in NUL, stands for.
-/// - The library is not unloaded while the function is used.
-unsafe fn symbol<T: Copy>(library: &Library, name: &[u8]) -> Result<T, String> {
-    // SAFETY: as the caller promises.
-    unsafe { library.get::<T>(name) }.map(|symbol| *symbol).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

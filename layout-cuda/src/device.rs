@@ -110,10 +110,7 @@ impl Device {
     }
 
     fn simulator_because(reason: impl Into<String>) -> Device {
-        Device(Arc::new(Kind::Simulator(Simulator {
-            reason: reason.into(),
-            functions: Functions::default(),
-        })))
+        Device(Arc::new(Kind::Simulator(Simulator { reason: reason.into() })))
     }
 
     /// The first GPU if there are a driver, a GPU and NVRTC, else the simulator; never an error.

@@ -7,7 +7,8 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use cudarc::driver::{result, sys};
-use libloading::Library;
+
+use crate::loader;
 
 /// The oldest driver whose functions are all there, as a CUDA version.
 pub const OLDEST: (u32, u32) = (12, 0);
@@ -101,23 +102,13 @@ fn init() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// Loads the library and leaves it loaded.
+/// Loads the library.
 fn load() -> Result<(), DriverError> {
     static LOADED: OnceLock<Result<(), String>> = OnceLock::new();
     let open = || {
-        let mut why = String::new();
-        for name in NAMES {
-            // SAFETY: loading runs the driver's initialisers, which is what a program that uses CUDA wants.
-            match unsafe { Library::new(name) } {
-                Ok(library) => {
-                    std::mem::forget(library);
-                    return Ok(());
-                }
-                Err(error) if why.is_empty() => why = error.to_string(),
-                Err(_) => {}
-            }
-        }
-        Err(why)
+        let mut tries = NAMES.iter().map(|name| loader::load(name).map(drop));
+        let first = tries.next().unwrap_or(Ok(()));
+        first.or_else(|why| tries.find(Result::is_ok).unwrap_or(Err(why)))
     };
     let loaded = LOADED.get_or_init(open).clone();
     loaded.map_err(|why| DriverError::Missing { why })

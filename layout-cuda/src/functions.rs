@@ -87,12 +87,7 @@ impl Family {
         let kernel = definition
             .kernel()
             .map_err(|error| LaunchError::Embedded { kernel: definition.name.to_string(), error })?;
-        let first = || {
-            let value = |parameter: &layout_core::kernel::ir::Parameter| {
-                Some((parameter.name.clone(), *parameter.values.first()?))
-            };
-            ParamSet(kernel.parameters.iter().filter_map(value).collect())
-        };
+        let first = || kernel.parameter_sets().into_iter().next().unwrap_or_default();
         let set = asked.cloned().unwrap_or_else(first);
         let conditions = (0..kernel.variant_if.len() as u32).map(Some);
         let promises = |variant_if, narrow, aligned| Promises { narrow, aligned, variant_if };

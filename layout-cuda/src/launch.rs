@@ -96,13 +96,13 @@ fn launch_on_gpu(
         let Kind::Tensor { bytes, .. } = &argument.0 else {
             continue;
         };
-        let (context, name) = match bytes {
-            Bytes::Gpu(memory) => (Some(memory.stream().context()), gpu_name(memory)),
-            Bytes::GpuMut(memory) => (Some(memory.stream().context()), gpu_name(memory)),
-            Bytes::Host(..) | Bytes::HostMut(..) => (None, "the simulator".to_string()),
+        let (context, name): (_, &dyn Fn() -> String) = match bytes {
+            Bytes::Gpu(memory) => (Some(memory.stream().context()), &|| gpu_name(memory)),
+            Bytes::GpuMut(memory) => (Some(memory.stream().context()), &|| gpu_name(memory)),
+            Bytes::Host(..) | Bytes::HostMut(..) => (None, &|| "the simulator".to_string()),
         };
         if context.is_none_or(|context| context.cu_ctx() != cuda.context().cu_ctx()) {
-            return Err(other_device(family, number, name, stream.device().short_name()));
+            return Err(other_device(family, number, name(), stream.device().short_name()));
         }
     }
     // What each argument is to the plan; its address, or a scalar's bits; and what keeps other streams in order.

@@ -14,6 +14,9 @@ mod error;
 mod functions;
 mod launch;
 mod launch_error;
+#[cfg(test)]
+mod launch_tests;
+mod loader;
 mod module;
 pub mod nvrtc;
 mod prepare;
@@ -24,6 +27,8 @@ mod tensor;
 mod test_folder;
 #[cfg(test)]
 mod test_gpu;
+#[cfg(test)]
+mod test_kernels;
 mod view;
 
 pub use argument::Argument;

@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use libloading::Library;
+use crate::loader;
 
 use super::search::Found;
 use super::{Compiled, NvrtcError, resources};
@@ -57,7 +57,7 @@ impl Nvrtc {
     pub fn load(found: &Found) -> Result<Nvrtc, String> {
         if let Some(builtins) = &found.builtins {
             // NVRTC opens its builtins by a bare name at the first compilation; one loaded already is found by that name.
-            std::mem::forget(open(builtins)?);
+            loader::load(builtins)?;
         }
         Nvrtc::open(&found.library, Some(found.identity()))
     }
@@ -71,29 +71,27 @@ impl Nvrtc {
     }
 
     fn open(path: &Path, identity: Option<String>) -> Result<Nvrtc, String> {
-        let library = open(path)?;
-        // SAFETY: the types are those of nvrtc.h for these names, unchanged since CUDA 11.2, and the library is
-        // never unloaded (it is forgotten below).
+        let library = loader::load(path)?;
+        // SAFETY: the types are those of nvrtc.h for these names, unchanged since CUDA 11.2.
         let (table, get_version, count, list) = unsafe {
             let table = Table {
-                create: symbol(&library, c"nvrtcCreateProgram")?,
-                compile: symbol(&library, c"nvrtcCompileProgram")?,
-                destroy: symbol(&library, c"nvrtcDestroyProgram")?,
-                log_size: symbol(&library, c"nvrtcGetProgramLogSize")?,
-                log: symbol(&library, c"nvrtcGetProgramLog")?,
-                cubin_size: symbol(&library, c"nvrtcGetCUBINSize")?,
-                cubin: symbol(&library, c"nvrtcGetCUBIN")?,
-                error_string: symbol(&library, c"nvrtcGetErrorString")?,
+                create: loader::function(library, c"nvrtcCreateProgram")?,
+                compile: loader::function(library, c"nvrtcCompileProgram")?,
+                destroy: loader::function(library, c"nvrtcDestroyProgram")?,
+                log_size: loader::function(library, c"nvrtcGetProgramLogSize")?,
+                log: loader::function(library, c"nvrtcGetProgramLog")?,
+                cubin_size: loader::function(library, c"nvrtcGetCUBINSize")?,
+                cubin: loader::function(library, c"nvrtcGetCUBIN")?,
+                error_string: loader::function(library, c"nvrtcGetErrorString")?,
             };
             let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
-                symbol(&library, c"nvrtcVersion")?;
+                loader::function(library, c"nvrtcVersion")?;
             let count: unsafe extern "C" fn(*mut c_int) -> c_int =
-                symbol(&library, c"nvrtcGetNumSupportedArchs")?;
+                loader::function(library, c"nvrtcGetNumSupportedArchs")?;
             let list: unsafe extern "C" fn(*mut c_int) -> c_int =
-                symbol(&library, c"nvrtcGetSupportedArchs")?;
+                loader::function(library, c"nvrtcGetSupportedArchs")?;
             (table, version, count, list)
         };
-        std::mem::forget(library);
 
         let (mut major, mut minor, mut architectures_count) = (0, 0, 0);
         // SAFETY: both pointers are to live integers.
@@ -245,20 +243,4 @@ fn capability(arch: &str) -> Option<u32> {
 
 fn c_string(text: &str) -> Result<CString, NvrtcError> {
     CString::new(text).map_err(|error| NvrtcError::NulInText { position: error.nul_position() })
-}
-
-fn open(path: &Path) -> Result<Library, String> {
-    // SAFETY: loading runs the library's initialisers; the path is one that NVRTC is known by or that the user named.
-    unsafe { Library::new(path) }.map_err(|error| error.to_string())
-}
-
-/// Looks a function up.
-///
-/// # Safety
-/// - `T` is the type of the function that `name` stands for.
-/// - The library is not unloaded while the function is used.
-unsafe fn symbol<T: Copy>(library: &Library, name: &CStr) -> Result<T, String> {
-    // SAFETY: as the caller promises.
-    let symbol = unsafe { library.get::<T>(name.to_bytes_with_nul()) };
-    symbol.map(|symbol| *symbol).map_err(|error| error.to_string())
 }

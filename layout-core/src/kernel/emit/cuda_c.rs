@@ -104,17 +104,20 @@ impl<'a> Emitter<'a> {
 
     /// A nested list, one level deeper, with its own names.
     fn nested(&mut self, list: &List, locals: Vec<PlaceId>) {
+        let line = self.rust;
         self.names.enter();
         self.writer.indent();
         self.list(list, locals);
         self.writer.dedent();
         self.names.leave();
+        self.rust = line; // the closing brace is the statement's again
     }
 
     fn declare_local(&mut self, place: PlaceId) {
         let facts = self.tables.place(place);
         let name = self.names.declare(Name::Place(place), &facts.name);
-        let align = alignment(facts.align, facts.elem.bytes());
+        let needed = placement::alignment(&self.checked.body, place, self.tables);
+        let align = alignment(needed, facts.elem.bytes());
         let text = format!("{align}{} {name}[{}];", types::scalar(facts.elem), facts.len.max(1));
         let line = self.rust;
         self.at(facts.origin);
@@ -204,7 +207,6 @@ impl<'a> Emitter<'a> {
                 return self.branches(then, otherwise, Vec::new(), Vec::new());
             }
             _ => {
-                self.rust = line;
                 self.line("} else {");
                 self.nested(otherwise, second);
             }
@@ -340,7 +342,13 @@ impl<'a> Emitter<'a> {
                     Expression::call(format!("reinterpret_cast<{kind}*>"), vec![self.address(destination)]);
                 let from =
                     Expression::call(format!("reinterpret_cast<const {kind}*>"), vec![self.address(source)]);
-                format!("{} = {};", Expression::prefix("*", to), Expression::prefix("*", from))
+                let (to, from) = (Expression::prefix("*", to), Expression::prefix("*", from));
+                if self.writer.fits(to.to_string().len() + from.to_string().len() + " = ;".len()) {
+                    format!("{to} = {from};")
+                } else {
+                    self.line(&format!("{to} ="));
+                    format!("    {from};")
+                }
             }
             Operation::AsyncCopy { destination, source } => {
                 let bytes = self.tables.place(destination.place).elem.bytes() * destination.width;

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeSet;
 
-const FILES: [&str; 4] = [
+const FILES: [&str; 6] = [
     include_str!("device/copy_async.cuh"),
     include_str!("device/barrier.cuh"),
     include_str!("device/wrapping.cuh"),
     include_str!("device/saturate.cuh"),
+    include_str!("device/float16.cuh"),
+    include_str!("device/float8.cuh"),
 ];
 
 /// The functions that a kernel calls, each as the head of its definition: `copy_async_16(`, `wrapping_add(int`.

@@ -12,8 +12,6 @@
 //! Laws: the text has the kernel's meaning ([`super::program`]); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
-#[cfg(test)]
-mod build;
 mod cuda_c;
 mod device;
 mod expression;
@@ -30,8 +28,7 @@ mod writer;
 use super::check::Checked;
 use super::index::{Atom, Index};
 use super::ir::Special;
-use super::launch::KernelParameter;
-use super::launch::PlanArgumentKind;
+use super::launch::{KernelParameter, PlanArgumentKind};
 use super::program::{PlaceId, Space, VariableKind};
 use cuda_c::Emitter;
 use names::Name;
@@ -52,9 +49,6 @@ pub struct CudaSource {
 /// The most shared memory of a block that a kernel may declare with a size, bytes; beyond it is asked for at launch.
 pub const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 
-/// The longest line of a function's head.
-const LINE: usize = 110;
-
 /// Bytes of shared memory to ask for at launch: 0 where the text declares its arrays with their sizes, which it does
 /// up to [`STATIC_SHARED_LIMIT`].
 pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
@@ -70,6 +64,7 @@ pub fn emit(checked: &Checked) -> CudaSource {
     emitter.writer.indent();
     emitter.registers();
     let locals = emitter.places();
+    emitter.writer.end_paragraph();
     emitter.list(&checked.body, locals);
     emitter.writer.dedent();
     emitter.writer.line(0, "}");
@@ -95,12 +90,12 @@ impl Emitter<'_> {
         let parameters: Vec<String> =
             plan.parameters.iter().map(|parameter| self.parameter(*parameter)).collect();
         let joined = parameters.join(", ");
-        if head.len() + joined.len() + 3 <= LINE {
+        if self.writer.fits(head.len() + joined.len() + ") {".len()) {
             return self.writer.line(0, &format!("{head}{joined}) {{"));
         }
         self.writer.line(0, &head);
         self.writer.indent();
-        if joined.len() + 4 <= LINE {
+        if self.writer.fits(joined.len()) {
             self.writer.line(0, &joined);
         } else {
             for (i, parameter) in parameters.iter().enumerate() {

@@ -6,7 +6,9 @@
 
 use super::visit::{self, Part};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
-use crate::kernel::program::{Access, Operation, PlaceId, Statement, StatementKind, Tables};
+use crate::kernel::program::{
+    Access, Operation, PlaceId, Statement, StatementKind, Tables, Value, VariableKind,
+};
 use std::collections::{BTreeSet, HashMap};
 
 type List = [Statement<Access, Operation>];
@@ -20,11 +22,25 @@ pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tab
     visit::statement(statement, &mut |part| match part {
         Part::Read(access) | Part::Write(access) => found |= access.place == place,
         Part::Declared(variable) => {
-            found |= tables.variable(variable).kind == crate::kernel::program::VariableKind::Pointer(place);
+            found |= tables.variable(variable).kind == VariableKind::Pointer(place);
         }
         Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
     });
     found
+}
+
+/// The alignment that a local array needs for the vectors that move through it, bytes.
+pub(super) fn alignment(list: &List, place: PlaceId, tables: &Tables) -> u32 {
+    let bytes = tables.place(place).elem.bytes();
+    let mut most = bytes;
+    visit::statements(list, &mut |part| match part {
+        Part::Read(access) | Part::Write(access) if access.place == place => {
+            most = most.max(access.width * bytes)
+        }
+        Part::Read(_) | Part::Write(_) => {}
+        Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Declared(_) => {}
+    });
+    most
 }
 
 /// The number of the nested list of `statement` (a loop's body, an `if`'s branches) in which `place` may be declared,
@@ -36,50 +52,58 @@ pub(super) fn inner_list(
 ) -> Option<usize> {
     let used = |list: &List| list.iter().any(|inner| uses(inner, place, tables));
     match &statement.kind {
-        StatementKind::For { body, .. } | StatementKind::While(_, body) => {
-            // A `while` may read the place in its condition, outside of the body.
-            let in_condition = match &statement.kind {
-                StatementKind::While(condition, _) => {
-                    let mut found = false;
-                    visit::value(condition, &mut |part| {
-                        if let Part::Read(access) = part {
-                            found |= access.place == place;
-                        }
-                    });
-                    found
-                }
-                _ => false,
-            };
-            (!in_condition && written_first(body, place, tables)).then_some(0)
+        StatementKind::For { body, .. } => written_first(body, place, tables).then_some(0),
+        StatementKind::While(condition, body) => {
+            (!reads(condition, place) && written_first(body, place, tables)).then_some(0)
         }
-        StatementKind::If(condition, then, otherwise) => {
-            let mut in_condition = false;
-            visit::value(condition, &mut |part| {
-                if let Part::Read(access) = part {
-                    in_condition |= access.place == place;
-                }
-            });
-            match (used(then), used(otherwise)) {
-                (true, false) if !in_condition => Some(0),
-                (false, true) if !in_condition => Some(1),
-                _ => None,
-            }
-        }
+        StatementKind::If(condition, then, otherwise) => match (used(then), used(otherwise)) {
+            (true, false) if !reads(condition, place) => Some(0),
+            (false, true) if !reads(condition, place) => Some(1),
+            _ => None,
+        },
         _ => None,
     }
 }
 
-/// Whether every element of the place is written before one is read, whatever the loops around have done.
-fn written_first(list: &List, place: PlaceId, tables: &Tables) -> bool {
-    let mut cover =
-        Cover { place, tables, written: BTreeSet::new(), values: HashMap::new(), rounds: MOST_ROUNDS };
-    list.iter().any(|statement| match cover.run(statement) {
-        Some(()) => cover.complete(),
-        None => {
-            cover.rounds = 0;
-            false
+fn reads(value: &Value<Access>, place: PlaceId) -> bool {
+    let mut found = false;
+    visit::value(value, &mut |part| {
+        if let Part::Read(access) = part {
+            found |= access.place == place;
         }
-    })
+    });
+    found
+}
+
+/// Whether every read of the place in the list is of what the same run of the list wrote.
+fn written_first(list: &List, place: PlaceId, tables: &Tables) -> bool {
+    let mut users = list.iter().filter(|statement| uses(statement, place, tables));
+    if let (Some(only), None) = (users.next(), users.next())
+        && let Some(number) = inner_list(only, place, tables)
+    {
+        let written = match &only.kind {
+            // Of a loop, `inner_list` has asked for just this.
+            StatementKind::For { .. } | StatementKind::While(..) => true,
+            StatementKind::If(_, then, otherwise) => {
+                written_first(if number == 0 { then } else { otherwise }, place, tables)
+            }
+            _ => false,
+        };
+        if written {
+            return true;
+        }
+    }
+    let (written, values) = (BTreeSet::new(), HashMap::new());
+    let mut cover = Cover { place, tables, written, values, rounds: MOST_ROUNDS };
+    for statement in list {
+        if cover.run(statement).is_none() {
+            return false;
+        }
+        if cover.complete() {
+            return true;
+        }
+    }
+    false
 }
 
 /// Follows straight-line code with unrolled loops and gathers what is written for certain.
@@ -105,16 +129,9 @@ impl Cover<'_> {
         if !uses(statement, self.place, self.tables) {
             return goes_on(statement).then_some(());
         }
-        let mut read = false;
         match &statement.kind {
-            StatementKind::Store(target, stored) => {
-                visit::value(stored, &mut |part| {
-                    if let Part::Read(access) = part {
-                        read |= access.place == self.place;
-                    }
-                });
-                if read { None } else { self.write(target) }
-            }
+            StatementKind::Store(_, stored) if reads(stored, self.place) => None,
+            StatementKind::Store(target, _) => self.write(target),
             StatementKind::Operation(Operation::Move { destination, source }) => {
                 if source.place == self.place { None } else { self.write(destination) }
             }

@@ -2,7 +2,8 @@
 //!
 //! Where C++ leaves open what Rust defines, a function of `device/` fills in: overflow of signed integers
 //! (`wrapping_add`), casts of floats to integers (`saturate_i32`). What is narrower than `int` is computed in `int` and
-//! cast back; shifts take their count modulo the width.
+//! cast back; shifts take their count modulo the width. Arithmetic on 16- and 8-bit floats is done in `float` and
+//! rounded back.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;
@@ -10,7 +11,7 @@ use super::index::Steps;
 use super::names::Name;
 use super::types;
 use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::VarId;
+use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::program::{Access, Comparison, Math, Value, VariableKind};
 
@@ -115,7 +116,11 @@ impl Emitter<'_> {
     }
 
     /// An index as an element.
-    fn converted(&self, index: &crate::kernel::index::Index, elem: Elem) -> Expression {
+    fn converted(&mut self, index: &Index, elem: Elem) -> Expression {
+        if is_small_float(elem) {
+            let value = self.converted(index, Elem::F32);
+            return self.lowered(elem, value);
+        }
         if let Some(number) = index.as_constant() {
             let bits = match elem {
                 Elem::F64 => Some((number as f64).to_bits()),
@@ -142,6 +147,10 @@ impl Emitter<'_> {
         let elem = self.elem(operand);
         let operand = self.value(operand);
         match (op, elem) {
+            (UnaryOp::Neg, _) if is_small_float(elem) => {
+                let operand = self.lifted(elem, operand);
+                self.lowered(elem, Expression::prefix("-", operand))
+            }
             (UnaryOp::Neg, Elem::I32 | Elem::I64) => self.call("wrapping_neg", elem, vec![operand]),
             (UnaryOp::Neg, _) => narrowed(elem, Expression::prefix("-", operand)),
             (UnaryOp::Not, Elem::Bool) => Expression::prefix("!", operand),
@@ -156,6 +165,14 @@ impl Emitter<'_> {
             _ => None,
         };
         let (left, right) = (self.value(left), self.value(right));
+        if is_small_float(elem) {
+            let (left, right) = (self.lifted(elem, left), self.lifted(elem, right));
+            return match op {
+                _ if is_condition(op) => Expression::infix(op, left, right),
+                BinaryOp::Rem => self.lowered(elem, Expression::call("fmodf", vec![left, right])),
+                _ => self.lowered(elem, Expression::infix(op, left, right)),
+            };
+        }
         let wrapping = match op {
             BinaryOp::Add => Some("wrapping_add"),
             BinaryOp::Sub => Some("wrapping_sub"),
@@ -202,8 +219,19 @@ impl Emitter<'_> {
     }
 
     fn cast(&mut self, from: Elem, to: Elem, operand: Expression) -> Expression {
+        if from == to {
+            return operand;
+        }
+        if is_small_float(from) {
+            let operand = self.lifted(from, operand);
+            return self.cast(Elem::F32, to, operand);
+        }
+        if is_small_float(to) {
+            let operand = self.cast(from, Elem::F32, operand);
+            return self.lowered(to, operand);
+        }
         let saturate = match to {
-            _ if !from.is_float() || from == to => None,
+            _ if !from.is_float() => None,
             Elem::I8 => Some("saturate_i8"),
             Elem::U8 => Some("saturate_u8"),
             Elem::I32 => Some("saturate_i32"),
@@ -212,7 +240,6 @@ impl Emitter<'_> {
             _ => None,
         };
         match (saturate, to) {
-            _ if from == to => operand,
             (Some(function), _) => self.call(function, from, vec![operand]),
             (None, Elem::Bool) => {
                 Expression::infix(BinaryOp::Ne, operand, types::literal(Constant::zero(from)))
@@ -223,7 +250,16 @@ impl Emitter<'_> {
 
     fn math(&mut self, function: Math, arguments: &[Value<Access>]) -> Expression {
         let elem = arguments.first().map_or(Elem::F32, |first| self.elem(first));
-        let mut values: Vec<Expression> = arguments.iter().map(|argument| self.value(argument)).collect();
+        let values: Vec<Expression> = arguments.iter().map(|argument| self.value(argument)).collect();
+        if is_small_float(elem) {
+            let values = values.into_iter().map(|value| self.lifted(elem, value)).collect();
+            let value = self.function(function, Elem::F32, values);
+            return self.lowered(elem, value);
+        }
+        self.function(function, elem, values)
+    }
+
+    fn function(&mut self, function: Math, elem: Elem, mut values: Vec<Expression>) -> Expression {
         let name = match function {
             Math::Min if elem.is_float() => "fmin",
             Math::Max if elem.is_float() => "fmax",
@@ -250,8 +286,19 @@ impl Emitter<'_> {
         Expression::call(format!("{name}{suffix}"), values)
     }
 
+    /// A 16- or 8-bit float as a `float`.
+    fn lifted(&mut self, elem: Elem, value: Expression) -> Expression {
+        self.call(format!("{elem}_to_f32"), elem, vec![value])
+    }
+
+    /// A `float` as a 16- or 8-bit float.
+    fn lowered(&mut self, elem: Elem, value: Expression) -> Expression {
+        self.call(format!("f32_to_{elem}"), Elem::F32, vec![value])
+    }
+
     /// A call of a function of `device/`, of the version for `elem`.
-    fn call(&mut self, function: &'static str, elem: Elem, arguments: Vec<Expression>) -> Expression {
+    fn call(&mut self, function: impl Into<String>, elem: Elem, arguments: Vec<Expression>) -> Expression {
+        let function = function.into();
         self.device.call(format!("{function}({} ", types::scalar(elem)));
         Expression::call(function, arguments)
     }
@@ -263,6 +310,10 @@ fn narrowed(elem: Elem, value: Expression) -> Expression {
         Elem::I8 | Elem::U8 => Expression::cast(types::scalar(elem), value),
         _ => value,
     }
+}
+
+fn is_small_float(elem: Elem) -> bool {
+    elem.is_float() && elem.bytes() < 4
 }
 
 fn is_condition(op: BinaryOp) -> bool {

@@ -2,6 +2,9 @@
 //!
 //! Invariant: `lines` has one entry for each line of `text`, and every line ends with a newline.
 
+/// The longest line, where one can be broken.
+const LONGEST: usize = 110;
+
 /// Text under construction.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
@@ -21,6 +24,18 @@ impl Writer {
         self.text.push_str(line);
         self.text.push('\n');
         self.lines.push(rust);
+    }
+
+    /// Whether a line of this many characters is short enough at the present depth.
+    pub(super) fn fits(&self, characters: usize) -> bool {
+        self.depth * 4 + characters <= LONGEST
+    }
+
+    /// An empty line, unless a block has just begun.
+    pub(super) fn end_paragraph(&mut self) {
+        if !self.text.ends_with("{\n") {
+            self.line(0, "");
+        }
     }
 
     /// The lines that follow stand one level deeper.
@@ -48,8 +63,9 @@ mod tests {
         let mut writer = Writer::default();
         writer.line(7, "if (a) {");
         writer.indent();
+        writer.end_paragraph();
         writer.line(8, "b;");
-        writer.line(0, "");
+        writer.end_paragraph();
         writer.dedent();
         writer.line(7, "}");
         let (text, lines) = writer.finish();

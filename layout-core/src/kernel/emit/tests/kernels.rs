@@ -1,19 +1,12 @@
-//! Kernels by hand and their text.
+//! Whole kernels.
 
 use super::build::*;
-use super::{dynamic_shared_bytes, emit};
+use super::check;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::Elem;
+use crate::kernel::emit::dynamic_shared_bytes;
 use crate::kernel::ir::{BinaryOp, Special};
 use crate::kernel::program::{Access, Operation, Participants, StatementKind, VariableKind};
-
-/// Compares the text with its snapshot.
-fn check(name: &str, checked: &Checked) {
-    let source = emit(checked);
-    assert_eq!(source.lines.len(), source.text.lines().count());
-    assert_eq!(emit(checked), source);
-    insta::assert_snapshot!(name, source.text);
-}
 
 fn mask(mut access: Access, mask: Vec<crate::kernel::program::Comparison>) -> Access {
     access.mask = mask;

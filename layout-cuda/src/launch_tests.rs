@@ -1,0 +1,219 @@
+//! Launches of a small kernel on every device there is, and all that a launch refuses.
+
+use layout_core::kernel::{BindError, ParamSet, ParamValue, Promises};
+
+use crate::argument::Argument;
+use crate::functions::on_simulator;
+use crate::launch::{LaunchConfig, choose, launch};
+use crate::test_gpu::{devices, gpu};
+use crate::test_kernels::{LENGTHS, REFUSED, scale_add};
+use crate::view::{TensorArg, TensorArgMut};
+use crate::{Device, Error, LaunchError, Result, Stream, prepare};
+
+/// What a generated `launch` does.
+fn run(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    a: &impl TensorArg<f32, 1>,
+    b: &impl TensorArg<f32, 1>,
+    c: &mut impl TensorArgMut<f32, 1>,
+    scale: f32,
+) -> Result<()> {
+    let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
+    let mut arguments =
+        [Argument::read(&a), Argument::read(&b), Argument::write(&mut c), Argument::scalar(scale)];
+    launch(scale_add(), stream, config, &mut arguments)
+}
+
+fn input(len: usize, seed: f32) -> Vec<f32> {
+    (0..len).map(|i| (i as f32 * 0.25 + seed) % 17.0).collect()
+}
+
+/// Exact: the numbers are small multiples of a quarter.
+fn expected(a: &[f32], b: &[f32], scale: f32) -> Vec<f32> {
+    a.iter().zip(b).map(|(a, b)| a * scale + b).collect()
+}
+
+#[test]
+fn results() {
+    let wide = ParamSet(vec![("THREADS".to_string(), ParamValue::Int(256))]);
+    let unlisted = ParamSet(vec![("THREADS".to_string(), ParamValue::Int(64))]);
+    for device in devices() {
+        let stream = device.stream();
+        for set in [None, Some(&wide), Some(&unlisted)] {
+            for len in LENGTHS {
+                let (a, b) = (input(len, 1.0), input(len, 3.0));
+                let up = |data: &[f32]| device.upload(data, [len]).expect("a tensor");
+                let (on_a, on_b, mut c) = (up(&a), up(&b), up(&b));
+                c.poison().expect("poisoned");
+                let config = LaunchConfig { set, grid: None };
+                run(&stream, config, &on_a, &on_b, &mut c, 2.0).expect("a launch");
+                let what = format!("{}, {set:?}, {len} elements", device.describe());
+                assert_eq!(c.download().expect("data"), expected(&a, &b, 2.0), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn views_and_misaligned_parts() {
+    for device in devices() {
+        let stream = device.stream();
+        let (a, b) = (input(103, 1.0), input(103, 3.0));
+        let (on_a, on_b) = (device.upload(&a, [103]).expect("a"), device.upload(&b, [103]).expect("b"));
+        let mut c = device.zeros::<f32, 1>([103]).expect("c");
+        for (start, len) in [(1, 100), (2, 101), (3, 100)] {
+            c.write(&[-1.0; 103]).expect("written");
+            let part = |tensor: &crate::Tensor<f32, 1>| {
+                let view = tensor.part(start, [len], [1]).expect("a part");
+                stream.download(&view).expect("data")[..len].to_vec()
+            };
+            let (view_a, view_b) = (on_a.part(start, [len], [1]), on_b.part(start, [len], [1]));
+            let mut view_c = c.part_mut(start, [len], [1]).expect("a part");
+            let (view_a, view_b) = (view_a.expect("a part"), view_b.expect("a part"));
+            run(&stream, LaunchConfig::default(), &view_a, &view_b, &mut view_c, 3.0).expect("a launch");
+            let whole = c.download().expect("data");
+            assert_eq!(whole[start..start + len], expected(&part(&on_a), &part(&on_b), 3.0));
+            assert!(whole[..start].iter().chain(&whole[start + len..]).all(|value| *value == -1.0));
+        }
+    }
+}
+
+#[test]
+fn variant_by_promises() {
+    let family = on_simulator().family(scale_add(), None).expect("the kernel");
+    let promises = |narrow, aligned, variant_if| Promises { narrow, aligned, variant_if };
+    let rows = [
+        (100, [0, 0, 0], promises(true, true, Some(0))),
+        (101, [0, 0, 0], promises(true, true, None)),
+        (100, [0, 16, 32], promises(true, true, Some(0))),
+        (100, [0, 4, 0], promises(true, false, None)),
+        (101, [8, 0, 0], promises(true, false, None)),
+        (3_000_000_000, [0, 0, 0], promises(false, true, None)),
+        (3_000_000_000, [0, 0, 4], promises(false, false, None)),
+    ];
+    for (len, addresses, want) in rows {
+        let shape = [len];
+        let tensor = |address| layout_core::kernel::LaunchArgument::Tensor {
+            elem: layout_core::kernel::Elem::F32,
+            shape: &shape,
+            strides: &[1],
+            address,
+            len,
+        };
+        let scalar = layout_core::kernel::LaunchArgument::Scalar(layout_core::kernel::Elem::F32, 0);
+        let [a, b, c] = addresses.map(tensor);
+        let (candidate, bound) =
+            choose(&family, LaunchConfig::default(), &[a, b, c, scalar]).expect("a variant");
+        assert_eq!(candidate.promises, want, "{len} elements at {addresses:?}");
+        assert_eq!(bound.grid, [len.div_ceil(128) as u32, 1, 1]);
+    }
+}
+
+#[test]
+fn every_candidate_compiles() {
+    let family = on_simulator().family(scale_add(), None).expect("the kernel");
+    assert_eq!(family.candidates.len(), 5);
+    for candidate in &family.candidates {
+        let checked = family.checked(candidate).expect("checked");
+        let (text, lines) = family.text(candidate.promises, checked);
+        assert_eq!(text.lines().count(), lines.len());
+        for arch in ["sm_80", "sm_90a"] {
+            let compiled = crate::nvrtc::compile(&text, arch, &[]).expect("NVRTC takes the text");
+            let [resources] = compiled.resources.as_slice() else { panic!("{:?}", compiled.resources) };
+            assert_eq!(resources.entry, checked.entry());
+            assert!(!resources.spills(), "{resources:?}");
+        }
+    }
+}
+
+#[test]
+fn refusals() {
+    for device in devices() {
+        let stream = device.stream();
+        let up = |len: usize| device.upload(&input(len, 0.0), [len]).expect("a tensor");
+        let launched = |a: usize, b: usize, c: usize| {
+            run(&stream, LaunchConfig::default(), &up(a), &up(b), &mut up(c), 1.0).expect_err("a refusal")
+        };
+        let error = launched(100, 101, 100);
+        assert!(matches!(bind_error(&error), Some(BindError::Extent { .. })), "{error}");
+        assert!(error.to_string().starts_with("kernel `scale_add`: tensor `b`"), "{error}");
+        let error = launched(REFUSED, REFUSED, REFUSED);
+        assert!(matches!(bind_error(&error), Some(BindError::Require { .. })), "{error}");
+
+        let bad = ParamSet(vec![("THREADS".to_string(), ParamValue::Int(2048))]);
+        let config = LaunchConfig { set: Some(&bad), grid: None };
+        let error = run(&stream, config, &up(8), &up(8), &mut up(8), 1.0).expect_err("too many threads");
+        assert!(matches!(&error, Error::Launch(LaunchError::Parameters { .. })), "{error}");
+
+        let reversed = device.upload_strided(&input(30, 0.0), [10], [3]).expect("a tensor");
+        let error = run(&stream, LaunchConfig::default(), &reversed, &up(10), &mut up(10), 1.0);
+        let error = error.expect_err("not compact");
+        assert!(matches!(bind_error(&error), Some(BindError::Stride { .. })), "{error}");
+
+        let a = up(8);
+        let a = a.view();
+        let error = launch(scale_add(), &stream, LaunchConfig::default(), &mut [Argument::read(&a)]);
+        let error = error.expect_err("too few arguments");
+        assert!(matches!(bind_error(&error), Some(BindError::Count { expected: 4, found: 1 })), "{error}");
+        let mut arguments =
+            [Argument::read(&a), Argument::index(3), Argument::scalar(1.0f32), Argument::scalar(1i32)];
+        let error = launch(scale_add(), &stream, LaunchConfig::default(), &mut arguments);
+        let error = error.expect_err("other kinds");
+        assert!(matches!(bind_error(&error), Some(BindError::Type { .. })), "{error}");
+    }
+}
+
+fn bind_error(error: &Error) -> Option<&BindError> {
+    match error {
+        Error::Launch(LaunchError::Arguments { error, .. }) => Some(error),
+        _ => None,
+    }
+}
+
+#[test]
+fn tensors_of_another_device() {
+    let Some(device) = gpu() else {
+        return;
+    };
+    let simulator = Device::simulator();
+    let here = |device: &Device| device.upload(&input(8, 0.0), [8]).expect("a tensor");
+    for (stream, other) in [(device.stream(), &simulator), (simulator.stream(), &device)] {
+        let mut c = here(stream.device());
+        let error =
+            run(&stream, LaunchConfig::default(), &here(stream.device()), &here(other), &mut c, 1.0).err();
+        let is_other = matches!(error, Some(Error::Launch(LaunchError::OtherDevice { argument: 1, .. })));
+        assert!(is_other, "{error:?}");
+        stream.synchronize().expect("nothing is left behind");
+    }
+}
+
+#[test]
+fn prepared_kernels_tell_what_they_use() {
+    for device in devices() {
+        let prepared = prepare(scale_add(), &device, None, Promises::USUAL).expect("a kernel");
+        assert_eq!(prepared.promises(), Promises::USUAL);
+        assert!(prepared.text().expect("the text").contains("scale_add"));
+        let resources = prepared.resources().expect("counted");
+        assert_eq!(resources.is_some(), !device.is_simulator());
+        assert_eq!(prepared.cache_note(), Ok(None));
+    }
+}
+
+#[test]
+fn threads_share_what_is_ready() {
+    for device in devices() {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let stream = device.stream();
+                    let up = || stream.upload(&input(64, 2.0), [64]).expect("a tensor");
+                    let (a, b, mut c) = (up(), up(), up());
+                    run(&stream, LaunchConfig::default(), &a, &b, &mut c, 1.0).expect("a launch");
+                    let twice: Vec<f32> = input(64, 2.0).iter().map(|value| value * 2.0).collect();
+                    assert_eq!(c.download().expect("data"), twice);
+                });
+            }
+        });
+    }
+}

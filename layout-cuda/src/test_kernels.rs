@@ -1,0 +1,128 @@
+//! A kernel for the tests of this crate, built without the macro: `c = a * scale + b` over vectors.
+//!
+//! ```text
+//! #[tiled_kernel(THREADS = [128, 256], block = [THREADS], grid = [(N + THREADS - 1) / THREADS],
+//!                require(N != 13), variant_if(N % 4 == 0))]
+//! fn scale_add<const N: usize>(a: &LayoutTensor<f32, RowMajor<N>>, b: &.., c: &mut .., scale: f32) {
+//!     let i = block_idx.x * THREADS + thread_idx.x;
+//!     if i < N { c[[i]] = a[[i]] * scale + b[[i]]; }
+//! }
+//! ```
+
+use layout_core::kernel::ir::{
+    Argument, ArgumentKind, ArgumentLayout, BinaryOp, Block, Expr, ExprId, ExprKind, Kernel, Local, LocalId,
+    Parameter, Pattern, Special, Statement, StatementKind, TypeRef,
+};
+use layout_core::kernel::{Definition, Elem, Origin, ParamValue, Position, wire};
+
+/// The element counts to try: none, fewer than a block, just a block, and odd ones.
+pub const LENGTHS: [usize; 6] = [0, 1, 100, 128, 1000, 1001];
+
+/// The length that the kernel's `require` refuses.
+pub const REFUSED: usize = 13;
+
+/// The kernel, as a program holds it. Every call gives the same value.
+pub fn scale_add() -> &'static Definition {
+    static DEFINITION: std::sync::OnceLock<Definition> = std::sync::OnceLock::new();
+    DEFINITION.get_or_init(|| Definition {
+        name: "scale_add",
+        file: "src/kernels.rs",
+        bytes: Vec::leak(wire::encode(&kernel())),
+        variants: &[],
+    })
+}
+
+#[derive(Default)]
+struct Arena(Vec<Expr>);
+
+impl Arena {
+    fn add(&mut self, kind: ExprKind) -> ExprId {
+        self.0.push(Expr { kind, origin: Origin(0) });
+        ExprId(self.0.len() as u32 - 1)
+    }
+    fn int(&mut self, value: i64) -> ExprId {
+        self.add(ExprKind::Int(value, None))
+    }
+    fn binary(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> ExprId {
+        self.add(ExprKind::Binary(op, left, right))
+    }
+}
+
+fn kernel() -> Kernel {
+    let mut arena = Arena::default();
+    let threads = arena.add(ExprKind::Parameter(0));
+    let n = arena.add(ExprKind::Dim(0));
+    let one = arena.int(1);
+    let sum = arena.binary(BinaryOp::Add, n, threads);
+    let less = arena.binary(BinaryOp::Sub, sum, one);
+    let blocks = arena.binary(BinaryOp::Div, less, threads);
+    let refused = arena.int(REFUSED as i64);
+    let require = arena.binary(BinaryOp::Ne, n, refused);
+    let four = arena.int(4);
+    let remainder = arena.binary(BinaryOp::Rem, n, four);
+    let zero = arena.int(0);
+    let divisible = arena.binary(BinaryOp::Eq, remainder, zero);
+
+    let block_idx = arena.add(ExprKind::Special(Special::BlockIdx, 0));
+    let thread_idx = arena.add(ExprKind::Special(Special::ThreadIdx, 0));
+    let first = arena.binary(BinaryOp::Mul, block_idx, threads);
+    let index = arena.binary(BinaryOp::Add, first, thread_idx);
+    let i = arena.add(ExprKind::Local(LocalId(0)));
+    let inside = arena.binary(BinaryOp::Lt, i, n);
+    let [a, b, c, scale] = [0, 1, 2, 3].map(|number| arena.add(ExprKind::Argument(number)));
+    let [a, b, c] = [a, b, c].map(|view| arena.add(ExprKind::Index(view, vec![i])));
+    let scaled = arena.binary(BinaryOp::Mul, a, scale);
+    let value = arena.binary(BinaryOp::Add, scaled, b);
+
+    let statement = |kind| Statement { kind, origin: Origin(0) };
+    let store = statement(StatementKind::Assign { place: c, op: None, value });
+    let then = Block { statements: vec![store], value: None };
+    let guarded = arena.add(ExprKind::If(inside, then, Block::default()));
+    let body = vec![
+        statement(StatementKind::Let {
+            pattern: Pattern::Local(LocalId(0)),
+            ty: None,
+            value: index,
+            constant: false,
+        }),
+        statement(StatementKind::Expr(guarded)),
+    ];
+    let tensor = |name: &str, mutable| Argument {
+        name: name.to_string(),
+        kind: ArgumentKind::Tensor {
+            elem: TypeRef::Elem(Elem::F32),
+            layout: ArgumentLayout::RowMajor,
+            extents: vec![n],
+            mutable,
+        },
+        origin: Origin(0),
+    };
+    let scalar = Argument {
+        name: "scale".to_string(),
+        kind: ArgumentKind::Scalar(TypeRef::Elem(Elem::F32)),
+        origin: Origin(0),
+    };
+    Kernel {
+        name: "scale_add".to_string(),
+        parameters: vec![Parameter {
+            name: "THREADS".to_string(),
+            values: vec![ParamValue::Int(128), ParamValue::Int(256)],
+            origin: Origin(0),
+        }],
+        dims: vec!["N".to_string()],
+        types: Vec::new(),
+        arguments: vec![tensor("a", false), tensor("b", false), tensor("c", true), scalar],
+        block: vec![threads],
+        grid: Some(vec![blocks]),
+        cluster: Vec::new(),
+        arch: None,
+        min_blocks: None,
+        require: vec![require],
+        variant_if: vec![vec![divisible]],
+        functions: Vec::new(),
+        body: Block { statements: body, value: None },
+        locals: vec![Local { name: "i".to_string(), mutable: false, origin: Origin(0) }],
+        exprs: arena.0,
+        positions: vec![Position { line: 7, column: 5 }],
+    }
+}
