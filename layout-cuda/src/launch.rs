@@ -21,6 +21,9 @@ use crate::functions::{Candidate, Family};
 use crate::launch_error::LaunchError;
 use crate::view::gpu_name;
 
+/// Kernels of up to this many parameters are launched without an allocation for them.
+const FEW: usize = 32;
+
 /// What a launch may say beyond its arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LaunchConfig<'a> {
@@ -36,11 +39,11 @@ pub struct LaunchConfig<'a> {
 ///
 /// # Errors
 /// [`LaunchError`], or an error of NVRTC or of the driver.
-pub fn launch(
+pub fn launch<const N: usize>(
     definition: &'static Definition,
     stream: &Stream,
     config: LaunchConfig<'_>,
-    arguments: &mut [Argument<'_>],
+    arguments: &mut [Argument<'_>; N],
 ) -> Result<()> {
     let family = stream.device().functions().family(definition, config.set)?;
     match stream.cuda() {
@@ -84,12 +87,12 @@ pub(crate) fn other_device(family: &Family, argument: usize, tensor: String, str
     LaunchError::OtherDevice { kernel: family.name().to_string(), argument, tensor, stream }.into()
 }
 
-fn launch_on_gpu(
+fn launch_on_gpu<const N: usize>(
     family: &Family,
     stream: &Stream,
     cuda: &CudaStream,
     config: LaunchConfig<'_>,
-    arguments: &mut [Argument<'_>],
+    arguments: &mut [Argument<'_>; N],
 ) -> Result<()> {
     // The devices first: a guard taken for another context's stream would leave an error behind there.
     for (number, argument) in arguments.iter().enumerate() {
@@ -106,31 +109,23 @@ fn launch_on_gpu(
         }
     }
     // What each argument is to the plan; its address, or a scalar's bits; and what keeps other streams in order.
-    let mut plain = Vec::with_capacity(arguments.len());
-    let mut words: Vec<u64> = Vec::with_capacity(arguments.len());
-    let mut guards: Vec<SyncOnDrop<'_>> = Vec::with_capacity(arguments.len());
-    for argument in arguments {
-        let address = match &mut argument.0 {
+    let mut plain = [LaunchArgument::Index(0); N];
+    let mut words = [0u64; N];
+    let mut guards = [const { None::<SyncOnDrop<'_>> }; N];
+    for (number, argument) in arguments.iter_mut().enumerate() {
+        (plain[number], words[number]) = match &mut argument.0 {
             Kind::Tensor { elem, shape, strides, len, bytes } => {
                 let (address, guard) = match bytes {
                     Bytes::Gpu(memory) => memory.device_ptr(cuda),
                     Bytes::GpuMut(memory) => memory.device_ptr_mut(cuda),
                     Bytes::Host(..) | Bytes::HostMut(..) => (0, SyncOnDrop::Record(None)), // refused above
                 };
-                guards.push(guard);
-                plain.push(LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len });
-                address
+                guards[number] = Some(guard);
+                (LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len }, address)
             }
-            Kind::Scalar(constant) => {
-                plain.push(LaunchArgument::Scalar(constant.elem, constant.bits));
-                constant.bits
-            }
-            Kind::Index(value) => {
-                plain.push(LaunchArgument::Index(*value));
-                0
-            }
+            Kind::Scalar(constant) => (LaunchArgument::Scalar(constant.elem, constant.bits), constant.bits),
+            Kind::Index(value) => (LaunchArgument::Index(*value), 0),
         };
-        words.push(address);
     }
     let (candidate, bound) = choose(family, config, &plain)?;
     if bound.grid.contains(&0) {
@@ -138,16 +133,33 @@ fn launch_on_gpu(
     }
     let code = family.code(candidate, stream.device())?;
     let parameters = &family.checked(candidate)?.plan().parameters;
-    let value = |(parameter, value): (&KernelParameter, &i64)| match *parameter {
-        KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => words[argument as usize],
-        KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => *value as u64,
+    let (mut few_values, mut few_pointers) = ([0u64; FEW], [std::ptr::null_mut::<c_void>(); FEW]);
+    let (mut many_values, mut many_pointers) = (Vec::new(), Vec::new());
+    let (values, pointers) = match parameters.len() {
+        count @ 0..=FEW => (&mut few_values[..count], &mut few_pointers[..count]),
+        count => {
+            many_values.resize(count, 0);
+            many_pointers.resize(count, std::ptr::null_mut());
+            (many_values.as_mut_slice(), many_pointers.as_mut_slice())
+        }
     };
-    let mut values: Vec<u64> = parameters.iter().zip(&bound.values).map(value).collect();
-    let mut pointers: Vec<*mut c_void> =
-        values.iter_mut().map(|value| std::ptr::from_mut(value).cast()).collect();
-    // SAFETY: `values` holds a value for each parameter, in the plan's order, its low bytes first, which is where the
-    // driver reads narrower ones; it lives to the end of this function. The plan has bound these tensors: the checked
-    // kernel reaches nothing outside them. The guards keep other streams away, and the arguments' borrows the memory.
+    for (slot, (parameter, bound)) in values.iter_mut().zip(parameters.iter().zip(&bound.values)) {
+        *slot = match *parameter {
+            KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
+                words[argument as usize]
+            }
+            KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => {
+                *bound as u64
+            }
+        };
+    }
+    for (pointer, value) in pointers.iter_mut().zip(values) {
+        *pointer = std::ptr::from_mut(value).cast();
+    }
+    // SAFETY: there is a pointer to a value for each parameter, in the plan's order, its low bytes first, which is
+    // where the driver reads narrower ones; the values live to the end of this function. The plan has bound these
+    // tensors: the checked kernel reaches nothing outside them. The guards keep other streams away, and the arguments'
+    // borrows the memory.
     let started = unsafe {
         crate::module::start(
             cuda,
@@ -155,7 +167,7 @@ fn launch_on_gpu(
             bound.grid,
             bound.block,
             code.dynamic_shared_bytes,
-            &mut pointers,
+            pointers,
         )
     };
     drop(guards); // records the events that other streams wait for

@@ -12,6 +12,8 @@ pub mod driver;
 mod element;
 mod error;
 mod functions;
+#[cfg(test)]
+mod gpu_tests;
 mod launch;
 mod launch_error;
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub fn parse(tokens: TokenStream, errors: &mut Errors) -> Attribute {
 }
 
 /// The tokens between commas of the outermost level.
-pub fn split(tokens: TokenStream) -> Vec<TokenStream> {
+fn split(tokens: TokenStream) -> Vec<TokenStream> {
     let mut entries = vec![];
     let mut entry: Vec<TokenTree> = vec![];
     for tree in tokens {

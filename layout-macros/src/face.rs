@@ -3,7 +3,6 @@
 //! Law: whatever tokens follow `fn name`, there is a face, and it has as many arguments as are written. So a
 //! half-written kernel leaves its callers as they are.
 
-use crate::attr::split;
 use crate::report::Errors;
 use crate::signature::{self, Argument, Kind, Signature};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
@@ -99,6 +98,30 @@ fn type_parameters(after: &[TokenTree]) -> Vec<Ident> {
         }
     }
     types
+}
+
+/// The tokens between commas that stand in no `<..>`.
+fn split(inputs: TokenStream) -> Vec<TokenStream> {
+    let (mut arguments, mut argument, mut angles, mut arrow) = (vec![], TokenStream::new(), 0usize, false);
+    for tree in inputs {
+        if let TokenTree::Punct(punct) = &tree {
+            match punct.as_char() {
+                '<' => angles += 1,
+                '>' if !arrow => angles = angles.saturating_sub(1),
+                ',' if angles == 0 => {
+                    arguments.push(std::mem::take(&mut argument));
+                    continue;
+                }
+                _ => {}
+            }
+        }
+        arrow = matches!(&tree, TokenTree::Punct(punct) if punct.as_char() == '-');
+        argument.extend([tree]);
+    }
+    if !argument.is_empty() {
+        arguments.push(argument);
+    }
+    arguments
 }
 
 fn recover_argument(number: usize, tokens: TokenStream, types: &[Ident]) -> Argument {

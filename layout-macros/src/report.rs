@@ -39,10 +39,9 @@ impl Errors {
     }
 
     fn add(&mut self, place: Place, message: String) {
-        let same = |known: &Diagnostic| {
-            known.message == message && format!("{:?}", known.place.start) == format!("{:?}", place.start)
-        };
-        if !self.list.iter().any(same) {
+        // Spans have no equality on a stable compiler; their debug form is their bytes.
+        let ends = |place: Place| format!("{:?} {:?}", place.start, place.end);
+        if !self.list.iter().any(|known| ends(known.place) == ends(place)) {
             self.list.push(Diagnostic { place, message });
         }
     }

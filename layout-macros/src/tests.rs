@@ -1,11 +1,18 @@
 //! The macro as a function of tokens: what it gives for whole kernels, wrong kernels and half-written ones.
 
 use crate::compile::run;
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// The tokens that the macro gives, as text.
+/// The tokens that the macro gives, as text without spaces.
 fn expand(attribute: &str, item: &str) -> String {
     let tokens = run(attribute.parse().expect("attribute"), item.parse().expect("item"));
     tokens.to_string()
+}
+
+/// The messages of the compile errors in an expansion.
+fn messages(attribute: &str, item: &str) -> Vec<String> {
+    let out = expand(attribute, item);
+    out.split("compile_error !").skip(1).map(|rest| rest.split('}').next().unwrap_or("").to_owned()).collect()
 }
 
 const VECTOR_ADD: (&str, &str) = (
@@ -23,14 +30,274 @@ const VECTOR_ADD: (&str, &str) = (
     }",
 );
 
+const BLOCK_TILED_VECTORIZED: (&str, &str) = (
+    "BM = 64, BN = 64, BK = 8, TM = 8, TN = 8,
+     block = [BM * BN / (TM * TN)],
+     grid = [N.div_ceil(BN), M.div_ceil(BM)]",
+    "pub fn block_tiled_vectorized<const M: usize, const N: usize, const K: usize>(
+        a: &LayoutTensor<f32, RowMajor<M, K>>,
+        b: &LayoutTensor<f32, RowMajor<K, N>>,
+        c: &mut LayoutTensor<f32, RowMajor<M, N>>,
+    ) {
+        const THREADS: usize = BM * BN / (TM * TN);
+        let (row, col) = (thread_idx.x / (BN / TN), thread_idx.x % (BN / TN));
+        let mut dst = c.tile([BM, BN], [block_idx.y, block_idx.x]).tile([TM, TN], [row, col]);
+        let mut a_smem = shared::<f32>(col_major([BM, BK]));
+        let mut b_smem = shared::<f32>(row_major([BK, BN]));
+        let mut acc = local::<f32>(row_major([TM, TN])).fill(0.0);
+        for block in 0..K.div_ceil(BK) {
+            let a_tile = a.tile([BM, BK], [block_idx.y, block]);
+            let b_tile = b.tile([BK, BN], [block, block_idx.x]);
+            copy_dram_to_sram_async(&mut a_smem.vectorize([4, 1]), &a_tile.vectorize([4, 1]), row_major([THREADS / BK, BK]));
+            copy_dram_to_sram_async(&mut b_smem.vectorize([1, 4]), &b_tile.vectorize([1, 4]), row_major([BK, THREADS / BK]));
+            async_copy_wait_all();
+            barrier();
+            for k in unroll(0..BK) {
+                let a_reg = a_smem.tile([TM, 1], [row, k]).to_local();
+                let b_reg = b_smem.tile([1, TN], [k, col]).to_local();
+                outer_product_acc(&mut acc, &a_reg, &b_reg);
+            }
+            barrier();
+        }
+        dst.vectorize([1, 4]).copy_from(&acc.vectorize([1, 4]));
+    }",
+);
+
 #[test]
 fn a_kernel_becomes_a_module() {
     let out = expand(VECTOR_ADD.0, VECTOR_ADD.1);
-    println!("{out}");
+    for wanted in [
+        "pub mod vector_add",
+        "pub fn launch (",
+        "pub fn launch_with (",
+        "pub fn simulate (",
+        "pub static DEFINITION",
+        "pub const SOURCE",
+        "pub fn variants ()",
+        "__global__",
+        "mod checked_by_rustc",
+        "const BLOCK : usize = 256",
+        "a : & impl :: layout_cuda :: generated :: TensorArg < f32 , 1usize >",
+        "c : & mut impl :: layout_cuda :: generated :: TensorArgMut < f32 , 1usize >",
+    ] {
+        assert!(out.contains(wanted), "{wanted} in {out}");
+    }
+    for unwanted in ["compile_error", "layout_core", "layout_macros", "cudarc"] {
+        assert!(!out.contains(unwanted), "{unwanted} in {out}");
+    }
+}
+
+#[test]
+fn lists_make_variants_and_types_make_generic_launches() {
+    let item = "fn scale<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>, by: T, from: usize) {
+        let i = block_idx.x * BLOCK + thread_idx.x;
+        if i >= from && i < N { x[[i]] = x[[i]] * by; }
+    }";
+    let out = expand("T = [f32, f64], BLOCK = [64, 128], block = [BLOCK], grid = [N.div_ceil(BLOCK)]", item);
+    assert!(!out.contains("compile_error"), "{out}");
+    for key in ["\"Tf32_BLOCK64\"", "\"Tf32_BLOCK128\"", "\"Tf64_BLOCK64\"", "\"Tf64_BLOCK128\""] {
+        assert!(out.contains(key), "{key} in {out}");
+    }
     for wanted in
-        ["pub mod vector_add", "pub fn launch", "pub static DEFINITION", "__global__", "checked_by_rustc"]
+        ["launch < T : :: layout_cuda :: generated :: Element >", "by : T", "from : usize", "type T = f32"]
     {
         assert!(out.contains(wanted), "{wanted} in {out}");
     }
+}
+
+#[test]
+fn a_promise_makes_a_second_variant() {
+    let item = "fn copy<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+        let i = block_idx.x * 64 + thread_idx.x;
+        if i < N { y[[i]] = x[[i]]; }
+    }";
+    let out = expand("block = [64], grid = [N.div_ceil(64)], require(N > 0), variant_if(N % 64 == 0)", item);
     assert!(!out.contains("compile_error"), "{out}");
+    assert!(out.contains("variant_if : :: core :: option :: Option :: Some (0u32)"), "{out}");
+    assert!(out.contains("copy_if0"), "{out}");
+}
+
+#[test]
+fn the_vectorised_kernel_of_the_ladder_compiles() {
+    let (attribute, item) = BLOCK_TILED_VECTORIZED;
+    assert_eq!(messages(attribute, item), [""; 0]);
+}
+
+/// A kernel of two tensors with this body.
+fn with_body(body: &str) -> Vec<String> {
+    let item = format!(
+        "fn kernel<const M: usize, const N: usize>(
+            a: &LayoutTensor<f32, RowMajor<M, N>>, c: &mut LayoutTensor<f32, RowMajor<M, N>>, n: usize,
+        ) {{ {body} }}"
+    );
+    messages("block = [32], grid = [M]", &item)
+}
+
+#[test]
+fn what_the_language_lacks_is_refused_once_with_a_way_out() {
+    for (body, message) in [
+        ("let f = |x: f32| x;", "does not have a closure"),
+        ("return;", "does not have `return`"),
+        ("match n { _ => {} }", "does not have `match`"),
+        ("let s = Point { x: 1 };", "does not have a struct"),
+        ("let x = foo()?;", "does not have `?`"),
+        ("let x = \"text\";", "a kernel has no text"),
+        ("let x = 'c';", "a kernel has no text"),
+        ("let x = vec![1];", "this macro"),
+        ("println!(\"a\");", "cannot call `println!`"),
+        ("assert_eq!(1, 1);", "cannot call `assert_eq!`"),
+        ("let x = String::new();", "cannot call functions of the program around it"),
+        ("let x = Box::new(1);", "cannot call functions of the program around it"),
+        ("let x = helper(1);", "there is no function `helper`"),
+        ("let x = crate::SIZE;", "cannot name items of the program around it"),
+        ("let x = SIZE;", "`SIZE` is neither bound in the attribute nor a const generic"),
+        ("let x = size;", "cannot find `size`"),
+        ("use std::mem;", "cannot hold `use`"),
+        ("struct S;", "cannot hold a type of its own"),
+        ("unsafe { barrier(); }", "does not have `unsafe`"),
+        ("'l: loop { break; }", "a kernel has no labels"),
+        ("break;", "`break` outside of a loop"),
+        ("fn f(x: f32) -> f32 { f(x) } let y = f(1.0);", "`f` calls itself"),
+        ("fn f(x: f32) -> f32 { g(x) } fn g(x: f32) -> f32 { f(x) } let y = 1.0;", "calls itself"),
+        ("fn f() -> usize { n } let y = f();", "does not see `n`"),
+        ("fn f() -> usize { M } let y = f();", "does not see the dimension `M`"),
+        ("fn barrier() {}", "cannot be defined again"),
+        ("const C: usize = M;", "a `const` item cannot name `M`"),
+        ("let M = 1;", "`M` is a dimension and cannot be bound again"),
+        ("let thread_idx = 1;", "`thread_idx` is a word of the kernel language"),
+        ("let x = thread_idx;", "`thread_idx` is no number"),
+        ("let x = thread_idx.w;", "there is no axis `w`"),
+        ("let x = a.shape;", "there is no field `shape`"),
+        ("let x = a[0];", "named by all of its coordinates at once"),
+        ("let x = a.tile([1, 1]);", "`tile` takes 2 arguments, 1 was given"),
+        ("let x = a.tiel([1, 1], [0, 0]);", "there is no method `tiel`"),
+        ("let x = shared(row_major([4]));", "`shared` needs its element type"),
+        ("let x = shared::<String>(row_major([4]));", "no element type and no index type"),
+        ("let x = 1 as char;", "no element type and no index type"),
+        ("let x = 1u16;", "`u16` is no type of the kernel language"),
+        ("let x = 300u8;", "300 does not fit u8"),
+        ("let x = 99999999999999999999;", "is beyond the integers of a kernel"),
+        ("let x;", "a local without a value"),
+        ("let x = 1; x = 2;", "`x` is assigned and is not `mut`"),
+        ("n = 2;", "this cannot be assigned"),
+        ("for i in a {}", "a `for` runs over a range"),
+        ("for i in (0..8).rev().step_by(2) {}", "`step_by` comes first and once"),
+        ("for (i, j) in 0..8 {}", "the variable of a `for` is one plain name"),
+        ("let x = 0..8;", "does not have a range outside of `for`"),
+        ("let [x, y] = [1, 2];", "does not have this pattern"),
+        ("#[inline] let x = 1;", "an attribute inside of a kernel"),
+        ("if let 1 = n {}", "does not have `if let` and `while let`"),
+        ("let x = [0; 4];", "does not have an array of equal elements"),
+        ("let x = async {};", "does not have `async`"),
+    ] {
+        let found = with_body(body);
+        assert_eq!(found.len(), 1, "{body}: {found:#?}");
+        assert!(found[0].contains(message), "{body}: {found:#?}");
+        assert!(found[0].contains("= help: "), "{body}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_the_signature_may_not_say_is_refused() {
+    let tensor = "c: &mut LayoutTensor<f32, RowMajor<N>>";
+    for (attribute, item, message) in [
+        ("block = [1]", format!("async fn k<const N: usize>({tensor}) {{}}"), "no `async` function"),
+        ("block = [1]", format!("fn k<const N: usize>({tensor}) -> f32 {{}}"), "a kernel returns nothing"),
+        ("block = [1]", format!("fn k<'a, const N: usize>({tensor}) {{}}"), "no lifetimes"),
+        ("block = [1]", format!("fn k<const N: u32>({tensor}) {{}}"), "not of type `usize`"),
+        ("block = [1]", format!("fn k<T, const N: usize>({tensor}) {{}}"), "type parameter `T` is not bound"),
+        ("block = [1], T = f32", format!("fn k<const N: usize>({tensor}) {{}}"), "another kind"),
+        ("block = [1], N = f32", format!("fn k<const N: usize>({tensor}) {{}}"), "another kind"),
+        (
+            "block = [1]",
+            format!("fn k<const N: usize, const M: usize>({tensor}) {{}}"),
+            "`M` is the extent of no",
+        ),
+        ("block = [1]", "fn k(c: &mut LayoutTensor<f32, RowMajor<N>>) {}".to_owned(), "`N` is neither bound"),
+        ("block = [1]", "fn k(c: &mut LayoutTensor<char, RowMajor<8>>) {}".to_owned(), "no element type"),
+        ("block = [1]", "fn k(c: &mut LayoutTensor<f32, Banded<8>>) {}".to_owned(), "`Banded` is no layout"),
+        ("block = [1]", "fn k(c: &mut LayoutTensor<f32, RowMajor>) {}".to_owned(), "a tensor of rank 0"),
+        ("block = [1]", "fn k(c: &mut [f32]) {}".to_owned(), "is to a `LayoutTensor`"),
+        ("block = [1]", "fn k(c: String) {}".to_owned(), "cannot be passed to a kernel"),
+        ("block = [1]", "fn k(self) {}".to_owned(), "a kernel has no `self`"),
+        ("block = [1]", "fn k() {}".to_owned(), "the kernel has no arguments"),
+        ("", format!("fn k<const N: usize>({tensor}) {{}}"), "how many threads a block has"),
+        ("block = [1], BM = 2", format!("fn k<const N: usize>({tensor}) {{}}"), "parameter `BM` is not used"),
+        ("block = [1]", format!("#[inline] fn k<const N: usize>({tensor}) {{}}"), "no meaning for a kernel"),
+    ] {
+        let found = messages(attribute, &item);
+        assert_eq!(found.len(), 1, "{item}: {found:#?}");
+        assert!(found[0].contains(message), "{item}: {found:#?}");
+        let out = expand(attribute, &item);
+        assert!(out.contains("mod k") && out.contains("pub fn launch"), "{item}: {out}");
+    }
+}
+
+#[test]
+fn all_errors_come_at_once() {
+    let found = with_body("let x = SIZE; let y = helper(); let z = a.tile([1, 1]); return;");
+    assert_eq!(found.len(), 4, "{found:#?}");
+}
+
+/// Every prefix of the tokens, the groups closed, as an editor's lexer gives them.
+fn prefixes(tokens: TokenStream) -> Vec<TokenStream> {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut out = vec![];
+    for number in 0..trees.len() {
+        let before: TokenStream = trees[..number].iter().cloned().collect();
+        out.push(before.clone());
+        if let TokenTree::Group(group) = &trees[number] {
+            for inside in prefixes(group.stream()) {
+                let cut = TokenTree::Group(Group::new(group.delimiter(), inside));
+                out.push(before.clone().into_iter().chain([cut]).collect());
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn a_half_written_kernel_leaves_its_callers_as_they_are() {
+    let (attribute, item) = BLOCK_TILED_VECTORIZED;
+    let (attribute, item): (TokenStream, TokenStream) =
+        (attribute.parse().expect("attribute"), item.parse().expect("item"));
+    let all = prefixes(item.clone());
+    assert!(all.len() > 300, "{}", all.len());
+    for prefix in all {
+        let text = prefix.to_string();
+        let named = text.contains("fn block_tiled_vectorized");
+        let arguments = prefix.clone().into_iter().any(|tree| match tree {
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+            _ => false,
+        });
+        let out = run(attribute.clone(), prefix);
+        syn::parse2::<syn::File>(out.clone()).unwrap_or_else(|error| panic!("{text}: {error}: {out}"));
+        let out = out.to_string();
+        assert!(out.contains("compile_error") || arguments, "{text}: {out}");
+        if named {
+            assert!(out.contains("mod block_tiled_vectorized"), "{text}: {out}");
+            assert!(out.contains("pub fn launch ("), "{text}: {out}");
+        }
+        if arguments {
+            let typed = "c : & mut impl :: layout_cuda :: generated :: TensorArgMut < f32 , 2usize >";
+            assert!(out.contains(typed), "{text}: {out}");
+        }
+    }
+    for prefix in prefixes(attribute) {
+        let out = run(prefix.clone(), item.clone()).to_string();
+        assert!(out.contains("mod block_tiled_vectorized"), "{prefix}: {out}");
+        assert!(out.contains("pub fn launch ("), "{prefix}: {out}");
+    }
+}
+
+#[test]
+fn deep_kernels_are_refused() {
+    let sum = vec!["n"; 400].join(" + ");
+    let body = format!("let x = {sum};");
+    let found = with_body(&body);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("within one another"), "{found:#?}");
+    let parentheses = format!("let x = {}n{};", "(".repeat(3000), ")".repeat(3000));
+    let found = with_body(&parentheses);
+    assert!(found[0].contains("nests too deep"), "{found:#?}");
 }

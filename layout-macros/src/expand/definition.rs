@@ -21,7 +21,6 @@ pub fn definition(kernel: &Kernel, texts: &[Text]) -> TokenStream {
             bytes: #bytes,
             variants: &[#(#variants),*],
         };
-        static KERNEL: #run::Kernel = #run::Kernel::new(&DEFINITION);
         /// The CUDA C of the first variant.
         pub const SOURCE: &str = #first;
         /// The CUDA C of every variant, with its parameters and what its launch takes.

@@ -97,8 +97,15 @@ pub fn functions(face: &Face) -> TokenStream {
     let run = runtime();
     let Parts { generics, inputs, views, arguments, types, names } = parts(face);
     // Names of their own, whatever the kernel's arguments are called.
-    let stream = Ident::new("stream", Span::mixed_site());
-    let config = Ident::new("config", Span::mixed_site());
+    let [stream, config, options] =
+        ["stream", "config", "options"].map(|name| Ident::new(name, Span::mixed_site()));
+    let typed = quote!(#run::typed(&DEFINITION, #config, &[#(#types),*]));
+    let (set, config_of_set) = if types.is_empty() {
+        (quote!(), quote!(#config))
+    } else {
+        let set = Ident::new("set", Span::mixed_site());
+        (quote!(let #set = #typed;), quote!(#run::LaunchConfig { set: #set.as_ref(), ..#config }))
+    };
     quote! {
         /// Launches the kernel on the stream; returns once it is queued.
         ///
@@ -112,7 +119,7 @@ pub fn functions(face: &Face) -> TokenStream {
         pub fn launch #generics(
             #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> {
-            launch_with(&#run::Config::default(), #stream, #(#names),*)
+            launch_with(#run::LaunchConfig::default(), #stream, #(#names),*)
         }
 
         /// Launches the kernel with a grid, or for a parameter set, other than the attribute's own.
@@ -121,10 +128,11 @@ pub fn functions(face: &Face) -> TokenStream {
         /// As [`launch`], and a parameter set that the kernel does not allow.
         #[allow(clippy::too_many_arguments)]
         pub fn launch_with #generics(
-            #config: &#run::Config, #stream: &#run::Stream, #(#inputs),*
+            #config: #run::LaunchConfig<'_>, #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> {
             #(#views)*
-            #run::launch(&KERNEL, &[#(#types),*], #config, #stream, &mut [#(#arguments),*])
+            #set
+            #run::launch(&DEFINITION, #stream, #config_of_set, &mut [#(#arguments),*])
         }
 
         /// Runs the kernel on the simulator and tells what it found and counted. Takes tensors of the simulator's
@@ -134,19 +142,20 @@ pub fn functions(face: &Face) -> TokenStream {
         /// As [`launch`]; findings are no errors, the report holds them.
         #[allow(clippy::too_many_arguments)]
         pub fn simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> {
-            simulate_with(&#run::Config::default(), #(#names),*)
+            simulate_with(#run::LaunchConfig::default(), &#run::Options::default(), #(#names),*)
         }
 
-        /// Runs the kernel on the simulator with a grid, or for a parameter set, other than the attribute's own.
+        /// Runs the kernel on the simulator with a grid, a parameter set or options of the simulator other than its own.
         ///
         /// # Errors
         /// As [`simulate`], and a parameter set that the kernel does not allow.
         #[allow(clippy::too_many_arguments)]
         pub fn simulate_with #generics(
-            #config: &#run::Config, #(#inputs),*
+            #config: #run::LaunchConfig<'_>, #options: &#run::Options, #(#inputs),*
         ) -> ::core::result::Result<#run::Report, #run::Error> {
             #(#views)*
-            #run::simulate(&KERNEL, &[#(#types),*], #config, &mut [#(#arguments),*])
+            #set
+            #run::simulate(&DEFINITION, #config_of_set, &mut [#(#arguments),*], #options)
         }
     }
 }
@@ -156,8 +165,8 @@ pub fn functions(face: &Face) -> TokenStream {
 pub fn functions_with_errors(face: &Face) -> TokenStream {
     let run = runtime();
     let Parts { generics, inputs, .. } = parts(face);
-    let stream = Ident::new("stream", Span::mixed_site());
-    let config = Ident::new("config", Span::mixed_site());
+    let [stream, config, options] =
+        ["stream", "config", "options"].map(|name| Ident::new(name, Span::mixed_site()));
     let body = quote!(::core::unreachable!("the kernel has compile errors"));
     quote! {
         #[allow(missing_docs)]
@@ -173,13 +182,13 @@ pub fn functions_with_errors(face: &Face) -> TokenStream {
         ) -> ::core::result::Result<(), #run::Error> { #body }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
         pub fn launch_with #generics(
-            #config: &#run::Config, #stream: &#run::Stream, #(#inputs),*
+            #config: #run::LaunchConfig<'_>, #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> { #body }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
         pub fn simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> { #body }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
         pub fn simulate_with #generics(
-            #config: &#run::Config, #(#inputs),*
+            #config: #run::LaunchConfig<'_>, #options: &#run::Options, #(#inputs),*
         ) -> ::core::result::Result<#run::Report, #run::Error> { #body }
     }
 }

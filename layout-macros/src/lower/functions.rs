@@ -90,8 +90,12 @@ impl Lowering<'_> {
     /// Refuses functions that call themselves, directly or in a circle: they are inlined.
     pub(super) fn no_recursion(&mut self) {
         let count = self.kernel.functions.len();
+        let mut told = vec![false; count];
         for (site, callee, place) in &self.calls {
             let Site::Function(caller) = site else { continue };
+            if told[*caller as usize] || told[*callee as usize] {
+                continue;
+            }
             // Whether the callee reaches the caller.
             let mut reached = vec![false; count];
             let mut open = vec![*callee];
@@ -103,6 +107,7 @@ impl Lowering<'_> {
                 open.extend(next.map(|(_, to, _)| *to));
             }
             if reached[*caller as usize] {
+                (told[*caller as usize], told[*callee as usize]) = (true, true);
                 let name = &self.kernel.functions[*callee as usize].name;
                 self.errors.push(
                     *place,

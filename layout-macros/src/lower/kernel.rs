@@ -47,6 +47,7 @@ pub fn lower(
         types: signature.types.clone(),
         used_parameters: vec![false; attribute.parameters.len()],
         depth: 0,
+        too_deep: false,
         loops: 0,
         site: Site::Attribute,
         calls: vec![],

@@ -41,6 +41,8 @@ struct Lowering<'a> {
     used_parameters: Vec<bool>,
     /// How many expressions and blocks are around.
     depth: usize,
+    /// Whether that was already too many.
+    too_deep: bool,
     /// How many loops are around, within the function.
     loops: usize,
     /// What is being lowered: where a name may not mean everything.
@@ -106,6 +108,9 @@ impl Lowering<'_> {
     fn descend(&mut self, place: Place) -> bool {
         self.depth += 1;
         if self.depth > depth::EXPRESSIONS {
+            if std::mem::replace(&mut self.too_deep, true) {
+                return false;
+            }
             self.errors.push(
                 place,
                 format!("more than {} expressions within one another", depth::EXPRESSIONS),
