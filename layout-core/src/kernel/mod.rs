@@ -19,6 +19,7 @@ pub mod launch;
 pub mod origin;
 pub mod params;
 pub mod program;
+pub mod simulate;
 pub mod wire;
 
 pub use check::Checked;
