@@ -25,6 +25,7 @@ pub mod origin;
 pub mod params;
 pub mod program;
 pub mod prove;
+pub mod simulate;
 pub mod specialise;
 pub mod view;
 pub mod wire;

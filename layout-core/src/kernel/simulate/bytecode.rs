@@ -1,0 +1,337 @@
+//! The simulator's instructions: what one warp does at once, over registers of 32 lanes.
+//!
+//! Invariant: every instruction writes the active lanes of its destination and no others; scalar registers hold what is
+//! equal in all active lanes. A jump goes to a place in the same code; frames nest as the statements did.
+//!
+//! ```text
+//! LoopBegin ─► test: LoopTest ──(no lane left)──────────────┐
+//!                    body .. Break, Continue                │
+//!                    Rejoin                                 │
+//!                    Jump test                    LoopEnd ◄─┘
+//! ```
+
+use crate::kernel::elem::Elem;
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::program::{Math, Participants};
+
+/// Threads of a warp.
+pub(super) const LANES: usize = 32;
+
+/// Every lane active.
+pub(super) const FULL: u32 = u32::MAX;
+
+/// `vector + scalar + constant`, of mathematical integers; the sum wraps at 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Sum {
+    /// An integer register, one value a lane.
+    pub vector: Option<u32>,
+    /// A scalar register, one value for the warp.
+    pub scalar: Option<u32>,
+    /// A number.
+    pub constant: i64,
+}
+
+impl Sum {
+    /// A number.
+    pub const fn constant(constant: i64) -> Sum {
+        Sum { vector: None, scalar: None, constant }
+    }
+    /// An integer register.
+    pub const fn vector(register: u32) -> Sum {
+        Sum { vector: Some(register), scalar: None, constant: 0 }
+    }
+    /// A scalar register.
+    pub const fn scalar(register: u32) -> Sum {
+        Sum { vector: None, scalar: Some(register), constant: 0 }
+    }
+    /// The number, where it is nothing else.
+    pub fn as_constant(self) -> Option<i64> {
+        (self.vector.is_none() && self.scalar.is_none()).then_some(self.constant)
+    }
+    /// Whether all lanes have the same value.
+    pub fn uniform(self) -> bool {
+        self.vector.is_none()
+    }
+}
+
+/// A value: a register of one of the four banks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Register {
+    /// 32 single-precision floats.
+    F32(u32),
+    /// 32 double-precision floats.
+    F64(u32),
+    /// 32 integers of any type, sign- or zero-extended to 64 bits.
+    Int(Sum),
+    /// 32 truth values, a bit each.
+    Mask(u32),
+}
+
+/// Which bank an element type lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Bank {
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+    /// Integers.
+    Int,
+    /// Truth values.
+    Mask,
+}
+
+/// An operation on indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IndexOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Truncated quotient.
+    Div,
+    /// Remainder with the dividend's sign.
+    Rem,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// The smaller.
+    Min,
+    /// The larger.
+    Max,
+}
+
+/// An operation on floats of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FloatOp {
+    /// `a`
+    Copy,
+    /// `-a`
+    Neg,
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`
+    Div,
+    /// `a % b`
+    Rem,
+    /// `a * b + c`, rounded twice.
+    MulThenAdd,
+    /// A function of one, two or three values.
+    Math(Math),
+}
+
+impl Bank {
+    /// The bank of an element type; the types of 16 and 8 bits have none.
+    pub fn of(elem: Elem) -> Option<Bank> {
+        match elem {
+            Elem::F32 => Some(Bank::F32),
+            Elem::F64 => Some(Bank::F64),
+            Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 => Some(Bank::Int),
+            Elem::Bool => Some(Bank::Mask),
+            Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => None,
+        }
+    }
+
+    /// Register `number` of the bank.
+    pub fn register(self, number: u32) -> Register {
+        match self {
+            Bank::F32 => Register::F32(number),
+            Bank::F64 => Register::F64(number),
+            Bank::Int => Register::Int(Sum::vector(number)),
+            Bank::Mask => Register::Mask(number),
+        }
+    }
+}
+
+impl FloatOp {
+    /// Floating-point operations of one lane.
+    pub fn flops(self) -> u64 {
+        match self {
+            FloatOp::Copy => 0,
+            FloatOp::MulThenAdd | FloatOp::Math(Math::MulAdd) => 2,
+            FloatOp::Neg
+            | FloatOp::Add
+            | FloatOp::Sub
+            | FloatOp::Mul
+            | FloatOp::Div
+            | FloatOp::Rem
+            | FloatOp::Math(
+                Math::Min
+                | Math::Max
+                | Math::Abs
+                | Math::Sqrt
+                | Math::Exp
+                | Math::Exp2
+                | Math::Ln
+                | Math::Tanh,
+            ) => 1,
+        }
+    }
+}
+
+/// An instruction. `site` is the place in the kernel that a finding names.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Op {
+    /// Scalar registers: `dst = a op b`; neither has a vector.
+    Scalar { dst: u32, op: IndexOp, a: Sum, b: Sum, site: u32 },
+    /// Integer registers, as mathematical integers: `dst = a op b`.
+    Vector { dst: u32, op: IndexOp, a: Sum, b: Sum, site: u32 },
+    /// Integer registers, in the arithmetic of an element type: `dst = a op b`.
+    Int { dst: u32, op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
+    /// `dst = function(a, b, c)` of integers of an element type.
+    IntMath { dst: u32, op: Math, a: Sum, b: Sum, c: Sum, elem: Elem },
+    /// `dst = a`, cut to the width of an integer type; of 64 bits it is a copy.
+    Wrap { dst: u32, a: Sum, elem: Elem },
+    /// A number in every lane.
+    ConstantF32 { dst: u32, value: f32 },
+    /// A number in every lane.
+    ConstantF64 { dst: u32, value: f64 },
+    /// The bits of a mask.
+    ConstantMask { dst: u32, value: u32 },
+    /// Floats.
+    F32 { dst: u32, op: FloatOp, a: u32, b: u32, c: u32 },
+    /// Doubles.
+    F64 { dst: u32, op: FloatOp, a: u32, b: u32, c: u32 },
+    /// `dst = a op b`; `op` is `BitAnd`, `BitOr` or `BitXor`.
+    MaskBinary { dst: u32, op: BinaryOp, a: u32, b: u32 },
+    /// `dst = !a`
+    MaskNot { dst: u32, a: u32 },
+    /// `dst = a op b`, a comparison of integers.
+    CompareInt { dst: u32, op: BinaryOp, a: Sum, b: Sum },
+    /// `dst = a op b`, a comparison of floats.
+    CompareF32 { dst: u32, op: BinaryOp, a: u32, b: u32 },
+    /// `dst = a op b`, a comparison of doubles.
+    CompareF64 { dst: u32, op: BinaryOp, a: u32, b: u32 },
+    /// `dst = condition ? then : otherwise`, within one bank.
+    Select { dst: u32, condition: u32, then: Register, otherwise: Register },
+    /// `dst = from as elem`.
+    Cast { dst: u32, from: Register, elem: Elem },
+    /// An uninitialised variable: NaN, -1 or true in the active lanes, tracked in a slot.
+    Poison { bank: Bank, dst: u32, slot: u32 },
+    /// Loads `width` elements of each lane into consecutive registers.
+    Load { dst: u32, address: Sum, mask: Option<u32>, site: u32 },
+    /// Stores `width` elements of each lane from consecutive registers.
+    Store { src: u32, address: Sum, mask: Option<u32>, site: u32 },
+    /// Reads a local array at an index of each lane.
+    LocalLoad { dst: u32, index: Sum, mask: Option<u32>, site: u32 },
+    /// Writes a local array at an index of each lane.
+    LocalStore { src: u32, index: Sum, mask: Option<u32>, site: u32 },
+    /// `cp.async`; the mask decides between data and zeros.
+    CopyAsync { destination: Sum, source: Sum, mask: Option<u32>, destination_site: u32, source_site: u32 },
+    /// Closes the copy group of each active lane.
+    Commit,
+    /// Waits until at most `groups` groups of each active lane are in flight.
+    Wait { groups: u32 },
+    /// A barrier.
+    Barrier { participants: Participants, site: u32 },
+    /// Reports lanes in which the tracked register is uninitialised.
+    CheckInitialised { slot: u32, site: u32 },
+    /// The tracked register is initialised in the active lanes.
+    MarkInitialised { slot: u32 },
+    /// Lanes where the mask holds go on; to `otherwise` (an `Else` or `EndIf`) if there is none.
+    If { mask: u32, otherwise: u32 },
+    /// The other lanes go on; to `end` (an `EndIf`) if there is none.
+    Else { end: u32 },
+    /// Both go on.
+    EndIf,
+    /// Enters a loop.
+    LoopBegin,
+    /// Lanes where the mask does not hold leave the loop; to `exit` (a `LoopEnd`) if none is left.
+    LoopTest { mask: u32, exit: u32 },
+    /// All lanes leave the loop unless `a op b`.
+    LoopTestScalar { a: Sum, op: BinaryOp, b: Sum, exit: u32 },
+    /// The lanes that met `Continue` come back.
+    Rejoin,
+    /// Goes back to `to`.
+    Jump { to: u32, site: u32 },
+    /// Leaves a loop: the lanes that entered go on.
+    LoopEnd,
+    /// The active lanes leave the innermost loop.
+    Break,
+    /// The active lanes wait for the end of the round.
+    Continue,
+    /// The warp has ended.
+    End,
+}
+
+/// What an instruction touches, for memory and for findings.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// The place, where it is an access.
+    pub place: u32,
+    /// The element type.
+    pub elem: Elem,
+    /// Bytes of an element.
+    pub bytes: u32,
+    /// Elements at once.
+    pub width: u32,
+    /// Where the elements are.
+    pub target: Target,
+    /// Elements of the place.
+    pub len: i64,
+    /// What a masked load gives.
+    pub pad: u64,
+    /// Whether a false mask is a finding.
+    pub direct: bool,
+    /// The alignment of the place's first element.
+    pub align: u32,
+    /// The line in the kernel's Rust file.
+    pub line: u32,
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// Nowhere: the site of an operation that is no access.
+    None,
+    /// The tensor of this number.
+    Global(u32),
+    /// Shared memory, from this byte on.
+    Shared(u32),
+    /// Registers from `register` on, tracked in slots from `slot` on.
+    Local { register: u32, slot: u32 },
+}
+
+/// The code of a launch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Program {
+    /// The instructions.
+    pub code: Vec<Op>,
+    /// The Rust line of each instruction.
+    pub lines: Vec<u32>,
+    /// The sites.
+    pub sites: Vec<Site>,
+    /// Registers of floats.
+    pub f32: u32,
+    /// Registers of doubles.
+    pub f64: u32,
+    /// Registers of integers; the first three hold `thread_idx`.
+    pub int: u32,
+    /// Registers of truth values.
+    pub mask: u32,
+    /// Scalar registers; the first three hold `block_idx`.
+    pub scalars: u32,
+    /// Tracked registers.
+    pub slots: u32,
+    /// The registers of local arrays: bank, first, how many; poisoned at the start of a block.
+    pub arrays: Vec<(Bank, u32, u32)>,
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// Bytes of the smallest shared element.
+    pub granule: u32,
+    /// Whether instructions that only find mistakes are in the code.
+    pub findings: bool,
+    /// The names of the places.
+    pub names: Vec<String>,
+}
+
+/// How many registers `thread_idx` takes, and how many scalars `block_idx`.
+pub(super) const AXES: u32 = 3;

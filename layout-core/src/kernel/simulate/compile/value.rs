@@ -1,0 +1,368 @@
+//! Values to registers.
+//!
+//! Law: a value's instructions write registers that nothing else reads later, but for indices and comparisons of
+//! indices, which the cache shares.
+
+use super::super::SimulateError;
+use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum};
+use super::index::compare;
+use super::{ArgumentValue, Compiler};
+use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::ir::{BinaryOp, UnaryOp};
+use crate::kernel::program::{Access, Math, Value, VariableKind};
+
+impl Compiler<'_> {
+    /// The value and its type.
+    pub(super) fn value(&mut self, value: &Value<Access>) -> Result<(Register, Elem), SimulateError> {
+        match value {
+            Value::Constant(constant) => self.constant(*constant),
+            Value::Argument(number, elem) => match self.arguments.get(*number as usize) {
+                Some(ArgumentValue::Scalar(constant)) if constant.elem == *elem => self.constant(*constant),
+                _ => Err(SimulateError::Malformed(format!("argument {number} is no scalar of type {elem}"))),
+            },
+            Value::Variable(id) => {
+                let binding = self.variable(*id)?;
+                self.check_initialised(binding.slot, self.site);
+                let elem = match self.tables.variable(*id).kind {
+                    VariableKind::Elem(elem) => elem,
+                    VariableKind::Index { .. } | VariableKind::Pointer(_) => Elem::I64,
+                };
+                Ok((binding.register, elem))
+            }
+            Value::Index(index, elem) => {
+                let sum = self.index(index)?;
+                if *elem == Elem::I64 {
+                    return Ok((Register::Int(sum), Elem::I64));
+                }
+                self.cast(Register::Int(sum), *elem)
+            }
+            Value::Compare(comparison) => {
+                let mask = match self.comparison(comparison)? {
+                    Ok(mask) => mask,
+                    Err(known) => self.constant_mask(known),
+                };
+                Ok((Register::Mask(mask), Elem::Bool))
+            }
+            Value::Load(access) => self.load(access),
+            Value::Unary(op, a) => {
+                let a = self.value(a)?;
+                self.unary(*op, a)
+            }
+            Value::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => self.lazy(*op, a, b),
+            Value::Binary(BinaryOp::Add, a, b) => match (&**a, &**b) {
+                (Value::Binary(BinaryOp::Mul, x, y), _) => {
+                    let (x, y, sum) = (self.value(x)?, self.value(y)?, self.value(b)?);
+                    self.multiply_then_add(x, y, sum, true)
+                }
+                (_, Value::Binary(BinaryOp::Mul, x, y)) => {
+                    let (sum, x, y) = (self.value(a)?, self.value(x)?, self.value(y)?);
+                    self.multiply_then_add(x, y, sum, false)
+                }
+                _ => {
+                    let (a, b) = (self.value(a)?, self.value(b)?);
+                    self.binary_value(BinaryOp::Add, a, b)
+                }
+            },
+            Value::Binary(op, a, b) => {
+                let (a, b) = (self.value(a)?, self.value(b)?);
+                self.binary_value(*op, a, b)
+            }
+            Value::Cast(elem, a) => {
+                let (from, known) = self.value(a)?;
+                if known == *elem { Ok((from, known)) } else { self.cast(from, *elem) }
+            }
+            Value::Math(math, values) => self.math(*math, values),
+            Value::Select(condition, then, otherwise) => {
+                let condition = self.condition(condition)?;
+                let ((then, elem), (otherwise, _)) = (self.value(then)?, self.value(otherwise)?);
+                let bank = self.bank(elem)?;
+                let dst = self.take(bank, 1);
+                self.emit(Op::Select { dst, condition, then, otherwise });
+                Ok((bank.register(dst), elem))
+            }
+        }
+    }
+
+    /// The lanes in which a condition holds.
+    pub(super) fn condition(&mut self, value: &Value<Access>) -> Result<u32, SimulateError> {
+        match self.value(value)? {
+            (Register::Mask(mask), _) => Ok(mask),
+            (_, elem) => Err(SimulateError::Malformed(format!("a condition of type {elem}"))),
+        }
+    }
+
+    fn constant(&mut self, constant: Constant) -> Result<(Register, Elem), SimulateError> {
+        let bank = self.bank(constant.elem)?;
+        let register = match bank {
+            Bank::Int => Register::Int(Sum::constant(constant.as_i128() as i64)),
+            Bank::Mask => Register::Mask(self.constant_mask(constant.bits != 0)),
+            Bank::F32 => {
+                let dst = self.take(Bank::F32, 1);
+                self.emit(Op::ConstantF32 { dst, value: f32::from_bits(constant.bits as u32) });
+                Register::F32(dst)
+            }
+            Bank::F64 => {
+                let dst = self.take(Bank::F64, 1);
+                self.emit(Op::ConstantF64 { dst, value: f64::from_bits(constant.bits) });
+                Register::F64(dst)
+            }
+        };
+        Ok((register, constant.elem))
+    }
+
+    fn constant_mask(&mut self, value: bool) -> u32 {
+        let dst = self.take(Bank::Mask, 1);
+        self.emit(Op::ConstantMask { dst, value: if value { u32::MAX } else { 0 } });
+        dst
+    }
+
+    fn cast(&mut self, from: Register, elem: Elem) -> Result<(Register, Elem), SimulateError> {
+        let bank = self.bank(elem)?;
+        let dst = self.take(bank, 1);
+        self.emit(Op::Cast { dst, from, elem });
+        Ok((bank.register(dst), elem))
+    }
+
+    fn unary(&mut self, op: UnaryOp, (a, elem): (Register, Elem)) -> Result<(Register, Elem), SimulateError> {
+        let bank = self.bank(elem)?;
+        let dst = self.take(bank, 1);
+        let site = self.site;
+        self.emit(match (op, a) {
+            (UnaryOp::Neg, Register::F32(a)) => Op::F32 { dst, op: FloatOp::Neg, a, b: a, c: a },
+            (UnaryOp::Neg, Register::F64(a)) => Op::F64 { dst, op: FloatOp::Neg, a, b: a, c: a },
+            (UnaryOp::Neg, Register::Int(b)) => {
+                Op::Int { dst, op: BinaryOp::Sub, a: Sum::default(), b, elem, site }
+            }
+            (UnaryOp::Not, Register::Int(a)) => {
+                Op::Int { dst, op: BinaryOp::BitXor, a, b: Sum::constant(-1), elem, site }
+            }
+            (UnaryOp::Not, Register::Mask(a)) => Op::MaskNot { dst, a },
+            (UnaryOp::Neg, Register::Mask(_)) | (UnaryOp::Not, Register::F32(_) | Register::F64(_)) => {
+                return Err(mismatch("a prefix operator", elem, elem));
+            }
+        });
+        Ok((bank.register(dst), elem))
+    }
+
+    /// `a * b + c`, rounded after each; `product_first` tells how the text reads and makes no difference.
+    fn multiply_then_add(
+        &mut self,
+        x: (Register, Elem),
+        y: (Register, Elem),
+        sum: (Register, Elem),
+        product_first: bool,
+    ) -> Result<(Register, Elem), SimulateError> {
+        let bank = self.bank(sum.1)?;
+        match (x.0, y.0, sum.0) {
+            (Register::F32(a), Register::F32(b), Register::F32(c)) => {
+                let dst = self.take(bank, 1);
+                self.emit(Op::F32 { dst, op: FloatOp::MulThenAdd, a, b, c });
+                Ok((Register::F32(dst), sum.1))
+            }
+            (Register::F64(a), Register::F64(b), Register::F64(c)) => {
+                let dst = self.take(bank, 1);
+                self.emit(Op::F64 { dst, op: FloatOp::MulThenAdd, a, b, c });
+                Ok((Register::F64(dst), sum.1))
+            }
+            _ => {
+                let product = self.binary_value(BinaryOp::Mul, x, y)?;
+                let (a, b) = if product_first { (product, sum) } else { (sum, product) };
+                self.binary_value(BinaryOp::Add, a, b)
+            }
+        }
+    }
+
+    fn binary_value(
+        &mut self,
+        op: BinaryOp,
+        (a, elem): (Register, Elem),
+        (b, other): (Register, Elem),
+    ) -> Result<(Register, Elem), SimulateError> {
+        let float = match op {
+            BinaryOp::Add => Some(FloatOp::Add),
+            BinaryOp::Sub => Some(FloatOp::Sub),
+            BinaryOp::Mul => Some(FloatOp::Mul),
+            BinaryOp::Div => Some(FloatOp::Div),
+            BinaryOp::Rem => Some(FloatOp::Rem),
+            BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor | BinaryOp::Shl | BinaryOp::Shr => None,
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+                let dst = self.compared(op, (a, elem), (b, other))?;
+                return Ok((Register::Mask(dst), Elem::Bool));
+            }
+            BinaryOp::And | BinaryOp::Or => None,
+        };
+        let bank = self.bank(elem)?;
+        let site = self.site;
+        let dst = self.take(bank, 1);
+        self.emit(match (a, b, float) {
+            (Register::F32(a), Register::F32(b), Some(op)) => Op::F32 { dst, op, a, b, c: a },
+            (Register::F64(a), Register::F64(b), Some(op)) => Op::F64 { dst, op, a, b, c: a },
+            (Register::Int(a), Register::Int(b), _) => Op::Int { dst, op, a, b, elem, site },
+            (Register::Mask(a), Register::Mask(b), None) => Op::MaskBinary { dst, op, a, b },
+            _ => return Err(mismatch("an operator", elem, other)),
+        });
+        Ok((bank.register(dst), elem))
+    }
+
+    fn compared(
+        &mut self,
+        op: BinaryOp,
+        (a, elem): (Register, Elem),
+        (b, other): (Register, Elem),
+    ) -> Result<u32, SimulateError> {
+        if let (Register::Int(a), Register::Int(b)) = (a, b)
+            && let (Some(a), Some(b)) = (a.as_constant(), b.as_constant())
+        {
+            return Ok(self.constant_mask(compare(op, &a, &b)));
+        }
+        let dst = self.take(Bank::Mask, 1);
+        match (a, b) {
+            (Register::Int(a), Register::Int(b)) => self.emit(Op::CompareInt { dst, op, a, b }),
+            (Register::F32(a), Register::F32(b)) => self.emit(Op::CompareF32 { dst, op, a, b }),
+            (Register::F64(a), Register::F64(b)) => self.emit(Op::CompareF64 { dst, op, a, b }),
+            (Register::Mask(_), Register::Mask(_)) => {
+                let (x, _) = self.cast(a, Elem::U8)?;
+                let (y, _) = self.cast(b, Elem::U8)?;
+                let (Register::Int(a), Register::Int(b)) = (x, y) else {
+                    return Err(mismatch("a comparison", elem, other));
+                };
+                self.emit(Op::CompareInt { dst, op, a, b })
+            }
+            _ => return Err(mismatch("a comparison", elem, other)),
+        };
+        Ok(dst)
+    }
+
+    /// `a && b`, `a || b`: the right side only in the lanes where it matters, if it has an effect.
+    fn lazy(
+        &mut self,
+        op: BinaryOp,
+        a: &Value<Access>,
+        b: &Value<Access>,
+    ) -> Result<(Register, Elem), SimulateError> {
+        let left = self.condition(a)?;
+        let dst = self.take(Bank::Mask, 1);
+        if !self.has_effect(b) {
+            let right = self.condition(b)?;
+            let op = if op == BinaryOp::And { BinaryOp::BitAnd } else { BinaryOp::BitOr };
+            self.emit(Op::MaskBinary { dst, op, a: left, b: right });
+            return Ok((Register::Mask(dst), Elem::Bool));
+        }
+        self.emit(Op::MaskBinary { dst, op: BinaryOp::BitAnd, a: left, b: left });
+        let mask = if op == BinaryOp::And {
+            left
+        } else {
+            let open = self.take(Bank::Mask, 1);
+            self.emit(Op::MaskNot { dst: open, a: left });
+            open
+        };
+        let test = self.emit(Op::If { mask, otherwise: 0 });
+        let mark = self.cache.mark();
+        let right = self.condition(b)?;
+        self.emit(Op::MaskBinary { dst, op: BinaryOp::BitAnd, a: right, b: right });
+        self.cache.rewind(mark);
+        let otherwise = self.here();
+        self.program.code[test] = Op::If { mask, otherwise };
+        self.emit(Op::EndIf);
+        Ok((Register::Mask(dst), Elem::Bool))
+    }
+
+    fn math(&mut self, math: Math, values: &[Value<Access>]) -> Result<(Register, Elem), SimulateError> {
+        let mut operands = Vec::with_capacity(3);
+        for value in values {
+            operands.push(self.value(value)?);
+        }
+        let needed = match math {
+            Math::Min | Math::Max => 2,
+            Math::MulAdd => 3,
+            Math::Abs | Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh => 1,
+        };
+        let Some(&(first, elem)) = operands.first().filter(|_| operands.len() == needed) else {
+            return Err(SimulateError::Malformed(format!(
+                "{math:?} takes {needed} values, {} given",
+                operands.len()
+            )));
+        };
+        let operand = |n: usize| operands.get(n).map_or(first, |(register, _)| *register);
+        let bank = self.bank(elem)?;
+        let dst = self.take(bank, 1);
+        let op = FloatOp::Math(math);
+        self.emit(match (first, operand(1), operand(2)) {
+            (Register::F32(a), Register::F32(b), Register::F32(c)) => Op::F32 { dst, op, a, b, c },
+            (Register::F64(a), Register::F64(b), Register::F64(c)) => Op::F64 { dst, op, a, b, c },
+            (Register::Int(a), Register::Int(b), Register::Int(c)) => {
+                Op::IntMath { dst, op: math, a, b, c, elem }
+            }
+            _ => return Err(mismatch("a function", elem, operands.last().map_or(elem, |(_, elem)| *elem))),
+        });
+        Ok((bank.register(dst), elem))
+    }
+
+    /// `dst = value`; the instruction that made the value writes `dst` itself where it can.
+    pub(super) fn assign(&mut self, dst: Register, value: &Value<Access>) -> Result<(), SimulateError> {
+        let (before, start) = (self.taken, self.program.code.len());
+        let (from, elem) = self.value(value)?;
+        let fresh = match from {
+            Register::F32(register) => register >= before.f32,
+            Register::F64(register) => register >= before.f64,
+            Register::Int(sum) => sum.vector.is_some_and(|register| register >= before.int),
+            Register::Mask(register) => register >= before.mask,
+        };
+        if fresh
+            && self.program.code.len() > start
+            && let Some(last) = self.program.code.last_mut()
+            && retarget(last, from, dst)
+        {
+            return Ok(());
+        }
+        self.copy(dst, from, elem)
+    }
+
+    pub(super) fn copy(&mut self, dst: Register, from: Register, elem: Elem) -> Result<(), SimulateError> {
+        self.emit(match (dst, from) {
+            (Register::F32(dst), Register::F32(a)) => Op::F32 { dst, op: FloatOp::Copy, a, b: a, c: a },
+            (Register::F64(dst), Register::F64(a)) => Op::F64 { dst, op: FloatOp::Copy, a, b: a, c: a },
+            (Register::Mask(dst), Register::Mask(a)) => Op::MaskBinary { dst, op: BinaryOp::BitAnd, a, b: a },
+            (Register::Int(Sum { vector: Some(dst), scalar: None, constant: 0 }), Register::Int(a)) => {
+                Op::Wrap { dst, a, elem: Elem::I64 }
+            }
+            _ => return Err(mismatch("an assignment", elem, elem)),
+        });
+        Ok(())
+    }
+}
+
+fn mismatch(what: &str, a: Elem, b: Elem) -> SimulateError {
+    SimulateError::Malformed(format!("{what} on {a} and {b}"))
+}
+
+/// Lets the instruction that wrote `from` write `to`; indices and comparisons of indices are shared and stay.
+fn retarget(op: &mut Op, from: Register, to: Register) -> bool {
+    let (dst, register): (&mut u32, fn(u32) -> Register) = match op {
+        Op::F32 { dst, .. } | Op::ConstantF32 { dst, .. } => (dst, Register::F32),
+        Op::F64 { dst, .. } | Op::ConstantF64 { dst, .. } => (dst, Register::F64),
+        Op::Int { dst, .. } | Op::IntMath { dst, .. } => (dst, |n| Register::Int(Sum::vector(n))),
+        Op::MaskNot { dst, .. } | Op::CompareF32 { dst, .. } | Op::CompareF64 { dst, .. } => {
+            (dst, Register::Mask)
+        }
+        Op::Load { dst, .. } => match from {
+            Register::F32(_) => (dst, Register::F32),
+            Register::F64(_) => (dst, Register::F64),
+            Register::Int(_) => (dst, |n| Register::Int(Sum::vector(n))),
+            Register::Mask(_) => (dst, Register::Mask),
+        },
+        _ => return false,
+    };
+    let number = match (from, to) {
+        (Register::F32(_), Register::F32(number))
+        | (Register::F64(_), Register::F64(number))
+        | (Register::Mask(_), Register::Mask(number)) => number,
+        (Register::Int(_), Register::Int(Sum { vector: Some(number), scalar: None, constant: 0 })) => number,
+        _ => return false,
+    };
+    if register(*dst) != from {
+        return false;
+    }
+    *dst = number;
+    true
+}

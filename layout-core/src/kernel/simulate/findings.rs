@@ -1,0 +1,81 @@
+//! Gathers findings: one for each kind and site, its first occurrence and how often.
+//!
+//! Law: the result does not depend on which host thread ran which block, as the first is by block, then by order.
+
+use super::report::{Finding, FindingKind};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Where an occurrence stands in the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Moment {
+    /// The block's number.
+    pub block: u64,
+    /// How many occurrences were before it in the block.
+    pub order: u64,
+}
+
+/// The findings of one host thread.
+#[derive(Default)]
+pub(super) struct Findings {
+    known: HashMap<(FindingKind, u32), (Moment, Finding)>,
+    now: Moment,
+}
+
+impl Findings {
+    /// A block begins; blocks come in increasing order.
+    pub fn start_block(&mut self, block: u64) {
+        self.now = Moment { block, order: 0 };
+    }
+
+    /// Counts `count` occurrences; `finding` is called for the first.
+    pub fn add(&mut self, kind: FindingKind, site: u32, count: u64, finding: impl FnOnce() -> Finding) {
+        self.now.order += 1;
+        match self.known.entry((kind, site)) {
+            Entry::Occupied(mut entry) => entry.get_mut().1.count += count,
+            Entry::Vacant(entry) => {
+                let finding = Finding { count, ..finding() };
+                entry.insert((self.now, finding));
+            }
+        }
+    }
+
+    /// Adds another host thread's findings.
+    pub fn merge(&mut self, other: Findings) {
+        for (key, (moment, finding)) in other.known {
+            match self.known.entry(key) {
+                Entry::Vacant(entry) => {
+                    entry.insert((moment, finding));
+                }
+                Entry::Occupied(mut entry) => {
+                    let (known, mine) = entry.get_mut();
+                    let count = mine.count + finding.count;
+                    if moment < *known {
+                        (*known, *mine) = (moment, finding);
+                    }
+                    mine.count = count;
+                }
+            }
+        }
+    }
+
+    /// In the order of their first occurrence, at most `most` of each kind, and how many were left out.
+    pub fn finish(self, most: usize) -> (Vec<Finding>, u64) {
+        let mut all: Vec<((Moment, FindingKind, u32), Finding)> =
+            self.known.into_iter().map(|((kind, site), (moment, f))| ((moment, kind, site), f)).collect();
+        all.sort_by_key(|(key, _)| *key);
+        let mut kept: HashMap<FindingKind, usize> = HashMap::new();
+        let before = all.len();
+        let findings: Vec<Finding> = all
+            .into_iter()
+            .map(|(_, finding)| finding)
+            .filter(|finding| {
+                let count = kept.entry(finding.kind).or_default();
+                *count += 1;
+                *count <= most
+            })
+            .collect();
+        let left_out = (before - findings.len()) as u64;
+        (findings, left_out)
+    }
+}

@@ -1,0 +1,231 @@
+//! One host thread's machine: it runs blocks one after the other, the warps of a block in turn.
+//!
+//! ```text
+//! while a warp has not ended:
+//!     each ready warp runs until it waits or ends
+//!     barriers that all their warps wait at are released
+//!     nobody ran and nothing was released: deadlock
+//! ```
+//!
+//! Law: a block's result does not depend on other blocks, unless blocks race; that is told in `crossed`.
+
+use super::bytecode::{LANES, Program};
+use super::findings::Findings;
+use super::memory::Global;
+use super::report::{Counts, Finding, FindingKind};
+use super::shadow::{GlobalShadow, SharedShadow};
+use super::warp::{State, Warp, coordinates};
+use crate::kernel::program::Participants;
+use std::ops::Range;
+
+/// What all host threads share.
+pub(super) struct Launch<'a> {
+    pub program: &'a Program,
+    /// One for each argument.
+    pub globals: Vec<Global<'a>>,
+    /// One for each argument that is written, if races are looked for.
+    pub shadows: Vec<Option<GlobalShadow>>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub max_steps: u64,
+    pub counters: bool,
+}
+
+pub(super) struct Machine<'a> {
+    pub launch: &'a Launch<'a>,
+    pub warps: Vec<Warp>,
+    /// How many warps a block has; `warps` is moved out while one of them runs.
+    pub count: usize,
+    /// For each warp the time of each warp that happened before its next step.
+    pub clocks: Vec<u32>,
+    pub shared: Vec<u8>,
+    pub shadow: Option<SharedShadow>,
+    pub findings: Findings,
+    /// For each site.
+    pub sites: Vec<Counts>,
+    /// For each instruction: how often a warp ran it, and how many lanes.
+    pub runs: Vec<[u64; 2]>,
+    /// The block that runs, by number and by coordinates.
+    pub block: u64,
+    pub block_idx: [u32; 3],
+    /// Whether this block touched an element that another block writes.
+    pub crossed: bool,
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+        let program = launch.program;
+        let count = launch.block.iter().product::<u32>().div_ceil(LANES as u32);
+        let cells = program.shared_bytes.div_ceil(program.granule.max(1)) as usize;
+        Machine {
+            launch,
+            count: count as usize,
+            warps: (0..count).map(|number| Warp::new(program, number, launch.block)).collect(),
+            clocks: Vec::new(),
+            shared: vec![u8::MAX; program.shared_bytes as usize],
+            shadow: program.findings.then(|| SharedShadow::new(cells, count as usize)),
+            findings: Findings::default(),
+            sites: vec![Counts::default(); program.sites.len()],
+            runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
+            block: 0,
+            block_idx: [0; 3],
+            crossed: false,
+        }
+    }
+
+    /// Runs a block; false where the launch must stop.
+    pub fn run_block(&mut self, block: u64) -> bool {
+        self.block = block;
+        self.block_idx = coordinates(block, self.launch.grid);
+        self.findings.start_block(block);
+        self.shared.fill(u8::MAX);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.reset();
+        }
+        let count = self.count;
+        self.clocks.clear();
+        self.clocks.resize(count * count, 1);
+        for warp in &mut self.warps {
+            warp.start(self.launch.program, self.block_idx);
+        }
+        loop {
+            let mut ran = false;
+            for number in 0..count {
+                if self.warps[number].state == State::Ready {
+                    ran = true;
+                    self.run_warp(number);
+                }
+                if let State::Exhausted(site) = self.warps[number].state {
+                    self.stop(number, FindingKind::StepLimit, site);
+                    return false;
+                }
+            }
+            if self.warps.iter().all(|warp| warp.state == State::Ended) {
+                return true;
+            }
+            let released = self.release();
+            if !ran && !released {
+                let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
+                let site = match self.warps[stuck].state {
+                    State::Waiting(_, site) | State::Exhausted(site) => site,
+                    State::Ready | State::Ended => 0,
+                };
+                self.stop(stuck, FindingKind::Deadlock, site);
+                return false;
+            }
+        }
+    }
+
+    fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
+        let lanes = self.warps[warp].active;
+        let limit = self.launch.max_steps;
+        self.report(kind, site, warp as u32, lanes, None, |_| match kind {
+            FindingKind::StepLimit => {
+                format!("warp {warp} took more than {limit} steps; the launch was stopped")
+            }
+            _ => format!("warp {warp} and all others wait for something that cannot happen"),
+        });
+    }
+
+    /// Releases every barrier that all of its warps wait at.
+    fn release(&mut self) -> bool {
+        let count = self.count;
+        let mut any = self.release_group(0..count, |participants| {
+            matches!(participants, Participants::Block | Participants::Cluster)
+        });
+        for first in (0..count).step_by(4) {
+            any |= self.release_group(first..count.min(first + 4), |participants| {
+                participants == Participants::Warpgroup
+            });
+        }
+        any
+    }
+
+    fn release_group(&mut self, group: Range<usize>, own: impl Fn(Participants) -> bool) -> bool {
+        let (mut first, mut other, mut ended) = (None, None, None);
+        for number in group.clone() {
+            match self.warps[number].state {
+                State::Waiting(participants, site) if own(participants) => {
+                    let pc = self.warps[number].pc;
+                    match first {
+                        None => first = Some((number, pc, site)),
+                        Some((_, known, _)) if known != pc => other = other.or(Some((number, site))),
+                        Some(_) => {}
+                    }
+                }
+                State::Ended => ended = Some(number),
+                State::Ready | State::Waiting(..) | State::Exhausted(_) => return false,
+            }
+        }
+        let Some((waiting, _, site)) = first else { return false };
+        let line = |site: u32| self.launch.program.sites[site as usize].line;
+        if let Some((warp, its_site)) = other {
+            let message = format!(
+                "warp {waiting} waits at the barrier in line {}, warp {warp} at the one in line {}",
+                line(site),
+                line(its_site)
+            );
+            let lanes = self.warps[warp].live;
+            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
+        }
+        if let Some(warp) = ended {
+            let message = format!("warp {warp} has ended while warp {waiting} waits at the barrier");
+            let lanes = self.warps[warp].live;
+            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
+        }
+        let count = self.count;
+        for warp in group.clone() {
+            if self.warps[warp].state != State::Ended {
+                self.warps[warp].state = State::Ready;
+                self.tick(warp);
+            }
+        }
+        // Everyone who waited knows of everything that anyone who waited knows of.
+        let mut joined = vec![0; count];
+        let waited = || group.clone().filter(|warp| self.warps[*warp].state != State::Ended);
+        for warp in waited() {
+            for (known, clock) in joined.iter_mut().zip(&self.clocks[warp * count..(warp + 1) * count]) {
+                *known = (*known).max(*clock);
+            }
+        }
+        for warp in waited().collect::<Vec<_>>() {
+            self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined);
+        }
+        true
+    }
+
+    /// A warp's time goes on.
+    pub fn tick(&mut self, warp: usize) {
+        let clock = &mut self.clocks[warp * self.count + warp];
+        *clock = (*clock + 1).min(u32::MAX >> 6);
+    }
+
+    /// Notes a finding for some lanes of a warp; `message` is given the first of them.
+    pub fn report(
+        &mut self,
+        kind: FindingKind,
+        site: u32,
+        warp: u32,
+        lanes: u32,
+        index: Option<i64>,
+        message: impl FnOnce(usize) -> String,
+    ) {
+        let program = self.launch.program;
+        if !program.findings && !matches!(kind, FindingKind::StepLimit | FindingKind::Deadlock) {
+            return;
+        }
+        let lane = lanes.trailing_zeros().min(LANES as u32 - 1);
+        let (extents, block) = (self.launch.block, self.block_idx);
+        let known = &program.sites[site as usize];
+        self.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
+            kind,
+            message: message(lane as usize),
+            line: known.line,
+            thread: coordinates(u64::from(warp * LANES as u32 + lane), extents),
+            block,
+            place: program.names.get(known.place as usize).cloned(),
+            index,
+            count: 1,
+        });
+    }
+}

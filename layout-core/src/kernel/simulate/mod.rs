@@ -1,0 +1,381 @@
+//! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
+//!
+//! A launch becomes bytecode over registers of 32 lanes ([`bytecode`]); the warps of a block run in turn and stop at
+//! barriers ([`machine`]); each element of shared memory and of written tensors has a shadow that knows its last
+//! accesses ([`shadow`]). Blocks run on several host threads.
+//!
+//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
+//! argument; results and report are the same for any number of host threads. With findings, blocks that touch each
+//! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
+
+mod arithmetic;
+mod bytecode;
+mod compile;
+mod execute;
+mod findings;
+mod machine;
+mod memory;
+mod report;
+mod shadow;
+#[cfg(test)]
+mod tests;
+mod touch;
+mod traffic;
+mod warp;
+
+pub use report::{Counts, Finding, FindingKind, Report};
+
+use super::check::Checked;
+use super::elem::{Constant, Elem};
+use super::launch::{Bound, PlanArgumentKind};
+use compile::ArgumentValue;
+use findings::Findings;
+use machine::{Launch, Machine};
+use memory::Global;
+use shadow::GlobalShadow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+
+/// An argument of a simulated launch, in the order of the Rust function's arguments.
+#[derive(Debug)]
+pub enum SimulatorArgument<'a> {
+    /// A tensor that is read: its bytes from its first element on, little-endian.
+    Read(&'a [u8]),
+    /// A tensor that is written, likewise.
+    Write(&'a mut [u8]),
+    /// A scalar of an element type.
+    Scalar(Constant),
+    /// An index.
+    Index(i64),
+}
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether to look for mistakes.
+    pub findings: bool,
+    /// Whether to count work and traffic.
+    pub counters: bool,
+    /// Instructions that a warp may take in one block before the launch is stopped.
+    pub max_steps: u64,
+    /// How many findings of a kind the report holds.
+    pub max_findings: usize,
+    /// Host threads; 0 for as many as the machine has.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { findings: true, counters: true, max_steps: 1 << 28, max_findings: 16, threads: 0 }
+    }
+}
+
+/// Why a launch was not simulated. Nothing has run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SimulateError {
+    /// The number of arguments differs.
+    Count {
+        /// How many the kernel takes.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// An argument is of another kind.
+    Argument {
+        /// The argument's name.
+        argument: String,
+        /// What the kernel takes.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// A tensor's bytes are no whole number of elements.
+    Bytes {
+        /// The argument's name.
+        argument: String,
+        /// Its bytes.
+        found: usize,
+        /// The bytes of an element.
+        elem: u32,
+    },
+    /// The grid or the block is larger than the simulator takes.
+    TooLarge {
+        /// What is too large, in words.
+        what: String,
+    },
+    /// The simulator does not know this element type yet.
+    Unsupported(Elem),
+    /// The checked kernel breaks its own invariants.
+    Malformed(String),
+}
+
+impl fmt::Display for SimulateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SimulateError::Count { expected, found } => {
+                write!(f, "the kernel takes {expected} arguments, {found} were given")
+            }
+            SimulateError::Argument { argument, expected, found } => {
+                write!(f, "argument `{argument}` is {expected}, {found} was given")
+            }
+            SimulateError::Bytes { argument, found, elem } => {
+                write!(
+                    f,
+                    "tensor `{argument}` has {found} bytes, which is no multiple of its element's {elem}"
+                )
+            }
+            SimulateError::TooLarge { what } => write!(f, "{what}, too much for the simulator"),
+            SimulateError::Unsupported(elem) => {
+                write!(f, "the simulator does not compute with `{elem}`; use f32 or a GPU")
+            }
+            SimulateError::Malformed(what) => write!(f, "the checked kernel is malformed: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for SimulateError {}
+
+/// Runs a launch: the tensors that are written hold the results afterwards, the report tells the rest.
+///
+/// `bound` is what [`LaunchPlan`](super::launch::LaunchPlan) made of the same tensors.
+pub fn simulate(
+    checked: &Checked,
+    bound: &Bound,
+    arguments: &mut [SimulatorArgument<'_>],
+    options: &Options,
+) -> Result<Report, SimulateError> {
+    let values = argument_values(checked, arguments)?;
+    let threads_of_block = bound.block.iter().map(|extent| u64::from(*extent)).product::<u64>();
+    if threads_of_block > 1024 {
+        return Err(SimulateError::TooLarge { what: format!("a block of {threads_of_block} threads") });
+    }
+    let blocks = bound.grid.iter().fold(1u64, |product, extent| product.saturating_mul((*extent).into()));
+    if blocks >= u64::from(u32::MAX) - 1 {
+        return Err(SimulateError::TooLarge { what: format!("a grid of {blocks} blocks") });
+    }
+    let program = compile::compile(checked, bound, &values, options.findings)?;
+    if blocks == 0 || threads_of_block == 0 {
+        return Ok(Report::default());
+    }
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if options.threads == 0 { available } else { options.threads };
+    let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX)).min(256);
+    let mut report = None;
+    // More than one worker first; one alone if that met what depends on the order of blocks.
+    for workers in if workers > 1 { vec![workers, 1] } else { vec![1] } {
+        let launch = launch(&program, bound, arguments, options)?;
+        let outcome = run(&launch, blocks, workers);
+        if workers > 1 && outcome.ordered {
+            continue;
+        }
+        let globals = launch.globals;
+        let written: Vec<Option<Global<'static>>> = globals.into_iter().map(Global::into_words).collect();
+        for (argument, words) in arguments.iter_mut().zip(written) {
+            if let (SimulatorArgument::Write(bytes), Some(words)) = (argument, words) {
+                words.copy_to(bytes);
+            }
+        }
+        report = Some(outcome.report(&program, options));
+        break;
+    }
+    Ok(report.unwrap_or_default())
+}
+
+/// The arguments, compared with what the kernel takes.
+fn argument_values(
+    checked: &Checked,
+    arguments: &[SimulatorArgument<'_>],
+) -> Result<Vec<ArgumentValue>, SimulateError> {
+    let plan = &checked.plan().arguments;
+    if plan.len() != arguments.len() {
+        return Err(SimulateError::Count { expected: plan.len(), found: arguments.len() });
+    }
+    let mut values = Vec::with_capacity(plan.len());
+    for (known, argument) in plan.iter().zip(arguments) {
+        let bytes = match argument {
+            SimulatorArgument::Read(bytes) => Some(&**bytes),
+            SimulatorArgument::Write(bytes) => Some(&**bytes),
+            SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => None,
+        };
+        let writable = matches!(argument, SimulatorArgument::Write(_));
+        let value = match (&known.kind, argument, bytes) {
+            (PlanArgumentKind::Tensor { elem, mutable, .. }, _, Some(bytes)) if writable || !mutable => {
+                let size = elem.bytes() as usize;
+                if !bytes.len().is_multiple_of(size) {
+                    let (argument, found) = (known.name.clone(), bytes.len());
+                    return Err(SimulateError::Bytes { argument, found, elem: elem.bytes() });
+                }
+                ArgumentValue::Tensor((bytes.len() / size) as i64)
+            }
+            (PlanArgumentKind::Scalar(elem), SimulatorArgument::Scalar(constant), _)
+                if constant.elem == *elem =>
+            {
+                ArgumentValue::Scalar(*constant)
+            }
+            (PlanArgumentKind::Index, SimulatorArgument::Index(value), _) => ArgumentValue::Index(*value),
+            _ => {
+                return Err(SimulateError::Argument {
+                    argument: known.name.clone(),
+                    expected: expected(&known.kind),
+                    found: match argument {
+                        SimulatorArgument::Read(_) => "a tensor that is read".to_owned(),
+                        SimulatorArgument::Write(_) => "a tensor that is written".to_owned(),
+                        SimulatorArgument::Scalar(constant) => format!("a scalar of type {}", constant.elem),
+                        SimulatorArgument::Index(_) => "an index".to_owned(),
+                    },
+                });
+            }
+        };
+        values.push(value);
+    }
+    Ok(values)
+}
+
+fn expected(kind: &PlanArgumentKind) -> String {
+    match kind {
+        PlanArgumentKind::Tensor { elem, mutable: true, .. } => format!("a tensor of {elem} that is written"),
+        PlanArgumentKind::Tensor { elem, mutable: false, .. } => format!("a tensor of {elem}"),
+        PlanArgumentKind::Scalar(elem) => format!("a scalar of type {elem}"),
+        PlanArgumentKind::Index => "an index".to_owned(),
+    }
+}
+
+fn launch<'a>(
+    program: &'a bytecode::Program,
+    bound: &Bound,
+    arguments: &'a [SimulatorArgument<'_>],
+    options: &Options,
+) -> Result<Launch<'a>, SimulateError> {
+    let (mut globals, mut shadows) = (Vec::new(), Vec::new());
+    for (number, argument) in arguments.iter().enumerate() {
+        let mut shadow = None;
+        globals.push(match argument {
+            SimulatorArgument::Read(bytes) => Global::Read(bytes),
+            SimulatorArgument::Write(bytes) => {
+                let own = |site: &&bytecode::Site| site.target == bytecode::Target::Global(number as u32);
+                if let Some(site) = program.sites.iter().find(own).filter(|_| options.findings) {
+                    let elements = bytes.len() / site.bytes.max(1) as usize;
+                    let cells = GlobalShadow::new(elements).ok_or_else(|| SimulateError::TooLarge {
+                        what: format!("a tensor of {elements} elements with findings"),
+                    })?;
+                    shadow = Some(cells);
+                }
+                Global::writable(bytes)
+            }
+            SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => Global::None,
+        });
+        shadows.push(shadow);
+    }
+    Ok(Launch {
+        program,
+        globals,
+        shadows,
+        grid: bound.grid,
+        block: bound.block,
+        max_steps: options.max_steps,
+        counters: options.counters,
+    })
+}
+
+/// What the host threads found together.
+#[derive(Default)]
+struct Outcome {
+    findings: Findings,
+    sites: Vec<Counts>,
+    runs: Vec<[u64; 2]>,
+    blocks: u64,
+    stopped: bool,
+    /// Whether the order of blocks matters to it.
+    ordered: bool,
+}
+
+/// Runs every block, by this many host threads.
+fn run(launch: &Launch<'_>, blocks: u64, workers: usize) -> Outcome {
+    let (next, halt) = (AtomicU64::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut machine = Machine::new(launch);
+        let (mut count, mut stopped) = (0, false);
+        while !halt.load(SeqCst) {
+            let block = next.fetch_add(1, SeqCst);
+            if block >= blocks {
+                break;
+            }
+            count += 1;
+            let done = machine.run_block(block);
+            stopped |= !done;
+            if !done || workers > 1 && machine.crossed {
+                halt.store(true, SeqCst);
+            }
+        }
+        let ordered = stopped || machine.crossed;
+        Outcome {
+            findings: machine.findings,
+            sites: machine.sites,
+            runs: machine.runs,
+            blocks: count,
+            stopped,
+            ordered,
+        }
+    };
+    if workers == 1 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let mut all = Outcome::default();
+        for handle in handles {
+            match handle.join() {
+                Ok(outcome) => all.merge(outcome),
+                // A panic in a worker is a mistake here, not the kernel's: the lone run shows it.
+                Err(_) => all.ordered = true,
+            }
+        }
+        all
+    })
+}
+
+impl Outcome {
+    fn merge(&mut self, other: Outcome) {
+        self.findings.merge(other.findings);
+        self.sites.resize(self.sites.len().max(other.sites.len()), Counts::default());
+        self.sites.iter_mut().zip(&other.sites).for_each(|(sum, counts)| sum.add(counts));
+        self.runs.resize(self.runs.len().max(other.runs.len()), [0; 2]);
+        for (sum, runs) in self.runs.iter_mut().zip(&other.runs) {
+            sum[0] += runs[0];
+            sum[1] += runs[1];
+        }
+        self.blocks += other.blocks;
+        self.stopped |= other.stopped;
+        self.ordered |= other.ordered;
+    }
+
+    fn report(self, program: &bytecode::Program, options: &Options) -> Report {
+        let mut lines: BTreeMap<u32, Counts> = BTreeMap::new();
+        for (number, [runs, lanes]) in self.runs.iter().enumerate().filter(|(_, [runs, _])| *runs > 0) {
+            let flops = match program.code[number] {
+                bytecode::Op::F32 { op, .. } | bytecode::Op::F64 { op, .. } => op.flops(),
+                _ => 0,
+            };
+            let counts = lines.entry(program.lines[number]).or_default();
+            counts.instructions += runs;
+            counts.flops += lanes * flops;
+        }
+        for (site, counts) in program.sites.iter().zip(&self.sites) {
+            if *counts != Counts::default() {
+                lines.entry(site.line).or_default().add(counts);
+            }
+        }
+        let mut totals = Counts::default();
+        lines.values().for_each(|counts| totals.add(counts));
+        let (findings, left_out) = self.findings.finish(options.max_findings);
+        Report {
+            findings,
+            left_out,
+            totals,
+            lines: lines.into_iter().collect(),
+            blocks: self.blocks,
+            stopped: self.stopped,
+        }
+    }
+}

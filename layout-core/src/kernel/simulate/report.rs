@@ -1,0 +1,192 @@
+//! What a simulated launch tells besides its results: findings and counts.
+//!
+//! Law: equal programs with equal arguments give equal reports, whatever the number of host threads.
+
+use std::fmt;
+
+/// A kind of mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// An access outside of its tensor; no memory was touched.
+    OutOfBounds,
+    /// A read of a shared or local element or of a variable that nothing has written.
+    Uninitialised,
+    /// Two threads write different values to one element, and nothing orders them.
+    WriteWriteRace,
+    /// Two threads write the same value to one element, and nothing orders them.
+    EqualWrites,
+    /// One thread reads what another writes, and nothing orders them.
+    ReadWriteRace,
+    /// Not every thread reaches a barrier, or not the same one.
+    DivergentBarrier,
+    /// Shared memory is used while an asynchronous copy to it is in flight.
+    MissingWait,
+    /// A vector access whose address is no multiple of its bytes.
+    Misaligned,
+    /// An integer division or remainder by zero.
+    DivisionByZero,
+    /// A warp took more steps than the options allow; the launch was stopped.
+    StepLimit,
+    /// Every warp waits for something that cannot happen; the launch was stopped.
+    Deadlock,
+}
+
+impl FindingKind {
+    /// The kind in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingKind::OutOfBounds => "out of bounds",
+            FindingKind::Uninitialised => "uninitialised read",
+            FindingKind::WriteWriteRace => "write-write race",
+            FindingKind::EqualWrites => "write-write race of equal values",
+            FindingKind::ReadWriteRace => "read-write race",
+            FindingKind::DivergentBarrier => "divergent barrier",
+            FindingKind::MissingWait => "missing wait",
+            FindingKind::Misaligned => "misaligned access",
+            FindingKind::DivisionByZero => "division by zero",
+            FindingKind::StepLimit => "step limit",
+            FindingKind::Deadlock => "deadlock",
+        }
+    }
+}
+
+/// A mistake at one line of the kernel: its first occurrence (lowest block, then order of execution) and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind.
+    pub kind: FindingKind,
+    /// What happened, with the numbers.
+    pub message: String,
+    /// The line in the kernel's Rust file, 0 where it is not known.
+    pub line: u32,
+    /// `thread_idx`
+    pub thread: [u32; 3],
+    /// `block_idx`
+    pub block: [u32; 3],
+    /// The tensor, where there is one.
+    pub place: Option<String>,
+    /// The element of the tensor, counted from its first, where there is one.
+    pub index: Option<i64>,
+    /// How many threads met it, all blocks together.
+    pub count: u64,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [tx, ty, tz] = self.thread;
+        let [bx, by, bz] = self.block;
+        write!(f, "{}: {}", self.kind.name(), self.message)?;
+        write!(f, "\n  line {}, thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})", self.line)?;
+        if self.count > 1 { write!(f, ", {} times in all", self.count) } else { Ok(()) }
+    }
+}
+
+/// Counts of work, of a line or of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// The simulator's instructions, one for a warp.
+    pub instructions: u64,
+    /// Floating-point operations; a fused multiply-add counts two.
+    pub flops: u64,
+    /// Loads and stores of global memory, one for a warp.
+    pub global_requests: u64,
+    /// 32-byte sectors that these requests touch.
+    pub global_sectors: u64,
+    /// Bytes that threads read from global memory.
+    pub global_bytes_read: u64,
+    /// Bytes that threads wrote to global memory.
+    pub global_bytes_written: u64,
+    /// Loads and stores of shared memory, one for a warp.
+    pub shared_requests: u64,
+    /// Passes through the 32 banks of 4 bytes that these requests take.
+    pub shared_wavefronts: u64,
+    /// Passes beyond those that an access without conflicts of the same width takes.
+    pub bank_conflicts: u64,
+    /// Bytes that threads read from shared memory.
+    pub shared_bytes_read: u64,
+    /// Bytes that threads wrote to shared memory.
+    pub shared_bytes_written: u64,
+}
+
+impl Counts {
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Counts) {
+        self.instructions += other.instructions;
+        self.flops += other.flops;
+        self.global_requests += other.global_requests;
+        self.global_sectors += other.global_sectors;
+        self.global_bytes_read += other.global_bytes_read;
+        self.global_bytes_written += other.global_bytes_written;
+        self.shared_requests += other.shared_requests;
+        self.shared_wavefronts += other.shared_wavefronts;
+        self.bank_conflicts += other.bank_conflicts;
+        self.shared_bytes_read += other.shared_bytes_read;
+        self.shared_bytes_written += other.shared_bytes_written;
+    }
+}
+
+/// What a simulated launch tells besides its results.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The findings, in the order of their first occurrence.
+    pub findings: Vec<Finding>,
+    /// How many findings of a kind were left out because of [`super::Options::max_findings`].
+    pub left_out: u64,
+    /// The counts of the launch; zero without [`super::Options::counters`].
+    pub totals: Counts,
+    /// The counts of each line that has any, by line.
+    pub lines: Vec<(u32, Counts)>,
+    /// Blocks that were run.
+    pub blocks: u64,
+    /// Whether the launch was stopped before its end (step limit, deadlock).
+    pub stopped: bool,
+}
+
+impl Report {
+    /// Whether there is nothing to report.
+    pub fn clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The first finding of a kind.
+    pub fn find(&self, kind: FindingKind) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.kind == kind)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        if self.left_out > 0 {
+            writeln!(f, "{} further findings left out", self.left_out)?;
+        }
+        let state = if self.stopped { "stopped" } else { "done" };
+        writeln!(f, "{} blocks {state}, {} lines with findings", self.blocks, self.findings.len())?;
+        if self.totals == Counts::default() {
+            return Ok(());
+        }
+        writeln!(
+            f,
+            "{:>6} {:>12} {:>12} {:>12} {:>12} {:>12} {:>10}",
+            "line", "instructions", "flops", "gl. requests", "gl. sectors", "sh. requests", "conflicts"
+        )?;
+        let mut row = |name: &str, c: &Counts| {
+            writeln!(
+                f,
+                "{name:>6} {:>12} {:>12} {:>12} {:>12} {:>12} {:>10}",
+                c.instructions,
+                c.flops,
+                c.global_requests,
+                c.global_sectors,
+                c.shared_requests,
+                c.bank_conflicts
+            )
+        };
+        for (line, counts) in &self.lines {
+            row(&line.to_string(), counts)?;
+        }
+        row("all", &self.totals)
+    }
+}

@@ -1,0 +1,237 @@
+//! What is known of each element's last accesses: who touched it, when, and whether anything orders the accesses.
+//!
+//! Time is a vector clock of warps: `clocks[w]` of a warp is the last time of warp `w` that happened before its own
+//! next step. A stamp of thread `t` of warp `w` at time `c` is ordered before a warp's next step if `c < clocks[w]`, or
+//! if the accessor is `t` itself; the threads of one warp are not ordered among each other without a barrier.
+//!
+//! Law: two accesses of one element, one of them a write, by different threads, are a hazard unless a chain of barriers
+//! orders them.
+
+use super::bytecode::LANES;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hazard {
+    /// Nothing has written the element.
+    Uninitialised,
+    /// An asynchronous copy to it is in flight.
+    InFlight,
+    /// This thread's write is not ordered with the access, at this site.
+    Writer { thread: u32, site: u32 },
+    /// A thread's read is not ordered with the write; the thread where it is one.
+    Reader { thread: Option<u32> },
+    /// Another block's access of this number is not ordered with it, a write or not.
+    OtherBlock { block: Option<u64>, wrote: bool },
+}
+
+/// Who accesses.
+#[derive(Clone, Copy)]
+pub(super) struct Who<'c> {
+    /// The warp.
+    pub warp: u32,
+    /// The lane.
+    pub lane: u32,
+    /// The warp's clocks.
+    pub clocks: &'c [u32],
+}
+
+impl Who<'_> {
+    fn thread(self) -> u32 {
+        self.warp * LANES as u32 + self.lane
+    }
+    fn now(self) -> u32 {
+        self.clocks[self.warp as usize]
+    }
+    /// Whether a stamp of another thread is ordered before this access.
+    fn after(self, warp: u32, clock: u32) -> bool {
+        self.clocks.get(warp as usize).is_some_and(|known| clock < *known)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Write {
+    /// 0: never.
+    clock: u32,
+    thread: u32,
+    site: u32,
+}
+
+const INITIALISED: u8 = 1;
+const IN_FLIGHT: u8 = 2;
+/// In the low bits of a read stamp: several lanes of the warp.
+const MANY: u32 = 32;
+
+/// The shadow of a block's shared memory, a cell for each `granule` bytes.
+pub(super) struct SharedShadow {
+    warps: usize,
+    flags: Vec<u8>,
+    writes: Vec<Write>,
+    /// For each cell and warp `clock << 6 | lane`.
+    reads: Vec<u32>,
+}
+
+impl SharedShadow {
+    /// Cells for a block of some warps.
+    pub fn new(cells: usize, warps: usize) -> SharedShadow {
+        SharedShadow {
+            warps,
+            flags: vec![0; cells],
+            writes: vec![Write::default(); cells],
+            reads: vec![0; cells * warps],
+        }
+    }
+
+    /// A new block: nothing is written or read.
+    pub fn reset(&mut self) {
+        self.flags.fill(0);
+        self.writes.fill(Write::default());
+        self.reads.fill(0);
+    }
+
+    /// A thread reads a cell.
+    #[inline]
+    pub fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        let (flags, write) = (self.flags[cell], self.writes[cell]);
+        let stamp = &mut self.reads[cell * self.warps + who.warp as usize];
+        let now = who.now();
+        *stamp =
+            if *stamp >> 6 == now && *stamp & 63 != who.lane { now << 6 | MANY } else { now << 6 | who.lane };
+        if flags != INITIALISED {
+            return Some(if flags & IN_FLIGHT != 0 { Hazard::InFlight } else { Hazard::Uninitialised });
+        }
+        unordered(write, who)
+    }
+
+    /// Several lanes of a warp read a cell; the lanes' own writes of it are told apart.
+    #[inline]
+    pub fn read_by_all(&mut self, cell: usize, open: u32, who: Who<'_>) -> Option<Hazard> {
+        let (flags, write) = (self.flags[cell], self.writes[cell]);
+        let now = who.now();
+        self.reads[cell * self.warps + who.warp as usize] = now << 6 | MANY;
+        if flags != INITIALISED {
+            return Some(if flags & IN_FLIGHT != 0 { Hazard::InFlight } else { Hazard::Uninitialised });
+        }
+        let own = write.thread / LANES as u32 == who.warp && open == 1 << (write.thread % LANES as u32);
+        if own { None } else { unordered(write, Who { lane: MANY, ..who }) }
+    }
+
+    /// A thread writes a cell; `in_flight` where the write lands later.
+    pub fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
+        let flags = self.flags[cell];
+        let hazard = if flags & IN_FLIGHT != 0 {
+            Some(Hazard::InFlight)
+        } else {
+            unordered(self.writes[cell], who).or_else(|| self.unordered_reader(cell, who))
+        };
+        self.writes[cell] = Write { clock: who.now(), thread: who.thread(), site };
+        self.flags[cell] = if in_flight { flags | IN_FLIGHT } else { flags & IN_FLIGHT | INITIALISED };
+        hazard
+    }
+
+    /// A copy of a thread lands in a cell.
+    pub fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
+        self.flags[cell] = INITIALISED;
+        self.writes[cell] = Write { clock: who.now(), thread: who.thread(), site };
+    }
+
+    fn unordered_reader(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        let stamps = &self.reads[cell * self.warps..(cell + 1) * self.warps];
+        stamps.iter().enumerate().find_map(|(warp, stamp)| {
+            let (warp, clock, lane) = (warp as u32, stamp >> 6, stamp & 63);
+            let own = warp == who.warp && lane == who.lane;
+            if clock == 0 || own || who.after(warp, clock) {
+                return None;
+            }
+            Some(Hazard::Reader { thread: (lane != MANY).then_some(warp * LANES as u32 + lane) })
+        })
+    }
+}
+
+fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
+    let warp = write.thread / LANES as u32;
+    let own = warp == who.warp && write.thread % LANES as u32 == who.lane;
+    (write.clock != 0 && !own && !who.after(warp, write.clock))
+        .then_some(Hazard::Writer { thread: write.thread, site: write.site })
+}
+
+/// The shadow of a tensor that the launch writes: the last writer and the last reader of each element.
+///
+/// A stamp is `block + 1` (32 bits), thread or [`THREADS_MANY`] (11), clock (21, it stops at its largest value). Blocks
+/// are never ordered. Blocks on different host threads may use it at once: whichever comes second sees the first.
+pub(super) struct GlobalShadow {
+    cells: Vec<[AtomicU64; 2]>,
+}
+
+const THREADS_MANY: u64 = (1 << 11) - 1;
+const CLOCK: u64 = (1 << 21) - 1;
+const BLOCK_MANY: u64 = u32::MAX as u64;
+
+impl GlobalShadow {
+    /// Cells for a tensor; `None` where there is no memory for them.
+    pub fn new(elements: usize) -> Option<GlobalShadow> {
+        let mut cells = Vec::new();
+        cells.try_reserve_exact(elements).ok()?;
+        cells.resize_with(elements, Default::default);
+        Some(GlobalShadow { cells })
+    }
+
+    /// A thread of a block reads an element.
+    pub fn read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+        let [writer, reader] = self.cells.get(element)?;
+        let mine = stamp(block, u64::from(who.thread()), who.now());
+        let before = reader.swap(mine, SeqCst);
+        let joined = join(before, mine);
+        if joined != mine {
+            reader.store(joined, SeqCst);
+        }
+        conflict(writer.load(SeqCst), block, who, true)
+    }
+
+    /// A thread of a block writes an element.
+    pub fn write(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+        let [writer, reader] = self.cells.get(element)?;
+        let before = writer.swap(stamp(block, u64::from(who.thread()), who.now()), SeqCst);
+        conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
+    }
+}
+
+fn stamp(block: u64, thread: u64, clock: u32) -> u64 {
+    (block + 1) << 32 | thread << 21 | u64::from(clock).min(CLOCK)
+}
+
+/// Both readers in one stamp.
+fn join(before: u64, mine: u64) -> u64 {
+    if before == 0 {
+        mine
+    } else if before >> 32 != mine >> 32 {
+        BLOCK_MANY << 32 | mine & u64::from(u32::MAX)
+    } else if before & CLOCK == mine & CLOCK && before != mine {
+        mine | THREADS_MANY << 21
+    } else {
+        mine
+    }
+}
+
+fn conflict(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard> {
+    let (owner, thread, clock) = (before >> 32, before >> 21 & THREADS_MANY, before & CLOCK);
+    if before == 0 {
+        return None;
+    }
+    if owner != block + 1 {
+        let block = (owner != BLOCK_MANY).then(|| owner - 1);
+        return Some(Hazard::OtherBlock { block, wrote });
+    }
+    let many = thread == THREADS_MANY;
+    let warp = if many { who.warp } else { thread as u32 / LANES as u32 };
+    let own = !many && thread as u32 == who.thread();
+    if own || clock == CLOCK || who.after(warp, clock as u32) {
+        return None;
+    }
+    let thread = thread as u32;
+    Some(if wrote {
+        Hazard::Writer { thread, site: 0 }
+    } else {
+        Hazard::Reader { thread: (!many).then_some(thread) }
+    })
+}
