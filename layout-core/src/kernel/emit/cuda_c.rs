@@ -10,6 +10,7 @@ use super::names::{Name, Names};
 use super::placement;
 use super::types;
 use super::visit;
+use super::wrap;
 use super::writer::Writer;
 use crate::kernel::check::Checked;
 use crate::kernel::index::{Atom, Index, VarId};
@@ -51,6 +52,23 @@ impl<'a> Emitter<'a> {
     /// A line of the present statement.
     pub(super) fn line(&mut self, text: &str) {
         self.writer.line(self.rust, text);
+    }
+
+    /// Lines of the present statement, made for the room there is.
+    fn wrapped(&mut self, lines: impl FnOnce(usize) -> Vec<String>) {
+        for line in lines(self.writer.room()) {
+            self.line(&line);
+        }
+    }
+
+    /// `left value;`, where `left` ends with its operator.
+    fn set(&mut self, left: &str, value: &Expression) {
+        self.wrapped(|room| wrap::assignment(left, value, room));
+    }
+
+    /// `head (condition) {`
+    fn open(&mut self, head: &str, condition: &Expression) {
+        self.wrapped(|room| wrap::head(head, condition, room));
     }
 
     /// The lines that follow come from here.
@@ -133,7 +151,7 @@ impl<'a> Emitter<'a> {
                 let scalar = types::scalar(self.variable_elem(*variable));
                 let name = self.declare(*variable);
                 match value {
-                    Some(value) => self.line(&format!("{scalar} {name} = {value};")),
+                    Some(value) => self.set(&format!("{scalar} {name} ="), &value),
                     None => self.line(&format!("{scalar} {name};")),
                 }
             }
@@ -147,8 +165,8 @@ impl<'a> Emitter<'a> {
             StatementKind::Store(target, value) => self.store(target, value),
             StatementKind::Operation(operation) => self.operation(operation),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
-                self.names.enter();
                 let (start, end) = self.bounds(*variable, start, end, body);
+                self.names.enter();
                 let name = self.declare(*variable);
                 let kind = self.index_type(*variable);
                 if *unroll {
@@ -167,13 +185,13 @@ impl<'a> Emitter<'a> {
             }
             StatementKind::While(condition, body) => {
                 let condition = self.value(condition);
-                self.line(&format!("while ({condition}) {{"));
+                self.open("while", &condition);
                 self.nested(body, first);
                 self.line("}");
             }
             StatementKind::If(condition, then, otherwise) => {
                 let condition = self.value(condition);
-                self.line(&format!("if ({condition}) {{"));
+                self.open("if", &condition);
                 self.branches(then, otherwise, first, second);
             }
             StatementKind::Break => self.line("break;"),
@@ -203,7 +221,7 @@ impl<'a> Emitter<'a> {
             {
                 self.at(*origin);
                 let condition = self.value(condition);
-                self.line(&format!("}} else if ({condition}) {{"));
+                self.open("} else if", &condition);
                 return self.branches(then, otherwise, Vec::new(), Vec::new());
             }
             _ => {
@@ -235,7 +253,8 @@ impl<'a> Emitter<'a> {
             let constness = if facts.mutable { "" } else { "const " };
             let address = self.pointer(place, index);
             let name = self.declare(variable);
-            return self.line(&format!("{constness}{}* {name} = {address};", types::scalar(facts.elem)));
+            let scalar = types::scalar(facts.elem);
+            return self.set(&format!("{constness}{scalar}* {name} ="), &address);
         }
         let value = match index.as_atom().map(|atom| self.tables.atoms.atom(atom)) {
             // The conversion to a signed integer is the declaration's.
@@ -244,7 +263,7 @@ impl<'a> Emitter<'a> {
         };
         let kind = self.index_type(variable);
         let name = self.declare(variable);
-        self.line(&format!("{kind} {name} = {value};"));
+        self.set(&format!("{kind} {name} ="), &value);
     }
 
     /// The address of an element: `place + index`, or counted from the pointer in the index.
@@ -294,7 +313,7 @@ impl<'a> Emitter<'a> {
     fn store(&mut self, target: &Access, value: &Value<Access>) {
         let mask = self.mask(&target.mask);
         if let Some(mask) = &mask {
-            self.line(&format!("if ({mask}) {{"));
+            self.open("if", mask);
             self.writer.indent();
             self.guards.clone_from(&target.mask);
         }
@@ -322,33 +341,30 @@ impl<'a> Emitter<'a> {
         value: &Value<Access>,
         same: impl Fn(&Value<Access>) -> bool,
     ) {
-        let line = match value {
+        let (op, value) = match value {
             Value::Binary(op, left, right) if same(left) && self.has_compound(*op, elem) => {
-                format!("{target} {}= {};", symbol(*op), self.value(right))
+                (symbol(*op), self.value(right))
             }
-            _ => format!("{target} = {};", self.value(value)),
+            _ => ("", self.value(value)),
         };
-        self.line(&line);
+        self.set(&format!("{target} {op}="), &value);
     }
 
     fn operation(&mut self, operation: &Operation) {
-        let line = match operation {
+        match operation {
             Operation::Move { destination, source } if destination.width == 1 => {
-                format!("{} = {};", self.element(destination), self.element(source))
+                let (to, from) = (self.element(destination), self.element(source));
+                self.set(&format!("{to} ="), &from);
             }
             Operation::Move { destination, source } => {
                 let kind = types::vector(self.tables.place(destination.place).elem, destination.width);
-                let to =
-                    Expression::call(format!("reinterpret_cast<{kind}*>"), vec![self.address(destination)]);
-                let from =
-                    Expression::call(format!("reinterpret_cast<const {kind}*>"), vec![self.address(source)]);
-                let (to, from) = (Expression::prefix("*", to), Expression::prefix("*", from));
-                if self.writer.fits(to.to_string().len() + from.to_string().len() + " = ;".len()) {
-                    format!("{to} = {from};")
-                } else {
-                    self.line(&format!("{to} ="));
-                    format!("    {from};")
-                }
+                let vector = |constness: &str, address: Expression| {
+                    let pointer = format!("reinterpret_cast<{constness}{kind}*>");
+                    Expression::prefix("*", Expression::call(pointer, vec![address]))
+                };
+                let to = vector("", self.address(destination));
+                let from = vector("const ", self.address(source));
+                self.set(&format!("{to} ="), &from);
             }
             Operation::AsyncCopy { destination, source } => {
                 let bytes = self.tables.place(destination.place).elem.bytes() * destination.width;
@@ -356,10 +372,9 @@ impl<'a> Emitter<'a> {
                 self.device.call(format!("{function}("));
                 let mut arguments = vec![self.address(destination), self.address(source)];
                 arguments.extend(self.mask(&source.mask));
-                format!("{};", Expression::call(function, arguments))
+                self.wrapped(|room| wrap::call(&function, &arguments, room));
             }
-        };
-        self.line(&line);
+        }
     }
 
     /// The bounds of a loop. Rust evaluates them once; where C's loop would see them change they get a name first.

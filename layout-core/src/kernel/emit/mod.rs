@@ -23,6 +23,7 @@ mod tests;
 mod types;
 mod value;
 mod visit;
+mod wrap;
 mod writer;
 
 use super::check::Checked;
@@ -90,12 +91,12 @@ impl Emitter<'_> {
         let parameters: Vec<String> =
             plan.parameters.iter().map(|parameter| self.parameter(*parameter)).collect();
         let joined = parameters.join(", ");
-        if self.writer.fits(head.len() + joined.len() + ") {".len()) {
+        if head.len() + joined.len() + ") {".len() <= self.writer.room() {
             return self.writer.line(0, &format!("{head}{joined}) {{"));
         }
         self.writer.line(0, &head);
         self.writer.indent();
-        if self.writer.fits(joined.len()) {
+        if joined.len() <= self.writer.room() {
             self.writer.line(0, &joined);
         } else {
             for (i, parameter) in parameters.iter().enumerate() {

@@ -26,9 +26,9 @@ impl Writer {
         self.lines.push(rust);
     }
 
-    /// Whether a line of this many characters is short enough at the present depth.
-    pub(super) fn fits(&self, characters: usize) -> bool {
-        self.depth * 4 + characters <= LONGEST
+    /// How long a line may be at the present depth, where it can be broken.
+    pub(super) fn room(&self) -> usize {
+        LONGEST - self.depth.min(12) * 4
     }
 
     /// An empty line, unless a block has just begun.

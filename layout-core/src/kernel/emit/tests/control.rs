@@ -57,7 +57,9 @@ fn a_bound_that_changes_in_the_loop_is_read_once() {
         b.line(StatementKind::AssignIndex(n, twice)),
         b.line(StatementKind::AssignIndex(n, plus(&n_index, &index))),
     ];
-    let body = vec![b.line(StatementKind::LetIndex(n, number(100))), b.count(k, 0, &n_index, false, inner)];
+    let first = b.count(k, 0, &n_index, false, inner.clone());
+    let declared = b.line(StatementKind::LetIndex(n, number(100)));
+    let body = vec![declared, first, b.count(k, 0, &n_index, false, inner)];
     check("changing_bound", &b.finish("changing_bound", body));
 }
 
