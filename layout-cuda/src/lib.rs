@@ -12,6 +12,8 @@ pub mod driver;
 mod element;
 mod error;
 mod functions;
+#[doc(hidden)]
+pub mod generated;
 #[cfg(test)]
 mod gpu_tests;
 mod launch;
@@ -41,6 +43,9 @@ pub use element::Element;
 pub use error::{Error, Result};
 pub use launch::{LaunchConfig, launch};
 pub use launch_error::LaunchError;
+pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Variant};
+pub use layout_core::lang;
+pub use layout_macros::tiled_kernel;
 pub use prepare::{Prepared, prepare};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
