@@ -15,8 +15,7 @@ use std::sync::OnceLock;
 use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice};
 
 use crate::device::Stream;
-use crate::driver::check;
-use crate::error::Error;
+use crate::driver::{DriverError, check};
 use crate::loader;
 use crate::nvrtc::search;
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
@@ -45,7 +44,7 @@ pub enum BlasError {
         code: i32,
     },
     /// The driver failed.
-    Driver(Error),
+    Driver(DriverError),
 }
 
 impl fmt::Display for BlasError {
@@ -117,7 +116,7 @@ impl Blas {
         let cuda = stream.cuda().ok_or(BlasError::OtherDevice)?;
         let table = table()?;
         check("cuCtxSetCurrent", cuda.context().bind_to_thread())
-            .map_err(|error| BlasError::Driver(error.into()))?;
+            .map_err(|error| BlasError::Driver(error))?;
         let mut handle = ptr::null_mut();
         // SAFETY: the pointer is to a live handle, and the stream's context is current.
         status("cublasCreate", unsafe { (table.create)(&mut handle) })?;

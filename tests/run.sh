@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs every test of the workspace. Installs NVRTC from PyPI under target/nvrtc where no NVRTC is found; needs no GPU.
+#   REQUIRE_GPU=1   a GPU test without a GPU fails instead of saying `skipped: no device`
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+nvrtc=target/nvrtc
+if ! cargo run --quiet -p layout-examples --example doctor -- --nvrtc; then
+    echo "no NVRTC found: installing it from PyPI under $nvrtc"
+    python3 -m pip install --quiet --disable-pip-version-check --target "$nvrtc" nvidia-cuda-nvrtc==13.0.88
+    cargo run --quiet -p layout-examples --example doctor -- --nvrtc
+fi
+cargo test --workspace --quiet "$@"
+cargo run --quiet --release --example matmul -- --device simulator
