@@ -169,8 +169,8 @@ const CPP: &str = "\
 const CUDA: &str = "\
     threadIdx blockIdx blockDim gridDim warpSize min max abs fabs fabsf fmin fminf fmax fmaxf fmod fmodf \
     sqrt sqrtf exp expf exp2 exp2f log logf tanh tanhf fma fmaf float2 float4 double2 int2 int4 uint2 \
-    uint4 longlong2 ushort2 dim3 uint3 half clock clock64 printf malloc free memcpy memset assert trap \
-    size_t cudaError_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t ptrdiff_t";
+    uint4 longlong2 ushort2 dim3 uint3 clock clock64 printf malloc free memcpy memset assert trap size_t \
+    ptrdiff_t";
 
 /// Functions of the files in `device/`.
 const HELPERS: &str = "\
