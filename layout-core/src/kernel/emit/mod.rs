@@ -57,6 +57,35 @@ pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
 }
 
 /// The CUDA C of a kernel. Cannot fail.
+///
+/// ```
+/// use layout_core::kernel::ir::{Block, Expr, ExprId, ExprKind, Kernel};
+/// use layout_core::kernel::{Origin, ParamSet, Position, Promises, check, emit};
+///
+/// let kernel = Kernel {
+///     name: "nothing".into(),
+///     parameters: vec![],
+///     dims: vec![],
+///     types: vec![],
+///     arguments: vec![],
+///     block: vec![ExprId(0)],
+///     grid: None,
+///     cluster: vec![],
+///     arch: None,
+///     min_blocks: None,
+///     require: vec![],
+///     variant_if: vec![],
+///     functions: vec![],
+///     body: Block::default(),
+///     locals: vec![],
+///     exprs: vec![Expr { kind: ExprKind::Int(32, None), origin: Origin(0) }],
+///     positions: vec![Position::default()],
+/// };
+/// let checked = check::compile(&kernel, &ParamSet::default(), Promises::USUAL)?;
+/// let source = emit::emit(&checked);
+/// assert_eq!(source.text, "extern \"C\" __global__ void __launch_bounds__(32) nothing() {\n}\n");
+/// # Ok::<(), layout_core::kernel::Errors>(())
+/// ```
 pub fn emit(checked: &Checked) -> CudaSource {
     let mut emitter = Emitter::new(checked);
     let entry = names::entry(&checked.entry);

@@ -169,13 +169,14 @@ const CPP: &str = "\
 const CUDA: &str = "\
     threadIdx blockIdx blockDim gridDim warpSize min max abs fabs fabsf fmin fminf fmax fmaxf fmod fmodf \
     sqrt sqrtf exp expf exp2 exp2f log logf tanh tanhf fma fmaf float2 float4 double2 int2 int4 uint2 \
-    uint4 longlong2 ushort2 dim3 uint3 half clock clock64 printf malloc free memcpy memset assert trap \
-    size_t cudaError_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t ptrdiff_t";
+    uint4 longlong2 ushort2 dim3 uint3 clock clock64 printf malloc free memcpy memset assert trap size_t \
+    ptrdiff_t";
 
 /// Functions of the files in `device/`.
 const HELPERS: &str = "\
     copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warpgroup_barrier \
-    cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_shl wrapping_neg wrapping_abs \
+    cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
+    wrapping_neg wrapping_abs \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2";
 

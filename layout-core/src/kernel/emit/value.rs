@@ -160,6 +160,11 @@ impl Emitter<'_> {
 
     fn binary(&mut self, op: BinaryOp, left: &Value<Access>, right: &Value<Access>) -> Expression {
         let elem = self.elem(left);
+        // Only -1 makes a quotient that overflows; a divisor that is another number needs no care.
+        let divisor_is_safe = match right {
+            Value::Constant(constant) => constant.as_i128() != -1,
+            _ => false,
+        };
         let count = match right {
             Value::Constant(constant) => Some(constant.bits & u64::from(elem.bytes() * 8 - 1)),
             _ => None,
@@ -177,6 +182,8 @@ impl Emitter<'_> {
             BinaryOp::Add => Some("wrapping_add"),
             BinaryOp::Sub => Some("wrapping_sub"),
             BinaryOp::Mul => Some("wrapping_mul"),
+            BinaryOp::Div if !divisor_is_safe => Some("wrapping_div"),
+            BinaryOp::Rem if !divisor_is_safe => Some("wrapping_rem"),
             BinaryOp::Shl => Some("wrapping_shl"),
             _ => None,
         };

@@ -59,3 +59,23 @@ __device__ __forceinline__ int wrapping_abs(int a) {
 __device__ __forceinline__ long long wrapping_abs(long long a) {
     return a < 0 ? (long long)(0ull - (unsigned long long)a) : a;
 }
+
+// a / b, of the least value and -1 the least value
+__device__ __forceinline__ int wrapping_div(int a, int b) {
+    return b == -1 ? (int)(0u - (unsigned int)a) : a / b;
+}
+
+// a % b, of the least value and -1 zero
+__device__ __forceinline__ int wrapping_rem(int a, int b) {
+    return b == -1 ? 0 : a % b;
+}
+
+// a / b, of the least value and -1 the least value
+__device__ __forceinline__ long long wrapping_div(long long a, long long b) {
+    return b == -1 ? (long long)(0ull - (unsigned long long)a) : a / b;
+}
+
+// a % b, of the least value and -1 zero
+__device__ __forceinline__ long long wrapping_rem(long long a, long long b) {
+    return b == -1 ? 0 : a % b;
+}

@@ -5,6 +5,7 @@ mod control;
 mod elements;
 mod indices;
 mod kernels;
+mod law;
 
 use super::emit;
 use crate::kernel::check::Checked;
