@@ -6,9 +6,9 @@ use crate::argument::Argument;
 use crate::functions::on_simulator;
 use crate::launch::{LaunchConfig, choose, launch};
 use crate::test_gpu::{devices, gpu};
-use crate::test_kernels::{LENGTHS, REFUSED, scale_add};
+use crate::test_kernels::{LENGTHS, REFUSED, scale_add, unguarded};
 use crate::view::{TensorArg, TensorArgMut};
-use crate::{Device, Error, LaunchError, Result, Stream, prepare};
+use crate::{Device, Error, FindingKind, LaunchError, Options, Result, Stream, prepare, simulate};
 
 /// What a generated `launch` does.
 fn run(
@@ -168,6 +168,31 @@ fn bind_error(error: &Error) -> Option<&BindError> {
     match error {
         Error::Launch(LaunchError::Arguments { error, .. }) => Some(error),
         _ => None,
+    }
+}
+
+#[test]
+fn findings_are_an_error_of_a_launch_and_the_result_of_a_simulation() {
+    let device = Device::simulator();
+    let up = || device.upload(&input(100, 0.0), [100]).expect("a tensor");
+    let (a, b, mut c) = (up(), up(), up());
+    let (a, b) = (a.view(), b.view());
+    let mut c = c.view_mut();
+    let mut arguments =
+        [Argument::read(&a), Argument::read(&b), Argument::write(&mut c), Argument::scalar(1.0f32)];
+    let config = LaunchConfig::default();
+    let report = simulate(unguarded(), config, &mut arguments, &Options::default()).expect("a report");
+    let kinds =
+        |report: &crate::Report| report.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>();
+    assert!(kinds(&report).contains(&FindingKind::OutOfBounds), "{report}");
+
+    let error = launch(unguarded(), &device.stream(), config, &mut arguments).expect_err("findings");
+    assert!(error.to_string().contains("src/kernels.rs"), "{error}");
+    match error {
+        Error::Launch(LaunchError::Findings { report: again, .. }) => {
+            assert_eq!(kinds(&report), kinds(&again))
+        }
+        other => panic!("{other}"),
     }
 }
 
