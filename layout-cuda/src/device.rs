@@ -4,7 +4,7 @@
 //! the two it is, and why, [`Device::describe`] says.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream};
@@ -24,12 +24,24 @@ pub(crate) enum Kind {
     Simulator(Simulator),
 }
 
-/// What is known of a GPU.
+/// A GPU, through one of cudarc's context values.
 pub(crate) struct Gpu {
     pub(crate) context: Arc<CudaContext>,
+    shared: Arc<Shared>,
+}
+
+/// What all of cudarc's values for one context of the driver share.
+pub(crate) struct Shared {
     pub(crate) properties: Properties,
     pub(crate) cache: Cache,
     pub(crate) functions: Functions,
+}
+
+impl std::ops::Deref for Gpu {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
 }
 
 /// The simulator, and why it was taken.
@@ -56,13 +68,23 @@ pub struct Properties {
     pub driver: (u32, u32),
 }
 
-/// The GPUs that were opened, for the life of the process: a context is looked up here, so that the kernels loaded on
-/// it are found again by whoever comes with it next.
-static OPEN: Mutex<Vec<Device>> = Mutex::new(Vec::new());
-
-fn open_devices() -> MutexGuard<'static, Vec<Device>> {
+/// The device of this context of the driver that was opened first; this one, if none was.
+///
+/// They are kept for the life of the process, so that the kernels loaded on a context are found again by whoever comes
+/// with it next.
+fn opened(context: &Arc<CudaContext>) -> Result<Device> {
+    static OPEN: Mutex<Vec<Device>> = Mutex::new(Vec::new());
     // The list is only ever pushed to, so that it is whole even if a holder of the lock panicked.
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |device: &&Device| device.context().is_some_and(|known| known.cu_ctx() == context.cu_ctx());
+    if let Some(device) = open.iter().find(same) {
+        return Ok(device.clone());
+    }
+    let (properties, cache) = (properties(context)?, Cache::user());
+    let shared = Arc::new(Shared { properties, cache, functions: Functions::default() });
+    let device = Device(Arc::new(Kind::Gpu(Gpu { context: context.clone(), shared })));
+    open.push(device.clone());
+    Ok(device)
 }
 
 impl Device {
@@ -77,26 +99,26 @@ impl Device {
             return Err(DriverError::NoSuchDevice { ordinal, count }.into());
         }
         let context = check("cuDevicePrimaryCtxRetain", CudaContext::new(ordinal))?;
-        Device::from_cudarc(context)
+        opened(&context)
     }
 
     /// The GPU of the caller's context. The context and the kernels loaded on it stay until the process ends.
+    ///
+    /// Tensors and streams are made through the caller's very value, whose count of streams cudarc goes by when it
+    /// orders them. Two values of cudarc for one context do not know of each other's streams.
     ///
     /// # Errors
     /// [`Error::Driver`]: a driver that is too old, or a failing call.
     pub fn from_cudarc(context: Arc<CudaContext>) -> Result<Device> {
         driver::ready()?;
-        let mut open = open_devices();
-        let same =
-            |device: &&Device| device.context().is_some_and(|known| known.cu_ctx() == context.cu_ctx());
-        if let Some(device) = open.iter().find(same) {
-            return Ok(device.clone());
+        let first = opened(&context)?;
+        match &*first.0 {
+            Kind::Gpu(gpu) if !Arc::ptr_eq(&gpu.context, &context) => {
+                let shared = gpu.shared.clone();
+                Ok(Device(Arc::new(Kind::Gpu(Gpu { context, shared }))))
+            }
+            Kind::Gpu(_) | Kind::Simulator(_) => Ok(first),
         }
-        let properties = properties(&context)?;
-        let gpu = Gpu { context, properties, cache: Cache::user(), functions: Functions::default() };
-        let device = Device(Arc::new(Kind::Gpu(gpu)));
-        open.push(device.clone());
-        Ok(device)
     }
 
     /// The simulator: kernels run on the CPU and are checked while they run.

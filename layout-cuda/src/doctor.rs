@@ -13,9 +13,9 @@ use crate::driver;
 use crate::error::Error;
 use crate::nvrtc::{self, NvrtcError};
 
-/// The report. Its text is for people; the fields are for programs.
+/// The answer of [`doctor`]. Its text is for people; the fields are for programs.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct Diagnosis {
     /// The driver's CUDA version.
     pub driver: Result<(u32, u32), Error>,
     /// The GPUs, in the driver's order.
@@ -59,7 +59,7 @@ pub struct CacheReport {
 /// ```
 /// println!("{}", layout_cuda::doctor());
 /// ```
-pub fn doctor() -> Report {
+pub fn doctor() -> Diagnosis {
     let driver = driver::ready().and_then(|()| driver::version()).map_err(Error::from);
     let count = driver::device_count().unwrap_or(0);
     let properties = |ordinal| {
@@ -72,7 +72,7 @@ pub fn doctor() -> Report {
         architectures: nvrtc.architectures().to_vec(),
     });
     let (candidates, searched) = nvrtc::candidates();
-    Report {
+    Diagnosis {
         driver,
         gpus: (0..count).map(properties).collect(),
         nvrtc,
@@ -102,7 +102,7 @@ fn look_at(cache: &Cache) -> CacheReport {
     CacheReport { folder: Some(folder.to_path_buf()), entries, unwritable }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.driver {
             Ok((major, minor)) => writeln!(f, "driver   CUDA {major}.{minor}")?,
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_with_the_way_to_it() {
-        let report = Report {
+        let report = Diagnosis {
             driver: Err(driver::DriverError::Missing { why: "no such file".into() }.into()),
             gpus: Vec::new(),
             nvrtc: Err(NvrtcError::NotFound {

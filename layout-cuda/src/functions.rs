@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 use cudarc::driver::CudaFunction;
 use layout_core::kernel::{Checked, Definition, Kernel, ParamSet, Promises};
 
-use crate::cache::CacheError;
-use crate::compile::Origin;
+use crate::cache::{Cache, CacheError};
+use crate::compile::{Origin, compile_cached};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch_error::LaunchError;
-use crate::nvrtc::Resources;
+use crate::nvrtc::{Compiled, NvrtcError, Resources};
 
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
@@ -141,6 +141,24 @@ impl Family {
         }
     }
 
+    /// The device code for an architecture. Needs no GPU.
+    pub(crate) fn compile(
+        &self,
+        promises: Promises,
+        checked: &Checked,
+        arch: &str,
+        cache: &Cache,
+    ) -> Result<(Compiled, Origin)> {
+        let (text, lines) = self.text(promises, checked);
+        compile_cached(cache, &text, arch, &[]).map_err(|error| match error {
+            NvrtcError::Compile { arch, log } => {
+                let log = crate::nvrtc::locate(&log, self.definition.file, &lines);
+                LaunchError::Compile { kernel: self.name().to_string(), arch, log }.into()
+            }
+            error => error.into(),
+        })
+    }
+
     fn load(&self, promises: Promises, checked: &Checked, device: &Device) -> Result<Code> {
         let Some(gpu) = device.as_gpu() else {
             return Err(LaunchError::NotOnSimulator { kernel: self.name().to_string() }.into());
@@ -155,15 +173,7 @@ impl Family {
         if needed > most {
             return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
         }
-        let (text, lines) = self.text(promises, checked);
-        let compiled = crate::compile::compile_cached(&gpu.cache, &text, arch, &[]);
-        let (compiled, origin) = compiled.map_err(|error| match error {
-            crate::nvrtc::NvrtcError::Compile { arch, log } => {
-                let log = crate::nvrtc::locate(&log, self.definition.file, &lines);
-                Error::from(LaunchError::Compile { kernel: kernel(), arch, log })
-            }
-            error => error.into(),
-        })?;
+        let (compiled, origin) = self.compile(promises, checked, arch, &gpu.cache)?;
         let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
         let resources = compiled.resources.into_iter().find(|resources| resources.entry == checked.entry());
         let function = crate::module::load(gpu, compiled.cubin, checked.entry(), dynamic_shared_bytes)

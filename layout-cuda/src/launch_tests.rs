@@ -1,14 +1,17 @@
 //! Launches of a small kernel on every device there is, and all that a launch refuses.
 
-use layout_core::kernel::{BindError, ParamSet, ParamValue, Promises};
+use std::sync::OnceLock;
+
+use layout_core::kernel::{BindError, Definition, ParamSet, ParamValue, Promises, Variant};
 
 use crate::argument::Argument;
+use crate::cache::Cache;
 use crate::functions::on_simulator;
 use crate::launch::{LaunchConfig, choose, launch};
 use crate::test_gpu::{devices, gpu};
-use crate::test_kernels::{LENGTHS, REFUSED, scale_add};
+use crate::test_kernels::{LENGTHS, REFUSED, scale_add, unguarded};
 use crate::view::{TensorArg, TensorArgMut};
-use crate::{Device, Error, LaunchError, Result, Stream, prepare};
+use crate::{Device, Error, FindingKind, LaunchError, Options, Result, Stream, prepare, simulate};
 
 /// What a generated `launch` does.
 fn run(
@@ -119,12 +122,41 @@ fn every_candidate_compiles() {
         let (text, lines) = family.text(candidate.promises, checked);
         assert_eq!(text.lines().count(), lines.len());
         for arch in ["sm_80", "sm_90a"] {
-            let compiled = crate::nvrtc::compile(&text, arch, &[]).expect("NVRTC takes the text");
+            let compiled = family.compile(candidate.promises, checked, arch, &Cache::off());
+            let (compiled, _) = compiled.expect("NVRTC takes the text");
             let [resources] = compiled.resources.as_slice() else { panic!("{:?}", compiled.resources) };
             assert_eq!(resources.entry, checked.entry());
             assert!(!resources.spills(), "{resources:?}");
         }
     }
+}
+
+#[test]
+fn what_nvrtc_refuses_is_told_with_the_rust_line() {
+    static VARIANTS: [Variant; 1] = [Variant {
+        key: "THREADS128",
+        parameters: &[("THREADS", ParamValue::Int(128))],
+        promises: Promises::USUAL,
+        entry: "scale_add",
+        text: "extern \"C\" __global__ void scale_add() {\n    oops;\n}\n",
+        lines: &[7, 9, 0],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+    }];
+    static BROKEN: OnceLock<Definition> = OnceLock::new();
+    let Definition { name, file, bytes, .. } = *scale_add();
+    let broken = BROKEN.get_or_init(|| Definition { name, file, bytes, variants: &VARIANTS });
+    let family = on_simulator().family(broken, None).expect("the kernel");
+    let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
+    let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
+    let error = family.compile(Promises::USUAL, checked, "sm_80", &Cache::off()).expect_err("oops");
+    let Error::Launch(LaunchError::Compile { log, .. }) = &error else {
+        panic!("{error}");
+    };
+    assert!(
+        log.starts_with("src/kernels.rs:9: kernel.cu(2): error: identifier \"oops\" is undefined"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -168,6 +200,31 @@ fn bind_error(error: &Error) -> Option<&BindError> {
     match error {
         Error::Launch(LaunchError::Arguments { error, .. }) => Some(error),
         _ => None,
+    }
+}
+
+#[test]
+fn findings_are_an_error_of_a_launch_and_the_result_of_a_simulation() {
+    let device = Device::simulator();
+    let up = || device.upload(&input(100, 0.0), [100]).expect("a tensor");
+    let (a, b, mut c) = (up(), up(), up());
+    let (a, b) = (a.view(), b.view());
+    let mut c = c.view_mut();
+    let mut arguments =
+        [Argument::read(&a), Argument::read(&b), Argument::write(&mut c), Argument::scalar(1.0f32)];
+    let config = LaunchConfig::default();
+    let report = simulate(unguarded(), config, &mut arguments, &Options::default()).expect("a report");
+    let kinds =
+        |report: &crate::Report| report.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>();
+    assert!(kinds(&report).contains(&FindingKind::OutOfBounds), "{report}");
+
+    let error = launch(unguarded(), &device.stream(), config, &mut arguments).expect_err("findings");
+    assert!(error.to_string().contains("src/kernels.rs"), "{error}");
+    match error {
+        Error::Launch(LaunchError::Findings { report: again, .. }) => {
+            assert_eq!(kinds(&report), kinds(&again))
+        }
+        other => panic!("{other}"),
     }
 }
 

@@ -1,4 +1,43 @@
 //! Compiles tiled kernels with NVRTC and launches them, on a GPU or on the simulator.
+//!
+//! ```
+//! use layout_cuda::{Device, tiled_kernel};
+//!
+//! /// `c = a + b`
+//! #[tiled_kernel(THREADS = 256, block = [THREADS], grid = [N.div_ceil(THREADS)])]
+//! pub fn add<const N: usize>(
+//!     a: &LayoutTensor<f32, RowMajor<N>>,
+//!     b: &LayoutTensor<f32, RowMajor<N>>,
+//!     c: &mut LayoutTensor<f32, RowMajor<N>>,
+//! ) {
+//!     let i = block_idx.x * THREADS + thread_idx.x;
+//!     if i < N {
+//!         c[[i]] = a[[i]] + b[[i]];
+//!     }
+//! }
+//!
+//! let device = Device::best(); // a GPU if there is one, else the simulator
+//! println!("{}", device.describe());
+//! let a = device.upload(&[1.0f32, 2.0, 3.0], [3])?;
+//! let b = device.upload(&[10.0f32, 20.0, 30.0], [3])?;
+//! let mut c = device.zeros::<f32, 1>([3])?;
+//! add::launch(&device.stream(), &a, &b, &mut c)?;
+//! assert_eq!(c.download()?, [11.0, 22.0, 33.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! | to | take |
+//! |---|---|
+//! | choose where kernels run | [`Device`], [`Stream`]; cudarc's own by [`Stream::from_cudarc`] |
+//! | hold data | [`Tensor`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
+//! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
+//! | know what a machine has, and how to get what it lacks | [`doctor()`] |
+//! | time a launch | [`bench::time`] |
+//! | make a kernel ready early, or learn what it uses | [`prepare()`] |
+//! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
+//!
+//! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for
+//! none). Nothing of CUDA is needed to build.
 
 mod argument;
 pub mod bench;
@@ -38,12 +77,13 @@ mod view;
 pub use argument::Argument;
 pub use cudarc;
 pub use device::{Device, Properties, Stream};
-pub use doctor::{CacheReport, FoundNvrtc, Report, doctor};
+pub use doctor::{CacheReport, Diagnosis, FoundNvrtc, doctor};
 pub use element::Element;
 pub use error::{Error, Result};
 pub use launch::{LaunchConfig, launch};
 pub use launch_error::LaunchError;
-pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Variant};
+pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
+pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Promises, Variant};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
 pub use prepare::{Prepared, prepare};

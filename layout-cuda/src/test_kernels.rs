@@ -9,6 +9,8 @@
 //! }
 //! ```
 
+use std::sync::OnceLock;
+
 use layout_core::kernel::ir::{
     Argument, ArgumentKind, ArgumentLayout, BinaryOp, Block, Expr, ExprId, ExprKind, Kernel, Local, LocalId,
     Parameter, Pattern, Special, Statement, StatementKind, TypeRef,
@@ -23,13 +25,19 @@ pub const REFUSED: usize = 13;
 
 /// The kernel, as a program holds it. Every call gives the same value.
 pub fn scale_add() -> &'static Definition {
-    static DEFINITION: std::sync::OnceLock<Definition> = std::sync::OnceLock::new();
-    DEFINITION.get_or_init(|| Definition {
-        name: "scale_add",
-        file: "src/kernels.rs",
-        bytes: Vec::leak(wire::encode(&kernel())),
-        variants: &[],
-    })
+    static DEFINITION: OnceLock<Definition> = OnceLock::new();
+    DEFINITION.get_or_init(|| definition("scale_add", true))
+}
+
+/// The same kernel without its `if`, which reaches past the end of its tensors.
+pub fn unguarded() -> &'static Definition {
+    static DEFINITION: OnceLock<Definition> = OnceLock::new();
+    DEFINITION.get_or_init(|| definition("unguarded", false))
+}
+
+fn definition(name: &'static str, guarded: bool) -> Definition {
+    let bytes = Vec::leak(wire::encode(&kernel(name, guarded)));
+    Definition { name, file: "src/kernels.rs", bytes, variants: &[] }
 }
 
 #[derive(Default)]
@@ -48,7 +56,7 @@ impl Arena {
     }
 }
 
-fn kernel() -> Kernel {
+fn kernel(name: &str, guarded: bool) -> Kernel {
     let mut arena = Arena::default();
     let threads = arena.add(ExprKind::Parameter(0));
     let n = arena.add(ExprKind::Dim(0));
@@ -76,8 +84,13 @@ fn kernel() -> Kernel {
 
     let statement = |kind| Statement { kind, origin: Origin(0) };
     let store = statement(StatementKind::Assign { place: c, op: None, value });
-    let then = Block { statements: vec![store], value: None };
-    let guarded = arena.add(ExprKind::If(inside, then, Block::default()));
+    let last = match guarded {
+        true => {
+            let then = Block { statements: vec![store], value: None };
+            statement(StatementKind::Expr(arena.add(ExprKind::If(inside, then, Block::default()))))
+        }
+        false => store,
+    };
     let body = vec![
         statement(StatementKind::Let {
             pattern: Pattern::Local(LocalId(0)),
@@ -85,7 +98,7 @@ fn kernel() -> Kernel {
             value: index,
             constant: false,
         }),
-        statement(StatementKind::Expr(guarded)),
+        last,
     ];
     let tensor = |name: &str, mutable| Argument {
         name: name.to_string(),
@@ -103,7 +116,7 @@ fn kernel() -> Kernel {
         origin: Origin(0),
     };
     Kernel {
-        name: "scale_add".to_string(),
+        name: name.to_string(),
         parameters: vec![Parameter {
             name: "THREADS".to_string(),
             values: vec![ParamValue::Int(128), ParamValue::Int(256)],
