@@ -2,7 +2,7 @@
 //!
 //! Law: an element outside of its place is never touched; it reads as the access's pad.
 
-use super::bytecode::{Bank, LANES, Site, Sum, Target};
+use super::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
@@ -40,14 +40,17 @@ impl Machine<'_> {
             self.out_of_bounds(warp, site, number, masked, &index, kind);
         }
         let last = site.len - width;
-        let mut outside = 0;
-        for (lane, index) in index.iter().enumerate() {
-            outside |= u32::from(*index < 0 || *index > last) << lane;
-        }
-        outside &= open;
-        if outside != 0 {
-            self.out_of_bounds(warp, site, number, outside, &index, kind);
-            open &= !outside;
+        // One comparison for all lanes first: as an unsigned number a negative index is beyond any length.
+        let highest = index.iter().fold(0, |highest, index| highest.max(*index as u64));
+        if last < 0 || highest > last as u64 {
+            let mut outside = 0;
+            for lane in each_lane(open) {
+                outside |= u32::from(index[lane] < 0 || index[lane] > last) << lane;
+            }
+            if outside != 0 {
+                self.out_of_bounds(warp, site, number, outside, &index, kind);
+                open &= !outside;
+            }
         }
         if site.width > 1 && open != 0 {
             self.aligned(warp, site, number, open, &index);
@@ -121,13 +124,20 @@ impl Machine<'_> {
                     let byte = |lane: usize| {
                         base as usize + (touch.index[lane] as usize + part as usize) * site.bytes as usize
                     };
-                    gather(&mut raw, &touch, |lane| memory::read(&self.shared, byte(lane), site.bytes));
+                    let shared = &self.shared[..];
+                    match site.bytes {
+                        4 => gather(&mut raw, &touch, |lane| memory::read(shared, byte(lane), 4)),
+                        size => gather(&mut raw, &touch, |lane| memory::read(shared, byte(lane), size)),
+                    }
                 }
                 Target::Global(argument) => {
                     let global = &self.launch.globals[argument as usize];
                     let byte =
                         |lane: usize| (touch.index[lane] as usize + part as usize) * site.bytes as usize;
-                    gather(&mut raw, &touch, |lane| global.read(byte(lane), site.bytes));
+                    match site.bytes {
+                        4 => gather(&mut raw, &touch, |lane| global.read(byte(lane), 4)),
+                        size => gather(&mut raw, &touch, |lane| global.read(byte(lane), size)),
+                    }
                 }
                 Target::Local { .. } | Target::None => {}
             }
@@ -202,11 +212,9 @@ impl Machine<'_> {
         match site.target {
             Target::Shared(base) => {
                 let Some(shadow) = &mut self.shadow else { return };
-                let granule = self.launch.program.granule;
-                let cells = (site.width * site.bytes).div_ceil(granule) as usize;
-                let cell = |index: i64| {
-                    (i64::from(base) + index * i64::from(site.bytes)) as usize / granule as usize
-                };
+                let shift = self.launch.program.granule.trailing_zeros();
+                let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
+                let cell = |index: i64| (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
                 if touch.uniform && touch.open.count_ones() > 1 {
                     let lane = touch.open.trailing_zeros();
                     let who = Who { warp: warp.number, lane, clocks };
@@ -265,12 +273,12 @@ impl Machine<'_> {
         match site.target {
             Target::Shared(base) => {
                 let Some(shadow) = &mut self.shadow else { return };
-                let granule = self.launch.program.granule;
-                let cells = (site.width * site.bytes).div_ceil(granule) as usize;
+                let shift = self.launch.program.granule.trailing_zeros();
+                let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
                 for lane in each_lane(touch.open) {
                     let who = Who { warp: warp.number, lane: lane as u32, clocks };
                     let index = touch.index[lane];
-                    let first = (i64::from(base) + index * i64::from(site.bytes)) as usize / granule as usize;
+                    let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
                     for cell in first..first + cells {
                         if let Some(hazard) = shadow.write(cell, who, number, in_flight) {
                             found.push((lane, index, hazard));
@@ -530,7 +538,7 @@ impl Machine<'_> {
     pub fn wait(&mut self, warp: &mut Warp, groups: u32) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let granule = self.launch.program.granule;
+        let shift = self.launch.program.granule.trailing_zeros();
         let (active, committed, number) = (warp.active, warp.committed, warp.number);
         for pending in &mut warp.pending {
             for lane in each_lane(pending.lanes & active) {
@@ -544,8 +552,8 @@ impl Machine<'_> {
                 }
                 if let Some(shadow) = &mut self.shadow {
                     let who = Who { warp: number, lane: lane as u32, clocks };
-                    let first = offset / granule as usize;
-                    for cell in first..first + bytes.div_ceil(granule as usize) {
+                    let first = offset >> shift;
+                    for cell in first..first + (bytes >> shift).max(1) {
                         shadow.land(cell, who, pending.site);
                     }
                 }
@@ -561,6 +569,8 @@ fn gather(raw: &mut [u64; LANES], touch: &Touch, read: impl Fn(usize) -> u64) {
     if touch.uniform && touch.open != 0 {
         let value = read(touch.open.trailing_zeros() as usize);
         put(raw, &[value; LANES], touch.open);
+    } else if touch.open == FULL {
+        *raw = std::array::from_fn(read);
     } else {
         for lane in each_lane(touch.open) {
             raw[lane] = read(lane);
