@@ -11,8 +11,10 @@
 mod arithmetic;
 mod bytecode;
 mod compile;
+mod copy;
 mod execute;
 mod findings;
+mod local;
 mod machine;
 mod memory;
 mod report;
@@ -22,6 +24,7 @@ mod tests;
 mod touch;
 mod traffic;
 mod warp;
+mod watch;
 
 pub use report::{Counts, Finding, FindingKind, Report};
 

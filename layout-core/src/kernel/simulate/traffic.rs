@@ -58,32 +58,40 @@ pub(super) fn wavefronts(offsets: &[u64; LANES], open: u32, bytes: u64) -> (u64,
             passes += 1;
             continue;
         }
-        // Different words of each bank, as chains through the group's words.
-        let mut chain = [u8::MAX; BANKS];
-        let mut known = [(0u64, u8::MAX); LANES];
-        let (mut used, mut depth, mut most) = (0usize, [0u64; BANKS], 0);
-        for lane in lanes {
-            if open >> lane & 1 == 0 {
-                continue;
-            }
-            for word in offsets[lane] / 4..offsets[lane] / 4 + words {
-                let bank = (word % BANKS as u64) as usize;
-                let mut at = chain[bank];
-                while at != u8::MAX && known[at as usize].0 != word {
-                    at = known[at as usize].1;
-                }
-                if at == u8::MAX && used < LANES {
-                    known[used] = (word, chain[bank]);
-                    chain[bank] = used as u8;
-                    used += 1;
-                    depth[bank] += 1;
-                    most = depth[bank].max(most);
+        passes += depth(&offsets[lanes], mine, words);
+    }
+    (passes, ideal)
+}
+
+/// The most different words that the lanes want of one bank.
+fn depth(offsets: &[u64], open: u32, words: u64) -> u64 {
+    // The first word of each bank; a second one goes to the list. Words are below 2^32: 0 is none.
+    let mut first = [0u32; BANKS];
+    let mut others = [(0usize, 0u32); BANKS];
+    let mut count = 0;
+    for (lane, offset) in offsets.iter().enumerate() {
+        if open >> lane & 1 == 0 {
+            continue;
+        }
+        let start = (offset / 4) as u32;
+        for word in start..start + words as u32 {
+            let known = &mut first[word as usize % BANKS];
+            if *known == 0 {
+                *known = word + 1;
+            } else if *known != word + 1 {
+                let other = (word as usize % BANKS, word);
+                if count < BANKS && !others[..count].contains(&other) {
+                    others[count] = other;
+                    count += 1;
                 }
             }
         }
-        passes += most;
     }
-    (passes, ideal)
+    let mut depth = [1u64; BANKS];
+    for (bank, _) in &others[..count] {
+        depth[*bank] += 1;
+    }
+    depth.into_iter().fold(0, u64::max)
 }
 
 /// Whether the open lanes (all of the group) read one word, or words one after the other.

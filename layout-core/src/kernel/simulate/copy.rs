@@ -1,0 +1,81 @@
+//! `cp.async`: issued, in flight, landed.
+//!
+//! The source is read when the copy is issued; the destination changes when the thread that issued it waits. In between
+//! the destination's shadow says that a copy is in flight, so that whoever touches it is found.
+
+use super::bytecode::{LANES, Sum, Target};
+use super::machine::Machine;
+use super::memory;
+use super::shadow::Who;
+use super::touch::Kind;
+use super::warp::{Pending, Warp, each_lane};
+
+impl Machine<'_> {
+    /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
+    pub fn copy_async(
+        &mut self,
+        warp: &mut Warp,
+        (destination, destination_site): (Sum, u32),
+        (source, source_site): (Sum, u32),
+        mask: Option<u32>,
+    ) {
+        let program = self.launch.program;
+        let (to, from) = (&program.sites[destination_site as usize], &program.sites[source_site as usize]);
+        let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
+        let read = self.ready(warp, source, mask, source_site, Kind::Read);
+        self.watch_reads(warp, from, source_site, &read);
+        self.count(from, source_site, &read, Kind::Read);
+        let written = self.ready(warp, destination, None, destination_site, Kind::Write);
+        self.watch_writes(warp, to, destination_site, &written, 0, true);
+        self.count(to, destination_site, &written, Kind::Write);
+        let mut pending = Pending {
+            lanes: written.open,
+            groups: warp.committed,
+            offsets: [0; LANES],
+            data: [[0; 16]; LANES],
+            bytes: to.width * to.bytes,
+            site: destination_site,
+        };
+        let global = &self.launch.globals[argument as usize];
+        for lane in each_lane(written.open) {
+            pending.offsets[lane] = base + written.index[lane] as u32 * to.bytes;
+            if read.open >> lane & 1 == 0 {
+                continue;
+            }
+            for part in 0..from.width {
+                let byte = (read.index[lane] as usize + part as usize) * from.bytes as usize;
+                let bits = global.read(byte, from.bytes);
+                memory::write(&mut pending.data[lane], (part * from.bytes) as usize, from.bytes, bits);
+            }
+        }
+        warp.pending.push(pending);
+    }
+
+    /// Lands the copies of all but the last `groups` groups of each active lane.
+    pub fn wait(&mut self, warp: &mut Warp, groups: u32) {
+        let count = self.count;
+        let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
+        let shift = self.launch.program.granule.trailing_zeros();
+        let (active, committed, number) = (warp.active, warp.committed, warp.number);
+        for pending in &mut warp.pending {
+            for lane in each_lane(pending.lanes & active) {
+                if u64::from(pending.groups[lane]) + u64::from(groups) >= u64::from(committed[lane]) {
+                    continue;
+                }
+                pending.lanes &= !(1 << lane);
+                let (offset, bytes) = (pending.offsets[lane] as usize, pending.bytes as usize);
+                if let Some(part) = self.shared.get_mut(offset..offset + bytes) {
+                    part.copy_from_slice(&pending.data[lane][..bytes]);
+                }
+                if let Some(shadow) = &mut self.shadow {
+                    let who = Who { warp: number, lane: lane as u32, clocks };
+                    let first = offset >> shift;
+                    for cell in first..first + (bytes >> shift).max(1) {
+                        shadow.land(cell, who, pending.site);
+                    }
+                }
+            }
+        }
+        warp.pending.retain(|pending| pending.lanes != 0);
+    }
+}

@@ -1,0 +1,91 @@
+//! Local tensors at indices that are known at run time only: registers that each lane picks.
+
+use super::arithmetic::wrap;
+use super::bytecode::{Bank, LANES, Sum, Target};
+use super::machine::Machine;
+use super::report::FindingKind;
+use super::touch::{Kind, gather};
+use super::warp::{Warp, each_lane, put};
+
+impl Machine<'_> {
+    /// Reads a local array at an index of each lane.
+    pub fn local_load(&mut self, warp: &mut Warp, dst: u32, index: Sum, mask: Option<u32>, number: u32) {
+        let site = &self.launch.program.sites[number as usize];
+        let Target::Local { register, slot } = site.target else { return };
+        let touch = self.ready(warp, index, mask, number, Kind::Read);
+        let element = |lane: usize| touch.index[lane] as usize;
+        let mut missing = 0;
+        for lane in each_lane(touch.open) {
+            missing |= (!warp.initialised[slot as usize + element(lane)] >> lane & 1) << lane;
+        }
+        if missing != 0 && self.launch.program.findings {
+            let first = touch.index[missing.trailing_zeros() as usize];
+            self.uninitialised(warp, slot + first as u32, number, missing);
+        }
+        let (from, to) = (register as usize, dst as usize);
+        let mut raw = [site.pad; LANES];
+        match Bank::of(site.elem) {
+            Some(Bank::F32) => {
+                gather(&mut raw, &touch, |lane| warp.f32[from + element(lane)][lane].to_bits().into());
+                put(&mut warp.f32[to], &raw.map(|bits| f32::from_bits(bits as u32)), warp.active);
+            }
+            Some(Bank::F64) => {
+                gather(&mut raw, &touch, |lane| warp.f64[from + element(lane)][lane].to_bits());
+                put(&mut warp.f64[to], &raw.map(f64::from_bits), warp.active);
+            }
+            Some(Bank::Int) => {
+                gather(&mut raw, &touch, |lane| warp.int[from + element(lane)][lane] as u64);
+                let value = raw.map(|bits| wrap(bits as i64, site.elem));
+                put(&mut warp.int[to], &value, warp.active);
+            }
+            Some(Bank::Mask) => {
+                gather(&mut raw, &touch, |lane| u64::from(warp.mask[from + element(lane)] >> lane & 1));
+                let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(raw[lane] != 0) << lane);
+                warp.put_mask(dst, bits);
+            }
+            None => {}
+        }
+    }
+
+    /// Writes a local array at an index of each lane.
+    pub fn local_store(&mut self, warp: &mut Warp, src: u32, index: Sum, mask: Option<u32>, number: u32) {
+        let site = &self.launch.program.sites[number as usize];
+        let Target::Local { register, slot } = site.target else { return };
+        let touch = self.ready(warp, index, mask, number, Kind::Write);
+        let (to, from) = (register as usize, src as usize);
+        for lane in each_lane(touch.open) {
+            let element = touch.index[lane] as usize;
+            match Bank::of(site.elem) {
+                Some(Bank::F32) => warp.f32[to + element][lane] = warp.f32[from][lane],
+                Some(Bank::F64) => warp.f64[to + element][lane] = warp.f64[from][lane],
+                Some(Bank::Int) => warp.int[to + element][lane] = warp.int[from][lane],
+                Some(Bank::Mask) => {
+                    let bit = warp.mask[from] & 1 << lane;
+                    warp.mask[to + element] = warp.mask[to + element] & !(1 << lane) | bit;
+                }
+                None => {}
+            }
+            warp.initialised[slot as usize + element] |= 1 << lane;
+        }
+    }
+
+    /// A read of a tracked register that is not initialised in some lanes.
+    pub fn uninitialised(&mut self, warp: &Warp, slot: u32, number: u32, lanes: u32) {
+        let program = self.launch.program;
+        let site = &program.sites[number as usize];
+        let (message, index) = match site.target {
+            Target::Local { slot: first, .. } => {
+                let index = i64::from(slot) - i64::from(first);
+                let name = program.names.get(site.place as usize).map_or("", String::as_str);
+                (
+                    format!("read of element {index} of `{name}`, which the thread has not written"),
+                    Some(index),
+                )
+            }
+            Target::Global(_) | Target::Shared(_) | Target::None => {
+                ("read of a variable that the thread has not set".to_owned(), None)
+            }
+        };
+        self.report(FindingKind::Uninitialised, number, warp.number, lanes, index, |_| message);
+    }
+}

@@ -1,0 +1,184 @@
+//! Hazards of a warp's accesses, from the shadows to findings.
+
+use super::bytecode::{Site, Target};
+use super::machine::Machine;
+use super::report::FindingKind;
+use super::shadow::{Hazard, Who};
+use super::touch::{Kind, Touch};
+use super::warp::{Warp, coordinates, each_lane};
+
+impl Machine<'_> {
+    /// Looks for hazards of a read.
+    pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+        let count = self.count;
+        let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
+        let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
+        match site.target {
+            Target::Shared(base) => {
+                let Some(shadow) = &mut self.shadow else { return };
+                let shift = self.launch.program.granule.trailing_zeros();
+                let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
+                let cell = |index: i64| (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
+                if touch.uniform && touch.open.count_ones() > 1 {
+                    let lane = touch.open.trailing_zeros();
+                    let who = Who { warp: warp.number, lane, clocks };
+                    let index = touch.index[lane as usize];
+                    for part in 0..cells {
+                        if let Some(hazard) = shadow.read_by_all(cell(index) + part, touch.open, who) {
+                            found.push((lane as usize, index, hazard));
+                        }
+                    }
+                } else {
+                    for lane in each_lane(touch.open) {
+                        let who = Who { warp: warp.number, lane: lane as u32, clocks };
+                        let index = touch.index[lane];
+                        for part in 0..cells {
+                            if let Some(hazard) = shadow.read(cell(index) + part, who) {
+                                found.push((lane, index, hazard));
+                            }
+                        }
+                    }
+                }
+            }
+            Target::Global(argument) => {
+                let Some(shadow) = self.launch.shadows.get(argument as usize).and_then(Option::as_ref) else {
+                    return;
+                };
+                for lane in each_lane(touch.open) {
+                    let who = Who { warp: warp.number, lane: lane as u32, clocks };
+                    for part in 0..site.width as usize {
+                        let element = touch.index[lane] as usize + part;
+                        if let Some(hazard) = shadow.read(element, self.block, who) {
+                            found.push((lane, element as i64, hazard));
+                        }
+                    }
+                }
+            }
+            Target::Local { .. } | Target::None => {}
+        }
+        for (lane, index, hazard) in found {
+            self.hazard(warp, number, lane, index, hazard, Kind::Read, false);
+        }
+    }
+
+    /// Looks for hazards of a write; `equal` holds the lanes that write what was there before.
+    pub(super) fn watch_writes(
+        &mut self,
+        warp: &Warp,
+        site: &Site,
+        number: u32,
+        touch: &Touch,
+        equal: u32,
+        in_flight: bool,
+    ) {
+        let count = self.count;
+        let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
+        let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
+        match site.target {
+            Target::Shared(base) => {
+                let Some(shadow) = &mut self.shadow else { return };
+                let shift = self.launch.program.granule.trailing_zeros();
+                let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
+                for lane in each_lane(touch.open) {
+                    let who = Who { warp: warp.number, lane: lane as u32, clocks };
+                    let index = touch.index[lane];
+                    let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
+                    for cell in first..first + cells {
+                        if let Some(hazard) = shadow.write(cell, who, number, in_flight) {
+                            found.push((lane, index, hazard));
+                        }
+                    }
+                }
+            }
+            Target::Global(argument) => {
+                let Some(shadow) = self.launch.shadows.get(argument as usize).and_then(Option::as_ref) else {
+                    return;
+                };
+                for lane in each_lane(touch.open) {
+                    let who = Who { warp: warp.number, lane: lane as u32, clocks };
+                    for part in 0..site.width as usize {
+                        let element = touch.index[lane] as usize + part;
+                        if let Some(hazard) = shadow.write(element, self.block, who) {
+                            found.push((lane, element as i64, hazard));
+                        }
+                    }
+                }
+            }
+            Target::Local { .. } | Target::None => {}
+        }
+        for (lane, index, hazard) in found {
+            self.hazard(warp, number, lane, index, hazard, Kind::Write, equal >> lane & 1 != 0);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a record of one call would be read once")]
+    fn hazard(
+        &mut self,
+        warp: &Warp,
+        number: u32,
+        lane: usize,
+        index: i64,
+        hazard: Hazard,
+        kind: Kind,
+        equal: bool,
+    ) {
+        let program = self.launch.program;
+        let name = program.names.get(program.sites[number as usize].place as usize);
+        let name = name.map_or("", String::as_str);
+        let (grid, extents) = (self.launch.grid, self.launch.block);
+        let thread = |number: u32| {
+            let [x, y, z] = coordinates(u64::from(number), extents);
+            format!("thread ({x}, {y}, {z})")
+        };
+        let what = if kind == Kind::Read { "read" } else { "write" };
+        let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
+        let race = if kind == Kind::Read { FindingKind::ReadWriteRace } else { written };
+        let (found, message) = match hazard {
+            Hazard::Uninitialised => (
+                FindingKind::Uninitialised,
+                format!("read of element {index} of `{name}`, which no thread has written"),
+            ),
+            Hazard::InFlight => (
+                FindingKind::MissingWait,
+                format!(
+                    "{what} of element {index} of `{name}` while an asynchronous copy to it is in flight"
+                ),
+            ),
+            Hazard::Writer { thread: other, site } => {
+                let line = program.sites.get(site as usize).map_or(0, |site| site.line);
+                let place = if site != 0 { format!(" in line {line}") } else { String::new() };
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {} writes{place}; no barrier stands between",
+                    thread(other)
+                );
+                (race, message)
+            }
+            Hazard::Reader { thread: other } => {
+                let who = other.map_or_else(|| "several threads".to_owned(), thread);
+                let verb = if other.is_some() { "reads" } else { "read" };
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {who} {verb}; no barrier stands between"
+                );
+                (FindingKind::ReadWriteRace, message)
+            }
+            Hazard::OtherBlock { block, wrote } => {
+                self.crossed = true;
+                let who = block.map_or_else(
+                    || "other blocks".to_owned(),
+                    |block| {
+                        let [x, y, z] = coordinates(block, grid);
+                        format!("block ({x}, {y}, {z})")
+                    },
+                );
+                let verb = if wrote { "write" } else { "read" };
+                let ending = if block.is_some() { "s" } else { "" };
+                let found = if wrote { race } else { FindingKind::ReadWriteRace };
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {who} {verb}{ending}; blocks are not ordered"
+                );
+                (found, message)
+            }
+        };
+        self.report(found, number, warp.number, 1 << lane, Some(index), |_| message);
+    }
+}
