@@ -7,7 +7,7 @@ use crate::face::Face;
 use crate::signature::{Argument, Kind};
 use layout_core::kernel::ir::TypeRef;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
 
 /// The pieces that the functions share.
 struct Parts {
@@ -37,11 +37,13 @@ fn parts(face: &Face) -> Parts {
             Kind::Tensor { elem, extents, mutable, .. } => {
                 let (elem, rank) = (type_tokens(*elem, types), extents.len());
                 if *mutable {
-                    inputs.push(quote!(#name: &mut impl #run::TensorArgMut<#elem, #rank>));
+                    inputs.push(
+                        quote_spanned!(name.span()=> #name: &mut impl #run::TensorArgMut<#elem, #rank>),
+                    );
                     views.push(quote!(let mut #name = #run::TensorArgMut::view_mut(#name);));
                     arguments.push(quote!(#run::Argument::write(&mut #name)));
                 } else {
-                    inputs.push(quote!(#name: &impl #run::TensorArg<#elem, #rank>));
+                    inputs.push(quote_spanned!(name.span()=> #name: &impl #run::TensorArg<#elem, #rank>));
                     views.push(quote!(let #name = #run::TensorArg::view(#name);));
                     arguments.push(quote!(#run::Argument::read(&#name)));
                 }

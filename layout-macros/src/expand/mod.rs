@@ -37,6 +37,8 @@ pub fn module(face: &Face, compiled: &Compiled) -> TokenStream {
 /// The module of a kernel with errors: the same functions, so that its callers are not reported as well.
 pub fn module_with_errors(face: &Face, errors: &Errors, copy: &TokenStream) -> TokenStream {
     let functions = functions::functions_with_errors(face);
+    // Editors complete and explain a wrong kernel too; rustc would report its mistakes a second time.
+    let copy = if copy.is_empty() { quote!() } else { quote!(#[cfg(rust_analyzer)] #copy) };
     let module = around(face, quote!(#functions #copy));
     let errors = errors.tokens();
     quote!(#errors #module)
@@ -47,7 +49,7 @@ fn around(face: &Face, content: TokenStream) -> TokenStream {
     let attributes = face.attributes.iter().filter(|attribute| is_kept(attribute));
     quote! {
         #(#attributes)*
-        #[allow(non_snake_case)]
+        #[allow(non_snake_case, unexpected_cfgs)]
         #visibility mod #name {
             #content
         }
