@@ -62,7 +62,11 @@ impl Atom {
     pub const fn is_leaf(&self) -> bool {
         matches!(
             self,
-            Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) | Atom::Variable(..)
+            Atom::Special(..)
+                | Atom::Dim { .. }
+                | Atom::Stride { .. }
+                | Atom::Argument(_)
+                | Atom::Variable(..)
         )
     }
 }

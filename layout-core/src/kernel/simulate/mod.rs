@@ -25,9 +25,10 @@ mod warp;
 
 pub use report::{Counts, Finding, FindingKind, Report};
 
+use super::bind::Bound;
 use super::check::Checked;
 use super::elem::{Constant, Elem};
-use super::launch::{Bound, PlanArgumentKind};
+use super::launch::PlanArgumentKind;
 use compile::ArgumentValue;
 use findings::Findings;
 use machine::{Launch, Machine};

@@ -17,10 +17,11 @@ pub(super) use index::compare;
 
 use super::SimulateError;
 use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, VarId};
-use crate::kernel::launch::{Bound, KernelParameter};
+use crate::kernel::launch::KernelParameter;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Place, Space, Tables};
 use index::Cache;

@@ -1,10 +1,11 @@
 //! Checked programs by hand: statement `n` of line `n`, places and atoms by short names.
 
+use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Atoms, Index, Range, VarId};
 use crate::kernel::ir::{ArgumentLayout, BinaryOp, Special};
-use crate::kernel::launch::{Bound, LaunchPlan, PlanArgument, PlanArgumentKind};
+use crate::kernel::launch::{LaunchPlan, PlanArgument, PlanArgumentKind};
 use crate::kernel::origin::{Origin, Position};
 use crate::kernel::params::Promises;
 use crate::kernel::program::{
