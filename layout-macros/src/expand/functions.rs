@@ -2,7 +2,7 @@
 //!
 //! Each is thin: it takes the Rust types off its arguments and calls one function of the run time.
 
-use super::runtime;
+use super::{runtime, runtime_at};
 use crate::face::Face;
 use crate::signature::{Argument, Kind};
 use layout_core::kernel::ir::TypeRef;
@@ -35,7 +35,7 @@ fn parts(face: &Face) -> Parts {
     for Argument { name, kind } in &face.arguments {
         match kind {
             Kind::Tensor { elem, extents, mutable, .. } => {
-                let (elem, rank) = (type_tokens(*elem, types), extents.len());
+                let (elem, rank, at) = (type_tokens(*elem, types), extents.len(), runtime_at(name.span()));
                 if *mutable {
                     inputs.push(
                         quote_spanned!(name.span()=> #name: &mut impl #run::TensorArgMut<#elem, #rank>),
@@ -43,7 +43,7 @@ fn parts(face: &Face) -> Parts {
                     views.push(quote!(let mut #name = #run::TensorArgMut::view_mut(#name);));
                     arguments.push(quote!(#run::Argument::write(&mut #name)));
                 } else {
-                    inputs.push(quote_spanned!(name.span()=> #name: &impl #run::TensorArg<#elem, #rank>));
+                    inputs.push(quote_spanned!(name.span()=> #name: &impl #at::TensorArg<#elem, #rank>));
                     views.push(quote!(let #name = #run::TensorArg::view(#name);));
                     arguments.push(quote!(#run::Argument::read(&#name)));
                 }

@@ -10,8 +10,8 @@ use crate::compile::Text;
 use crate::face::Face;
 use crate::report::Errors;
 use layout_core::kernel::Kernel;
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::Attribute;
 
 pub use copy::checked_copy;
@@ -64,6 +64,10 @@ pub fn is_kept(attribute: &Attribute) -> bool {
 
 /// The hidden module of layout-cuda that generated code uses.
 fn runtime() -> TokenStream {
-    let name = format_ident!("layout_cuda");
-    quote!(::#name::generated)
+    runtime_at(Span::call_site())
+}
+
+/// The same, for errors that are about the tokens at `span`.
+fn runtime_at(span: Span) -> TokenStream {
+    quote_spanned!(span=> ::layout_cuda::generated)
 }
