@@ -1,3 +1,5 @@
 //! The one test binary of the workspace.
 mod laws;
 mod oracle;
+mod transport;
+mod ui;

@@ -7,3 +7,10 @@ mod matmul;
 
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
+
+use layout_cuda::Definition;
+
+/// Every kernel here, in the order of the ladder.
+pub fn definitions() -> [&'static Definition; 4] {
+    [&vector_add::DEFINITION, &naive::DEFINITION, &coalescing::DEFINITION, &tiled::DEFINITION]
+}

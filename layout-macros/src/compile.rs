@@ -57,12 +57,9 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     refuse_attributes(&function, &mut errors);
     let signature = signature::parse(&function.sig, &mut errors);
     let lowered = lower::lower(&attribute, &signature, &function, &mut errors);
-    if !errors.is_empty() {
-        return expand::module_with_errors(&Face::of(&function, signature), &errors, &TokenStream::new());
-    }
     let copy = expand::checked_copy(&attribute, &signature, &function);
     let face = Face::of(&function, signature);
-    let texts = texts(&lowered, &mut errors);
+    let texts = if errors.is_empty() { texts(&lowered, &mut errors) } else { vec![] };
     if !errors.is_empty() {
         return expand::module_with_errors(&face, &errors, &copy);
     }

@@ -143,7 +143,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let x = foo()?;", "does not have `?`"),
         ("let x = \"text\";", "a kernel has no text"),
         ("let x = 'c';", "a kernel has no text"),
-        ("let x = vec![1];", "this macro"),
+        ("let x = vec![1];", "cannot call `vec!`"),
         ("println!(\"a\");", "cannot call `println!`"),
         ("assert_eq!(1, 1);", "cannot call `assert_eq!`"),
         ("let x = String::new();", "cannot call functions of the program around it"),

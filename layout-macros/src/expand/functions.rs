@@ -2,12 +2,12 @@
 //!
 //! Each is thin: it takes the Rust types off its arguments and calls one function of the run time.
 
-use super::runtime;
+use super::{runtime, runtime_at};
 use crate::face::Face;
 use crate::signature::{Argument, Kind};
 use layout_core::kernel::ir::TypeRef;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
 
 /// The pieces that the functions share.
 struct Parts {
@@ -35,13 +35,15 @@ fn parts(face: &Face) -> Parts {
     for Argument { name, kind } in &face.arguments {
         match kind {
             Kind::Tensor { elem, extents, mutable, .. } => {
-                let (elem, rank) = (type_tokens(*elem, types), extents.len());
+                let (elem, rank, at) = (type_tokens(*elem, types), extents.len(), runtime_at(name.span()));
                 if *mutable {
-                    inputs.push(quote!(#name: &mut impl #run::TensorArgMut<#elem, #rank>));
+                    inputs.push(
+                        quote_spanned!(name.span()=> #name: &mut impl #run::TensorArgMut<#elem, #rank>),
+                    );
                     views.push(quote!(let mut #name = #run::TensorArgMut::view_mut(#name);));
                     arguments.push(quote!(#run::Argument::write(&mut #name)));
                 } else {
-                    inputs.push(quote!(#name: &impl #run::TensorArg<#elem, #rank>));
+                    inputs.push(quote_spanned!(name.span()=> #name: &impl #at::TensorArg<#elem, #rank>));
                     views.push(quote!(let #name = #run::TensorArg::view(#name);));
                     arguments.push(quote!(#run::Argument::read(&#name)));
                 }

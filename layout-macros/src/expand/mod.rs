@@ -10,8 +10,8 @@ use crate::compile::Text;
 use crate::face::Face;
 use crate::report::Errors;
 use layout_core::kernel::Kernel;
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::Attribute;
 
 pub use copy::checked_copy;
@@ -37,6 +37,8 @@ pub fn module(face: &Face, compiled: &Compiled) -> TokenStream {
 /// The module of a kernel with errors: the same functions, so that its callers are not reported as well.
 pub fn module_with_errors(face: &Face, errors: &Errors, copy: &TokenStream) -> TokenStream {
     let functions = functions::functions_with_errors(face);
+    // Editors complete and explain a wrong kernel too; rustc would report its mistakes a second time.
+    let copy = if copy.is_empty() { quote!() } else { quote!(#[cfg(rust_analyzer)] #copy) };
     let module = around(face, quote!(#functions #copy));
     let errors = errors.tokens();
     quote!(#errors #module)
@@ -47,7 +49,7 @@ fn around(face: &Face, content: TokenStream) -> TokenStream {
     let attributes = face.attributes.iter().filter(|attribute| is_kept(attribute));
     quote! {
         #(#attributes)*
-        #[allow(non_snake_case)]
+        #[allow(non_snake_case, unexpected_cfgs)]
         #visibility mod #name {
             #content
         }
@@ -62,6 +64,10 @@ pub fn is_kept(attribute: &Attribute) -> bool {
 
 /// The hidden module of layout-cuda that generated code uses.
 fn runtime() -> TokenStream {
-    let name = format_ident!("layout_cuda");
-    quote!(::#name::generated)
+    runtime_at(Span::call_site())
+}
+
+/// The same, for errors that are about the tokens at `span`.
+fn runtime_at(span: Span) -> TokenStream {
+    quote_spanned!(span=> ::layout_cuda::generated)
 }

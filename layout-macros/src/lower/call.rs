@@ -207,7 +207,7 @@ fn nearest(text: &str, form: Form) -> Option<&'static str> {
         .iter()
         .filter(|known| known.form() == form)
         .map(|known| (distance(known.name(), text), known.name()))
-        .filter(|(distance, _)| *distance <= text.len() / 3)
+        .filter(|(distance, _)| *distance <= text.len().div_ceil(3))
         .min()
         .map(|(_, name)| name)
 }

@@ -69,6 +69,7 @@ impl Lowering<'_> {
                 self.add(Place::of_expr(expr), ExprKind::Block(block))
             }
             Expr::If(node) => self.if_else(expr, node),
+            Expr::Macro(node) => self.no_macro(&node.mac),
             other => {
                 let (what, help) = refuse::expression(other);
                 self.refuse(Place::of(other), format!("the kernel language does not have {what}"), help)

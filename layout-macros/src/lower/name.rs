@@ -119,7 +119,7 @@ impl Lowering<'_> {
 
     /// A known name that differs in one or two letters.
     fn nearest(&self, text: &str) -> Option<String> {
-        let allowed = text.len() / 3;
+        let allowed = text.len().div_ceil(3);
         let functions =
             Intrinsic::ALL.iter().filter(|known| known.form() == Form::Function).map(|known| known.name());
         let kernel = &self.kernel;

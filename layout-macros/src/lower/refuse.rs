@@ -29,9 +29,6 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
             ("a loop as a value", "set a variable inside the loop")
         }
         Expr::Break(_) | Expr::Continue(_) => ("`break` or `continue` as a value", "write it as a statement"),
-        Expr::Macro(_) => {
-            ("this macro", "the only macro is `assert!(condition, \"message\")`, as a statement")
-        }
         Expr::Const(_) => ("a `const` block", "write a `const` item: `const THREADS: usize = BM * BN;`"),
         Expr::Infer(_) => ("`_` as a value", "write the value"),
         Expr::RawAddr(_) => ("a pointer", "pass the view: it is a value that knows where its elements are"),
@@ -39,6 +36,23 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
             "this expression",
             "the language has arithmetic, views, `if`, blocks and the vocabulary of `lang`",
         ),
+    }
+}
+
+/// What to write instead of a macro.
+pub fn mac(name: &str) -> &'static str {
+    match name {
+        "assert" => "write it as a statement: `assert!(condition, \"message\");`",
+        "assert_eq" => "write `assert!(a == b, \"message\");`",
+        "assert_ne" => "write `assert!(a != b, \"message\");`",
+        "vec" | "format" => {
+            "a kernel has no heap: a tile is `local::<f32>(layout)` or `shared::<f32>(layout)`"
+        }
+        "println" | "print" | "eprintln" | "dbg" => "a kernel has no output: write to a `&mut` tensor",
+        "panic" | "todo" | "unimplemented" | "unreachable" => {
+            "a kernel cannot stop; guard what must not happen by `if`"
+        }
+        _ => "the only macro is `assert!(condition, \"message\");`, over parameters",
     }
 }
 

@@ -361,22 +361,17 @@ impl Lowering<'_> {
         }
     }
 
+    /// Refuses a macro.
+    pub(super) fn no_macro(&mut self, mac: &Macro) -> ExprId {
+        let name = mac.path.to_token_stream().to_string().replace(' ', "");
+        let message = format!("a kernel cannot call `{name}!` here");
+        self.refuse(Place::of(&mac.path), message, refuse::mac(&name))
+    }
+
     /// `assert!(condition, "message")`, the only macro.
     fn assertion(&mut self, place: Place, mac: &Macro) -> Option<Statement> {
         if !mac.path.is_ident("assert") {
-            let name = mac.path.to_token_stream().to_string().replace(' ', "");
-            let help = match name.as_str() {
-                "assert_eq" => "write `assert!(a == b, \"message\")`",
-                "assert_ne" => "write `assert!(a != b, \"message\")`",
-                "vec" | "format" | "println" | "print" | "dbg" => {
-                    "a kernel has no heap, no text and no output"
-                }
-                "panic" | "todo" | "unimplemented" | "unreachable" => {
-                    "a kernel cannot stop; mask what must not happen"
-                }
-                _ => "the only macro is `assert!(condition, \"message\")`, over parameters",
-            };
-            self.errors.push(Place::of(&mac.path), format!("a kernel cannot call `{name}!`"), help);
+            self.no_macro(mac);
             return None;
         }
         let parts = match Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone()) {
