@@ -1,3 +1,4 @@
 //! The one test binary of the workspace.
 mod laws;
 mod oracle;
+mod tensor;

@@ -23,6 +23,7 @@ mod layout;
 mod nest;
 mod parse;
 mod swizzle;
+pub mod tensor;
 
 pub use coord::{crd2idx, idx2crd};
 pub use draw::print_layout;
@@ -31,3 +32,4 @@ pub use int_tuple::IntTuple;
 pub use layout::{Layout, Mode, Offsets};
 pub use nest::Nest;
 pub use swizzle::Swizzle;
+pub use tensor::LayoutTensor;

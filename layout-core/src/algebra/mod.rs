@@ -19,6 +19,7 @@ mod tile;
 
 pub use coalesce::coalesce;
 pub use complement::complement;
+pub(crate) use composition::run;
 pub use composition::{composition, composition_by_mode};
 pub use divide::{logical_divide, logical_divide_by_mode, zipped_divide, zipped_divide_by_mode};
 pub(crate) use places::Places;
