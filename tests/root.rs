@@ -1,5 +1,7 @@
 //! The one test binary of the workspace.
+
 mod laws;
 mod oracle;
+mod tensor;
 mod transport;
 mod ui;

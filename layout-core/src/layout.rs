@@ -288,6 +288,23 @@ impl Layout {
         1 + self.leaves().map(|mode| ((mode.shape - 1) * mode.stride).abs()).sum::<i64>()
     }
 
+    /// The least and the greatest offset, or `(0, -1)` for an empty layout.
+    ///
+    /// ```
+    /// # use layout_core::Layout;
+    /// assert_eq!(Layout::new((4, 8), (-10, 1))?.range(), (-30, 7));
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn range(&self) -> (i64, i64) {
+        if self.size() == 0 {
+            return (0, -1);
+        }
+        self.leaves().fold((0, 0), |(low, high), mode| {
+            let reach = (mode.shape - 1) * mode.stride;
+            (low + reach.min(0), high + reach.max(0))
+        })
+    }
+
     /// The offset of a coordinate: an integer, or a tuple that nests like the shape or more coarsely.
     ///
     /// # Errors

@@ -14,6 +14,8 @@
 #![forbid(unsafe_code)]
 
 pub mod algebra;
+mod composed;
+mod construct;
 mod coord;
 pub mod draw;
 mod error;
@@ -21,14 +23,20 @@ mod int_tuple;
 pub mod kernel;
 pub mod lang;
 mod layout;
+mod modes;
 mod nest;
 mod parse;
+mod query;
 mod swizzle;
+pub mod tensor;
 
+pub use composed::ComposedLayout;
 pub use coord::{crd2idx, idx2crd};
 pub use draw::print_layout;
 pub use error::LayoutError;
 pub use int_tuple::IntTuple;
 pub use layout::{Layout, Mode, Offsets};
 pub use nest::Nest;
-pub use swizzle::Swizzle;
+pub use query::crd2crd;
+pub use swizzle::{ByteSwizzle, Swizzle};
+pub use tensor::LayoutTensor;

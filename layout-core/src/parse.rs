@@ -3,7 +3,7 @@
 //! Law: `x.to_string().parse() == Ok(x)`. No recursion, so any depth of nesting is read.
 
 use crate::nest::Node;
-use crate::{IntTuple, Layout, LayoutError, Nest};
+use crate::{ComposedLayout, IntTuple, Layout, LayoutError, Nest, Swizzle};
 use std::str::FromStr;
 
 /// A cursor over the text; every reader leaves it after what it has read.
@@ -108,6 +108,31 @@ impl<'a> Cursor<'a> {
         let shape = self.int_tuple()?;
         self.expect(":", "`:` and a stride")?;
         Layout::new(shape, self.int_tuple()?)
+    }
+
+    /// `Sw<3,4,3>`.
+    pub(crate) fn swizzle(&mut self) -> Result<Swizzle, LayoutError> {
+        self.expect("Sw<", "`Sw<`")?;
+        let bits = self.integer()?;
+        self.expect(",", "`,`")?;
+        let base = self.integer()?;
+        self.expect(",", "`,`")?;
+        let shift = self.integer()?;
+        self.expect(">", "`>`")?;
+        let small = (u32::try_from(bits), u32::try_from(base), i32::try_from(shift));
+        let (Ok(bits), Ok(base), Ok(shift)) = small else {
+            return Err(self.error("bits, base and shift below 63"));
+        };
+        Swizzle::new(bits, base, shift)
+    }
+
+    /// `Sw<3,4,3> o 0 o (8,64):(64,1)`.
+    pub(crate) fn composed(&mut self) -> Result<ComposedLayout, LayoutError> {
+        let swizzle = self.swizzle()?;
+        self.expect("o", "`o` and an offset")?;
+        let offset = self.integer()?;
+        self.expect("o", "`o` and a layout")?;
+        ComposedLayout::new(swizzle, offset, self.layout()?)
     }
 }
 

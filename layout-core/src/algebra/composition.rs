@@ -67,8 +67,18 @@ pub fn composition(a: &Layout, b: &Layout) -> Result<Layout, LayoutError> {
             }
         }
     }
-    check_carries(&places, &digits)?;
+    check_carries(&places, &digits, 0)?;
     Layout::from_modes(Nest::from_nodes(nodes), NAME)
+}
+
+/// The layout of `i -> layout(start + i) - layout(start)` for `0 <= i < extent`, all inside the domain.
+pub(crate) fn run(layout: &Layout, start: i64, extent: i64) -> Result<Layout, LayoutError> {
+    let line = Mode { shape: extent, stride: 1 };
+    let mut digits = Vec::new();
+    let places = Places::new(layout, NAME)?;
+    cut(&places, line, 0, &mut digits)?;
+    check_carries(&places, &digits, start)?;
+    composition(layout, &Layout::trusted(Nest::leaf(line)))
 }
 
 /// The composition of each top-level mode of `a` with its own tile; modes beyond the tiler are dropped, as in CuTe.
@@ -132,16 +142,14 @@ fn cut(places: &Places, mode: Mode, leaf: usize, digits: &mut Vec<Mode>) -> Resu
     }
 }
 
-/// Step 2: no coordinate of the digits carries over a place.
-fn check_carries(places: &Places, digits: &[Mode]) -> Result<(), LayoutError> {
+/// Step 2: no coordinate of the digits, counted from `start`, carries over a place.
+fn check_carries(places: &Places, digits: &[Mode], start: i64) -> Result<(), LayoutError> {
     let negative = |mode: &&Mode| mode.stride < 0 && mode.shape > 1;
     let positive = |mode: &&Mode| mode.stride > 0 && mode.shape > 1;
     let mixed = digits.iter().any(|mode| negative(&mode)) && digits.iter().any(|mode| positive(&mode));
     for place in places.iter().filter(|place| place.size > 1) {
-        let reach: i128 = digits
-            .iter()
-            .map(|m| i128::from(remainder(m.stride, place.size)) * i128::from(m.shape - 1))
-            .sum();
+        let steps = |m: &Mode| i128::from(remainder(m.stride, place.size)) * i128::from(m.shape - 1);
+        let reach = i128::from(start % place.size) + digits.iter().map(steps).sum::<i128>();
         let mut carries = reach >= i128::from(place.size);
         if mixed && reach > 0 {
             // Strides of both signs: in step only if neither sign ever reaches the place.

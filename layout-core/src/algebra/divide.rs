@@ -7,7 +7,8 @@
 use super::complement::complement;
 use super::composition::composition;
 use super::tile::{Tile, by_mode};
-use crate::{Layout, LayoutError, Mode, Nest};
+use crate::layout::Mode;
+use crate::{IntTuple, Layout, LayoutError, Nest};
 
 /// `(tile, rest)` of a layout taken as one-dimensional.
 ///
@@ -65,6 +66,34 @@ pub fn zipped_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutEr
     logical_divide(layout, tiler)
 }
 
+/// `(tile, rest0, rest1, ..)`: [`logical_divide`] with the rest's modes at the top.
+///
+/// # Errors
+/// As [`logical_divide`].
+///
+/// ```
+/// use layout_core::{Layout, algebra::tiled_divide};
+/// assert_eq!(tiled_divide(&"24:1".parse()?, &"3:2".parse()?)?.to_string(), "(3,2,4):(2,1,6)");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn tiled_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
+    Parts::of(&logical_divide(layout, tiler)?).tiled()
+}
+
+/// `(tile0, .., rest0, ..)`: [`logical_divide`] with the modes of tile and rest at the top.
+///
+/// # Errors
+/// As [`logical_divide`].
+///
+/// ```
+/// use layout_core::{Layout, algebra::flat_divide};
+/// assert_eq!(flat_divide(&"24:1".parse()?, &"(3,2):(2,1)".parse()?)?.to_string(), "(3,2,4):(2,1,6)");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn flat_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
+    Parts::of(&logical_divide(layout, tiler)?).flat()
+}
+
 /// `((tile0, tile1, ..), (rest0, rest1, ..))`: all tiles in mode 0, all rests in mode 1. Modes beyond the tiler stand
 /// whole among the rests. A kept mode must be a pair `(tile, rest)` already, and is split as it stands.
 ///
@@ -79,29 +108,97 @@ pub fn zipped_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutEr
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn zipped_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    let (tiles, rests) = unzip(layout, tiler, "zipped_divide")?;
-    Layout::from_modes(Nest::tuple([Nest::tuple(tiles), Nest::tuple(rests)]), "zipped_divide")
+    unzip(&logical_divide_by_mode(layout, tiler)?, tiler.len(), "zipped_divide")?.zipped()
 }
 
-/// Modes of layouts, yet to be joined.
-type Modes = Vec<Nest<Mode>>;
+/// `((tile0, tile1, ..), rest0, rest1, ..)`.
+///
+/// # Errors
+/// As [`zipped_divide_by_mode`].
+///
+/// ```
+/// use layout_core::{Layout, algebra::{Tile, tiled_divide_by_mode}};
+/// let tiled = tiled_divide_by_mode(&Layout::row_major((4, 8))?, &[Tile::of(2)?, Tile::of(4)?])?;
+/// assert_eq!(tiled.to_string(), "((2,4),2,2):((8,1),16,4)");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn tiled_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
+    unzip(&logical_divide_by_mode(layout, tiler)?, tiler.len(), "tiled_divide")?.tiled()
+}
 
-/// The tiles and the rests of [`logical_divide_by_mode`].
-fn unzip(layout: &Layout, tiler: &[Tile], operation: &'static str) -> Result<(Modes, Modes), LayoutError> {
-    let divided = logical_divide_by_mode(layout, tiler)?;
-    let (mut tiles, mut rests) = (Vec::new(), Vec::new());
-    for (i, mode) in divided.modes().enumerate() {
-        if i >= tiler.len() {
-            rests.push(mode.into_modes());
+/// `(tile0, tile1, .., rest0, rest1, ..)`.
+///
+/// # Errors
+/// As [`zipped_divide_by_mode`].
+///
+/// ```
+/// use layout_core::{Layout, algebra::{Tile, flat_divide_by_mode}};
+/// let tiled = flat_divide_by_mode(&Layout::row_major((4, 8))?, &[Tile::of(2)?, Tile::of(4)?])?;
+/// assert_eq!(tiled.to_string(), "(2,4,2,2):(8,1,16,4)");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn flat_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
+    unzip(&logical_divide_by_mode(layout, tiler)?, tiler.len(), "flat_divide")?.flat()
+}
+
+/// The extents of the rest that a tiler leaves of `target` offsets.
+///
+/// # Errors
+/// As [`complement`].
+///
+/// ```
+/// use layout_core::algebra::ceil_div;
+/// assert_eq!(ceil_div(24, &"(3,2):(1,6)".parse()?)?.to_string(), "(2,2)");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn ceil_div(target: i64, tiler: &Layout) -> Result<IntTuple, LayoutError> {
+    Ok(complement(tiler, target)?.shape())
+}
+
+/// The two sides of pairs, to be grouped in one of three ways.
+pub(crate) struct Parts {
+    first: Nest<Mode>,
+    second: Nest<Mode>,
+}
+
+impl Parts {
+    /// The two sides of `(first, second)`.
+    pub(crate) fn of(pair: &Layout) -> Self {
+        let side = |index| pair.mode(index).map_or_else(|| Nest::tuple([]), Layout::into_modes);
+        Self { first: side(0), second: side(1) }
+    }
+
+    /// `(first, second)`.
+    pub(crate) fn zipped(self) -> Result<Layout, LayoutError> {
+        Layout::from_modes(Nest::tuple([self.first, self.second]), "zipped")
+    }
+
+    /// `(first, second0, second1, ..)`.
+    pub(crate) fn tiled(self) -> Result<Layout, LayoutError> {
+        Layout::from_modes(Nest::tuple([self.first].into_iter().chain(self.second.modes())), "tiled")
+    }
+
+    /// `(first0, first1, .., second0, second1, ..)`.
+    pub(crate) fn flat(self) -> Result<Layout, LayoutError> {
+        Layout::from_modes(Nest::tuple(self.first.modes().chain(self.second.modes())), "flat")
+    }
+}
+
+/// Splits the first `pairs` modes, each a pair, into their two sides; further modes go whole to the second.
+pub(crate) fn unzip(layout: &Layout, pairs: usize, operation: &'static str) -> Result<Parts, LayoutError> {
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for (i, mode) in layout.modes().enumerate() {
+        if i >= pairs {
+            second.push(mode.into_modes());
             continue;
         }
         let (what, expected, found) = ("a kept mode, which must be a pair (tile, rest),", 2, mode.rank());
         if found != expected {
             return Err(LayoutError::Rank { operation, what, expected, found });
         }
-        let mut parts = mode.modes().map(Layout::into_modes);
-        tiles.extend(parts.next());
-        rests.extend(parts.next());
+        let mut sides = mode.modes().map(Layout::into_modes);
+        first.extend(sides.next());
+        second.extend(sides.next());
     }
-    Ok((tiles, rests))
+    Ok(Parts { first: Nest::tuple(first), second: Nest::tuple(second) })
 }

@@ -3,7 +3,7 @@
 //! Law: the cell in row i, column j is `L(i, j)`; every cell is as wide as the number of digits of the cosize.
 
 use crate::Layout;
-use crate::nest::write_nest;
+use crate::nest::{Node, write_nest};
 use std::fmt::Write;
 
 /// The table of a layout's offsets. A layout of rank 1 has one column; one of a higher rank has a table for each
@@ -79,10 +79,12 @@ fn write_page(text: &mut String, offsets: &[i64], rows: i64, columns: i64, width
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn format_layout(layout: &Layout) -> String {
+    // A tuple of one is written as its only mode.
+    let nodes: Vec<_> = layout.nodes().iter().copied().filter(|node| *node != Node::Tuple(1)).collect();
     let mut text = String::from("(");
-    let _ = write_nest(&mut text, layout.nodes(), ", ", |out, mode| write!(out, "{}", mode.shape));
+    let _ = write_nest(&mut text, &nodes, ", ", |out, mode| write!(out, "{}", mode.shape));
     text.push(':');
-    let _ = write_nest(&mut text, layout.nodes(), ", ", |out, mode| write!(out, "{}", mode.stride));
+    let _ = write_nest(&mut text, &nodes, ", ", |out, mode| write!(out, "{}", mode.stride));
     text.push_str(")\n");
     text + &layout_table(layout)
 }

@@ -1,0 +1,27 @@
+//! The layouts of the matmul tutorial, printed: the matrix of its introduction, and the tiles and thread layouts of
+//! its kernels.
+
+use layout_core::draw::layout_table;
+use layout_core::{Layout, LayoutError};
+
+fn main() -> Result<(), LayoutError> {
+    // The tile sizes and the number of threads of the tutorial's first tiled kernel.
+    let (bm, bn, bk, threads) = (32, 32, 32, 1024);
+    println!("let my_layout = Layout::row_major((2, 6))?;");
+    print!("{}", layout_table(&Layout::row_major((2, 6))?));
+    for (name, shape) in [
+        ("a_smem, row_major((BM, BK))", (bm, bk)),
+        ("b_smem, row_major((BK, BN))", (bk, bn)),
+        ("load_a_layout, row_major((NUM_THREADS / BK, BK))", (threads / bk, bk)),
+        ("load_b_layout, row_major((BK, NUM_THREADS / BK))", (bk, threads / bk)),
+        ("the tensor-core kernel's thread layout, row_major((4, 8))", (4, 8)),
+    ] {
+        let layout = Layout::row_major(shape)?;
+        println!("\n{name}: {layout}");
+        // Larger tables do not fit a terminal.
+        if layout.size() <= 64 {
+            print!("{}", layout_table(&layout));
+        }
+    }
+    Ok(())
+}

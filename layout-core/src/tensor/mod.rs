@@ -1,0 +1,13 @@
+//! `LayoutTensor`: storage seen through a layout, on the host.
+//!
+//! Law: element `c` of a tensor is `data[offset + layout(c)]`; a view shares the storage and changes only layout and
+//! offset. Every view remembers which coordinate of the tensor each of its elements is, so a tail is masked exactly
+//! there and nowhere else.
+
+mod access;
+mod iter;
+mod view;
+
+pub use access::LayoutTensor;
+pub use iter::Tiles;
+pub use view::View;
