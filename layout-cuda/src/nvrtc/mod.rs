@@ -96,7 +96,7 @@ impl fmt::Display for NvrtcError {
             NvrtcError::NotFound { searched, refused } => {
                 write!(
                     f,
-                    "NVRTC was not found in {} folders; install it with `pip install nvidia-cuda-nvrtc` or with the \
+                    "no NVRTC in {} folders; install it with `pip install nvidia-cuda-nvrtc` or with the \
                      CUDA toolkit, or name its folder in LAYOUT_NVRTC",
                     searched.len()
                 )?;
