@@ -115,8 +115,7 @@ impl Blas {
     pub fn new(stream: &Stream) -> Result<Blas, BlasError> {
         let cuda = stream.cuda().ok_or(BlasError::OtherDevice)?;
         let table = table()?;
-        check("cuCtxSetCurrent", cuda.context().bind_to_thread())
-            .map_err(|error| BlasError::Driver(error))?;
+        check("cuCtxSetCurrent", cuda.context().bind_to_thread()).map_err(BlasError::Driver)?;
         let mut handle = ptr::null_mut();
         // SAFETY: the pointer is to a live handle, and the stream's context is current.
         status("cublasCreate", unsafe { (table.create)(&mut handle) })?;
