@@ -9,7 +9,7 @@
 use layout_cuda::tiled_kernel;
 
 /// Kernel 1: a thread for each element of C; the threads of a warp stand one under the other.
-#[tiled_kernel(BM = 16, BN = 16, block = [BM, BN], grid = [M.div_ceil(BM), N.div_ceil(BN)])]
+#[tiled_kernel(BM = 8, BN = 32, block = [BM, BN], grid = [M.div_ceil(BM), N.div_ceil(BN)])]
 pub fn naive<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,
     b: &LayoutTensor<f32, RowMajor<K, N>>,
@@ -27,7 +27,7 @@ pub fn naive<const M: usize, const N: usize, const K: usize>(
 }
 
 /// Kernel 2: the same with the axes exchanged, so that the threads of a warp stand side by side.
-#[tiled_kernel(BM = 16, BN = 16, block = [BN, BM], grid = [N.div_ceil(BN), M.div_ceil(BM)])]
+#[tiled_kernel(BM = 2, BN = 512, block = [BN, BM], grid = [N.div_ceil(BN), M.div_ceil(BM)])]
 pub fn coalescing<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,
     b: &LayoutTensor<f32, RowMajor<K, N>>,
@@ -46,7 +46,7 @@ pub fn coalescing<const M: usize, const N: usize, const K: usize>(
 
 /// Kernel 3: tiles in shared memory.
 #[tiled_kernel(
-    BM = 32, BN = 32, BK = 32,
+    BM = 32, BN = 32, BK = 64,
     block = [BM * BN],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
 )]
