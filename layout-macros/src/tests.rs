@@ -301,3 +301,93 @@ fn deep_kernels_are_refused() {
     let found = with_body(&parentheses);
     assert!(found[0].contains("nests too deep"), "{found:#?}");
 }
+
+#[test]
+fn the_language_goes_through_every_stage() {
+    for (what, attribute, item) in [
+        (
+            "halo with signed indices",
+            "block = [256], grid = [N.div_ceil(256)]",
+            "fn blur<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+                let i = (block_idx.x * 256 + thread_idx.x) as isize;
+                let mut sum = 0.0;
+                for d in -1..2 {
+                    if i + d >= 0 && i + d < N as isize { sum += x[[i + d]]; }
+                }
+                if i < N as isize { y[[i]] = sum / 3.0; }
+            }",
+        ),
+        (
+            "nested functions and scalars",
+            "block = [64], grid = [N.div_ceil(64)]",
+            "fn axpy<const N: usize>(a: f32, x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>, from: usize) {
+                const SCALE: f32 = 2.0;
+                fn line(a: f32, x: f32, y: f32) -> f32 { a.mul_add(x, y * SCALE) }
+                fn at(i: usize, from: usize) -> usize { from + i }
+                let i = at(block_idx.x * 64 + thread_idx.x, from);
+                if i < N { y[[i]] = line(a, x[[i]], y[[i]]); }
+            }",
+        ),
+        (
+            "integers, while, loop, break, continue, casts",
+            "block = [32], grid = [N.div_ceil(32)]",
+            "fn collatz<const N: usize>(x: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor<i32, RowMajor<N>>) {
+                let i = block_idx.x * 32 + thread_idx.x;
+                if i < N {
+                    let mut n = x[[i]];
+                    let mut steps: i32 = 0;
+                    while n > 1 {
+                        if n % 2 == 0 { n /= 2; } else { n = n * 3 + 1; }
+                        steps += 1;
+                    }
+                    loop {
+                        if steps > 100 { steps -= 100; continue; }
+                        break;
+                    }
+                    y[[i]] = steps.max(0) + (n as i32) - n.cast::<i32>();
+                }
+            }",
+        ),
+        (
+            "pitched and strided, transposed, static and dynamic extents",
+            "K = 64, block = [16, 16], grid = [M.div_ceil(16), 4]",
+            "fn transpose<const M: usize, const K: usize>(
+                x: &LayoutTensor<f32, Pitched<M, K>>, y: &mut LayoutTensor<f32, Strided<K, M>>, z: &LayoutTensor<f32, ColMajor<8, K>>,
+            ) {
+                let tile = x.tile([16, 16], [block_idx.x, block_idx.y]);
+                let mut out = y.transpose().tile([16, 16], [block_idx.x, block_idx.y]);
+                out[[thread_idx.y, thread_idx.x]] = tile[[thread_idx.y, thread_idx.x]] + z[[0, thread_idx.x]];
+            }",
+        ),
+        (
+            "compile-time if, bool parameters, reversed and stepped loops, select, tuples",
+            "STAGED = [true, false], STEP = 2, block = [32]",
+            "fn odd<const N: usize>(y: &mut LayoutTensor<f64, RowMajor<N>>) {
+                let pair = (thread_idx.x, 1.5);
+                let smem = shared::<f64>(row_major([32]));
+                if STAGED { smem.fill(0.0); }
+                barrier();
+                let mut sum: f64 = 0.0;
+                for i in (0..32).step_by(STEP).rev() { sum += i as f64; }
+                for _ in unroll(0..=3) { sum += pair.1; }
+                let chosen = if pair.0 < 16 { sum } else { -sum };
+                if pair.0 < N { y[[pair.0]] = select(chosen > 0.0, chosen.sqrt(), f64::NEG_INFINITY.max(chosen)); }
+            }",
+        ),
+        (
+            "distribute and swizzle",
+            "block = [32], grid = [1]",
+            "fn share<const N: usize>(x: &LayoutTensor<f32, RowMajor<N, 32>>, y: &mut LayoutTensor<f32, RowMajor<N, 32>>) {
+                let mut smem = shared::<f32>(row_major([8, 32]).swizzle(3, 2, 3));
+                copy_dram_to_sram(&mut smem, &x.tile([8, 32], [block_idx.x, 0]), row_major([1, 32]));
+                barrier();
+                let mine = smem.distribute(row_major([1, 32]), thread_idx.x);
+                let out = y.tile([8, 32], [block_idx.x, 0]).distribute(row_major([1, 32]), thread_idx.x);
+                out.copy_from(&mine);
+            }",
+        ),
+    ] {
+        let found = messages(attribute, item);
+        assert!(found.is_empty(), "{what}: {found:#?}");
+    }
+}
