@@ -87,6 +87,27 @@ fn a_kernel_becomes_a_module() {
     }
 }
 
+/// An expansion as a person would write it, without the kernel's bytes: their form is layout-core's.
+fn pretty(attribute: &str, item: &str) -> String {
+    let tokens = run(attribute.parse().expect("attribute"), item.parse().expect("item"));
+    let text = prettyplease::unparse(&syn::parse2(tokens).expect("items"));
+    let lines = text.lines().map(|line| match line.trim_start().strip_prefix("bytes: b\"") {
+        Some(_) => "        bytes: ..,",
+        None => line,
+    });
+    lines.collect::<Vec<&str>>().join("\n")
+}
+
+#[test]
+fn the_module_of_a_kernel() {
+    insta::assert_snapshot!(pretty(VECTOR_ADD.0, VECTOR_ADD.1));
+}
+
+#[test]
+fn the_module_of_a_kernel_with_errors() {
+    insta::assert_snapshot!(pretty(VECTOR_ADD.0, &VECTOR_ADD.1.replace("a[[i]]", "d[[i]]")));
+}
+
 #[test]
 fn lists_make_variants_and_types_make_generic_launches() {
     let item = "fn scale<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>, by: T, from: usize) {
@@ -389,5 +410,57 @@ fn the_language_goes_through_every_stage() {
     ] {
         let found = messages(attribute, item);
         assert!(found.is_empty(), "{what}: {found:#?}");
+    }
+}
+
+#[test]
+fn names_of_every_kind_reach_the_text() {
+    let out = expand(
+        "block = [32]",
+        "fn r#loop<const N: usize>(r#in: &LayoutTensor<f32, RowMajor<N>>, größe: &mut LayoutTensor<f32, RowMajor<N>>) {
+            fn r#do(r#while: f32) -> f32 { r#while }
+            let r#for = r#in[[thread_idx.x]];
+            let int = r#for + r#do(1.0);
+            größe[[thread_idx.x]] = int;
+        }",
+    );
+    assert!(!out.contains("compile_error"), "{out}");
+    let text =
+        out.split("pub const SOURCE").nth(1).and_then(|rest| rest.split(';').next()).unwrap_or_default();
+    assert!(!text.contains("r#"), "{text}");
+}
+
+#[test]
+fn lists_that_make_too_many_variants_are_refused() {
+    let list = (1..=32).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let found = messages(
+        &format!("A = [{list}], B = [{list}], block = [A], require(N > B)"),
+        "fn k<const N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) { c[[0]] = 0.0; }",
+    );
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("make 1024 variants"), "{found:#?}");
+}
+
+#[test]
+fn kernels_as_deep_as_allowed_do_not_exhaust_the_stack() {
+    let groups = crate::depth::GROUPS - 10;
+    let tokens = crate::depth::TOKENS - 100;
+    for body in [
+        format!("let x = {}n{};", "(".repeat(groups), ")".repeat(groups)),
+        format!("let x = n{}; c[[0, x]] = 0.0;", " + n".repeat(190)),
+        format!("{} c[[0, 0]] = 0.0; {}", "if n > 1 {".repeat(90), "}".repeat(90)),
+        format!("let x = {}n;", "- ".repeat(tokens)),
+        format!("let x = {}n;", "& mut ".repeat(tokens / 2)),
+        format!("let x = n{};", " + n".repeat(tokens / 2)),
+        format!("let x = n{};", ".abs()".repeat(tokens / 3)),
+        format!("{}{}", "if n > 1 { ".repeat(groups), "}".repeat(groups)),
+        format!("if n > 1 {{}} {}", "else if n > 2 {} ".repeat(tokens / 6)),
+        format!("{}{}", "{".repeat(groups), "}".repeat(groups)),
+        format!("let x = {};", "return ".repeat(tokens)),
+        format!("let x = {}n;", "|| ".repeat(tokens / 2)),
+        format!("let x: {}f32 = n;", "&".repeat(tokens)),
+        format!("let {}x = n;", "&".repeat(tokens)),
+    ] {
+        with_body(&body);
     }
 }
