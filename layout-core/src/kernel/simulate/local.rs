@@ -12,7 +12,9 @@ impl Machine<'_> {
     pub fn local_load(&mut self, warp: &mut Warp, dst: u32, index: Sum, mask: Option<u32>, number: u32) {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, slot } = site.target else { return };
-        let touch = self.ready(warp, index, mask, number, Kind::Read);
+        let mut touch = self.ready(warp, index, mask, number, Kind::Read);
+        // Each lane has elements of its own, also at one index.
+        touch.uniform = false;
         let element = |lane: usize| touch.index[lane] as usize;
         let mut missing = 0;
         for lane in each_lane(touch.open) {
