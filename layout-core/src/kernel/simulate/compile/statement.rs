@@ -130,7 +130,7 @@ impl Compiler<'_> {
         let Some(VariableKind::Elem(elem)) = kind else {
             return Err(SimulateError::Malformed(format!("variable {} holds no element", id.0)));
         };
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         let register = bank.register(dst);
         let slot = match value {
