@@ -1,5 +1,6 @@
 //! The one test binary of the workspace.
 
+mod language;
 mod laws;
 mod oracle;
 mod tensor;

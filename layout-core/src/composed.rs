@@ -108,7 +108,7 @@ impl ComposedLayout {
         self.layout.offsets().map(move |at| swizzle.apply(offset + at))
     }
 
-    /// One more than the greatest offset that a swizzle of these offsets can give; 0 for an empty layout.
+    /// A bound that every offset is below, at most one block of the swizzle above the greatest; 0 for an empty layout.
     ///
     /// CuTe gives the cosize of the layout alone, which is too small where the swizzle leaves its range.
     ///
@@ -122,8 +122,9 @@ impl ComposedLayout {
         if self.layout.size() == 0 {
             return 0;
         }
-        // Only the bits of the target mask can change, all of them to 1 at worst.
-        1 + ((self.offset + self.layout.range().1) | self.swizzle.target_mask())
+        // The swizzle permutes aligned blocks as large as its target mask reaches.
+        let block = (self.swizzle.target_mask() + 1).cast_unsigned().next_power_of_two().cast_signed() - 1;
+        1 + ((self.offset + self.layout.range().1) | block)
     }
 
     /// The same function with the fewest modes.

@@ -242,7 +242,7 @@ impl Layout {
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn is_contiguous(&self) -> bool {
-        coalesce(self).leaves().all(|mode| mode.stride == 1 || mode.shape == 1)
+        self.size() <= 1 || coalesce(self).modes_nest().as_leaf().is_some_and(|mode| mode.stride == 1)
     }
 
     /// Whether both have one size and give each index one offset, however they are written.

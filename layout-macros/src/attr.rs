@@ -100,7 +100,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ("grid", _, Some(value)) => axes(&mut attribute.grid, name, value, errors),
         ("cluster", _, Some(value)) => axes(&mut attribute.cluster, name, value, errors),
         ("min_blocks", _, Some(value)) => once(&mut attribute.min_blocks, name, value, errors),
-        ("arch", _, Some(value)) => match &value {
+        ("arch", _, Some(value)) => match ungroup(&value) {
             Expr::Lit(literal) if matches!(&literal.lit, Lit::Str(text) if is_architecture(&text.value())) => {
                 if let Lit::Str(text) = &literal.lit {
                     once(&mut attribute.arch, name, text.value(), errors);
@@ -158,9 +158,9 @@ fn once<T>(slot: &mut Option<(Ident, T)>, name: Ident, value: T, errors: &mut Er
 
 fn axes(slot: &mut Option<(Ident, Vec<Expr>)>, name: Ident, value: Expr, errors: &mut Errors) {
     let place = Place::of_expr(&value);
-    let axes = match value {
-        Expr::Array(array) => array.elems.into_iter().collect(),
-        one => vec![one],
+    let axes: Vec<Expr> = match ungroup(&value) {
+        Expr::Array(array) => array.elems.iter().cloned().collect(),
+        one => vec![one.clone()],
     };
     if axes.is_empty() || axes.len() > 3 {
         errors.push(
@@ -183,7 +183,7 @@ fn parameter(attribute: &mut Attribute, name: Ident, value: &Expr, errors: &mut 
         );
         return;
     }
-    let values = match value {
+    let values = match ungroup(value) {
         Expr::Array(array) => array.elems.iter().map(|value| constant(value, errors)).collect(),
         one => vec![constant(one, errors)],
     };
@@ -218,6 +218,7 @@ fn parameter(attribute: &mut Attribute, name: Ident, value: &Expr, errors: &mut 
 
 /// The value of a parameter: an integer (an expression of literals folds), a truth value or an element type.
 fn constant(value: &Expr, errors: &mut Errors) -> Option<ParamValue> {
+    let value = ungroup(value);
     if let Expr::Path(path) = value
         && let Some(elem) = path.path.get_ident().and_then(|name| Elem::from_name(&name.to_string()))
     {
@@ -237,6 +238,14 @@ fn constant(value: &Expr, errors: &mut Errors) -> Option<ParamValue> {
         );
     }
     folded
+}
+
+/// What a macro's fragment holds: `$value` arrives in a group that cannot be seen.
+pub fn ungroup(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Group(group) => ungroup(&group.expr),
+        other => other,
+    }
 }
 
 /// The value of an expression of integer literals.

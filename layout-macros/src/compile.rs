@@ -11,6 +11,9 @@ use layout_core::kernel::{CudaSource, ParamSet, Promises};
 use proc_macro2::TokenStream;
 use syn::ItemFn;
 
+/// The most variants of one kernel.
+const VARIANTS: usize = 512;
+
 /// The text of one variant.
 pub struct Text {
     /// The variant's key.
@@ -74,6 +77,17 @@ fn texts(lowered: &Lowered, errors: &mut Errors) -> Vec<Text> {
         .chain(conditions)
         .map(|variant_if| Promises { variant_if, ..Promises::USUAL })
         .collect();
+    let count = kernel.parameters.iter().map(|parameter| parameter.values.len()).product::<usize>();
+    if count * promises.len() > VARIANTS {
+        errors.push(
+            places.first().copied().unwrap_or(Place::token(proc_macro2::Span::call_site())),
+            format!("the attribute's lists make {} variants", count * promises.len()),
+            format!(
+                "at most {VARIANTS} are compiled; other parameter sets can be launched without being listed"
+            ),
+        );
+        return vec![];
+    }
     let sets = kernel.parameter_sets();
     let mut texts = vec![];
     for parameters in sets {

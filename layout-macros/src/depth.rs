@@ -6,7 +6,7 @@
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// The most tokens along one path: statements, and the groups they stand in.
-pub const TOKENS: usize = 1500;
+pub const TOKENS: usize = 600;
 /// The most groups within groups.
 pub const GROUPS: usize = 100;
 /// The most expressions within expressions.

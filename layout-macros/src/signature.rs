@@ -3,6 +3,7 @@
 //! An argument that is not understood is kept as [`Kind::Unknown`]: the launch functions have the right number of
 //! arguments whatever is wrong.
 
+use crate::attr::ungroup;
 use crate::place::Place;
 use crate::report::Errors;
 use layout_core::kernel::Elem;
@@ -256,7 +257,7 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
 /// A dimension, a parameter or a number.
 fn extent(argument: &GenericArgument, errors: &mut Errors) -> Option<Expr> {
     match argument {
-        GenericArgument::Const(expr @ Expr::Lit(_)) => return Some(expr.clone()),
+        GenericArgument::Const(expr) if matches!(ungroup(expr), Expr::Lit(_)) => return Some(expr.clone()),
         GenericArgument::Type(Type::Path(path)) if path.qself.is_none() => {
             if let Some(name) = path.path.get_ident() {
                 return syn::parse2(quote_spanned!(name.span()=> #name)).ok();

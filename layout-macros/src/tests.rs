@@ -87,6 +87,27 @@ fn a_kernel_becomes_a_module() {
     }
 }
 
+/// An expansion as a person would write it, without the kernel's bytes: their form is layout-core's.
+fn pretty(attribute: &str, item: &str) -> String {
+    let tokens = run(attribute.parse().expect("attribute"), item.parse().expect("item"));
+    let text = prettyplease::unparse(&syn::parse2(tokens).expect("items"));
+    let lines = text.lines().map(|line| match line.trim_start().strip_prefix("bytes: b\"") {
+        Some(_) => "        bytes: ..,",
+        None => line,
+    });
+    lines.collect::<Vec<&str>>().join("\n")
+}
+
+#[test]
+fn the_module_of_a_kernel() {
+    insta::assert_snapshot!(pretty(VECTOR_ADD.0, VECTOR_ADD.1));
+}
+
+#[test]
+fn the_module_of_a_kernel_with_errors() {
+    insta::assert_snapshot!(pretty(VECTOR_ADD.0, &VECTOR_ADD.1.replace("a[[i]]", "d[[i]]")));
+}
+
 #[test]
 fn lists_make_variants_and_types_make_generic_launches() {
     let item = "fn scale<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>, by: T, from: usize) {
@@ -300,4 +321,146 @@ fn deep_kernels_are_refused() {
     let parentheses = format!("let x = {}n{};", "(".repeat(3000), ")".repeat(3000));
     let found = with_body(&parentheses);
     assert!(found[0].contains("nests too deep"), "{found:#?}");
+}
+
+#[test]
+fn the_language_goes_through_every_stage() {
+    for (what, attribute, item) in [
+        (
+            "halo with signed indices",
+            "block = [256], grid = [N.div_ceil(256)]",
+            "fn blur<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+                let i = (block_idx.x * 256 + thread_idx.x) as isize;
+                let mut sum = 0.0;
+                for d in -1..2 {
+                    if i + d >= 0 && i + d < N as isize { sum += x[[i + d]]; }
+                }
+                if i < N as isize { y[[i]] = sum / 3.0; }
+            }",
+        ),
+        (
+            "nested functions and scalars",
+            "block = [64], grid = [N.div_ceil(64)]",
+            "fn axpy<const N: usize>(a: f32, x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>, from: usize) {
+                const SCALE: f32 = 2.0;
+                fn line(a: f32, x: f32, y: f32) -> f32 { a.mul_add(x, y * SCALE) }
+                fn at(i: usize, from: usize) -> usize { from + i }
+                let i = at(block_idx.x * 64 + thread_idx.x, from);
+                if i < N { y[[i]] = line(a, x[[i]], y[[i]]); }
+            }",
+        ),
+        (
+            "integers, while, loop, break, continue, casts",
+            "block = [32], grid = [N.div_ceil(32)]",
+            "fn collatz<const N: usize>(x: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor<i32, RowMajor<N>>) {
+                let i = block_idx.x * 32 + thread_idx.x;
+                if i < N {
+                    let mut n = x[[i]];
+                    let mut steps: i32 = 0;
+                    while n > 1 {
+                        if n % 2 == 0 { n /= 2; } else { n = n * 3 + 1; }
+                        steps += 1;
+                    }
+                    loop {
+                        if steps > 100 { steps -= 100; continue; }
+                        break;
+                    }
+                    y[[i]] = steps.max(0) + (n as i32) - n.cast::<i32>();
+                }
+            }",
+        ),
+        (
+            "pitched and strided, transposed, static and dynamic extents",
+            "K = 64, block = [16, 16], grid = [M.div_ceil(16), 4]",
+            "fn transpose<const M: usize, const K: usize>(
+                x: &LayoutTensor<f32, Pitched<M, K>>, y: &mut LayoutTensor<f32, Strided<K, M>>, z: &LayoutTensor<f32, ColMajor<8, K>>,
+            ) {
+                let tile = x.tile([16, 16], [block_idx.x, block_idx.y]);
+                let mut out = y.transpose().tile([16, 16], [block_idx.x, block_idx.y]);
+                out[[thread_idx.y, thread_idx.x]] = tile[[thread_idx.y, thread_idx.x]] + z[[0, thread_idx.x]];
+            }",
+        ),
+        (
+            "compile-time if, bool parameters, reversed and stepped loops, select, tuples",
+            "STAGED = [true, false], STEP = 2, block = [32]",
+            "fn odd<const N: usize>(y: &mut LayoutTensor<f64, RowMajor<N>>) {
+                let pair = (thread_idx.x, 1.5);
+                let smem = shared::<f64>(row_major([32]));
+                if STAGED { smem.fill(0.0); }
+                barrier();
+                let mut sum: f64 = 0.0;
+                for i in (0..32).step_by(STEP).rev() { sum += i as f64; }
+                for _ in unroll(0..=3) { sum += pair.1; }
+                let chosen = if pair.0 < 16 { sum } else { -sum };
+                if pair.0 < N { y[[pair.0]] = select(chosen > 0.0, chosen.sqrt(), f64::NEG_INFINITY.max(chosen)); }
+            }",
+        ),
+        (
+            "distribute and swizzle",
+            "block = [32], grid = [1]",
+            "fn share<const N: usize>(x: &LayoutTensor<f32, RowMajor<N, 32>>, y: &mut LayoutTensor<f32, RowMajor<N, 32>>) {
+                let mut smem = shared::<f32>(row_major([8, 32]).swizzle(3, 2, 3));
+                copy_dram_to_sram(&mut smem, &x.tile([8, 32], [block_idx.x, 0]), row_major([1, 32]));
+                barrier();
+                let mine = smem.distribute(row_major([1, 32]), thread_idx.x);
+                let out = y.tile([8, 32], [block_idx.x, 0]).distribute(row_major([1, 32]), thread_idx.x);
+                out.copy_from(&mine);
+            }",
+        ),
+    ] {
+        let found = messages(attribute, item);
+        assert!(found.is_empty(), "{what}: {found:#?}");
+    }
+}
+
+#[test]
+fn names_of_every_kind_reach_the_text() {
+    let out = expand(
+        "block = [32]",
+        "fn r#loop<const N: usize>(r#in: &LayoutTensor<f32, RowMajor<N>>, größe: &mut LayoutTensor<f32, RowMajor<N>>) {
+            fn r#do(r#while: f32) -> f32 { r#while }
+            let r#for = r#in[[thread_idx.x]];
+            let int = r#for + r#do(1.0);
+            größe[[thread_idx.x]] = int;
+        }",
+    );
+    assert!(!out.contains("compile_error"), "{out}");
+    let text =
+        out.split("pub const SOURCE").nth(1).and_then(|rest| rest.split(';').next()).unwrap_or_default();
+    assert!(!text.contains("r#"), "{text}");
+}
+
+#[test]
+fn lists_that_make_too_many_variants_are_refused() {
+    let list = (1..=32).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let found = messages(
+        &format!("A = [{list}], B = [{list}], block = [A], require(N > B)"),
+        "fn k<const N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) { c[[0]] = 0.0; }",
+    );
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("make 1024 variants"), "{found:#?}");
+}
+
+#[test]
+fn kernels_as_deep_as_allowed_do_not_exhaust_the_stack() {
+    let groups = crate::depth::GROUPS - 10;
+    let tokens = crate::depth::TOKENS - 100;
+    for body in [
+        format!("let x = {}n{};", "(".repeat(groups), ")".repeat(groups)),
+        format!("let x = n{}; c[[0, x]] = 0.0;", " + n".repeat(190)),
+        format!("{} c[[0, 0]] = 0.0; {}", "if n > 1 {".repeat(90), "}".repeat(90)),
+        format!("let x = {}n;", "- ".repeat(tokens)),
+        format!("let x = {}n;", "& mut ".repeat(tokens / 2)),
+        format!("let x = n{};", " + n".repeat(tokens / 2)),
+        format!("let x = n{};", ".abs()".repeat(tokens / 3)),
+        format!("{}{}", "if n > 1 { ".repeat(groups), "}".repeat(groups)),
+        format!("if n > 1 {{}} {}", "else if n > 2 {} ".repeat(tokens / 6)),
+        format!("{}{}", "{".repeat(groups), "}".repeat(groups)),
+        format!("let x = {};", "return ".repeat(tokens)),
+        format!("let x = {}n;", "|| ".repeat(tokens / 2)),
+        format!("let x: {}f32 = n;", "&".repeat(tokens)),
+        format!("let {}x = n;", "&".repeat(tokens)),
+    ] {
+        with_body(&body);
+    }
 }

@@ -11,6 +11,30 @@ use proptest::prelude::*;
 const NUMBERS: [i64; 16] =
     [0, 1, -1, 2, 3, -3, 4, 7, 8, 64, 1 << 20, 1 << 31, 1 << 40, i64::MAX, i64::MIN, i64::MAX / 2];
 
+/// What layouts are written with, most of it twice, and what they are not.
+const CHARACTERS: [char; 20] = [
+    '(',
+    ')',
+    ',',
+    ':',
+    '1',
+    '2',
+    '0',
+    '-',
+    ' ',
+    '(',
+    ')',
+    ',',
+    ':',
+    '4',
+    'S',
+    '<',
+    'o',
+    '\u{e9}',
+    '\u{2f800}',
+    '\0',
+];
+
 fn wild_tuple(digits: &mut Digits) -> IntTuple {
     let leaves: Vec<i64> = (0..1 + digits.next(4)).map(|_| digits.pick(&NUMBERS)).collect();
     digits.nest(&leaves)
@@ -41,7 +65,12 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_taken(text in "[-0-9(),: ]{0,24}|\\PC{0,12}") {
+    fn any_text_is_taken(seed in any::<u128>()) {
+        let (mut digits, mut text) = (Digits::new(seed), String::new());
+        for _ in 0..digits.next(24) {
+            let at = digits.next(CHARACTERS.len() as u64) as usize;
+            text.push(CHARACTERS[at]);
+        }
         if let Ok(layout) = text.parse::<Layout>() {
             prop_assert_eq!(layout.to_string().parse::<Layout>().unwrap(), layout);
         }

@@ -5,15 +5,15 @@
 
 mod algebra;
 mod bad_input;
+mod derived;
 
 use layout_core::{IntTuple, Layout, Nest};
 use proptest::prelude::*;
 
-/// The number of random layouts for each law.
-pub const CASES: u32 = 100_000;
-
+/// 100,000 random layouts for each law, or as many as PROPTEST_CASES says.
 pub fn config() -> ProptestConfig {
-    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100_000);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() }
 }
 
 /// Reads small numbers off a large one.

@@ -5,6 +5,7 @@
 
 use super::coalesce::{coalesce, coalesce_modes};
 use super::composition::composition;
+use super::places::Places;
 use crate::layout::Mode;
 use crate::{Layout, LayoutError, Nest};
 
@@ -81,7 +82,9 @@ pub fn right_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
 pub fn left_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
     not_empty(layout, "left_inverse")?;
     let modes = steps(coalesce_modes(layout.leaves().copied()).into_iter());
-    let end = modes.last().map(|(_, step)| *step);
+    // The last mode goes on past the domain, if no mode of extent 1 stands behind it to go on in another way.
+    let goes_on = Places::new(layout, "left_inverse")? == Places::new(&coalesce(layout), "left_inverse")?;
+    let end = modes.last().map(|(_, step)| *step).filter(|_| goes_on);
     let mut moving: Vec<_> = modes.iter().filter(|(mode, _)| mode.stride != 0).copied().collect();
     moving.sort_unstable_by_key(|(mode, _)| mode.stride.unsigned_abs());
     let refuse = |detail: String| {

@@ -17,7 +17,7 @@ pub(crate) struct Place {
 }
 
 /// A layout's extended function, by its places.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Places(Vec<Place>);
 
 impl Places {

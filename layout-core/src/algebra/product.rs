@@ -28,7 +28,13 @@ pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutE
         operation: "logical_product",
         detail: format!("the size of {block} times the cosize of {tiler}"),
     })?;
-    let repeats = composition(&complement(block, reach)?, tiler)?;
+    let mut free = complement(block, reach)?;
+    if free.size() < tiler.cosize() {
+        // Gaps in the block leave fewer repeats than the tiler reaches. Past its end the complement has to go on in
+        // steps of the block's whole span, twice its cosize at most, so that mode must be there.
+        free = complement(block, block.cosize().saturating_mul(2).saturating_mul(tiler.cosize()))?;
+    }
+    let repeats = composition(&free, tiler)?;
     Layout::from_modes(Nest::tuple([block.modes_nest().clone(), repeats.into_modes()]), "logical_product")
 }
 

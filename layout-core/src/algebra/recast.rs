@@ -42,14 +42,27 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
         });
         Mode { shape, stride }
     });
-    refused.map_or_else(|| Layout::from_modes(modes, "upcast"), Err)
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    // Where an element lies within its unit: the modes below a unit must not carry into the next one together.
+    let within = layout.leaves().filter(|mode| mode.stride != 0 && mode.stride % count != 0);
+    let reach: i64 =
+        within.map(|mode| (mode.shape.min(count / mode.stride.abs()) - 1).max(0) * mode.stride.abs()).sum();
+    if reach >= count {
+        let help = format!(
+            "several modes of {layout} lie within one unit of {count}; coalesce them, or slice one off"
+        );
+        return Err(LayoutError::Carry { operation: "upcast", border: count, reach, help });
+    }
+    Layout::from_modes(modes, "upcast")
 }
 
 /// The layout in units of a `count`-th of an element: the mode of stride 1 is `count` times as long, the other
 /// strides `count` times as large.
 ///
 /// # Errors
-/// [`LayoutError::Unsupported`] if no mode has stride 1 or -1; [`LayoutError::Overflow`].
+/// [`LayoutError::Unsupported`] unless one mode has stride 1; [`LayoutError::Overflow`].
 ///
 /// Source: CuTe's `downcast`.
 ///
@@ -60,15 +73,20 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
 /// ```
 pub fn downcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
     positive(count, "downcast")?;
-    if !layout.leaves().any(|mode| mode.stride.checked_abs() == Some(1)) {
-        let detail = format!("{layout} has no mode of stride 1, whose elements lie side by side; append one");
-        return Err(LayoutError::Unsupported { operation: "downcast", detail });
+    let refuse = |detail: String| Err(LayoutError::Unsupported { operation: "downcast", detail });
+    // The one mode whose elements lie side by side; one of extent 1 only where there is no other.
+    let beside = |mode: &&Mode| mode.stride == 1;
+    if layout.leaves().filter(|mode| mode.shape != 1).filter(beside).count() > 1 {
+        return refuse(format!(
+            "{layout} has several modes of stride 1, whose elements overlap; coalesce or slice it"
+        ));
     }
-    let overflow =
-        || LayoutError::Overflow { operation: "downcast", detail: format!("{count} times {layout}") };
+    let one = layout.leaves().any(|mode| mode.shape != 1 && mode.stride == 1);
+    let mut found = false;
     let mut whole = true;
     let modes = layout.modes_nest().map(|&Mode { shape, stride }| {
-        let neighbours = stride.checked_abs() == Some(1);
+        let neighbours = stride == 1 && (shape != 1 || !one) && !found;
+        found |= neighbours;
         let scaled = if neighbours { shape.checked_mul(count) } else { stride.checked_mul(count) };
         whole &= scaled.is_some();
         match (neighbours, scaled.unwrap_or(0)) {
@@ -76,7 +94,16 @@ pub fn downcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
             (false, stride) => Mode { shape, stride },
         }
     });
-    if whole { Layout::from_modes(modes, "downcast") } else { Err(overflow()) }
+    if !found {
+        return refuse(format!(
+            "{layout} has no mode of stride 1, whose elements lie side by side; append one"
+        ));
+    }
+    if !whole {
+        let detail = format!("{count} times {layout}");
+        return Err(LayoutError::Overflow { operation: "downcast", detail });
+    }
+    Layout::from_modes(modes, "downcast")
 }
 
 /// The layout of elements of `old_bits` as one of elements of `new_bits`.

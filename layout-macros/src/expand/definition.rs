@@ -11,7 +11,7 @@ pub fn definition(kernel: &Kernel, texts: &[Text]) -> TokenStream {
     let run = runtime();
     let name = &kernel.name;
     let bytes = Literal::byte_string(&wire::encode(kernel));
-    let variants = texts.iter().map(variant);
+    let variants = texts.iter().enumerate().map(|(number, text)| variant(text, number == 0));
     let first = texts.first().map(|text| text.source.text.as_str()).unwrap_or_default();
     quote! {
         /// The kernel: its encoded form, and the text made for each variant.
@@ -30,7 +30,7 @@ pub fn definition(kernel: &Kernel, texts: &[Text]) -> TokenStream {
     }
 }
 
-fn variant(text: &Text) -> TokenStream {
+fn variant(text: &Text, first: bool) -> TokenStream {
     let run = runtime();
     let parameters = text.parameters.0.iter().map(|(name, value)| {
         let value = match value {
@@ -49,6 +49,7 @@ fn variant(text: &Text) -> TokenStream {
         None => quote!(::core::option::Option::None),
     };
     let layout_core::kernel::CudaSource { entry, text: source, lines } = &text.source;
+    let source = if first { quote!(SOURCE) } else { quote!(#source) };
     let Text { key, block: [x, y, z], shared_bytes, .. } = text;
     quote! {
         #run::Variant {

@@ -37,9 +37,8 @@ fn parts(face: &Face) -> Parts {
             Kind::Tensor { elem, extents, mutable, .. } => {
                 let (elem, rank, at) = (type_tokens(*elem, types), extents.len(), runtime_at(name.span()));
                 if *mutable {
-                    inputs.push(
-                        quote_spanned!(name.span()=> #name: &mut impl #run::TensorArgMut<#elem, #rank>),
-                    );
+                    inputs
+                        .push(quote_spanned!(name.span()=> #name: &mut impl #at::TensorArgMut<#elem, #rank>));
                     views.push(quote!(let mut #name = #run::TensorArgMut::view_mut(#name);));
                     arguments.push(quote!(#run::Argument::write(&mut #name)));
                 } else {

@@ -49,7 +49,7 @@ fn around(face: &Face, content: TokenStream) -> TokenStream {
     let attributes = face.attributes.iter().filter(|attribute| is_kept(attribute));
     quote! {
         #(#attributes)*
-        #[allow(non_snake_case, unexpected_cfgs)]
+        #[allow(dead_code, non_snake_case, unexpected_cfgs)]
         #visibility mod #name {
             #content
         }

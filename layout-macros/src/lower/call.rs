@@ -1,12 +1,13 @@
 //! Calls: the vocabulary, and the nested functions.
 
 use super::Lowering;
-use super::name::distance;
+use super::name::{distance, likely};
 use super::scope::{Binding, Found};
 use crate::place::Place;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{ExprId, ExprKind, TypeRef};
 use proc_macro2::Ident;
+use syn::ext::IdentExt;
 use syn::{AngleBracketedGenericArguments, Expr, ExprCall, ExprMethodCall, GenericArgument, PathArguments};
 
 impl Lowering<'_> {
@@ -25,7 +26,7 @@ impl Lowering<'_> {
                 );
             }
         };
-        let (name, text) = (&path.ident, path.ident.to_string());
+        let (name, text) = (&path.ident, path.ident.unraw().to_string());
         if let Found::Binding(Binding::Function(number)) = self.scopes.find(&text) {
             return self.call_function(place, name, number, node);
         }
@@ -207,7 +208,7 @@ fn nearest(text: &str, form: Form) -> Option<&'static str> {
         .iter()
         .filter(|known| known.form() == form)
         .map(|known| (distance(known.name(), text), known.name()))
-        .filter(|(distance, _)| *distance <= text.len().div_ceil(3))
+        .filter(|(distance, _)| *distance <= likely(text))
         .min()
         .map(|(_, name)| name)
 }

@@ -5,6 +5,7 @@ use super::{Lowering, Site};
 use crate::place::Place;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{Block, Function};
+use syn::ext::IdentExt;
 use syn::{FnArg, Item, ItemFn, Pat, Stmt};
 
 impl Lowering<'_> {
@@ -13,7 +14,7 @@ impl Lowering<'_> {
         let mut declared = vec![];
         for statement in &block.stmts {
             let Stmt::Item(Item::Fn(item)) = statement else { continue };
-            let name = item.sig.ident.to_string();
+            let name = item.sig.ident.unraw().to_string();
             self.free(&item.sig.ident);
             if Intrinsic::from_name(&name, Form::Function).is_some() || name == "unroll" {
                 self.errors.push(

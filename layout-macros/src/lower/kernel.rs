@@ -11,6 +11,7 @@ use layout_core::kernel::ir::{
     Argument, ArgumentKind, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind, TypeRef,
 };
 use proc_macro2::Ident;
+use syn::ext::IdentExt;
 use syn::{Expr, ItemFn};
 
 /// Lowers a kernel; what is wrong goes to `errors`, and the result is then of no use.
@@ -21,7 +22,7 @@ pub fn lower(
     errors: &mut Errors,
 ) -> Lowered {
     let kernel = Kernel {
-        name: function.sig.ident.to_string(),
+        name: function.sig.ident.unraw().to_string(),
         parameters: vec![],
         dims: signature.dims.iter().map(Ident::to_string).collect(),
         types: signature.types.iter().map(Ident::to_string).collect(),
@@ -158,11 +159,11 @@ impl Lowering<'_> {
                 Kind::Unknown => ArgumentKind::Scalar(TypeRef::Usize),
             };
             let origin = self.origin(Place::token(argument.name.span()));
-            self.kernel.arguments.push(Argument { name: argument.name.to_string(), kind, origin });
+            self.kernel.arguments.push(Argument { name: argument.name.unraw().to_string(), kind, origin });
         }
         // After every extent is resolved: an extent is no argument.
         for (number, argument) in signature.arguments.iter().enumerate() {
-            self.scopes.bind(argument.name.to_string(), Binding::Argument(number as u32));
+            self.scopes.bind(argument.name.unraw().to_string(), Binding::Argument(number as u32));
         }
     }
 

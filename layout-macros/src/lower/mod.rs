@@ -18,6 +18,7 @@ use crate::report::Errors;
 use layout_core::kernel::Origin;
 use layout_core::kernel::ir::{Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind};
 use proc_macro2::Ident;
+use syn::ext::IdentExt;
 
 pub use kernel::lower;
 
@@ -100,7 +101,7 @@ impl Lowering<'_> {
     fn local(&mut self, name: &Ident, mutable: bool) -> LocalId {
         let origin = self.origin(Place::token(name.span()));
         let id = LocalId(self.kernel.locals.len() as u32);
-        self.kernel.locals.push(Local { name: name.to_string(), mutable, origin });
+        self.kernel.locals.push(Local { name: name.unraw().to_string(), mutable, origin });
         id
     }
 

@@ -8,6 +8,7 @@ use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{ExprId, ExprKind, Special, TypeRef};
 use proc_macro2::Ident;
 use syn::ExprPath;
+use syn::ext::IdentExt;
 
 /// The special value of this name.
 pub fn special(name: &str) -> Option<Special> {
@@ -40,7 +41,7 @@ impl Lowering<'_> {
 
     /// A plain name as a value.
     pub(super) fn name(&mut self, name: &Ident) -> ExprId {
-        let (text, place) = (name.to_string(), Place::token(name.span()));
+        let (text, place) = (name.unraw().to_string(), Place::token(name.span()));
         match self.scopes.find(&text) {
             Found::Binding(Binding::Local(local) | Binding::Constant(local)) => {
                 return self.add(place, ExprKind::Local(local));
@@ -96,7 +97,7 @@ impl Lowering<'_> {
 
     /// A name that means nothing.
     pub(super) fn unknown(&mut self, name: &Ident) -> ExprId {
-        let (text, place) = (name.to_string(), Place::token(name.span()));
+        let (text, place) = (name.unraw().to_string(), Place::token(name.span()));
         let upper_case = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
         if upper_case {
             return self.refuse(
@@ -119,7 +120,7 @@ impl Lowering<'_> {
 
     /// A known name that differs in one or two letters.
     fn nearest(&self, text: &str) -> Option<String> {
-        let allowed = text.len().div_ceil(3);
+        let allowed = likely(text);
         let functions =
             Intrinsic::ALL.iter().filter(|known| known.form() == Form::Function).map(|known| known.name());
         let kernel = &self.kernel;
@@ -135,6 +136,11 @@ impl Lowering<'_> {
             .min()
             .map(|(_, known)| known.to_owned())
     }
+}
+
+/// How many letters a name may differ in and still be meant.
+pub fn likely(text: &str) -> usize {
+    if text.len() < 3 { 0 } else { text.len().div_ceil(3) }
 }
 
 /// The letters to insert, remove or replace between two names.

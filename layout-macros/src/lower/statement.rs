@@ -10,6 +10,7 @@ use layout_core::kernel::ir::{
 };
 use proc_macro2::Ident;
 use quote::ToTokens;
+use syn::ext::IdentExt;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprForLoop, Item, ItemConst, Lit, Macro, Pat, RangeLimits, Stmt, Token, Type};
@@ -237,13 +238,13 @@ impl Lowering<'_> {
     pub(super) fn bind(&mut self, name: &Ident, mutable: bool) -> LocalId {
         self.free(name);
         let local = self.local(name, mutable);
-        self.scopes.bind(name.to_string(), Binding::Local(local));
+        self.scopes.bind(name.unraw().to_string(), Binding::Local(local));
         local
     }
 
     /// Refuses to bind a name that has a meaning everywhere in the kernel.
     pub(super) fn free(&mut self, name: &Ident) {
-        let text = name.to_string();
+        let text = name.unraw().to_string();
         let taken = if self.kernel.parameters.iter().any(|parameter| parameter.name == text) {
             "a parameter of the attribute"
         } else if self.kernel.dims.contains(&text) {
@@ -272,7 +273,7 @@ impl Lowering<'_> {
         let value = self.expr(&item.expr);
         self.site = site;
         let local = self.local(&item.ident, false);
-        self.scopes.bind(item.ident.to_string(), Binding::Constant(local));
+        self.scopes.bind(item.ident.unraw().to_string(), Binding::Constant(local));
         let pattern = Pattern::Local(local);
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: true }))
     }

@@ -129,14 +129,13 @@ pub(super) enum FloatOp {
 }
 
 impl Bank {
-    /// The bank of an element type; the types of 16 and 8 bits have none.
-    pub fn of(elem: Elem) -> Option<Bank> {
+    /// The bank of an element type; the small floats are kept as `f32`.
+    pub fn of(elem: Elem) -> Bank {
         match elem {
-            Elem::F32 => Some(Bank::F32),
-            Elem::F64 => Some(Bank::F64),
-            Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 => Some(Bank::Int),
-            Elem::Bool => Some(Bank::Mask),
-            Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => None,
+            Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => Bank::F32,
+            Elem::F64 => Bank::F64,
+            Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 => Bank::Int,
+            Elem::Bool => Bank::Mask,
         }
     }
 
@@ -198,6 +197,8 @@ pub(super) enum Op {
     ConstantMask { dst: u32, value: u32 },
     /// Floats.
     F32 { dst: u32, op: FloatOp, a: u32, b: u32, c: u32 },
+    /// `dst = dst`, rounded to a float of 16 or 8 bits.
+    Round { dst: u32, elem: Elem },
     /// Doubles.
     F64 { dst: u32, op: FloatOp, a: u32, b: u32, c: u32 },
     /// `dst = a op b`; `op` is `BitAnd`, `BitOr` or `BitXor`.

@@ -5,6 +5,7 @@ use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
 use super::machine::Machine;
 use super::report::FindingKind;
+use super::small_float;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
@@ -79,6 +80,10 @@ impl Machine<'_> {
                     let file = &warp.f64;
                     let value = doubles(op, &file[a as usize], &file[b as usize], &file[c as usize]);
                     put(&mut warp.f64[dst as usize], &value, warp.active);
+                }
+                Op::Round { dst, elem } => {
+                    let value = warp.f32[dst as usize].map(|value| small_float::round(value, elem));
+                    put(&mut warp.f32[dst as usize], &value, warp.active);
                 }
                 Op::MaskBinary { dst, op, a, b } => {
                     let (a, b) = (warp.mask[a as usize], warp.mask[b as usize]);
@@ -293,28 +298,27 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, elem: Elem) {
                 Register::Int(_) | Register::Mask(_) => [0.0; LANES],
             };
             match bank {
-                Some(Bank::F32) => {
+                Bank::F32 => {
                     put(&mut warp.f32[dst as usize], &wide.map(|value| value as f32), active);
                     return;
                 }
-                Some(Bank::F64) => {
+                Bank::F64 => {
                     put(&mut warp.f64[dst as usize], &wide, active);
                     return;
                 }
-                Some(Bank::Int | Bank::Mask) | None => wide.map(|value| float_to_integer(value, elem)),
+                Bank::Int | Bank::Mask => wide.map(|value| float_to_integer(value, elem)),
             }
         }
     };
     match bank {
-        Some(Bank::F32) => put(&mut warp.f32[dst as usize], &integers.map(|value| value as f32), active),
-        Some(Bank::F64) => put(&mut warp.f64[dst as usize], &integers.map(|value| value as f64), active),
-        Some(Bank::Int) => {
+        Bank::F32 => put(&mut warp.f32[dst as usize], &integers.map(|value| value as f32), active),
+        Bank::F64 => put(&mut warp.f64[dst as usize], &integers.map(|value| value as f64), active),
+        Bank::Int => {
             put(&mut warp.int[dst as usize], &integers.map(|value| arithmetic::wrap(value, elem)), active);
         }
-        Some(Bank::Mask) => {
+        Bank::Mask => {
             let value = compared(BinaryOp::Ne, &integers, &[0; LANES]);
             warp.put_mask(dst, value);
         }
-        None => {}
     }
 }

@@ -4,6 +4,7 @@ use super::arithmetic::wrap;
 use super::bytecode::{Bank, LANES, Sum, Target};
 use super::machine::Machine;
 use super::report::FindingKind;
+use super::small_float;
 use super::touch::{Kind, gather};
 use super::warp::{Warp, each_lane, put};
 
@@ -12,7 +13,9 @@ impl Machine<'_> {
     pub fn local_load(&mut self, warp: &mut Warp, dst: u32, index: Sum, mask: Option<u32>, number: u32) {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, slot } = site.target else { return };
-        let touch = self.ready(warp, index, mask, number, Kind::Read);
+        let mut touch = self.ready(warp, index, mask, number, Kind::Read);
+        // Each lane has elements of its own, also at one index.
+        touch.uniform = false;
         let element = |lane: usize| touch.index[lane] as usize;
         let mut missing = 0;
         for lane in each_lane(touch.open) {
@@ -23,27 +26,30 @@ impl Machine<'_> {
             self.uninitialised(warp, slot + first as u32, number, missing);
         }
         let (from, to) = (register as usize, dst as usize);
-        let mut raw = [site.pad; LANES];
+        // A register holds a small float as an `f32`.
+        let small = site.elem.is_float() && site.elem.bytes() < 4;
+        let pad =
+            if small { small_float::decode(site.pad as u32, site.elem).to_bits().into() } else { site.pad };
+        let mut raw = [pad; LANES];
         match Bank::of(site.elem) {
-            Some(Bank::F32) => {
+            Bank::F32 => {
                 gather(&mut raw, &touch, |lane| warp.f32[from + element(lane)][lane].to_bits().into());
                 put(&mut warp.f32[to], &raw.map(|bits| f32::from_bits(bits as u32)), warp.active);
             }
-            Some(Bank::F64) => {
+            Bank::F64 => {
                 gather(&mut raw, &touch, |lane| warp.f64[from + element(lane)][lane].to_bits());
                 put(&mut warp.f64[to], &raw.map(f64::from_bits), warp.active);
             }
-            Some(Bank::Int) => {
+            Bank::Int => {
                 gather(&mut raw, &touch, |lane| warp.int[from + element(lane)][lane] as u64);
                 let value = raw.map(|bits| wrap(bits as i64, site.elem));
                 put(&mut warp.int[to], &value, warp.active);
             }
-            Some(Bank::Mask) => {
+            Bank::Mask => {
                 gather(&mut raw, &touch, |lane| u64::from(warp.mask[from + element(lane)] >> lane & 1));
                 let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(raw[lane] != 0) << lane);
                 warp.put_mask(dst, bits);
             }
-            None => {}
         }
     }
 
@@ -56,14 +62,13 @@ impl Machine<'_> {
         for lane in each_lane(touch.open) {
             let element = touch.index[lane] as usize;
             match Bank::of(site.elem) {
-                Some(Bank::F32) => warp.f32[to + element][lane] = warp.f32[from][lane],
-                Some(Bank::F64) => warp.f64[to + element][lane] = warp.f64[from][lane],
-                Some(Bank::Int) => warp.int[to + element][lane] = warp.int[from][lane],
-                Some(Bank::Mask) => {
+                Bank::F32 => warp.f32[to + element][lane] = warp.f32[from][lane],
+                Bank::F64 => warp.f64[to + element][lane] = warp.f64[from][lane],
+                Bank::Int => warp.int[to + element][lane] = warp.int[from][lane],
+                Bank::Mask => {
                     let bit = warp.mask[from] & 1 << lane;
                     warp.mask[to + element] = warp.mask[to + element] & !(1 << lane) | bit;
                 }
-                None => {}
             }
             warp.initialised[slot as usize + element] |= 1 << lane;
         }

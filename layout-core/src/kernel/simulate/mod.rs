@@ -19,6 +19,7 @@ mod machine;
 mod memory;
 mod report;
 mod shadow;
+mod small_float;
 #[cfg(test)]
 mod tests;
 mod touch;
@@ -30,7 +31,7 @@ pub use report::{Counts, Finding, FindingKind, Report};
 
 use super::bind::Bound;
 use super::check::Checked;
-use super::elem::{Constant, Elem};
+use super::elem::Constant;
 use super::launch::PlanArgumentKind;
 use compile::ArgumentValue;
 use findings::Findings;
@@ -108,8 +109,6 @@ pub enum SimulateError {
         /// What is too large, in words.
         what: String,
     },
-    /// The simulator does not know this element type yet.
-    Unsupported(Elem),
     /// The checked kernel breaks its own invariants.
     Malformed(String),
 }
@@ -130,9 +129,6 @@ impl fmt::Display for SimulateError {
                 )
             }
             SimulateError::TooLarge { what } => write!(f, "{what}, too much for the simulator"),
-            SimulateError::Unsupported(elem) => {
-                write!(f, "the simulator does not compute with `{elem}`; use f32 or a GPU")
-            }
             SimulateError::Malformed(what) => write!(f, "the checked kernel is malformed: {what}"),
         }
     }

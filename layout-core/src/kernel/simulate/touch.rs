@@ -6,8 +6,10 @@ use super::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
+use super::small_float;
 use super::traffic;
 use super::warp::{Warp, each_lane, put};
+use crate::kernel::elem::Elem;
 
 /// One access of a warp, ready: where each lane goes.
 pub(super) struct Touch {
@@ -151,19 +153,22 @@ impl Machine<'_> {
             }
             let register = (dst + part) as usize;
             match bank {
-                Some(Bank::F32) => {
-                    put(&mut warp.f32[register], &raw.map(|bits| f32::from_bits(bits as u32)), warp.active);
+                Bank::F32 => {
+                    let value = match site.elem {
+                        Elem::F32 => raw.map(|bits| f32::from_bits(bits as u32)),
+                        small => raw.map(|bits| small_float::decode(bits as u32, small)),
+                    };
+                    put(&mut warp.f32[register], &value, warp.active);
                 }
-                Some(Bank::F64) => put(&mut warp.f64[register], &raw.map(f64::from_bits), warp.active),
-                Some(Bank::Int) => {
+                Bank::F64 => put(&mut warp.f64[register], &raw.map(f64::from_bits), warp.active),
+                Bank::Int => {
                     let value = raw.map(|bits| super::arithmetic::wrap(bits as i64, site.elem));
                     put(&mut warp.int[register], &value, warp.active);
                 }
-                Some(Bank::Mask) => {
+                Bank::Mask => {
                     let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(raw[lane] != 0) << lane);
                     warp.put_mask(register as u32, bits);
                 }
-                None => {}
             }
         }
     }
@@ -177,11 +182,13 @@ impl Machine<'_> {
         for part in 0..site.width {
             let register = (src + part) as usize;
             let raw: [u64; LANES] = match Bank::of(site.elem) {
-                Some(Bank::F32) => warp.f32[register].map(|value| u64::from(value.to_bits())),
-                Some(Bank::F64) => warp.f64[register].map(f64::to_bits),
-                Some(Bank::Int) => warp.int[register].map(|value| value as u64),
-                Some(Bank::Mask) => std::array::from_fn(|lane| u64::from(warp.mask[register] >> lane & 1)),
-                None => [0; LANES],
+                Bank::F32 if site.elem == Elem::F32 => {
+                    warp.f32[register].map(|value| u64::from(value.to_bits()))
+                }
+                Bank::F32 => warp.f32[register].map(|value| u64::from(small_float::encode(value, site.elem))),
+                Bank::F64 => warp.f64[register].map(f64::to_bits),
+                Bank::Int => warp.int[register].map(|value| value as u64),
+                Bank::Mask => std::array::from_fn(|lane| u64::from(warp.mask[register] >> lane & 1)),
             };
             let size = site.bytes;
             let low = if size == 8 { u64::MAX } else { (1 << (8 * size)) - 1 };

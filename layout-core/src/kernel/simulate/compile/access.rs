@@ -74,7 +74,7 @@ impl Compiler<'_> {
             return Err(SimulateError::Malformed(format!("a load of {} elements", access.width)));
         }
         let elem = self.place(access.place)?.elem;
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let site = self.site(Some(access))?;
         let located = self.locate(access, site)?;
         let register = match located {
@@ -103,7 +103,7 @@ impl Compiler<'_> {
         if access.width != 1 {
             return Err(SimulateError::Malformed(format!("a store of {} elements", access.width)));
         }
-        let bank = self.bank(self.place(access.place)?.elem)?;
+        let bank = Bank::of(self.place(access.place)?.elem);
         let site = self.site(Some(access))?;
         match self.locate(access, site)? {
             Located::Registers { first, slot } => {
@@ -145,7 +145,7 @@ impl Compiler<'_> {
                 source.width, destination.width
             )));
         }
-        let (bank, width) = (self.bank(from)?, source.width);
+        let (bank, width) = (Bank::of(from), source.width);
         let (read, written) = (self.site(Some(source))?, self.site(Some(destination))?);
         let (read_at, written_at) = (self.locate(source, read)?, self.locate(destination, written)?);
         // Read into the destination's own registers where it has some and the source is memory.

@@ -196,15 +196,11 @@ impl Compiler<'_> {
                 place.name, place.len
             )));
         }
-        let (bank, count) = (self.bank(place.elem)?, place.len as u32);
+        let (bank, count) = (Bank::of(place.elem), place.len as u32);
         let register = self.take(bank, count);
         let slot = self.slots(count);
         self.program.arrays.push((bank, register, count));
         Ok((register, slot))
-    }
-
-    fn bank(&self, elem: Elem) -> Result<Bank, SimulateError> {
-        Bank::of(elem).ok_or(SimulateError::Unsupported(elem))
     }
 
     fn slots(&mut self, count: u32) -> u32 {
@@ -312,7 +308,6 @@ impl Compiler<'_> {
                         (place.len as i64, Target::Local { register, slot })
                     }
                 };
-                self.bank(place.elem)?;
                 Site {
                     place: access.place.0,
                     elem: place.elem,

@@ -4,6 +4,7 @@ use super::super::SimulateError;
 use super::super::bytecode::{Bank, IndexOp, Op, Register, Sum};
 use super::invariant::{Item, changes, leaves, walk};
 use super::{Compiler, Taken};
+use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::{Access, Operation, Statement, StatementKind, Value, VariableKind};
@@ -69,7 +70,7 @@ impl Compiler<'_> {
                 let sum = self.index(index)?;
                 match self.variable(*variable)?.register {
                     Register::Int(Sum { vector: Some(dst), scalar: None, constant: 0 }) => {
-                        self.emit(Op::Wrap { dst, a: sum, elem: crate::kernel::elem::Elem::I64 });
+                        self.emit(Op::Wrap { dst, a: sum, elem: Elem::I64 });
                         self.cache.forget(*variable);
                         Ok(())
                     }
@@ -129,7 +130,7 @@ impl Compiler<'_> {
         let Some(VariableKind::Elem(elem)) = kind else {
             return Err(SimulateError::Malformed(format!("variable {} holds no element", id.0)));
         };
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         let register = bank.register(dst);
         let slot = match value {
@@ -149,16 +150,28 @@ impl Compiler<'_> {
     }
 
     fn declare_index(&mut self, id: VarId, index: &Index) -> Result<(), SimulateError> {
-        let tables = self.tables;
-        let mutable = |id: VarId| tables.variables.get(id.0 as usize).is_none_or(|variable| variable.mutable);
-        let copied = mutable(id) || self.variables_of(index).into_iter().any(mutable);
         let mut sum = self.index(index)?;
-        if copied {
-            let dst = self.take(Bank::Int, 1);
-            self.emit(Op::Wrap { dst, a: sum, elem: crate::kernel::elem::Elem::I64 });
-            sum = Sum::vector(dst);
-        }
+        sum = if self.mutable(id) { Sum::vector(self.copied(sum)) } else { self.kept(index, sum) };
         self.bind(id, Register::Int(sum), None)
+    }
+
+    fn mutable(&self, id: VarId) -> bool {
+        self.tables.variables.get(id.0 as usize).is_none_or(|variable| variable.mutable)
+    }
+
+    /// The value of an index, in a register that no assignment changes.
+    fn kept(&mut self, index: &Index, sum: Sum) -> Sum {
+        if self.variables_of(index).into_iter().any(|id| self.mutable(id)) {
+            Sum::vector(self.copied(sum))
+        } else {
+            sum
+        }
+    }
+
+    fn copied(&mut self, sum: Sum) -> u32 {
+        let dst = self.take(Bank::Int, 1);
+        self.emit(Op::Wrap { dst, a: sum, elem: Elem::I64 });
+        dst
     }
 
     fn branch(
@@ -240,6 +253,7 @@ impl Compiler<'_> {
         }
         let line = (self.line, self.site);
         let mark = self.mark();
+        let (start, end) = (self.kept(it.start, start), self.kept(it.end, end));
         self.enter_loop(changes(Some(it.variable), it.body), it.body)?;
         let before = self.initialised.clone();
         let uniform = start.uniform() && end.uniform();

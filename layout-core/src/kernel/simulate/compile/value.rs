@@ -5,6 +5,7 @@
 
 use super::super::SimulateError;
 use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum};
+use super::super::small_float;
 use super::index::compare;
 use super::{ArgumentValue, Compiler};
 use crate::kernel::elem::{Constant, Elem};
@@ -75,7 +76,7 @@ impl Compiler<'_> {
             Value::Select(condition, then, otherwise) => {
                 let condition = self.condition(condition)?;
                 let ((then, elem), (otherwise, _)) = (self.value(then)?, self.value(otherwise)?);
-                let bank = self.bank(elem)?;
+                let bank = Bank::of(elem);
                 let dst = self.take(bank, 1);
                 self.emit(Op::Select { dst, condition, then, otherwise });
                 Ok((bank.register(dst), elem))
@@ -92,13 +93,14 @@ impl Compiler<'_> {
     }
 
     fn constant(&mut self, constant: Constant) -> Result<(Register, Elem), SimulateError> {
-        let bank = self.bank(constant.elem)?;
+        let bank = Bank::of(constant.elem);
         let register = match bank {
             Bank::Int => Register::Int(Sum::constant(constant.as_i128() as i64)),
             Bank::Mask => Register::Mask(self.constant_mask(constant.bits != 0)),
             Bank::F32 => {
                 let dst = self.take(Bank::F32, 1);
-                self.emit(Op::ConstantF32 { dst, value: f32::from_bits(constant.bits as u32) });
+                let value = small_float::decode(constant.bits as u32, constant.elem);
+                self.emit(Op::ConstantF32 { dst, value });
                 Register::F32(dst)
             }
             Bank::F64 => {
@@ -117,14 +119,22 @@ impl Compiler<'_> {
     }
 
     fn cast(&mut self, from: Register, elem: Elem) -> Result<(Register, Elem), SimulateError> {
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         self.emit(Op::Cast { dst, from, elem });
+        self.round(dst, elem);
         Ok((bank.register(dst), elem))
     }
 
+    /// Rounds what was computed as `f32` to a smaller float.
+    fn round(&mut self, dst: u32, elem: Elem) {
+        if elem.is_float() && elem.bytes() < 4 {
+            self.emit(Op::Round { dst, elem });
+        }
+    }
+
     fn unary(&mut self, op: UnaryOp, (a, elem): (Register, Elem)) -> Result<(Register, Elem), SimulateError> {
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         let site = self.site;
         self.emit(match (op, a) {
@@ -152,9 +162,9 @@ impl Compiler<'_> {
         sum: (Register, Elem),
         product_first: bool,
     ) -> Result<(Register, Elem), SimulateError> {
-        let bank = self.bank(sum.1)?;
+        let bank = Bank::of(sum.1);
         match (x.0, y.0, sum.0) {
-            (Register::F32(a), Register::F32(b), Register::F32(c)) => {
+            (Register::F32(a), Register::F32(b), Register::F32(c)) if sum.1 == Elem::F32 => {
                 let dst = self.take(bank, 1);
                 self.emit(Op::F32 { dst, op: FloatOp::MulThenAdd, a, b, c });
                 Ok((Register::F32(dst), sum.1))
@@ -191,7 +201,7 @@ impl Compiler<'_> {
             }
             BinaryOp::And | BinaryOp::Or => None,
         };
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let site = self.site;
         let dst = self.take(bank, 1);
         self.emit(match (a, b, float) {
@@ -201,6 +211,7 @@ impl Compiler<'_> {
             (Register::Mask(a), Register::Mask(b), None) => Op::MaskBinary { dst, op, a, b },
             _ => return Err(mismatch("an operator", elem, other)),
         });
+        self.round(dst, elem);
         Ok((bank.register(dst), elem))
     }
 
@@ -284,7 +295,7 @@ impl Compiler<'_> {
             )));
         };
         let operand = |n: usize| operands.get(n).map_or(first, |(register, _)| *register);
-        let bank = self.bank(elem)?;
+        let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         let op = FloatOp::Math(math);
         self.emit(match (first, operand(1), operand(2)) {
@@ -295,6 +306,7 @@ impl Compiler<'_> {
             }
             _ => return Err(mismatch("a function", elem, operands.last().map_or(elem, |(_, elem)| *elem))),
         });
+        self.round(dst, elem);
         Ok((bank.register(dst), elem))
     }
 

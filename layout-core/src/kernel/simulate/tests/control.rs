@@ -297,3 +297,66 @@ fn scalars_and_wrong_arguments() {
     assert_eq!(error, Err(SimulateError::Bytes { argument: "c".into(), found: 7, elem: 4 }));
     assert_eq!(run(&mut [vec![0; 8]]), Err(SimulateError::Count { expected: 2, found: 1 }));
 }
+
+#[test]
+fn half_precision_is_rounded_after_each_operation() {
+    let mut b = Build::new([4, 1, 1], [1; 3], &[]);
+    let (a, c) = (b.tensor("a", Elem::F16, false), b.tensor("c", Elem::F16, true));
+    let (s, l) = (b.shared("s", Elem::F16, 4), b.local("l", Elem::F16, 4));
+    let t = b.thread(0);
+    // 1 + 2^-11 is no half: the sum falls back to 1, and times 2048 it is 2048, not 2049.
+    let half = |bits: u64| Value::Constant(Constant { elem: Elem::F16, bits });
+    let sum = binary(BinaryOp::Add, b.load(a, &t), half(0x1000));
+    b.body.push(b.store(1, s, &t, binary(BinaryOp::Mul, sum, half(0x6800))));
+    b.body.push(b.store(2, l, &int(1), b.load(s, &t)));
+    b.body.push(b.store(3, c, &t, b.load(l, &int(1))));
+    let halves = |values: [u16; 4]| values.into_iter().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let mut tensors = [halves([0x3c00, 0xbc00, 0x4000, 0]), halves([0; 4])];
+    let report = b.run(&mut tensors).expect("it runs");
+    assert!(report.clean(), "{report}");
+    // -1 + 2^-11 is a half: -2047. 2 becomes 4096, 0 becomes 1.
+    assert_eq!(tensors[1], halves([0x6800, 0xe7ff, 0x6c00, 0x3c00]));
+}
+
+#[test]
+fn bytes_of_neighbouring_threads_stay_apart() {
+    let mut b = Build::new([32, 1, 1], [4, 1, 1], &[]);
+    let c = b.tensor("c", Elem::U8, true);
+    let (t, block) = (b.thread(0), b.block(0));
+    let index = plus(&times(&block, &int(32)), &t);
+    let next = binary(BinaryOp::Add, b.load(c, &index), Value::Index(index.clone(), Elem::U8));
+    b.body.push(b.store(1, c, &index, next));
+    let mut tensors = [vec![200u8; 128]];
+    let report = b.run(&mut tensors).expect("it runs");
+    assert!(report.clean(), "{report}");
+    assert_eq!(tensors[0], (0..128).map(|i| 200u8.wrapping_add(i)).collect::<Vec<u8>>());
+}
+
+#[test]
+fn vectors_move_through_registers() {
+    use crate::kernel::program::Operation;
+    let mut b = Build::new([16, 1, 1], [1; 3], &[]);
+    let (a, c) = (b.tensor("a", Elem::I32, false), b.tensor("c", Elem::I32, true));
+    let (s, l) = (b.shared("s", Elem::I32, 64), b.local("l", Elem::I32, 8));
+    let t = b.thread(0);
+    let four = times(&t, &int(4));
+    let moves = [
+        (b.vector(s, &four, 4, 1), b.vector(a, &four, 4, 1)),
+        (b.vector(l, &int(4), 4, 2), b.vector(s, &four, 4, 2)),
+        (b.vector(l, &int(0), 2, 3), b.vector(l, &int(6), 2, 3)),
+        (b.vector(c, &four, 4, 4), b.vector(l, &int(0), 4, 4)),
+    ];
+    b.body.push(b.store(1, l, &int(2), i32(-2)));
+    b.body.push(b.store(1, l, &int(3), i32(-3)));
+    for (line, (destination, source)) in (1..).zip(moves) {
+        b.body.push(at(line, StatementKind::Operation(Operation::Move { destination, source })));
+    }
+    let mut tensors = [ints(0..64), ints(vec![0; 64])];
+    let report = b.run(&mut tensors).expect("it runs");
+    assert!(report.clean(), "{report}");
+    let own = |t: i32| [4 * t + 2, 4 * t + 3, -2, -3];
+    assert_eq!(as_ints(&tensors[1]), (0..16).flat_map(own).collect::<Vec<i32>>());
+    // 16 bytes a thread: half a warp of them is two quarters, no conflict.
+    assert_eq!((report.totals.shared_wavefronts, report.totals.bank_conflicts), (4, 0));
+    assert_eq!(report.totals.global_sectors, 2 * 64 * 4 / 32);
+}

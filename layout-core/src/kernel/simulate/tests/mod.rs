@@ -1,6 +1,9 @@
-//! The simulator on programs built by hand: results, each finding provoked once and absent once, counts, determinism.
+//! The simulator on programs built by hand: results, each finding provoked once and absent once, counts, determinism;
+//! and on random programs against a reference of one thread.
 
 mod build;
 mod control;
 mod findings;
 mod matmul;
+mod random;
+mod reference;

@@ -1,0 +1,156 @@
+//! Floats of 16 and 8 bits: kept as `f32`, which holds each of them exactly, and rounded after each operation.
+//!
+//! Laws: `encode(decode(bits)) == bits` for every bit pattern that is no NaN; `encode` rounds to nearest, ties to even.
+//! What is too large becomes infinity in `f16` and `bf16`, the largest finite value in `e4m3` and `e5m2` (as CUDA's
+//! conversions with `satfinite` do).
+//!
+//! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
+
+use crate::kernel::elem::Elem;
+
+/// How a small float is made.
+struct Format {
+    /// Bits of the fraction.
+    fraction: u32,
+    /// What is added to the exponent.
+    bias: i32,
+    /// The bits of the largest finite value.
+    largest: u32,
+    /// The bits of what is too large.
+    overflow: u32,
+    /// The bits of a NaN.
+    nan: u32,
+    /// The bit of the sign.
+    sign: u32,
+}
+
+fn format(elem: Elem) -> Option<Format> {
+    Some(match elem {
+        Elem::F16 => {
+            Format { fraction: 10, bias: 15, largest: 0x7bff, overflow: 0x7c00, nan: 0x7fff, sign: 1 << 15 }
+        }
+        Elem::Bf16 => {
+            Format { fraction: 7, bias: 127, largest: 0x7f7f, overflow: 0x7f80, nan: 0x7fff, sign: 1 << 15 }
+        }
+        Elem::E4m3 => Format { fraction: 3, bias: 7, largest: 0x7e, overflow: 0x7e, nan: 0x7f, sign: 1 << 7 },
+        Elem::E5m2 => {
+            Format { fraction: 2, bias: 15, largest: 0x7b, overflow: 0x7b, nan: 0x7f, sign: 1 << 7 }
+        }
+        Elem::F64 | Elem::F32 | Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 | Elem::Bool => {
+            return None;
+        }
+    })
+}
+
+/// The value of the bits; of `f32`, and of what is no float, the bits as an `f32`'s.
+pub(super) fn decode(bits: u32, elem: Elem) -> f32 {
+    let Some(format) = format(elem) else { return f32::from_bits(bits) };
+    let magnitude = bits & (format.sign - 1);
+    let value = if elem == Elem::Bf16 {
+        f32::from_bits(magnitude << 16)
+    } else if magnitude > format.largest {
+        // Beyond the largest finite value are infinity, where the type has one, and NaNs.
+        let infinity = (format.largest | ((1 << format.fraction) - 1)) + 1;
+        let has_infinity = elem != Elem::E4m3;
+        if has_infinity && magnitude == infinity { f32::INFINITY } else { f32::NAN }
+    } else {
+        let exponent = (magnitude >> format.fraction) as i32;
+        let fraction = magnitude & ((1 << format.fraction) - 1);
+        let implicit = if exponent == 0 { 0 } else { 1 << format.fraction };
+        (implicit | fraction) as f32 * power(exponent.max(1) - format.bias - format.fraction as i32)
+    };
+    if bits & format.sign != 0 { -value } else { value }
+}
+
+/// The bits of the nearest value; of `f32`, and of what is no float, the bits as they are.
+pub(super) fn encode(value: f32, elem: Elem) -> u32 {
+    let Some(format) = format(elem) else { return value.to_bits() };
+    if value.is_nan() {
+        return format.nan;
+    }
+    let sign = if value.is_sign_negative() { format.sign } else { 0 };
+    let magnitude = value.abs();
+    // floor(log2) from the exponent field; a subnormal `f32` counts as 2^-127.
+    let exponent = (magnitude.to_bits() >> 23) as i32 - 127;
+    let exponent = exponent.max(1 - format.bias);
+    // Exact: a double holds the quotient by a power of two.
+    let quotient = f64::from(magnitude) / 2f64.powi(exponent - format.fraction as i32);
+    let rounded = quotient.round_ties_even();
+    if rounded >= f64::from(1u32 << (format.fraction + 1)) * 2.0 {
+        return sign | format.overflow;
+    }
+    // A fraction that rounds up to the next power of two carries into the exponent.
+    let bits = (((exponent + format.bias - 1) as u32) << format.fraction) + rounded as u32;
+    sign | if bits > format.largest { format.overflow } else { bits }
+}
+
+/// The nearest value of the type.
+pub(super) fn round(value: f32, elem: Elem) -> f32 {
+    decode(encode(value, elem), elem)
+}
+
+/// 2 to a power that `f32` has as a normal number.
+fn power(exponent: i32) -> f32 {
+    f32::from_bits(((exponent + 127).clamp(1, 254) as u32) << 23)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, encode};
+    use crate::kernel::elem::Elem;
+
+    const SMALL: [(Elem, u32); 4] =
+        [(Elem::F16, 1 << 16), (Elem::Bf16, 1 << 16), (Elem::E4m3, 1 << 8), (Elem::E5m2, 1 << 8)];
+
+    #[test]
+    fn every_bit_pattern_comes_back() {
+        for (elem, count) in SMALL {
+            for bits in 0..count {
+                let value = decode(bits, elem);
+                let saturated = value.is_infinite() && elem == Elem::E5m2;
+                if !value.is_nan() && !saturated {
+                    assert_eq!(encode(value, elem), bits, "{elem} {bits:#x} {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_to_the_nearest_ties_to_even() {
+        for (elem, count) in SMALL {
+            let largest =
+                (0..count / 2).rev().find(|bits| decode(*bits, elem).is_finite()).unwrap_or_default();
+            for bits in 0..largest {
+                let (low, high) = (decode(bits, elem), decode(bits + 1, elem));
+                let middle = f64::midpoint(f64::from(low), f64::from(high)) as f32;
+                let even = if bits % 2 == 0 { bits } else { bits + 1 };
+                if f64::from(middle) == f64::midpoint(f64::from(low), f64::from(high)) {
+                    assert_eq!(encode(middle, elem), even, "{elem} between {low} and {high}");
+                    assert_eq!(encode(middle.next_up(), elem), bits + 1, "{elem} above {middle}");
+                    assert_eq!(
+                        encode(-middle.next_down(), elem),
+                        bits | (count / 2),
+                        "{elem} below {middle}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        assert_eq!(encode(1.0, Elem::F16), 0x3c00);
+        assert_eq!(encode(65504.0, Elem::F16), 0x7bff);
+        assert_eq!(encode(65520.0, Elem::F16), 0x7c00);
+        assert_eq!(encode(f32::INFINITY, Elem::F16), 0x7c00);
+        assert_eq!(encode(1e-10, Elem::F16), 0);
+        assert_eq!(encode(-1.0, Elem::Bf16), 0xbf80);
+        assert_eq!(encode(f32::MAX, Elem::Bf16), 0x7f80);
+        assert_eq!(encode(448.0, Elem::E4m3), 0x7e);
+        assert_eq!(encode(1e9, Elem::E4m3), 0x7e);
+        assert_eq!(encode(f32::NAN, Elem::E4m3), 0x7f);
+        assert_eq!(encode(f32::INFINITY, Elem::E5m2), 0x7b);
+        assert_eq!(decode(0x7c, Elem::E5m2), f32::INFINITY);
+        assert_eq!(decode(0x01, Elem::E5m2), 2f32.powi(-16));
+    }
+}
