@@ -93,13 +93,22 @@ fn type_tokens(ty: TypeRef, types: &[Ident]) -> TokenStream {
     quote!(#name)
 }
 
+/// Names that no argument of the kernel has, whatever it is called.
+fn own_names() -> [Ident; 3] {
+    ["stream", "config", "options"].map(|name| Ident::new(name, Span::mixed_site()))
+}
+
+/// The functions' names, which stand where the kernel's name does.
+fn function_names(face: &Face) -> [Ident; 4] {
+    ["launch", "launch_with", "simulate", "simulate_with"].map(|name| Ident::new(name, face.name.span()))
+}
+
 /// The functions of a kernel that compiled.
 pub fn functions(face: &Face) -> TokenStream {
     let run = runtime();
     let Parts { generics, inputs, views, arguments, types, names } = parts(face);
-    // Names of their own, whatever the kernel's arguments are called.
-    let [stream, config, options] =
-        ["stream", "config", "options"].map(|name| Ident::new(name, Span::mixed_site()));
+    let [stream, config, options] = own_names();
+    let [launch, launch_with, simulate, simulate_with] = function_names(face);
     let typed = quote!(#run::typed(&DEFINITION, #config, &[#(#types),*]));
     let (set, config_of_set) = if types.is_empty() {
         (quote!(), quote!(#config))
@@ -117,7 +126,7 @@ pub fn functions(face: &Face) -> TokenStream {
         /// Shapes that disagree, a `require` that does not hold, tensors of another device, or what the compiler or
         /// the driver says. Nothing has run then.
         #[allow(clippy::too_many_arguments)]
-        pub fn launch #generics(
+        pub fn #launch #generics(
             #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> {
             launch_with(#run::LaunchConfig::default(), #stream, #(#names),*)
@@ -128,7 +137,7 @@ pub fn functions(face: &Face) -> TokenStream {
         /// # Errors
         /// As [`launch`], and a parameter set that the kernel does not allow.
         #[allow(clippy::too_many_arguments)]
-        pub fn launch_with #generics(
+        pub fn #launch_with #generics(
             #config: #run::LaunchConfig<'_>, #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> {
             #(#views)*
@@ -142,7 +151,7 @@ pub fn functions(face: &Face) -> TokenStream {
         /// # Errors
         /// As [`launch`]; findings are no errors, the report holds them.
         #[allow(clippy::too_many_arguments)]
-        pub fn simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> {
+        pub fn #simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> {
             simulate_with(#run::LaunchConfig::default(), &#run::Options::default(), #(#names),*)
         }
 
@@ -151,7 +160,7 @@ pub fn functions(face: &Face) -> TokenStream {
         /// # Errors
         /// As [`simulate`], and a parameter set that the kernel does not allow.
         #[allow(clippy::too_many_arguments)]
-        pub fn simulate_with #generics(
+        pub fn #simulate_with #generics(
             #config: #run::LaunchConfig<'_>, #options: &#run::Options, #(#inputs),*
         ) -> ::core::result::Result<#run::Report, #run::Error> {
             #(#views)*
@@ -166,8 +175,8 @@ pub fn functions(face: &Face) -> TokenStream {
 pub fn functions_with_errors(face: &Face) -> TokenStream {
     let run = runtime();
     let Parts { generics, inputs, .. } = parts(face);
-    let [stream, config, options] =
-        ["stream", "config", "options"].map(|name| Ident::new(name, Span::mixed_site()));
+    let [stream, config, options] = own_names();
+    let [launch, launch_with, simulate, simulate_with] = function_names(face);
     let body = quote!(::core::unreachable!("the kernel has compile errors"));
     quote! {
         #[allow(missing_docs)]
@@ -178,17 +187,17 @@ pub fn functions_with_errors(face: &Face) -> TokenStream {
         #[allow(missing_docs)]
         pub fn variants() -> &'static [#run::Variant] { &[] }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
-        pub fn launch #generics(
+        pub fn #launch #generics(
             #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> { #body }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
-        pub fn launch_with #generics(
+        pub fn #launch_with #generics(
             #config: #run::LaunchConfig<'_>, #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> { #body }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
-        pub fn simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> { #body }
+        pub fn #simulate #generics(#(#inputs),*) -> ::core::result::Result<#run::Report, #run::Error> { #body }
         #[allow(unused, missing_docs, clippy::too_many_arguments)]
-        pub fn simulate_with #generics(
+        pub fn #simulate_with #generics(
             #config: #run::LaunchConfig<'_>, #options: &#run::Options, #(#inputs),*
         ) -> ::core::result::Result<#run::Report, #run::Error> { #body }
     }
