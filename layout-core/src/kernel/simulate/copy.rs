@@ -57,6 +57,7 @@ impl Machine<'_> {
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
         let shift = self.launch.program.granule.trailing_zeros();
         let (active, committed, number) = (warp.active, warp.committed, warp.number);
+        let who = Who::new(number, clocks);
         for pending in &mut warp.pending {
             for lane in each_lane(pending.lanes & active) {
                 if u64::from(pending.groups[lane]) + u64::from(groups) >= u64::from(committed[lane]) {
@@ -68,10 +69,9 @@ impl Machine<'_> {
                     part.copy_from_slice(&pending.data[lane][..bytes]);
                 }
                 if let Some(shadow) = &mut self.shadow {
-                    let who = Who { warp: number, lane: lane as u32, clocks };
                     let first = offset >> shift;
                     for cell in first..first + (bytes >> shift).max(1) {
-                        shadow.land(cell, who, pending.site);
+                        shadow.land(cell, who.lane(lane), pending.site);
                     }
                 }
             }

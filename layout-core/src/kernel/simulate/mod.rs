@@ -1,8 +1,8 @@
 //! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
 //!
-//! A launch becomes bytecode over registers of 32 lanes ([`bytecode`]); the warps of a block run in turn and stop at
-//! barriers ([`machine`]); each element of shared memory and of written tensors has a shadow that knows its last
-//! accesses ([`shadow`]). Blocks run on several host threads.
+//! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
+//! barriers (`machine`); each element of shared memory and of written tensors has a shadow that knows its last
+//! accesses (`shadow`). Blocks run on several host threads.
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
 //! argument; results and report are the same for any number of host threads. With findings, blocks that touch each

@@ -34,9 +34,22 @@ pub(super) struct Who<'c> {
     pub lane: u32,
     /// The warp's clocks.
     pub clocks: &'c [u32],
+    /// The least of them: what every warp did before it is ordered before this access.
+    floor: u32,
 }
 
-impl Who<'_> {
+impl<'c> Who<'c> {
+    /// Lane 0 of a warp.
+    pub fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
+        let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
+        Who { warp, lane: 0, clocks, floor }
+    }
+
+    /// Another lane of the same warp.
+    pub fn lane(self, lane: usize) -> Who<'c> {
+        Who { lane: lane as u32, ..self }
+    }
+
     fn thread(self) -> u32 {
         self.warp * LANES as u32 + self.lane
     }
@@ -53,19 +66,19 @@ impl Who<'_> {
 struct Write {
     /// 0: never.
     clock: u32,
-    thread: u32,
+    thread: u16,
+    flags: u16,
     site: u32,
 }
 
-const INITIALISED: u8 = 1;
-const IN_FLIGHT: u8 = 2;
+const INITIALISED: u16 = 1;
+const IN_FLIGHT: u16 = 2;
 /// In the low bits of a read stamp: several lanes of the warp.
 const MANY: u32 = 32;
 
 /// The shadow of a block's shared memory, a cell for each `granule` bytes.
 pub(super) struct SharedShadow {
     warps: usize,
-    flags: Vec<u8>,
     writes: Vec<Write>,
     /// For each cell and warp `clock << 6 | lane`.
     reads: Vec<u32>,
@@ -74,17 +87,11 @@ pub(super) struct SharedShadow {
 impl SharedShadow {
     /// Cells for a block of some warps.
     pub fn new(cells: usize, warps: usize) -> SharedShadow {
-        SharedShadow {
-            warps,
-            flags: vec![0; cells],
-            writes: vec![Write::default(); cells],
-            reads: vec![0; cells * warps],
-        }
+        SharedShadow { warps, writes: vec![Write::default(); cells], reads: vec![0; cells * warps] }
     }
 
     /// A new block: nothing is written or read.
     pub fn reset(&mut self) {
-        self.flags.fill(0);
         self.writes.fill(Write::default());
         self.reads.fill(0);
     }
@@ -92,47 +99,48 @@ impl SharedShadow {
     /// A thread reads a cell.
     #[inline]
     pub fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
-        let (flags, write) = (self.flags[cell], self.writes[cell]);
+        let write = self.writes[cell];
         let stamp = &mut self.reads[cell * self.warps + who.warp as usize];
         let now = who.now();
         *stamp =
             if *stamp >> 6 == now && *stamp & 63 != who.lane { now << 6 | MANY } else { now << 6 | who.lane };
-        if flags != INITIALISED {
-            return Some(if flags & IN_FLIGHT != 0 { Hazard::InFlight } else { Hazard::Uninitialised });
+        if write.flags == INITIALISED && write.clock < who.floor {
+            return None;
         }
-        unordered(write, who)
+        unready(write).or_else(|| unordered(write, who))
     }
 
     /// Several lanes of a warp read a cell; the lanes' own writes of it are told apart.
     #[inline]
     pub fn read_by_all(&mut self, cell: usize, open: u32, who: Who<'_>) -> Option<Hazard> {
-        let (flags, write) = (self.flags[cell], self.writes[cell]);
+        let write = self.writes[cell];
         let now = who.now();
         self.reads[cell * self.warps + who.warp as usize] = now << 6 | MANY;
-        if flags != INITIALISED {
-            return Some(if flags & IN_FLIGHT != 0 { Hazard::InFlight } else { Hazard::Uninitialised });
+        if write.flags == INITIALISED && write.clock < who.floor {
+            return None;
         }
-        let own = write.thread / LANES as u32 == who.warp && open == 1 << (write.thread % LANES as u32);
-        if own { None } else { unordered(write, Who { lane: MANY, ..who }) }
+        let own =
+            u32::from(write.thread) / LANES as u32 == who.warp && open == 1 << (write.thread % LANES as u16);
+        unready(write).or_else(|| if own { None } else { unordered(write, Who { lane: MANY, ..who }) })
     }
 
     /// A thread writes a cell; `in_flight` where the write lands later.
     pub fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
-        let flags = self.flags[cell];
+        let flags = self.writes[cell].flags;
         let hazard = if flags & IN_FLIGHT != 0 {
             Some(Hazard::InFlight)
         } else {
             unordered(self.writes[cell], who).or_else(|| self.unordered_reader(cell, who))
         };
-        self.writes[cell] = Write { clock: who.now(), thread: who.thread(), site };
-        self.flags[cell] = if in_flight { flags | IN_FLIGHT } else { flags & IN_FLIGHT | INITIALISED };
+        let flags = if in_flight { flags | IN_FLIGHT } else { flags & IN_FLIGHT | INITIALISED };
+        self.writes[cell] = Write { clock: who.now(), thread: who.thread() as u16, flags, site };
         hazard
     }
 
     /// A copy of a thread lands in a cell.
     pub fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
-        self.flags[cell] = INITIALISED;
-        self.writes[cell] = Write { clock: who.now(), thread: who.thread(), site };
+        let thread = who.thread() as u16;
+        self.writes[cell] = Write { clock: who.now(), thread, flags: INITIALISED, site };
     }
 
     fn unordered_reader(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
@@ -148,11 +156,21 @@ impl SharedShadow {
     }
 }
 
+/// Whether a cell holds no value yet.
+fn unready(write: Write) -> Option<Hazard> {
+    match write.flags {
+        INITIALISED => None,
+        flags if flags & IN_FLIGHT != 0 => Some(Hazard::InFlight),
+        _ => Some(Hazard::Uninitialised),
+    }
+}
+
 fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
-    let warp = write.thread / LANES as u32;
-    let own = warp == who.warp && write.thread % LANES as u32 == who.lane;
+    let thread = u32::from(write.thread);
+    let (warp, lane) = (thread / LANES as u32, thread % LANES as u32);
+    let own = warp == who.warp && lane == who.lane;
     (write.clock != 0 && !own && !who.after(warp, write.clock))
-        .then_some(Hazard::Writer { thread: write.thread, site: write.site })
+        .then_some(Hazard::Writer { thread, site: write.site })
 }
 
 /// The shadow of a tensor that the launch writes: the last writer and the last reader of each element.

@@ -12,6 +12,7 @@ impl Machine<'_> {
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
+        let who = Who::new(warp.number, clocks);
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
@@ -21,19 +22,19 @@ impl Machine<'_> {
                 let cell = |index: i64| (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
                 if touch.uniform && touch.open.count_ones() > 1 {
                     let lane = touch.open.trailing_zeros();
-                    let who = Who { warp: warp.number, lane, clocks };
                     let index = touch.index[lane as usize];
                     for part in 0..cells {
-                        if let Some(hazard) = shadow.read_by_all(cell(index) + part, touch.open, who) {
+                        if let Some(hazard) =
+                            shadow.read_by_all(cell(index) + part, touch.open, who.lane(lane as usize))
+                        {
                             found.push((lane as usize, index, hazard));
                         }
                     }
                 } else {
                     for lane in each_lane(touch.open) {
-                        let who = Who { warp: warp.number, lane: lane as u32, clocks };
                         let index = touch.index[lane];
                         for part in 0..cells {
-                            if let Some(hazard) = shadow.read(cell(index) + part, who) {
+                            if let Some(hazard) = shadow.read(cell(index) + part, who.lane(lane)) {
                                 found.push((lane, index, hazard));
                             }
                         }
@@ -45,10 +46,9 @@ impl Machine<'_> {
                     return;
                 };
                 for lane in each_lane(touch.open) {
-                    let who = Who { warp: warp.number, lane: lane as u32, clocks };
                     for part in 0..site.width as usize {
                         let element = touch.index[lane] as usize + part;
-                        if let Some(hazard) = shadow.read(element, self.block, who) {
+                        if let Some(hazard) = shadow.read(element, self.block, who.lane(lane)) {
                             found.push((lane, element as i64, hazard));
                         }
                     }
@@ -73,6 +73,7 @@ impl Machine<'_> {
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
+        let who = Who::new(warp.number, clocks);
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
@@ -80,11 +81,10 @@ impl Machine<'_> {
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
                 for lane in each_lane(touch.open) {
-                    let who = Who { warp: warp.number, lane: lane as u32, clocks };
                     let index = touch.index[lane];
                     let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
                     for cell in first..first + cells {
-                        if let Some(hazard) = shadow.write(cell, who, number, in_flight) {
+                        if let Some(hazard) = shadow.write(cell, who.lane(lane), number, in_flight) {
                             found.push((lane, index, hazard));
                         }
                     }
@@ -95,10 +95,9 @@ impl Machine<'_> {
                     return;
                 };
                 for lane in each_lane(touch.open) {
-                    let who = Who { warp: warp.number, lane: lane as u32, clocks };
                     for part in 0..site.width as usize {
                         let element = touch.index[lane] as usize + part;
-                        if let Some(hazard) = shadow.write(element, self.block, who) {
+                        if let Some(hazard) = shadow.write(element, self.block, who.lane(lane)) {
                             found.push((lane, element as i64, hazard));
                         }
                     }
