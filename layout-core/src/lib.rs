@@ -14,11 +14,14 @@
 #![forbid(unsafe_code)]
 
 pub mod algebra;
+pub mod analysis;
+pub mod atoms;
 mod composed;
 mod construct;
 mod coord;
 pub mod draw;
 mod error;
+pub mod expr;
 mod int_tuple;
 pub mod kernel;
 pub mod lang;

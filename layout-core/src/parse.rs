@@ -52,6 +52,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The letters, digits and underscores that come next.
+    pub(crate) fn name(&mut self) -> &'a str {
+        self.skip_spaces();
+        let rest = &self.text[self.at..];
+        let name = &rest[..rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count()];
+        self.at += name.len();
+        name
+    }
+
     pub(crate) fn integer(&mut self) -> Result<i64, LayoutError> {
         self.skip_spaces();
         let rest = &self.text[self.at..];

@@ -1,7 +1,8 @@
 //! The products: a block repeated by a layout of repeats.
 //!
 //! Law: `logical_product(B, T) == (B, composition(complement(B, size(B) * cosize(T)), T))`: mode 0 walks the block,
-//! mode 1 steps from copy to copy, and no two copies share an offset.
+//! mode 1 steps from copy to copy, and no two copies share an offset. (A block with gaps can leave fewer repeats than
+//! T reaches; its complement is then taken far enough.)
 
 use super::complement::complement;
 use super::composition::composition;
@@ -119,6 +120,20 @@ pub fn flat_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, La
 /// ```
 pub fn tiled_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
     Parts::of(&logical_product(block, tiler)?).tiled()
+}
+
+/// `(block0, .., repeats0, ..)`: [`logical_product`] with the modes of block and repeats at the top.
+///
+/// # Errors
+/// As [`logical_product`].
+///
+/// ```
+/// use layout_core::{Layout, algebra::flat_product};
+/// assert_eq!(flat_product(&"(2,2):(1,2)".parse()?, &"3:1".parse()?)?.to_string(), "(2,2,3):(1,2,4)");
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn flat_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
+    Parts::of(&logical_product(block, tiler)?).flat()
 }
 
 /// The product of block and tiler padded to one rank, the two parts of each mode joined by `pair`.

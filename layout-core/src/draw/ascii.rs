@@ -2,7 +2,7 @@
 //!
 //! Law: the cell in row i, column j is `L(i, j)`; every cell is as wide as the number of digits of the cosize.
 
-use crate::Layout;
+use crate::{ComposedLayout, IntTuple, Layout};
 use crate::nest::{Node, write_nest};
 use std::fmt::Write;
 
@@ -23,15 +23,29 @@ use std::fmt::Write;
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn layout_table(layout: &Layout) -> String {
-    let modes: Vec<Layout> = layout.modes().collect();
-    let whole = |index: usize| modes.get(index).map_or(1, Layout::size);
-    let (rows, columns) = (whole(0), whole(1));
-    let offsets: Vec<i64> = layout.offsets().collect();
+    table(&layout.shape(), layout.offsets().collect(), layout.cosize())
+}
+
+/// The table of a swizzled layout's offsets, as [`layout_table`].
+///
+/// ```
+/// use layout_core::draw::swizzle_table;
+/// assert!(swizzle_table(&"Sw<1,0,1> o 0 o (4,4):(1,4)".parse()?).contains(" 2  |  3 |  7 | 11 | 15 |"));
+/// # Ok::<(), layout_core::LayoutError>(())
+/// ```
+pub fn swizzle_table(composed: &ComposedLayout) -> String {
+    table(&composed.layout().shape(), composed.offsets().collect(), composed.layout().cosize())
+}
+
+fn table(shape: &IntTuple, offsets: Vec<i64>, cosize: i64) -> String {
+    // Offsets have been listed, so the products fit; an empty mode has no cell.
+    let mut sizes = shape.modes().map(|mode| mode.product().unwrap_or(0));
+    let (rows, columns) = (sizes.next().unwrap_or(1), sizes.next().unwrap_or(1));
+    let slices: Vec<i64> = sizes.collect();
     let digits = |value: i64| value.to_string().len();
     let widest = offsets.iter().map(|&offset| digits(offset)).max().unwrap_or(1);
-    let width = widest.max(digits(layout.cosize()));
+    let width = widest.max(digits(cosize));
     let mut text = String::new();
-    let slices = modes.iter().skip(2).map(|mode| mode.size()).collect::<Vec<_>>();
     let page = usize::try_from(rows * columns).unwrap_or(usize::MAX).max(1);
     for (slice, page) in offsets.chunks(page).enumerate() {
         if !slices.is_empty() {
