@@ -13,7 +13,7 @@
 //! | [`logical_divide`] | `composition(L, (T, complement(T, size(L))))`: (tile, rest) | `divide.rs` |
 //! | [`logical_product`] | `(B, composition(complement(B, size(B) * cosize(T)), T))`: (block, repeats) | `product.rs` |
 //! | [`upcast`], [`downcast`] | the same bits as wider or narrower elements | `recast.rs` |
-//! | [`slice`], [`dice`] | `offset + R(c) == L(pattern filled with c)` | `slice.rs` |
+//! | [`slice`](slice()), [`dice`] | `offset + R(c) == L(pattern filled with c)` | `slice.rs` |
 //!
 //! An operation named `_by_mode` takes a tiler for each top-level mode; without the suffix a layout is one-dimensional.
 //! `zipped_`, `tiled_` and `flat_` group the modes of the same divide or product in other ways.

@@ -2,6 +2,7 @@
 
 use super::ir::Kernel;
 use super::params::{ParamValue, Promises};
+use super::valid::valid;
 use super::wire::{self, WireError};
 
 /// A kernel as a program holds it, made by `#[tiled_kernel]`.
@@ -41,6 +42,7 @@ pub struct Variant {
 impl Definition {
     /// The kernel. Fails where the bytes come from another version of the library.
     pub fn kernel(&self) -> Result<Kernel, WireError> {
-        wire::decode(self.bytes)
+        let kernel = wire::decode(self.bytes)?;
+        if valid(&kernel) { Ok(kernel) } else { Err(WireError::Damaged { remaining: 0 }) }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! One table: the member, its name in Rust, whether it is a function or a method, and how many arguments it takes
 //! (the receiver included). The macro resolves names with it, `lang` holds a documented stub for each row (a test
-//! compares), [`super::specialise`] gives the meaning.
+//! compares), [`super::specialise()`] gives the meaning.
 
 use super::wire::wire;
 

@@ -2,9 +2,10 @@
 //!
 //! [`Kernel`] is data: expressions in one arena addressed by [`ExprId`], so that it can be embedded in a program
 //! ([`super::wire`]) and specialised there for parameter sets that the macro never saw. Its meaning is given by
-//! [`super::specialise`]; the macro only resolves names and refuses what the language does not have.
+//! [`super::specialise()`]; the macro only resolves names and refuses what the language does not have.
 //!
-//! Invariant: every id in a kernel is in range of its table ([`Kernel::valid`] tests it for bytes from outside).
+//! Invariant: every id in a kernel is in range of its table, and no expression holds itself; `super::valid` tests it
+//! for bytes from outside.
 
 use super::elem::Elem;
 use super::intrinsic::Intrinsic;

@@ -27,6 +27,7 @@ pub mod program;
 pub mod prove;
 pub mod simulate;
 pub mod specialise;
+mod valid;
 pub mod view;
 pub mod wire;
 

@@ -1,6 +1,6 @@
 //! From a kernel and a parameter set to tiles: everything known is computed, what is left is code.
 //!
-//! A partial evaluator. Parameters, shapes, layouts and tiles are values of it ([`datum::Datum`]) and vanish; indices
+//! A partial evaluator. Parameters, shapes, layouts and tiles are values of it and vanish; indices
 //! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
 //! layout and no nested function remains.
 

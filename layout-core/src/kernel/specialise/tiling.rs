@@ -24,23 +24,36 @@ impl Evaluator<'_> {
         if sizes.contains(&0) {
             return self.fail(origin, "a tile of no elements");
         }
-        for (mode, size) in sizes.iter().enumerate() {
-            if let Some(extent) = view.modes[mode].extent.as_constant()
-                && *size > extent
-                && !matches!(self.tables.place(view.place).space, Space::Global(_))
-            {
-                let place = self.tables.place(view.place).name.clone();
+        let coordinates =
+            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        self.fits(&view, &sizes, &coordinates, origin)?;
+        let tile = view.tile(&sizes, &coordinates);
+        Ok(Datum::View(self.index(origin, tile)?))
+    }
+
+    /// Tiles of shared and local tensors do not overhang: nothing is beyond their edge to be masked for.
+    fn fits(&mut self, view: &View, sizes: &[i64], coordinates: &[Index], origin: Origin) -> Outcome<()> {
+        let place = self.tables.place(view.place).clone();
+        if matches!(place.space, Space::Global(_)) {
+            return Ok(());
+        }
+        for (mode, (size, coordinate)) in sizes.iter().zip(coordinates).enumerate() {
+            let Some(extent) = view.modes[mode].extent.as_constant() else { continue };
+            let overhangs = match coordinate.as_constant() {
+                Some(at) => at < 0 || at.saturating_add(1).saturating_mul(*size) > extent,
+                None => extent % size != 0 || *size > extent,
+            };
+            if overhangs {
+                let name = &place.name;
+                let at = coordinate.as_constant().map(|at| format!(" at {at}")).unwrap_or_default();
                 return self.fail_help(
                     origin,
-                    format!("a tile of {size} in mode {mode} does not fit `{place}`, whose extent there is {extent}"),
-                    "choose a smaller tile, or a larger tensor",
+                    format!("a tile of {size}{at} in mode {mode} does not fit `{name}`, whose extent there is {extent}"),
+                    "choose tiles that divide the tensor, or a larger tensor",
                 );
             }
         }
-        let coordinates =
-            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
-        let tile = view.tile(&sizes, &coordinates);
-        Ok(Datum::View(self.index(origin, tile)?))
+        Ok(())
     }
 
     pub fn vectorize(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {

@@ -1,0 +1,117 @@
+//! Whether a kernel that came as bytes holds together, so that the stages may index its tables.
+//!
+//! Law: of a valid kernel every id is in range, every expression's parts come before it in the arena (so nothing holds
+//! itself), and every tensor has one to five extents. The macro's lowering makes only such kernels.
+
+use super::ir::{ArgumentKind, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef};
+
+/// Tests a kernel.
+pub(super) fn valid(kernel: &Kernel) -> bool {
+    let check = Check { kernel, depth: MAX_DEPTH };
+    let all = |ids: &[ExprId]| ids.iter().all(|id| check.expr(*id, u32::MAX));
+    let attribute = all(&kernel.block)
+        && kernel.grid.iter().all(|grid| all(grid))
+        && all(&kernel.cluster)
+        && kernel.min_blocks.iter().all(|id| check.expr(*id, u32::MAX))
+        && all(&kernel.require)
+        && kernel.variant_if.iter().all(|conditions| all(conditions));
+    let arguments = kernel.arguments.iter().all(|argument| match &argument.kind {
+        ArgumentKind::Tensor { elem, extents, .. } => {
+            check.ty(*elem) && (1..=5).contains(&extents.len()) && all(extents)
+        }
+        ArgumentKind::Scalar(ty) => check.ty(*ty),
+    });
+    let functions = kernel.functions.iter().all(|function| {
+        function.parameters.iter().all(|local| check.local(*local)) && check.block(&function.body, u32::MAX)
+    });
+    let expressions = (0..kernel.exprs.len() as u32).all(|id| check.parts(ExprId(id)));
+    attribute && arguments && functions && expressions && check.block(&kernel.body, u32::MAX)
+}
+
+/// Blocks inside blocks, beyond what the macro lets through.
+const MAX_DEPTH: u32 = 1024;
+
+struct Check<'k> {
+    kernel: &'k Kernel,
+    depth: u32,
+}
+
+impl Check<'_> {
+    /// In range, and before `limit`.
+    fn expr(&self, id: ExprId, limit: u32) -> bool {
+        (id.0 as usize) < self.kernel.exprs.len() && id.0 < limit
+    }
+
+    fn local(&self, local: LocalId) -> bool {
+        (local.0 as usize) < self.kernel.locals.len()
+    }
+
+    fn ty(&self, ty: TypeRef) -> bool {
+        match ty {
+            TypeRef::Parameter(number) => (number as usize) < self.kernel.types.len(),
+            TypeRef::Elem(_) | TypeRef::Usize | TypeRef::Isize => true,
+        }
+    }
+
+    fn pattern(&self, pattern: &Pattern, depth: u32) -> bool {
+        match pattern {
+            Pattern::Local(local) => self.local(*local),
+            Pattern::Tuple(parts) => depth > 0 && parts.iter().all(|part| self.pattern(part, depth - 1)),
+            Pattern::Wildcard => true,
+        }
+    }
+
+    /// The parts of an expression: in range, and before it.
+    fn parts(&self, id: ExprId) -> bool {
+        let expr = |part: &ExprId| self.expr(*part, id.0);
+        let kernel = self.kernel;
+        match &kernel.expr(id).kind {
+            ExprKind::Int(_, suffix) | ExprKind::Float(_, suffix) => suffix.iter().all(|ty| self.ty(*ty)),
+            ExprKind::Bool(_) => true,
+            ExprKind::Local(local) => self.local(*local),
+            ExprKind::Parameter(number) => (*number as usize) < kernel.parameters.len(),
+            ExprKind::Dim(number) => (*number as usize) < kernel.dims.len(),
+            ExprKind::Argument(number) => (*number as usize) < kernel.arguments.len(),
+            ExprKind::Special(_, axis) => *axis < 3,
+            ExprKind::Unary(_, operand) | ExprKind::Field(operand, _) => expr(operand),
+            ExprKind::Cast(operand, ty) => expr(operand) && self.ty(*ty),
+            ExprKind::Binary(_, left, right) => expr(left) && expr(right),
+            ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().all(expr),
+            ExprKind::Index(view, coordinates) => expr(view) && coordinates.iter().all(expr),
+            ExprKind::Intrinsic(_, types, arguments) => {
+                types.iter().all(|ty| self.ty(*ty)) && arguments.iter().all(expr)
+            }
+            ExprKind::Call(function, arguments) => {
+                (*function as usize) < kernel.functions.len() && arguments.iter().all(expr)
+            }
+            ExprKind::Block(block) => self.block(block, id.0),
+            ExprKind::If(condition, then, otherwise) => {
+                expr(condition) && self.block(then, id.0) && self.block(otherwise, id.0)
+            }
+        }
+    }
+
+    fn block(&self, block: &Block, limit: u32) -> bool {
+        let Some(depth) = self.depth.checked_sub(1) else { return false };
+        let inner = Check { kernel: self.kernel, depth };
+        let expr = |id: &ExprId| self.expr(*id, limit);
+        let statements = block.statements.iter().all(|statement| match &statement.kind {
+            StatementKind::Let { pattern, ty, value, .. } => {
+                self.pattern(pattern, MAX_DEPTH) && ty.iter().all(|ty| self.ty(*ty)) && expr(value)
+            }
+            StatementKind::Assign { place, value, .. } => expr(place) && expr(value),
+            StatementKind::Expr(value) => expr(value),
+            StatementKind::For { local, start, end, step, body, .. } => {
+                self.local(*local)
+                    && expr(start)
+                    && expr(end)
+                    && step.iter().all(expr)
+                    && inner.block(body, limit)
+            }
+            StatementKind::While { condition, body } => expr(condition) && inner.block(body, limit),
+            StatementKind::Assert { condition, .. } => expr(condition),
+            StatementKind::Break | StatementKind::Continue => true,
+        });
+        statements && block.value.iter().all(expr)
+    }
+}
