@@ -2,8 +2,8 @@
 //!
 //! Law: the cell in row i, column j is `L(i, j)`; every cell is as wide as the number of digits of the cosize.
 
-use crate::{ComposedLayout, IntTuple, Layout};
 use crate::nest::{Node, write_nest};
+use crate::{ComposedLayout, IntTuple, Layout};
 use std::fmt::Write;
 
 /// The table of a layout's offsets. A layout of rank 1 has one column; one of a higher rank has a table for each

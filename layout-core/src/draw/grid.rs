@@ -39,7 +39,8 @@ impl Grid {
 
     fn write(&self, out: &mut String, x: usize, y: usize) {
         let (left, top) = (x + MARGIN, y + MARGIN);
-        let _ = writeln!(out, r#"<text class="title" x="{left}" y="{}">{}</text>"#, y + 14, escape(&self.title));
+        let _ =
+            writeln!(out, r#"<text class="title" x="{left}" y="{}">{}</text>"#, y + 14, escape(&self.title));
         for column in 0..self.columns {
             let (cx, cy) = (left + column * CELL + CELL / 2, top - 5);
             let _ = writeln!(out, r#"<text class="axis" x="{cx}" y="{cy}">{column}</text>"#);

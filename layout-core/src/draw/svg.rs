@@ -24,7 +24,9 @@ const CELLS: i64 = 1 << 14;
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn layout_svg(layout: &Layout) -> Result<String, LayoutError> {
-    offsets_svg(&layout.to_string(), &layout.shape(), layout.offsets(), |offset| (vec![], offset.rem_euclid(8)))
+    offsets_svg(&layout.to_string(), &layout.shape(), layout.offsets(), |offset| {
+        (vec![], offset.rem_euclid(8))
+    })
 }
 
 /// A swizzled layout of elements of `element_bytes`: each cell its offset and its bank, coloured by bank.
@@ -62,7 +64,12 @@ pub fn swizzle_svg(composed: &ComposedLayout, element_bytes: i64) -> Result<Stri
 /// assert!(svg.contains(">T5</text>") && svg.contains(">V1</text>"));
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
-pub fn thread_value_svg(title: &str, layout: &Layout, rows: i64, columns: i64) -> Result<String, LayoutError> {
+pub fn thread_value_svg(
+    title: &str,
+    layout: &Layout,
+    rows: i64,
+    columns: i64,
+) -> Result<String, LayoutError> {
     Ok(document(&[thread_value_grid(title, layout, rows, columns, false)?], &[(0, 0)]))
 }
 
@@ -80,7 +87,8 @@ pub fn mma_svg(atom: &MmaAtom) -> Result<String, LayoutError> {
     let (m, n, k) = atom.shape;
     let a = thread_value_grid(&format!("A: {}", atom.a), &atom.a, m, k, false)?;
     let b = thread_value_grid(&format!("B: {}", atom.b), &atom.b, n, k, true)?;
-    let c = thread_value_grid(&format!("C: {}, {} ({})", atom.c, atom.name, atom.types), &atom.c, m, n, false)?;
+    let c =
+        thread_value_grid(&format!("C: {}, {} ({})", atom.c, atom.name, atom.types), &atom.c, m, n, false)?;
     let (left, above) = (a.extent().0, b.extent().1);
     Ok(document(&[a, b, c], &[(0, above), (left, 0), (left, above)]))
 }
@@ -124,7 +132,8 @@ fn thread_value_grid(
     columns: i64,
     across: bool,
 ) -> Result<Grid, LayoutError> {
-    let size = rows.checked_mul(columns).filter(|size| rows > 0 && columns > 0 && *size >= 0).unwrap_or(i64::MAX);
+    let size =
+        rows.checked_mul(columns).filter(|size| rows > 0 && columns > 0 && *size >= 0).unwrap_or(i64::MAX);
     too_large("thread_value_svg", size)?;
     too_large("thread_value_svg", layout.size() / 128)?;
     let mut owners: Vec<Vec<(i64, i64)>> = vec![Vec::new(); size as usize];
@@ -143,6 +152,7 @@ fn thread_value_grid(
         _ => Cell::default(),
     };
     let (down, wide) = if across { (columns, rows) } else { (rows, columns) };
-    let places = (0..down).flat_map(|i| (0..wide).map(move |j| if across { j + i * rows } else { i + j * rows }));
+    let places =
+        (0..down).flat_map(|i| (0..wide).map(move |j| if across { j + i * rows } else { i + j * rows }));
     Ok(Grid { title: title.into(), columns: wide as usize, cells: places.map(cell).collect() })
 }
