@@ -10,7 +10,10 @@ use std::process::ExitCode;
 
 /// Evaluates an expression of the layout algebra.
 #[derive(Parser)]
-#[command(args_conflicts_with_subcommands = true, after_help = "Example: layout 'logical_divide((4,8):(8,1), (2,4))'")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Example: layout 'logical_divide((4,8):(8,1), (2,4))'"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -105,7 +108,9 @@ fn verdicts(layout: &Layout) -> Result<String, LayoutError> {
     let mut words = vec![format!("size {}", layout.size()), format!("cosize {}", layout.cosize())];
     match layout.aliasing() {
         Ok(None) => words.push("injective".into()),
-        Ok(Some((a, b))) => words.push(format!("not injective: {a} and {b} are both {}", layout.crd2idx(&a)?)),
+        Ok(Some((a, b))) => {
+            words.push(format!("not injective: {a} and {b} are both {}", layout.crd2idx(&a)?))
+        }
         Err(error) => words.push(error.to_string()),
     }
     words.push(if layout.is_surjective() { "surjective".into() } else { "not surjective".into() });

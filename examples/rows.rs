@@ -37,7 +37,9 @@ fn evaluate(row: &Json) -> Result<Value, LayoutError> {
     let name = row["op"].as_str().ok_or_else(|| refuse("it has no `op`".into()))?;
     let args = row["args"].as_object().ok_or_else(|| refuse("it has no `args`".into()))?;
     // The oracle's names for what other operations do with a swizzled layout.
-    if let Some(plain) = name.strip_prefix("composed_").or(Some(name).filter(|name| *name == "swizzle_layout")) {
+    if let Some(plain) =
+        name.strip_prefix("composed_").or(Some(name).filter(|name| *name == "swizzle_layout"))
+    {
         let composed = Value::Composed(composed(args)?);
         let rest: Result<Vec<Value>, _> =
             ["tiler", "old_bits", "new_bits"].iter().filter_map(|name| args.get(*name)).map(read).collect();
@@ -64,11 +66,15 @@ fn evaluate(row: &Json) -> Result<Value, LayoutError> {
         let optional = argument.ends_with('?');
         let key = argument.trim_end_matches('?');
         let found = args.get(key).filter(|value| !(optional && value.is_null()));
-        // A swizzle stands where its recast's layout would.
+        // The oracle calls the second operand of a composition by mode its tiler, and a swizzle stands where its
+        // recast's layout would.
+        let found = found.or_else(|| args.get("tiler").filter(|_| key == "b"));
         let found = found.or_else(|| args.get("swizzle").filter(|_| key == "layout"));
         match found {
             Some(value) if key == "coord" || key == "layout" && value.is_array() => values.push(read(value)?),
-            Some(value) if matches!(key, "a" | "b" | "swizzle") && value.is_array() && plain.contains("swizzle") => {
+            Some(value)
+                if matches!(key, "a" | "b" | "swizzle") && value.is_array() && plain.contains("swizzle") =>
+            {
                 values.push(Value::Swizzle(swizzle(value)?));
             }
             Some(value) => values.push(read(value)?),
@@ -91,7 +97,9 @@ fn composed(args: &Map<String, Json>) -> Result<ComposedLayout, LayoutError> {
 fn swizzle(value: &Json) -> Result<Swizzle, LayoutError> {
     let part = |i: usize| value[i].as_i64().and_then(|part| i32::try_from(part).ok());
     match (part(0), part(1), part(2)) {
-        (Some(bits @ 0..), Some(base @ 0..), Some(shift)) => Swizzle::new(bits.cast_unsigned(), base.cast_unsigned(), shift),
+        (Some(bits @ 0..), Some(base @ 0..), Some(shift)) => {
+            Swizzle::new(bits.cast_unsigned(), base.cast_unsigned(), shift)
+        }
         _ => Err(refuse(format!("{value} is no swizzle [bits, base, shift]"))),
     }
 }
@@ -111,7 +119,10 @@ fn pattern(value: &Json) -> Result<Nest<Option<i64>>, LayoutError> {
     match value {
         Json::Array(modes) => Ok(Nest::tuple(modes.iter().map(pattern).collect::<Result<Vec<_>, _>>()?)),
         Json::Null => Ok(Nest::leaf(None)),
-        _ => value.as_i64().map(|i| Nest::leaf(Some(i))).ok_or_else(|| refuse(format!("{value} is no integer"))),
+        _ => value
+            .as_i64()
+            .map(|i| Nest::leaf(Some(i)))
+            .ok_or_else(|| refuse(format!("{value} is no integer"))),
     }
 }
 
@@ -119,7 +130,7 @@ fn pattern(value: &Json) -> Result<Nest<Option<i64>>, LayoutError> {
 fn read(value: &Json) -> Result<Value, LayoutError> {
     match value {
         Json::Object(_) if value.get("shape").is_some() => Ok(Value::Layout(layout(value)?)),
-        Json::Array(entries) if entries.iter().any(Json::is_object) || entries.iter().all(Json::is_null) => {
+        Json::Array(entries) if entries.iter().any(Json::is_object) => {
             let tile = |entry: &Json| match entry {
                 Json::Null => Ok(Tile::Keep),
                 _ if entry.get("int").is_some() => Tile::of(entry["int"].as_i64().unwrap_or(-1)),

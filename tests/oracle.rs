@@ -298,3 +298,33 @@ fn print_layout_texts_are_equal() {
     }
     assert!(seen > 20, "{seen} texts");
 }
+
+/// The command's rows of JSON give what the functions give, for every row.
+#[test]
+fn the_command_answers_every_row() {
+    let mut wrong = Vec::new();
+    for row in rows("layout.jsonl") {
+        let op = row["op"].as_str().unwrap_or_default();
+        let said = layout_examples::rows::answer(&row);
+        assert_eq!(said["id"], row["id"]);
+        let same = match answer(op, &row["args"]).unwrap_or_else(|| panic!("no operation `{op}`")) {
+            Err(_) => said["error"].is_string(),
+            Ok(Answer::Int(value)) => said["result"] == value,
+            Ok(Answer::Tuple(value)) => !said["result"].is_null() && int_tuple(&said["result"]) == value,
+            Ok(Answer::Layout(value)) => said["error"].is_null() && layout(&said["result"]) == value,
+            Ok(Answer::Slice(value, offset)) => {
+                said["error"].is_null()
+                    && layout(&said["result"]["layout"]) == value
+                    && said["result"]["offset"] == offset
+            }
+            Ok(Answer::Swizzle(value)) => {
+                said["error"].is_null() && swizzle(&said["result"]["swizzle"]) == Ok(value)
+            }
+            Ok(Answer::Composed(value)) => said["result"]["repr"] == value.to_string(),
+        };
+        if !same {
+            wrong.push(format!("{} {op} {}: {said}", row["id"], row["args"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+}
