@@ -7,7 +7,8 @@ use layout_core::kernel::{Definition, Promises, compile, emit};
 fn changed_bytes_never_panic() {
     let (mut refused, mut compiled) = (0, 0);
     for definition in layout_examples::kernels::definitions() {
-        let mut tried: Vec<Vec<u8>> = (0..definition.bytes.len()).map(|end| definition.bytes[..end].to_vec()).collect();
+        let mut tried: Vec<Vec<u8>> =
+            (0..definition.bytes.len()).map(|end| definition.bytes[..end].to_vec()).collect();
         for at in 0..definition.bytes.len() {
             for change in [1, 3, 0x80] {
                 let mut bytes = definition.bytes.to_vec();

@@ -1,7 +1,7 @@
 //! The one test binary of the workspace.
 
-mod language;
 mod damaged;
+mod language;
 mod laws;
 mod oracle;
 mod tensor;

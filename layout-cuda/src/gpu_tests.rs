@@ -1,11 +1,7 @@
 //! What only a GPU can show: the caller's memory and streams, CUDA graphs, the cost of a launch, a kernel that fails.
 
-use std::time::{Duration, Instant};
-
+use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, LaunchConfig as CudarcConfig, PushKernelArg};
-use layout_core::kernel::Promises;
-use layout_core::kernel::launch::KernelParameter;
 
 use crate::argument::Argument;
 use crate::launch::{LaunchConfig, launch};
@@ -82,66 +78,6 @@ fn graphs_capture_launches() {
     assert!(c.download().expect("data").iter().all(|value| value.is_nan()), "nothing has run yet");
     graph.launch().expect("replayed");
     assert_eq!(c.download().expect("data"), [3.0; 64]);
-}
-
-#[test]
-fn a_launch_costs_what_cudarc_does() {
-    let Some(device) = gpu() else {
-        return;
-    };
-    let stream = device.stream();
-    let cuda = stream.cuda().expect("a GPU");
-    let up = || stream.upload(&[1.0f32; 128], [128]).expect("a tensor");
-    let (a, b, mut c) = (up(), up(), up());
-    run(&stream, &a, &b, &mut c);
-
-    let family = device.functions().family(scale_add(), None).expect("the kernel");
-    let promises = Promises { variant_if: Some(0), ..Promises::USUAL };
-    let candidate = family.candidates.iter().find(|candidate| candidate.promises == promises);
-    let candidate = candidate.expect("the variant that 128 elements take");
-    let function = &family.code(candidate, &device).expect("loaded").function;
-    let parameters = &family.checked(candidate).expect("checked").plan().parameters;
-    let (scale, n) = (2.0f32, 128i32);
-    let config = CudarcConfig { grid_dim: (1, 1, 1), block_dim: (128, 1, 1), shared_mem_bytes: 0 };
-    let mut by_cudarc = || {
-        let mut builder = cuda.launch_builder(function);
-        let tensors = [&a, &b, &c].map(|tensor| tensor.cuda_slice().expect("on the GPU"));
-        for parameter in parameters {
-            match parameter {
-                KernelParameter::Pointer(number) => builder.arg(tensors[*number as usize]),
-                KernelParameter::Scalar(_) => builder.arg(&scale),
-                KernelParameter::Dim(_) | KernelParameter::Index(_) | KernelParameter::Stride { .. } => {
-                    builder.arg(&n)
-                }
-            };
-        }
-        // SAFETY: the parameters are those of the function, in its order, and the tensors are long enough.
-        unsafe { builder.launch(config) }.expect("a launch");
-    };
-
-    const BATCH: u32 = 200; // fewer than the driver queues before it waits
-    let batch = |launch: &mut dyn FnMut()| {
-        let start = Instant::now();
-        (0..BATCH).for_each(|_| launch());
-        let time = start.elapsed() / BATCH;
-        stream.synchronize().expect("done");
-        time
-    };
-    let (mut theirs, mut ours): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
-    for _ in 0..200 {
-        theirs.push(batch(&mut by_cudarc));
-    }
-    let mut c = up();
-    for _ in 0..200 {
-        ours.push(batch(&mut || run(&stream, &a, &b, &mut c)));
-    }
-    theirs.sort();
-    ours.sort();
-    let (theirs, ours) = (theirs[100], ours[100]);
-    println!("a launch: {ours:?}, by plain cudarc {theirs:?}");
-    // Without optimisation this crate's part, which is more than cudarc's, shows.
-    let most = if cfg!(debug_assertions) { 2.0 } else { 1.1 };
-    assert!(ours.as_secs_f64() <= most * theirs.as_secs_f64(), "{ours:?} against {theirs:?}");
 }
 
 #[test]
