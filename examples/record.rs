@@ -11,6 +11,8 @@ pub struct Record {
     pub workload: &'static str,
     /// By which kernel.
     pub kernel: String,
+    /// Where: `gpu`, `simulator`; empty for a peer, whose name says it.
+    pub place: &'static str,
     /// On which elements.
     pub dtype: &'static str,
     /// The sizes, `[M, N, K]`.
@@ -116,9 +118,11 @@ pub fn table_head() -> String {
 pub fn table_row(record: &Record) -> String {
     let checked = if record.wrong == 0 { "ok".to_owned() } else { format!("{} wrong", record.wrong) };
     let ratio = record.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
+    let separator = if record.place.is_empty() { "" } else { "/" };
+    let name = format!("{}{separator}{}", record.place, record.kernel);
     format!(
         "| {:<24} | {:>12.6} | {:>6} | {:>12.3} | {:>12.6} | {:>7} | {:<7} |",
-        record.kernel,
+        name,
         record.ms,
         record.iters,
         record.work / record.ms * 1e-6,

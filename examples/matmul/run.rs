@@ -40,7 +40,7 @@ pub fn shape(
     };
     println!("\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), float32, random in [-1, 1)\n{}", table_head());
     let mut records = Vec::new();
-    let mut measure = |kernel: String,
+    let mut measure = |(place, kernel): (&'static str, &str),
                        peer: Option<f64>,
                        c: &mut Matrix,
                        call: &mut dyn FnMut(&mut Matrix) -> Result<(), Error>| {
@@ -49,7 +49,8 @@ pub fn shape(
         let found = reference.compare(&c.download()?);
         let record = Record {
             workload: "matmul",
-            kernel,
+            kernel: kernel.to_owned(),
+            place,
             dtype: "f32",
             shape: vec![m, n, k],
             ms: timing.median_ms(),
@@ -75,7 +76,7 @@ pub fn shape(
         match Blas::new(&stream) {
             Ok(blas) => {
                 let mut call = |c: &mut Matrix| blas.sgemm(&a, &b, c).map_err(Error::from);
-                Some(measure("cublas".to_owned(), None, &mut c, &mut call)?)
+                Some(measure(("", "cublas"), None, &mut c, &mut call)?)
             }
             Err(error) => {
                 println!("| cublas: not measured: {error}");
@@ -85,7 +86,7 @@ pub fn shape(
     };
     for (name, launch) in chosen {
         let place = if device.is_simulator() { "simulator" } else { "gpu" };
-        measure(format!("{place}/{name}"), peer, &mut c, &mut |c| launch(&stream, &a, &b, c))?;
+        measure((place, name), peer, &mut c, &mut |c| launch(&stream, &a, &b, c))?;
     }
     println!("{}", "-".repeat(102));
     Ok(records)
