@@ -3,6 +3,7 @@
 mod language;
 mod laws;
 mod oracle;
+mod simulate;
 mod tensor;
 mod transport;
 mod ui;

@@ -28,7 +28,8 @@ pub struct Options {
 }
 
 /// Sizes for the simulator, a second or two each: most of them no tile divides.
-const SMALL: [[usize; 3]; 6] = [[384, 384, 384], [255, 257, 253], [100, 76, 52], [65, 33, 129], [1, 1, 1], [31, 97, 1]];
+const SMALL: [[usize; 3]; 6] =
+    [[384, 384, 384], [255, 257, 253], [100, 76, 52], [65, 33, 129], [1, 1, 1], [31, 97, 1]];
 /// Sizes for a GPU.
 const LARGE: [[usize; 3]; 2] = [[4096, 4096, 4096], [4095, 4097, 4093]];
 
