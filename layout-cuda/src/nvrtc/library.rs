@@ -7,6 +7,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use crate::loader;
 
@@ -42,6 +43,8 @@ struct Table {
     cubin: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
 }
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const SUCCESS: c_int = 0;
 const COMPILATION_FAILED: c_int = 6;
@@ -171,9 +174,12 @@ impl Nvrtc {
             )
         };
         self.check("nvrtcCreateProgram", status)?;
+        // ptxas's lines on resources get lost where two programs are compiled at once (seen with 13.0 on 16 cores).
+        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is live; `pointers` holds `count` strings that end in NUL and live in `options`.
         let status = unsafe { (self.table.compile)(program.program, count, pointers.as_ptr()) };
         let log = self.text(&program)?;
+        drop(turn);
         if status == COMPILATION_FAILED {
             return Err(NvrtcError::Compile { arch: arch.to_string(), log });
         }
