@@ -175,8 +175,9 @@ impl Family {
         }
         let (compiled, origin) = self.compile(promises, checked, arch, &gpu.cache)?;
         let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
-        let resources = compiled.resources.into_iter().find(|resources| resources.entry == checked.entry());
-        let function = crate::module::load(gpu, compiled.cubin, checked.entry(), dynamic_shared_bytes)
+        let entry = layout_core::kernel::emit::entry_name(checked);
+        let resources = compiled.resources.into_iter().find(|resources| resources.entry == entry);
+        let function = crate::module::load(gpu, compiled.cubin, &entry, dynamic_shared_bytes)
             .map_err(|error| LaunchError::Load { kernel: kernel(), error, driver: gpu.properties.driver })?;
         let note = match origin {
             Origin::Nvrtc(note) => note,

@@ -7,7 +7,6 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
 
 use crate::loader;
 
@@ -44,8 +43,8 @@ struct Table {
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
 }
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
+/// The first version known to take `--no-cache`.
+const NO_CACHE: (u32, u32) = (13, 0);
 const SUCCESS: c_int = 0;
 const COMPILATION_FAILED: c_int = 6;
 
@@ -158,6 +157,10 @@ impl Nvrtc {
         for flag in super::FLAGS.iter().chain(flags) {
             options.push(c_string(flag)?);
         }
+        // NVRTC's own cache, which works where there is a driver, gives no log on a hit, and so no resources.
+        if self.version >= NO_CACHE {
+            options.push(c_string("--no-cache")?);
+        }
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let count = c_int::try_from(pointers.len()).unwrap_or(c_int::MAX);
 
@@ -174,12 +177,9 @@ impl Nvrtc {
             )
         };
         self.check("nvrtcCreateProgram", status)?;
-        // ptxas's lines on resources get lost where two programs are compiled at once (seen with 13.0 on 16 cores).
-        let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program is live; `pointers` holds `count` strings that end in NUL and live in `options`.
         let status = unsafe { (self.table.compile)(program.program, count, pointers.as_ptr()) };
         let log = self.text(&program)?;
-        drop(turn);
         if status == COMPILATION_FAILED {
             return Err(NvrtcError::Compile { arch: arch.to_string(), log });
         }

@@ -50,6 +50,11 @@ pub struct CudaSource {
 /// The most shared memory of a block that a kernel may declare with a size, bytes; beyond it is asked for at launch.
 pub const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 
+/// The name of the CUDA function: [`Checked::entry`], or a like one where that is a word of C (`signed_2`).
+pub fn entry_name(checked: &Checked) -> String {
+    names::entry(&checked.entry)
+}
+
 /// Bytes of shared memory to ask for at launch: 0 where the text declares its arrays with their sizes, which it does
 /// up to [`STATIC_SHARED_LIMIT`].
 pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
@@ -88,7 +93,7 @@ pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
 /// ```
 pub fn emit(checked: &Checked) -> CudaSource {
     let mut emitter = Emitter::new(checked);
-    let entry = names::entry(&checked.entry);
+    let entry = entry_name(checked);
     emitter.names.fresh(&entry);
     emitter.head(&entry);
     emitter.writer.indent();
