@@ -4,6 +4,7 @@ mod damaged;
 mod language;
 mod laws;
 mod oracle;
+mod simulate;
 mod tensor;
 mod transport;
 mod ui;

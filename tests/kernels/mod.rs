@@ -1,0 +1,43 @@
+//! The corpus: small kernels that use every member of the language between them, each with a reference in plain Rust.
+//!
+//! Law: `cases()` names every kernel of this folder and of the examples; `definitions()` has each once.
+
+mod control;
+mod elementwise;
+mod examples;
+mod indices;
+mod layouts;
+mod movement;
+mod reduce;
+mod stencil;
+mod types;
+
+use crate::support::case::Case;
+use layout_cuda::Definition;
+
+/// Every kernel with its reference, one case for each element type.
+pub fn cases() -> Vec<Case> {
+    let parts = [
+        examples::cases(),
+        elementwise::cases(),
+        types::cases(),
+        control::cases(),
+        indices::cases(),
+        layouts::cases(),
+        stencil::cases(),
+        movement::cases(),
+        reduce::cases(),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// Every kernel, once.
+pub fn definitions() -> Vec<&'static Definition> {
+    let mut list: Vec<&'static Definition> = Vec::new();
+    for case in cases() {
+        if !list.iter().any(|known| std::ptr::eq(*known, case.definition)) {
+            list.push(case.definition);
+        }
+    }
+    list
+}

@@ -1,0 +1,209 @@
+//! The element types: arithmetic that wraps, bits, truth values, conversions.
+
+use crate::support::case::{Case, Outcome, around};
+use crate::support::data::{floats, integers};
+use layout_core::kernel::Elem;
+use layout_cuda::tiled_kernel;
+
+/// Sums and products that wrap, bits, shifts, the larger and the smaller: a column for each.
+#[tiled_kernel(T = [i32, u32, i64, u8, i8], block = [64], grid = [N.div_ceil(64)])]
+pub fn whole_numbers<T, const N: usize>(
+    a: &LayoutTensor<T, RowMajor<N>>,
+    b: &LayoutTensor<T, RowMajor<N>>,
+    c: &mut LayoutTensor<T, RowMajor<N, 6>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        let (x, y) = (a[[i]], b[[i]]);
+        c[[i, 0]] = x * y - x + 7;
+        c[[i, 1]] = (x & y) | (x ^ 3);
+        c[[i, 2]] = (x >> 1) + (y << 2);
+        c[[i, 3]] = x.max(y).min(100);
+        c[[i, 4]] = select(y == 0, x, x / (y | 1));
+        c[[i, 5]] = !x % 5;
+    }
+}
+
+/// Truth values as elements.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn truth<const N: usize>(
+    a: &LayoutTensor<bool, RowMajor<N>>,
+    b: &LayoutTensor<bool, RowMajor<N>>,
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    flip: bool,
+    either: &mut LayoutTensor<bool, RowMajor<N>>,
+    count: &mut LayoutTensor<i32, RowMajor<N>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        let odd = x[[i]] % 2 != 0;
+        either[[i]] = (a[[i]] && !b[[i]]) || (odd ^ flip);
+        count[[i]] = a[[i]] as i32 + b[[i]] as i32 + (x[[i]] > 3) as i32;
+    }
+}
+
+/// Conversions as Rust's: integers wrap, floats saturate.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn conversions<const N: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    v: &LayoutTensor<f32, RowMajor<N>>,
+    bytes: &mut LayoutTensor<u8, RowMajor<N, 2>>,
+    small: &mut LayoutTensor<i8, RowMajor<N, 2>>,
+    whole: &mut LayoutTensor<i64, RowMajor<N, 3>>,
+    real: &mut LayoutTensor<f64, RowMajor<N, 2>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        bytes[[i, 0]] = x[[i]] as u8;
+        bytes[[i, 1]] = v[[i]] as u8;
+        small[[i, 0]] = x[[i]].cast::<i8>();
+        small[[i, 1]] = v[[i]] as i8;
+        whole[[i, 0]] = x[[i]] as i64 * 1000;
+        whole[[i, 1]] = v[[i]] as i64;
+        whole[[i, 2]] = (x[[i]] as u32) as i64;
+        real[[i, 0]] = x[[i]] as f64 / 3.0;
+        real[[i, 1]] = v[[i]].cast::<f64>() / 3.0;
+    }
+}
+
+/// A small product for element types that the ladder does not have.
+#[tiled_kernel(
+    T = [f64, i32, u8], B = 8,
+    block = [B, B], grid = [N.div_ceil(B), M.div_ceil(B)],
+)]
+pub fn matmul_of<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, RowMajor<M, K>>,
+    b: &LayoutTensor<T, RowMajor<K, N>>,
+    c: &mut LayoutTensor<T, RowMajor<M, N>>,
+) {
+    let mut a_smem = shared::<T>(row_major([B, B]));
+    let mut b_smem = shared::<T>(row_major([B, B]));
+    let mut acc = local::<T>(row_major([1])).fill(0 as T);
+    for block in 0..K.div_ceil(B) {
+        copy_dram_to_sram(&mut a_smem, &a.tile([B, B], [block_idx.y, block]), row_major([B, B]));
+        copy_dram_to_sram(&mut b_smem, &b.tile([B, B], [block, block_idx.x]), row_major([B, B]));
+        barrier();
+        for k in unroll(0..B) {
+            acc[[0]] += a_smem[[thread_idx.y, k]] * b_smem[[k, thread_idx.x]];
+        }
+        barrier();
+    }
+    let mut dst = c.tile([B, B], [block_idx.y, block_idx.x]);
+    dst[[thread_idx.y, thread_idx.x]] = acc[[0]];
+}
+
+/// The case of an integer type.
+macro_rules! whole_numbers {
+    ($elem:ident, $ty:ty) => {
+        Case::new(&whole_numbers::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let some = |seed| integers(n, seed, 1 << 40).iter().map(|v| *v as $ty).collect::<Vec<$ty>>();
+            let (a, b) = (some(1), some(2));
+            let (on_a, on_b, mut c) = (run.tensor(&a, [n])?, run.tensor(&b, [n])?, run.output([n, 6])?);
+            let (a_view, b_view) = (on_a.view()?, on_b.view()?);
+            whole_numbers::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c.view_mut()?)?;
+            let row = |(x, y): (&$ty, &$ty)| {
+                let (x, y) = (*x, *y);
+                [
+                    x.wrapping_mul(y).wrapping_sub(x).wrapping_add(7),
+                    (x & y) | (x ^ 3),
+                    (x >> 1).wrapping_add(y << 2),
+                    x.max(y).min(100),
+                    if y == 0 { x } else { x.wrapping_div(y | 1) },
+                    !x % 5,
+                ]
+            };
+            Ok(Outcome::exact(c.read()?, a.iter().zip(&b).flat_map(row)))
+        })
+        .of(Elem::$elem)
+    };
+}
+
+/// The case of a product's element type.
+macro_rules! matmul_of {
+    ($elem:ident, $ty:ty) => {
+        Case::new(&matmul_of::DEFINITION, crate::support::case::around_tile([8, 8, 8]), |run| {
+            let [m, n, k] = run.size;
+            let some = |count, seed| {
+                integers(count, seed, 5).iter().map(|v| v.unsigned_abs() as $ty).collect::<Vec<$ty>>()
+            };
+            let (a, b) = (some(m * k, 1), some(k * n, 2));
+            let (on_a, on_b) = (run.tensor(&a, [m, k])?, run.tensor(&b, [k, n])?);
+            let mut c = run.output([m, n])?;
+            let (a_view, b_view) = (on_a.view()?, on_b.view()?);
+            matmul_of::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c.view_mut()?)?;
+            let element = |at: usize| {
+                let terms = (0..k).map(|l| a[at / n * k + l] as i64 * b[l * n + at % n] as i64);
+                terms.sum::<i64>() as $ty
+            };
+            Ok(Outcome::exact(c.read()?, (0..m * n).map(element)))
+        })
+        .of(Elem::$elem)
+    };
+}
+
+/// The cases of this file.
+pub fn cases() -> Vec<Case> {
+    vec![
+        whole_numbers!(I32, i32),
+        whole_numbers!(U32, u32),
+        whole_numbers!(I64, i64),
+        whole_numbers!(U8, u8),
+        whole_numbers!(I8, i8),
+        Case::new(&truth::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let bools = |seed| integers(n, seed, 1).iter().map(|v| *v != 0).collect::<Vec<bool>>();
+            let x: Vec<i32> = integers(n, 3, 7).iter().map(|v| *v as i32).collect();
+            let (a, b) = (bools(1), bools(2));
+            let (on_a, on_b, on_x) = (run.tensor(&a, [n])?, run.tensor(&b, [n])?, run.tensor(&x, [n])?);
+            let (mut either, mut count) = (run.output([n])?, run.output([n])?);
+            truth::launch_with(
+                run.config(),
+                &run.stream(),
+                &on_a.view()?,
+                &on_b.view()?,
+                &on_x.view()?,
+                true,
+                &mut either.view_mut()?,
+                &mut count.view_mut()?,
+            )?;
+            let first = (0..n).map(|i| (a[i] && !b[i]) || x[i] % 2 == 0);
+            let second = (0..n).map(|i| i32::from(a[i]) + i32::from(b[i]) + i32::from(x[i] > 3));
+            Ok(Outcome::exact(either.read()?, first).and(Outcome::exact(count.read()?, second)))
+        }),
+        Case::new(&conversions::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = integers(n, 3, 1 << 20).iter().map(|v| *v as i32).collect();
+            let mut v: Vec<f32> = floats(n, 4).iter().map(|v| v * 150.0).collect();
+            let special = [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e30, -1e30, -0.0];
+            v.iter_mut().skip(7).zip(special).for_each(|(v, special)| *v = special);
+            let (on_x, on_v) = (run.tensor(&x, [n])?, run.tensor(&v, [n])?);
+            let (mut bytes, mut small) = (run.output([n, 2])?, run.output([n, 2])?);
+            let (mut whole, mut real) = (run.output([n, 3])?, run.output([n, 2])?);
+            conversions::launch_with(
+                run.config(),
+                &run.stream(),
+                &on_x.view()?,
+                &on_v.view()?,
+                &mut bytes.view_mut()?,
+                &mut small.view_mut()?,
+                &mut whole.view_mut()?,
+                &mut real.view_mut()?,
+            )?;
+            let rows = || x.iter().copied().zip(v.iter().copied());
+            let a = Outcome::exact(bytes.read()?, rows().flat_map(|(x, v)| [x as u8, v as u8]));
+            let b = Outcome::exact(small.read()?, rows().flat_map(|(x, v)| [x as i8, v as i8]));
+            let whole = whole.read()?;
+            let c = Outcome::exact(
+                whole,
+                rows().flat_map(|(x, v)| [i64::from(x) * 1000, v as i64, i64::from(x as u32)]),
+            );
+            let real = real.read()?;
+            let d = Outcome::exact(real, rows().flat_map(|(x, v)| [f64::from(x) / 3.0, f64::from(v) / 3.0]));
+            Ok(a.and(b).and(c).and(d))
+        }),
+        matmul_of!(F64, f64),
+        matmul_of!(I32, i32),
+        matmul_of!(U8, u8),
+    ]
+}

@@ -1,0 +1,191 @@
+//! A kernel of the corpus: its sizes, and a run of it with the reference beside its results.
+//!
+//! Law: a run launches the kernel by the functions that the macro wrote; where the device is the simulator a finding
+//! is an error of the run.
+
+use crate::support::data::{Operand, untouched};
+use layout_core::kernel::Elem;
+use layout_cuda::{Definition, Device, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream};
+
+/// A kernel, or one of its element types.
+pub struct Case {
+    /// The kernel.
+    pub definition: &'static Definition,
+    /// The element type of the type parameter `T`, where the kernel has one.
+    pub elem: Option<Elem>,
+    /// The sizes to run; what a number means is the run's to say.
+    pub sizes: Vec<[usize; 3]>,
+    /// Runs it once.
+    pub run: fn(&Run<'_>) -> Result<Outcome, Error>,
+}
+
+/// One run: where, with which parameters, how large.
+pub struct Run<'a> {
+    /// The device.
+    pub device: &'a Device,
+    /// The parameter set.
+    pub set: &'a ParamSet,
+    /// The size.
+    pub size: [usize; 3],
+    /// How many elements every tensor's start lies behind an aligned address.
+    pub skew: usize,
+}
+
+/// What a kernel wrote, and what it should have.
+pub struct Outcome {
+    /// Results of the device.
+    pub found: Vec<f64>,
+    /// Results of the reference.
+    pub wanted: Vec<f64>,
+    /// The relative error that an element may have; 0 for the same number.
+    pub bound: f64,
+}
+
+impl Case {
+    /// A case of a kernel without type parameters.
+    pub fn new(
+        definition: &'static Definition,
+        sizes: Vec<[usize; 3]>,
+        run: fn(&Run<'_>) -> Result<Outcome, Error>,
+    ) -> Case {
+        Case { definition, elem: None, sizes, run }
+    }
+
+    /// The case of one element type.
+    pub fn of(self, elem: Elem) -> Case {
+        Case { elem: Some(elem), ..self }
+    }
+
+    /// The parameter sets of the case: those of the attribute that have its element type.
+    pub fn sets(&self) -> Vec<ParamSet> {
+        let kernel = self.definition.kernel().expect("bytes of this version");
+        let mut sets = kernel.parameter_sets();
+        sets.retain(|set| self.elem.is_none_or(|elem| set.get("T") == Some(ParamValue::Type(elem))));
+        assert!(!sets.is_empty(), "{} has no set for {:?}", self.definition.name, self.elem);
+        sets
+    }
+
+    /// Every run on a device: each set at each size, aligned and not.
+    pub fn runs(&self, device: &Device, mut each: impl FnMut(&Run<'_>, Outcome)) {
+        for set in &self.sets() {
+            for size in &self.sizes {
+                for skew in [0, 1] {
+                    let run = Run { device, set, size: *size, skew };
+                    let outcome = (self.run)(&run);
+                    let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", run.name(self)));
+                    each(&run, outcome);
+                }
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// What a message calls it.
+    pub fn name(&self, case: &Case) -> String {
+        let Run { set, size, skew, .. } = self;
+        format!("{} {} at {size:?}, skew {skew}", case.definition.name, set.key())
+    }
+
+    /// The default stream.
+    pub fn stream(&self) -> Stream {
+        self.device.stream()
+    }
+
+    /// The configuration of the launch.
+    pub fn config(&self) -> LaunchConfig<'_> {
+        LaunchConfig { set: Some(self.set), grid: None }
+    }
+
+    /// A row-major tensor.
+    ///
+    /// # Errors
+    /// Those of an upload.
+    pub fn tensor<T: Element, const R: usize>(
+        &self,
+        values: &[T],
+        shape: [usize; R],
+    ) -> Result<Operand<T, R>, Error> {
+        let mut strides = [1; R];
+        for mode in (1..R).rev() {
+            strides[mode - 1] = strides[mode] * shape[mode].max(1);
+        }
+        Operand::new(self.device, values, self.skew, shape, strides)
+    }
+
+    /// A row-major tensor to be written.
+    ///
+    /// # Errors
+    /// Those of an upload.
+    pub fn output<T: Element, const R: usize>(&self, shape: [usize; R]) -> Result<Operand<T, R>, Error> {
+        self.tensor(&vec![untouched(); shape.iter().product()], shape)
+    }
+}
+
+impl Outcome {
+    /// Results that are exact.
+    pub fn exact<T: Element>(found: Vec<T>, wanted: impl IntoIterator<Item = T>) -> Outcome {
+        Outcome::within(0.0, found, wanted.into_iter().map(number))
+    }
+
+    /// Results within a relative error.
+    pub fn within<T: Element>(bound: f64, found: Vec<T>, wanted: impl IntoIterator<Item = f64>) -> Outcome {
+        Outcome {
+            found: found.into_iter().map(number).collect(),
+            wanted: wanted.into_iter().collect(),
+            bound,
+        }
+    }
+
+    /// The results of both, one after the other.
+    pub fn and(mut self, other: Outcome) -> Outcome {
+        self.found.extend(other.found);
+        self.wanted.extend(other.wanted);
+        self.bound = self.bound.max(other.bound);
+        self
+    }
+
+    /// Fails where an element is out of its bound.
+    pub fn check(&self, name: &str) {
+        differ(&self.found, &self.wanted, self.bound, name);
+    }
+}
+
+/// Fails where two lists differ by more than `bound` times the second's element.
+pub fn differ(found: &[f64], wanted: &[f64], bound: f64, name: &str) {
+    assert_eq!(found.len(), wanted.len(), "{name}: the number of elements");
+    for (place, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        let same = found == wanted || (found.is_nan() && wanted.is_nan());
+        let near = (found - wanted).abs() <= bound * wanted.abs();
+        assert!(same || near, "{name}: element {place} is {found}, not {wanted}");
+    }
+}
+
+fn number<T: Element>(value: T) -> f64 {
+    value.constant().as_f64()
+}
+
+/// Sizes around a tile of one mode: empty, one, around one tile and several.
+pub fn around(tile: usize) -> Vec<[usize; 3]> {
+    let mut sizes: Vec<usize> = vec![0, 1, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1];
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(|size| [size, 1, 1]).collect()
+}
+
+/// Sizes around a tile of three modes (an extent of 1 for a mode that is not there): divisible, one around the tile in
+/// each mode, all odd, one element, and empty in each mode.
+pub fn around_tile(tile: [usize; 3]) -> Vec<[usize; 3]> {
+    let twice = tile.map(|extent| if extent > 1 { 2 * extent } else { 1 });
+    let mut sizes = vec![[1, 1, 1], tile, twice, twice.map(|extent| if extent > 1 { extent + 1 } else { 1 })];
+    for mode in (0..3).filter(|mode| tile[*mode] > 1) {
+        for extent in [0, 1, tile[mode] - 1, tile[mode] + 1] {
+            let mut size = tile;
+            size[mode] = extent;
+            sizes.push(size);
+        }
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}

@@ -1,0 +1,4 @@
+//! How a kernel is run beside its reference, and the data for it.
+
+pub mod case;
+pub mod data;
