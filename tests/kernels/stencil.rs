@@ -65,7 +65,7 @@ pub fn running_max<const N: usize>(
     }
     let mut out = y.tile([4], [own]);
     for i in unroll(0..4) {
-        let mut most: f32 = window[[i]];
+        let mut most = window[[i]];
         for j in unroll(1..5) {
             most = most.max(window[[i + j]]);
         }

@@ -5,7 +5,7 @@
 
 use super::device_only;
 use super::layout::Layout;
-use super::number::Element;
+use super::number::{Element, Integer};
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
@@ -46,31 +46,29 @@ pub fn local<T: Element>(_layout: Layout) -> View<T, Write> {
     device_only()
 }
 
-// An index out of a literal alone has the type `i32`, the one of last resort.
-macro_rules! index {
-    ($($integer:ty),*) => {$(
-        impl<T, L, const R: usize> Index<[$integer; R]> for LayoutTensor<T, L> {
-            type Output = T;
-            fn index(&self, _coordinate: [$integer; R]) -> &T {
-                device_only()
-            }
-        }
-        impl<T, L, const R: usize> IndexMut<[$integer; R]> for LayoutTensor<T, L> {
-            fn index_mut(&mut self, _coordinate: [$integer; R]) -> &mut T {
-                device_only()
-            }
-        }
-        impl<T, A, const R: usize> Index<[$integer; R]> for View<T, A> {
-            type Output = T;
-            fn index(&self, _coordinate: [$integer; R]) -> &T {
-                device_only()
-            }
-        }
-        impl<T, const R: usize> IndexMut<[$integer; R]> for View<T, Write> {
-            fn index_mut(&mut self, _coordinate: [$integer; R]) -> &mut T {
-                device_only()
-            }
-        }
-    )*};
+// One implementation for every type of index: the type of an element is known before that of a literal index is.
+impl<T, L, I: Integer, const R: usize> Index<[I; R]> for LayoutTensor<T, L> {
+    type Output = T;
+    fn index(&self, _coordinate: [I; R]) -> &T {
+        device_only()
+    }
 }
-index!(usize, isize, i32);
+
+impl<T, L, I: Integer, const R: usize> IndexMut<[I; R]> for LayoutTensor<T, L> {
+    fn index_mut(&mut self, _coordinate: [I; R]) -> &mut T {
+        device_only()
+    }
+}
+
+impl<T, A, I: Integer, const R: usize> Index<[I; R]> for View<T, A> {
+    type Output = T;
+    fn index(&self, _coordinate: [I; R]) -> &T {
+        device_only()
+    }
+}
+
+impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
+    fn index_mut(&mut self, _coordinate: [I; R]) -> &mut T {
+        device_only()
+    }
+}
