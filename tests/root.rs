@@ -1,10 +1,14 @@
 //! The one test binary of the workspace.
 
 mod damaged;
+mod device;
+mod findings;
 mod language;
 mod laws;
+mod nvrtc_accepts;
 mod oracle;
 mod simulate;
+mod snapshots;
 mod tensor;
 mod transport;
 mod ui;

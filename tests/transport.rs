@@ -4,7 +4,7 @@
 //! facts.
 
 use layout_core::kernel::{ParamSet, compile, emit, wire};
-use layout_examples::kernels::definitions;
+use layout_tests::kernels::definitions;
 
 #[test]
 fn embedded_kernels_give_the_texts_of_the_macro() {

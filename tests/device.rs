@@ -1,0 +1,52 @@
+//! Every kernel on the first GPU: its results are the reference's, and the simulator's.
+//!
+//! Without a GPU it says `skipped: no device`, and fails under `REQUIRE_GPU=1`. The test binary alone is enough for
+//! another machine: `root device --nocapture`.
+
+use layout_cuda::Device;
+use layout_tests::kernels::cases;
+use layout_tests::support::case::{Run, differ};
+
+/// The first GPU.
+fn gpu() -> Option<Device> {
+    match Device::gpu(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            let required = std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!required, "REQUIRE_GPU=1, and {error}");
+            println!("skipped: no device ({error})");
+            None
+        }
+    }
+}
+
+#[test]
+fn the_gpu_gives_what_reference_and_simulator_give() {
+    let Some(gpu) = gpu() else { return };
+    let arch = gpu.properties().map(|properties| properties.arch.clone());
+    let simulator = Device::simulator();
+    println!("device: {}", gpu.describe());
+    for case in cases() {
+        let named = case.definition.kernel().expect("bytes of this version").arch;
+        if named.is_some() && named != arch {
+            println!("{}: for {named:?}, not for {arch:?}", case.definition.name);
+            continue;
+        }
+        let (mut runs, mut elements) = (0, 0);
+        case.runs(&gpu, |run, outcome| {
+            let name = run.name(&case);
+            outcome.check(&format!("GPU, {name}"));
+            let simulated = (case.run)(&Run { device: &simulator, ..*run });
+            let simulated = simulated.unwrap_or_else(|error| panic!("{name}: {error}"));
+            differ(
+                &outcome.found,
+                &simulated.found,
+                2.0 * outcome.bound,
+                &format!("GPU and simulator, {name}"),
+            );
+            runs += 1;
+            elements += outcome.found.len();
+        });
+        println!("{:24} {runs:4} runs, {elements:7} elements", case.definition.name);
+    }
+}

@@ -1,0 +1,270 @@
+//! What the simulator finds in kernels that are wrong on purpose: the kind, the Rust line, the thread and the block.
+//!
+//! A comment `// here: name` marks the line that a finding has to name.
+
+use layout_cuda::{
+    Definition, Device, Error, Finding, FindingKind, LaunchConfig, LaunchError, Options, Report, Tensor,
+    tiled_kernel,
+};
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn beyond_the_end<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        y[[i]] = x[[i + 1]]; // here: beyond the end
+    }
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn before_the_start<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        y[[i as isize - 2]] = x[[i]]; // here: before the start
+    }
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn uninitialised<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let mut line = shared::<f32>(row_major([32]));
+    let i = block_idx.x * 32 + thread_idx.x;
+    if thread_idx.x < 31 && i < N {
+        line[[thread_idx.x]] = x[[i]];
+    }
+    barrier();
+    if i < N {
+        y[[i]] = line[[thread_idx.x]]; // here: uninitialised
+    }
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn uninitialised_register<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let mut own = local::<f32>(row_major([2]));
+    own[[0]] = 1.0;
+    if thread_idx.x < N {
+        y[[thread_idx.x]] = own[[0]] + own[[1]]; // here: uninitialised register
+    }
+}
+
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn missing_barrier<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let mut line = shared::<f32>(row_major([64]));
+    line[[thread_idx.x]] = x.tile([64], [block_idx.x])[[thread_idx.x]]; // here: the write of the race
+    let mut to = y.tile([64], [block_idx.x]);
+    to[[thread_idx.x]] = line[[63 - thread_idx.x]]; // here: the read of the race
+}
+
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn everyone_writes<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>) {
+    if block_idx.x * 64 + thread_idx.x < N {
+        y[[block_idx.x]] = thread_idx.x as i32; // here: everyone writes
+    }
+}
+
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn divergent<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let mut line = shared::<f32>(row_major([64]));
+    line[[thread_idx.x]] = x.tile([64], [block_idx.x])[[thread_idx.x]];
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        barrier(); // here: divergent
+        y[[i]] = line[[thread_idx.x]];
+    }
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn missing_wait<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let mut line = shared::<f32>(row_major([32]));
+    copy_dram_to_sram_async(&mut line, &x.tile([32], [block_idx.x]), row_major([32]));
+    async_copy_commit_group();
+    barrier();
+    let mut to = y.tile([32], [block_idx.x]);
+    to[[thread_idx.x]] = line[[31 - thread_idx.x]]; // here: missing wait
+}
+
+/// Two groups are in flight and the wait leaves one of them.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(64)])]
+fn wait_for_too_few<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let mut lines = shared::<f32>(row_major([64]));
+    for half in unroll(0..2) {
+        copy_dram_to_sram_async(
+            lines.tile([32], [half]),
+            &x.tile([32], [2 * block_idx.x + half]),
+            row_major([32]),
+        );
+        async_copy_commit_group();
+    }
+    async_copy_wait_group(1);
+    barrier();
+    let mut to = y.tile([64], [block_idx.x]);
+    to[[thread_idx.x]] = lines[[thread_idx.x]];
+    to[[thread_idx.x + 32]] = lines[[thread_idx.x + 32]]; // here: wait for too few
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn division<const N: usize>(x: &LayoutTensor<i32, RowMajor<N>>, y: &mut LayoutTensor<i32, RowMajor<N>>) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        y[[i]] = 100 / x[[i]]; // here: division
+    }
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn endless<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>) {
+    let mut n = 1i32;
+    while n != 0 {
+        n += 2; // here: endless
+    }
+    y[[thread_idx.x]] = n;
+}
+
+/// The line that a comment marks.
+fn marked(name: &str) -> u32 {
+    let mark = format!("// here: {name}");
+    let line = include_str!("findings.rs").lines().position(|line| line.ends_with(&mark));
+    line.expect("a marked line") as u32 + 1
+}
+
+/// Where a finding is.
+fn place(finding: &Finding) -> (u32, [u32; 3], [u32; 3]) {
+    (finding.line, finding.thread, finding.block)
+}
+
+fn found(report: &Report, kind: FindingKind) -> &Finding {
+    report.find(kind).unwrap_or_else(|| panic!("no {} in:\n{report}", kind.name()))
+}
+
+const N: usize = 100;
+
+fn vectors() -> Result<(Tensor<f32, 1>, Tensor<f32, 1>), Error> {
+    let device = Device::simulator();
+    Ok((device.upload(&[1.0; N], [N])?, device.zeros([N])?))
+}
+
+#[test]
+fn an_index_out_of_range() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = beyond_the_end::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::OutOfBounds);
+    assert_eq!(place(finding), (marked("beyond the end"), [3, 0, 0], [3, 0, 0]), "{report}");
+    assert_eq!(
+        (finding.index, finding.place.as_deref(), finding.count),
+        (Some(100), Some("x"), 1),
+        "{report}"
+    );
+    assert_eq!(y.download()?[99], 0.0, "what lies outside reads as zero");
+
+    let report = before_the_start::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::OutOfBounds);
+    assert_eq!(place(finding), (marked("before the start"), [0; 3], [0; 3]), "{report}");
+    assert_eq!(
+        (finding.index, finding.place.as_deref(), finding.count),
+        (Some(-2), Some("y"), 2),
+        "{report}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_read_of_what_nothing_wrote() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = uninitialised::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::Uninitialised);
+    assert_eq!(place(finding), (marked("uninitialised"), [31, 0, 0], [0; 3]), "{report}");
+    assert_eq!((finding.place.as_deref(), finding.count), (Some("line"), 3), "{report}");
+
+    let report = uninitialised_register::simulate(&mut y)?;
+    let finding = found(&report, FindingKind::Uninitialised);
+    assert_eq!(place(finding), (marked("uninitialised register"), [0; 3], [0; 3]), "{report}");
+    Ok(())
+}
+
+#[test]
+fn races() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = missing_barrier::simulate(&x, &mut y)?;
+    let races = report.findings.iter().filter(|finding| finding.kind == FindingKind::ReadWriteRace);
+    let (write, read) = (marked("the write of the race"), marked("the read of the race"));
+    // The second warp meets both: it writes what the first has read, and reads what the first has written.
+    let places: Vec<_> = races.map(place).collect();
+    assert_eq!(places, [(write, [32, 0, 0], [0; 3]), (read, [32, 0, 0], [0; 3])], "{report}");
+    let told = format!("which thread (31, 0, 0) writes in line {write}; no barrier stands between");
+    assert!(report.to_string().contains(&told), "{report}");
+
+    let mut whole = Device::simulator().zeros::<i32, 1>([N])?;
+    let report = everyone_writes::simulate(&mut whole)?;
+    let finding = found(&report, FindingKind::WriteWriteRace);
+    assert_eq!(place(finding), (marked("everyone writes"), [1, 0, 0], [0; 3]), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_barrier_that_not_every_thread_reaches() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = divergent::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::DivergentBarrier);
+    assert_eq!((finding.line, finding.block), (marked("divergent"), [1, 0, 0]), "{report}");
+    assert!(finding.thread[0] >= 32, "thread 36 is the first beyond the tensor: {report}");
+    Ok(())
+}
+
+#[test]
+fn a_read_before_the_copy_has_landed() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = missing_wait::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::MissingWait);
+    assert_eq!(place(finding), (marked("missing wait"), [0; 3], [0; 3]), "{report}");
+
+    let report = wait_for_too_few::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::MissingWait);
+    assert_eq!(place(finding), (marked("wait for too few"), [0; 3], [0; 3]), "{report}");
+    assert!(report.findings.iter().all(|finding| finding.line == marked("wait for too few")), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_division_by_zero() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x: Vec<i32> = (0..N as i32).map(|i| i - 40).collect();
+    let report = division::simulate(&device.upload(&x, [N])?, &mut device.zeros::<i32, 1>([N])?)?;
+    let finding = found(&report, FindingKind::DivisionByZero);
+    assert_eq!(place(finding), (marked("division"), [8, 0, 0], [1, 0, 0]), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_kernel_without_an_end_is_stopped() -> Result<(), Error> {
+    let options = Options { max_steps: 10_000, ..Options::default() };
+    let mut y = Device::simulator().zeros::<i32, 1>([32])?;
+    let report = endless::simulate_with(LaunchConfig::default(), &options, &mut y)?;
+    assert!(report.stopped, "{report}");
+    let finding = found(&report, FindingKind::StepLimit);
+    let line = marked("endless");
+    assert!((line - 1..=line).contains(&finding.line), "{report}");
+    Ok(())
+}
+
+#[test]
+fn a_launch_with_findings_is_an_error_that_names_the_file() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let error = beyond_the_end::launch(&Device::simulator().stream(), &x, &mut y).expect_err("a finding");
+    let Error::Launch(LaunchError::Findings { kernel, file, report }) = &error else { panic!("{error}") };
+    assert_eq!((kernel.as_str(), report.findings.len()), ("beyond_the_end", 1));
+    assert!(file.ends_with("findings.rs"), "{file}");
+    let line = format!("line {}, thread (3, 0, 0) of block (3, 0, 0)", marked("beyond the end"));
+    assert!(error.to_string().contains(&line), "{error}");
+    let definition: &Definition = &beyond_the_end::DEFINITION;
+    assert_eq!(definition.file, file);
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! NVRTC takes every text: each variant of each kernel becomes a CUBIN without spills, local memory or warnings.
+//!
+//! Fails where NVRTC is missing: `tests/run.sh` installs it.
+
+use layout_core::kernel::{Promises, compile, emit};
+use layout_cuda::nvrtc;
+use layout_tests::kernels::definitions;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The architectures of a kernel that names none.
+const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
+
+/// A text to compile.
+struct Job {
+    name: String,
+    text: String,
+    arch: String,
+}
+
+#[test]
+fn every_variant_becomes_a_cubin() {
+    let mut jobs = Vec::new();
+    for definition in definitions() {
+        let own = definition.kernel().expect("bytes of this version").arch;
+        for variant in definition.variants {
+            for arch in own.iter().map(String::as_str).chain(ARCHS.into_iter().filter(|_| own.is_none())) {
+                let (text, arch) = (variant.text.to_string(), arch.to_string());
+                jobs.push(Job { name: variant.entry.to_string(), text, arch });
+            }
+        }
+    }
+    compile_all(&jobs);
+}
+
+#[test]
+fn the_variants_that_launch_falls_back_to_become_cubins() {
+    let mut jobs = Vec::new();
+    for definition in definitions() {
+        let kernel = definition.kernel().expect("bytes of this version");
+        let set = kernel.parameter_sets().swap_remove(0);
+        for (narrow, aligned) in [(true, false), (false, true), (false, false)] {
+            let promises = Promises { narrow, aligned, variant_if: None };
+            let checked = compile(&kernel, &set, promises).expect("a kernel that the macro compiled");
+            let source = emit(&checked);
+            let arch = kernel.arch.clone().unwrap_or_else(|| "sm_80".to_string());
+            jobs.push(Job { name: source.entry, text: source.text, arch });
+        }
+    }
+    compile_all(&jobs);
+}
+
+/// Compiles all, shared among the machine's cores.
+fn compile_all(jobs: &[Job]) {
+    let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    accepted(job);
+                }
+            });
+        }
+    });
+}
+
+fn accepted(Job { name, text, arch }: &Job) {
+    let compiled = nvrtc::compile(text, arch, &[]);
+    let compiled = compiled.unwrap_or_else(|error| panic!("{name} for {arch}: {error}\n{text}"));
+    assert_eq!(&compiled.cubin[..4], b"\x7fELF", "{name} for {arch}");
+    assert!(!compiled.log.contains("warning"), "{name} for {arch}: {}\n{text}", compiled.log);
+    let [resources] = compiled.resources.as_slice() else { panic!("{name}: {:?}", compiled.resources) };
+    assert_eq!(&resources.entry, name);
+    assert!(!resources.spills(), "{name} for {arch}: {resources:?}");
+    assert_eq!(resources.stack, 0, "{name} for {arch} has a stack: {resources:?}");
+}
+
+#[test]
+fn every_device_function_compiles_alone() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../layout-core/src/kernel/emit/device");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&folder).expect("the folder of device functions") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a device file");
+        let mut paragraphs = text.split("\n\n");
+        let head = paragraphs.next().expect("a comment on the file");
+        for paragraph in paragraphs {
+            count += 1;
+            for arch in ARCHS {
+                let later = ["sm_89 and later", "sm_90 and later"];
+                if arch == "sm_80"
+                    && later.iter().any(|later| head.contains(later) || paragraph.contains(later))
+                {
+                    continue;
+                }
+                // Inlined where it is used, a function would be left out: here nothing uses it.
+                let mut alone = paragraph.replace("__forceinline__ ", "");
+                if let Some((_, rest)) =
+                    paragraph.split_once("template <int groups>\n__device__ __forceinline__ ")
+                {
+                    let head = rest.split('(').next().expect("a name");
+                    alone.push_str(&format!("\ntemplate __device__ {head}<3>();\n"));
+                }
+                let compiled = nvrtc::compile(&alone, arch, &["--relocatable-device-code=true"]);
+                let compiled =
+                    compiled.unwrap_or_else(|error| panic!("{}: {error}\n{alone}", path.display()));
+                assert!(!compiled.log.contains("warning"), "{}\n{alone}", compiled.log);
+                assert_eq!(&compiled.cubin[..4], b"\x7fELF");
+            }
+        }
+    }
+    assert!(count >= 20, "{count} device functions in {}", folder.display());
+}
