@@ -4,6 +4,7 @@ mod damaged;
 mod device;
 mod findings;
 mod language;
+mod launch;
 mod laws;
 mod nvrtc_accepts;
 mod oracle;
