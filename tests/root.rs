@@ -11,5 +11,6 @@ mod oracle;
 mod simulate;
 mod snapshots;
 mod tensor;
+mod tidy;
 mod transport;
 mod ui;
