@@ -62,8 +62,8 @@ impl<'a> Argument<'a> {
         Argument(Kind::Scalar(value.constant()))
     }
 
-    /// A `usize` or an `isize`.
-    pub fn index(value: i64) -> Argument<'a> {
-        Argument(Kind::Index(value))
+    /// A `usize` or `isize`. One beyond 64 signed bits counts as the largest, which every launch refuses.
+    pub fn index(value: impl TryInto<i64>) -> Argument<'a> {
+        Argument(Kind::Index(value.try_into().unwrap_or(i64::MAX)))
     }
 }

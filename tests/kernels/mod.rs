@@ -12,6 +12,9 @@ mod reduce;
 mod stencil;
 mod types;
 
+pub use elementwise::{grid_of_the_launch, horner};
+pub use layouts::{copy_rows, scale_pitched};
+
 use crate::support::case::Case;
 use layout_cuda::Definition;
 

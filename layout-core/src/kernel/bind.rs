@@ -151,10 +151,10 @@ impl LaunchPlan {
             }
             (PlanArgumentKind::Scalar(elem), LaunchArgument::Scalar(found, _)) if elem == found => Ok(()),
             (PlanArgumentKind::Index, LaunchArgument::Index(value)) => {
-                if value.abs() > WIDE_LIMIT {
+                if value.unsigned_abs() > WIDE_LIMIT as u64 {
                     return Err(BindError::TooLarge { argument: plan.name.clone() });
                 }
-                if self.promises.narrow && value.abs() > NARROW_LIMIT {
+                if self.promises.narrow && value.unsigned_abs() > NARROW_LIMIT as u64 {
                     return Err(BindError::Promise(Broken::Narrow));
                 }
                 Ok(())

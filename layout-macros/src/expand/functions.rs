@@ -51,7 +51,7 @@ fn parts(face: &Face) -> Parts {
                 let ty_tokens = type_tokens(*ty, types);
                 inputs.push(quote!(#name: #ty_tokens));
                 arguments.push(match ty {
-                    TypeRef::Usize | TypeRef::Isize => quote!(#run::Argument::index(#name as i64)),
+                    TypeRef::Usize | TypeRef::Isize => quote!(#run::Argument::index(#name)),
                     TypeRef::Elem(_) | TypeRef::Parameter(_) => quote!(#run::Argument::scalar(#name)),
                 });
             }

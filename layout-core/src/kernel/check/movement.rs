@@ -234,7 +234,9 @@ impl Lower {
             out.push(Statement { kind: StatementKind::Store(write, Value::Load(Box::new(read))), origin });
             return;
         }
-        let (outer, inner) = (condition(&write.mask), condition(&read.mask));
+        // What the write's mask has asked already, the read's need not ask again.
+        let rest = read.mask.iter().filter(|comparison| !write.mask.contains(comparison)).cloned().collect();
+        let (outer, inner) = (condition(&write.mask), condition(&rest));
         let pads: Out = (0..i64::from(write.width))
             .filter_map(|lane| {
                 let index = write.index.plus(lane).ok()?;

@@ -288,7 +288,11 @@ impl Evaluator<'_> {
         let changed = self.assigned_indices(&[body]);
         changed.iter().for_each(|var| self.forget(*var));
         let atoms = &self.tables.atoms;
-        let (low, high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
+        let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
+        if first.as_constant().is_some() && high > low {
+            // The last round of `(0..32).step_by(8)` is 24.
+            high -= (high - low) % i128::from(step);
+        }
         let range = Range::new(low, high.max(low));
         let divisor = gcd(atoms.divisor(&first), step).max(1);
         let kernel = self.kernel;

@@ -1,0 +1,220 @@
+//! The rules about files: how long, how they open, who names whom, where `unsafe` is, and that documents tell the truth.
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A source file: its path from the workspace's folder, and its text.
+struct Source {
+    path: String,
+    text: String,
+}
+
+/// Every file of these endings in the packages.
+fn sources(endings: &[&str]) -> Vec<Source> {
+    let mut list = Vec::new();
+    for package in ["layout-core", "layout-macros", "layout-cuda", "tests", "examples"] {
+        collect(&root().join(package), package, endings, &mut list);
+    }
+    assert!(list.len() > 5, "only {} files were found", list.len());
+    list
+}
+
+fn collect(folder: &Path, name: &str, endings: &[&str], list: &mut Vec<Source>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the workspace") {
+        let path = entry.expect("an entry").path();
+        let own = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let below = format!("{name}/{own}");
+        if path.is_dir() {
+            // The cases of `tests/ui` are half-written on purpose.
+            if own != "target" && below != "tests/ui" {
+                collect(&path, &below, endings, list);
+            }
+        } else if endings.iter().any(|ending| own.ends_with(ending)) {
+            list.push(Source { path: below, text: std::fs::read_to_string(&path).expect("a text") });
+        }
+    }
+}
+
+/// Fails with all that was found, not with the first.
+fn none(found: Vec<String>, rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
+}
+
+/// The lines of code, without comments.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim_start()));
+    lines.filter(|(_, line)| !line.starts_with("//"))
+}
+
+#[test]
+fn no_file_is_longer_than_600_lines() {
+    let long =
+        sources(&[".rs", ".cuh", ".sh"]).into_iter().map(|source| (source.text.lines().count(), source.path));
+    let long = long.filter(|(lines, _)| *lines > 600);
+    none(
+        long.map(|(lines, path)| format!("{path}: {lines} lines")).collect(),
+        "a file has at most 600 lines",
+    );
+}
+
+#[test]
+fn every_file_opens_with_what_it_is() {
+    let silent = sources(&[".rs"]).into_iter().filter(|source| !source.text.starts_with("//! "));
+    none(silent.map(|source| source.path).collect(), "a file opens with `//!`: what it is, and its law");
+    let silent = sources(&[".cuh"]).into_iter().filter(|source| !source.text.starts_with("// "));
+    none(silent.map(|source| source.path).collect(), "a device file opens with a comment");
+}
+
+#[test]
+fn the_algebra_names_no_kernel() {
+    let mut found = Vec::new();
+    for Source { path, text } in sources(&[".rs"]) {
+        let inside = ["kernel/", "lang/", "lib.rs"];
+        let Some(own) = path.strip_prefix("layout-core/src/") else { continue };
+        if inside.iter().any(|inside| own.starts_with(inside)) {
+            continue;
+        }
+        let lines = code(&text).filter(|(_, line)| line.contains("kernel::") || line.contains("::kernel"));
+        found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
+    }
+    none(found, "nothing of layout-core outside of kernel/ and lang/ names `kernel`");
+}
+
+#[test]
+fn unsafe_is_in_layout_cuda_only() {
+    let mut found = Vec::new();
+    for Source { path, text } in sources(&[".rs"]) {
+        if path.starts_with("layout-cuda/src/") {
+            continue;
+        }
+        let words = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait", "allow(unsafe"];
+        // Not what stands in a string.
+        let named =
+            |line: &str| line.split('"').step_by(2).any(|part| words.iter().any(|word| part.contains(word)));
+        let lines = code(&text).filter(|(_, line)| named(line));
+        // An example of layout-cuda that measures plain cudarc has to launch as cudarc does.
+        let lines = lines.filter(|_| path != "layout-cuda/examples/overhead.rs");
+        found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
+    }
+    none(found, "`unsafe` is in layout-cuda only");
+    for library in ["layout-core", "layout-macros"] {
+        let text = std::fs::read_to_string(root().join(library).join("src/lib.rs")).expect("a library");
+        assert!(text.contains("#![forbid(unsafe_code)]"), "{library} forbids unsafe code");
+    }
+}
+
+#[test]
+fn core_depends_on_nothing() {
+    let manifest = std::fs::read_to_string(root().join("layout-core/Cargo.toml")).expect("a manifest");
+    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let names: Vec<&str> =
+        section.lines().filter_map(|line| line.split_once(['=', '.'])).map(|(n, _)| n.trim()).collect();
+    assert!(names.iter().all(|name| *name == "half"), "layout-core depends on {names:?}");
+}
+
+#[test]
+fn generated_code_names_layout_cuda_only() {
+    for definition in ["layout_core", "layout_macros"] {
+        let mut found = Vec::new();
+        for Source { path, text } in sources(&[".rs"]) {
+            if !path.starts_with("layout-macros/src/expand") {
+                continue;
+            }
+            let needle = format!("::{definition}");
+            let lines = code(&text).filter(|(_, line)| line.contains(&needle));
+            found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
+        }
+        none(found, "generated code names only `::layout_cuda`");
+    }
+}
+
+#[test]
+fn no_test_is_switched_off() {
+    let mut found = Vec::new();
+    for Source { path, text } in sources(&[".rs"]) {
+        if path == "tests/tidy.rs" {
+            continue;
+        }
+        let lines = code(&text)
+            .filter(|(_, line)| line.starts_with("#[ignore") || line.starts_with("#[should_panic"));
+        found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
+    }
+    none(found, "no `#[ignore]`, no `#[should_panic]`");
+}
+
+/// What stands between backquotes or in the brackets of a link.
+fn quoted(text: &str) -> Vec<String> {
+    let code = text.split('`').skip(1).step_by(2);
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    code.chain(links).map(str::to_owned).collect()
+}
+
+/// Whether a word names a file or a folder of the repository.
+fn is_path(word: &str) -> bool {
+    let known = ["layout-core/", "layout-macros/", "layout-cuda/", "tests/", "examples/", ".ci/"];
+    known.iter().any(|known| word.starts_with(known)) && !word.contains([' ', '*', '<'])
+}
+
+#[test]
+fn the_documents_name_paths_that_exist() {
+    let mut found = Vec::new();
+    let mut count = 0;
+    for document in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "tests/README.md"] {
+        let text =
+            std::fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));
+        let fences: String = text.split("```").step_by(2).collect();
+        for word in quoted(&fences).iter().filter(|word| is_path(word)) {
+            count += 1;
+            if !root().join(word).exists() {
+                found.push(format!("{document}: {word}"));
+            }
+        }
+    }
+    none(found, "a document names a path that is not there");
+    assert!(count > 20, "only {count} paths were found in the documents");
+}
+
+#[test]
+fn the_commands_of_the_readme_exist() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let examples = std::fs::read_to_string(root().join("examples/Cargo.toml")).expect("a manifest");
+    let mut commands = 0;
+    for (place, _) in text.match_indices("--example ") {
+        let rest = &text[place + "--example ".len()..];
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let own = examples.contains(&format!("name = \"{name}\""));
+        let of_cuda = root().join(format!("layout-cuda/examples/{name}.rs")).exists();
+        assert!(own || of_cuda, "the README runs the example `{name}`, which is nowhere");
+        commands += 1;
+    }
+    for (place, _) in text.match_indices("bash ") {
+        let script: String =
+            text[place + 5..].chars().take_while(|c| !c.is_whitespace() && *c != '`' && *c != ')').collect();
+        assert!(root().join(&script).exists(), "the README runs `{script}`, which is nowhere");
+        commands += 1;
+    }
+    assert!(commands >= 3, "{commands} commands");
+}
+
+#[test]
+fn the_sources_name_no_place_of_one_machine() {
+    let mut found = Vec::new();
+    let places = ["/home/", "/root/", "/work/", "/Users/", "target/debug/"];
+    for Source { path, text } in sources(&[".rs", ".cuh", ".sh", ".snap", ".toml", ".md", ".stderr"]) {
+        // Made-up machines of the search's own tests; and the words above.
+        if path == "layout-cuda/src/nvrtc/search.rs" || path == "tests/tidy.rs" {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            if places.iter().any(|place| line.contains(place)) {
+                found.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    none(found, "a path of one machine");
+}
