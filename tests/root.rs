@@ -1,5 +1,6 @@
 //! The one test binary of the workspace.
 
+mod analysis;
 mod damaged;
 mod device;
 mod findings;
@@ -7,6 +8,7 @@ mod language;
 mod laws;
 mod nvrtc_accepts;
 mod oracle;
+mod pictures;
 mod simulate;
 mod snapshots;
 mod tensor;
