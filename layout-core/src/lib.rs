@@ -20,6 +20,7 @@ mod composed;
 mod construct;
 mod coord;
 pub mod draw;
+pub mod dynamic;
 mod error;
 pub mod expr;
 /// Layouts for a reader who has never met one.
