@@ -1,5 +1,6 @@
 //! The one test binary of the workspace.
 
+mod analysis;
 mod damaged;
 mod device;
 mod findings;
@@ -8,6 +9,7 @@ mod launch;
 mod laws;
 mod nvrtc_accepts;
 mod oracle;
+mod pictures;
 mod simulate;
 mod snapshots;
 mod tensor;

@@ -20,8 +20,33 @@ mod composed;
 mod construct;
 mod coord;
 pub mod draw;
+pub mod dynamic;
 mod error;
 pub mod expr;
+/// Layouts for a reader who has never met one.
+#[doc = include_str!("../ARCHITECTURE.md")]
+///
+/// # The pictures
+///
+/// Of section 1:
+#[doc = include_str!("../pictures/row_major.svg")]
+///
+#[doc = include_str!("../pictures/col_major.svg")]
+///
+/// Of section 5:
+#[doc = include_str!("../pictures/zipped_divide.svg")]
+///
+/// Of section 6:
+#[doc = include_str!("../pictures/thread_value.svg")]
+///
+#[doc = include_str!("../pictures/mma.svg")]
+///
+/// Of section 7:
+#[doc = include_str!("../pictures/plain_banks.svg")]
+///
+#[doc = include_str!("../pictures/swizzled_banks.svg")]
+pub mod guide {}
+mod identity;
 mod int_tuple;
 pub mod kernel;
 pub mod lang;
@@ -37,6 +62,7 @@ pub use composed::ComposedLayout;
 pub use coord::{crd2idx, idx2crd};
 pub use draw::print_layout;
 pub use error::LayoutError;
+pub use identity::IdentityLayout;
 pub use int_tuple::IntTuple;
 pub use layout::{Layout, Mode, Offsets};
 pub use nest::Nest;

@@ -94,3 +94,54 @@ fn deep_nesting() {
     assert_eq!(coalesce(&layout).to_string(), "7:1");
     assert_eq!(composition(&layout, &layout).unwrap().cosize(), 7);
 }
+
+/// A random expression: calls of any operation on arguments of any kind, some of them cut off.
+fn expression(digits: &mut Digits, depth: u64) -> String {
+    let operations = layout_core::expr::OPERATIONS;
+    match digits.next(if depth == 0 { 6 } else { 9 }) {
+        0 => digits.pick(&NUMBERS).to_string(),
+        1 => wild_tuple(digits).to_string(),
+        2 => "(_,2)".into(),
+        3 => format!("Sw<{},{},{}>", digits.next(6), digits.next(80), digits.pick(&NUMBERS)),
+        4 => format!("Sw<2,1,3> o {} o {}", digits.next(9), digits.layout(64)),
+        5 => digits.layout(64).to_string(),
+        6 => wild_layout(digits).map_or_else(String::new, |layout| layout.to_string()),
+        _ => {
+            let operation = &operations[digits.next(operations.len() as u64) as usize];
+            let arguments: Vec<String> =
+                operation.arguments.iter().map(|_| expression(digits, depth - 1)).collect();
+            format!("{}({})", operation.name, arguments.join(","))
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_expression_is_taken(seed in any::<u128>(), more in any::<u128>()) {
+        let mut digits = Digits::new(seed ^ more.rotate_left(64));
+        let operations = layout_core::expr::OPERATIONS;
+        let operation = &operations[digits.next(operations.len() as u64) as usize];
+        let mut others = Digits::new(more);
+        let arguments: Vec<String> =
+            operation.arguments.iter().map(|_| expression(&mut others, 1)).collect();
+        let mut text = format!("{}({})", operation.name, arguments.join(","));
+        if digits.next(8) == 0 {
+            let cut = digits.next(text.len() as u64) as usize;
+            text.truncate(cut);
+        }
+        if let Ok((value, steps)) = layout_core::expr::explain(&text) {
+            prop_assert_eq!(steps.last().map(|step| step.value.clone()), Some(value.to_string()));
+            let _ = value.offsets().map(|mut offsets| offsets.next());
+        }
+    }
+}
+
+/// Parentheses without end are an error, not an overflow of the stack.
+#[test]
+fn deep_expressions() {
+    for text in ["(".repeat(100_000), "size(".repeat(100_000), "Sw<0,0,0> o 0 o ".repeat(10_000)] {
+        assert!(layout_core::expr::evaluate(&text).is_err());
+    }
+}

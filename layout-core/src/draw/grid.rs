@@ -39,15 +39,19 @@ impl Grid {
 
     fn write(&self, out: &mut String, x: usize, y: usize) {
         let (left, top) = (x + MARGIN, y + MARGIN);
-        let _ =
-            writeln!(out, r#"<text class="title" x="{left}" y="{}">{}</text>"#, y + 14, escape(&self.title));
+        let _ = writeln!(
+            out,
+            r#"<text class="layout-title" x="{left}" y="{}">{}</text>"#,
+            y + 14,
+            escape(&self.title)
+        );
         for column in 0..self.columns {
             let (cx, cy) = (left + column * CELL + CELL / 2, top - 5);
-            let _ = writeln!(out, r#"<text class="axis" x="{cx}" y="{cy}">{column}</text>"#);
+            let _ = writeln!(out, r#"<text class="layout-axis" x="{cx}" y="{cy}">{column}</text>"#);
         }
         for row in 0..self.rows() {
             let cy = top + row * CELL + CELL / 2 + 4;
-            let _ = writeln!(out, r#"<text class="axis" x="{}" y="{cy}">{row}</text>"#, left - 12);
+            let _ = writeln!(out, r#"<text class="layout-axis" x="{}" y="{cy}">{row}</text>"#, left - 12);
         }
         for (i, cell) in self.cells.iter().enumerate() {
             let (cx, cy) = (left + i % self.columns.max(1) * CELL, top + i / self.columns.max(1) * CELL);
@@ -64,7 +68,7 @@ impl Grid {
                 let (tx, ty) = (cx + CELL / 2, first + line * size * 12 / 10);
                 let _ = writeln!(
                     out,
-                    r#"<text class="cell" x="{tx}" y="{ty}" font-size="{size}">{}</text>"#,
+                    r#"<text class="layout-cell" x="{tx}" y="{ty}" font-size="{size}">{}</text>"#,
                     escape(text)
                 );
             }
@@ -79,9 +83,9 @@ pub(super) fn document(grids: &[Grid], places: &[(usize, usize)]) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"monospace\" text-anchor=\"middle\">\n<style>\n\
-         .title {{ font-size: 13px; text-anchor: start; fill: #222; }}\n.axis {{ font-size: 11px; fill: #666; }}\n\
-         .cell {{ fill: #111; }}\n@media (prefers-color-scheme: dark) {{ .title {{ fill: #eee; }} \
-         .axis {{ fill: #aaa; }} }}\n</style>\n"
+         .layout-title {{ font-size: 13px; text-anchor: start; fill: #222; }}\n.layout-axis {{ font-size: 11px; fill: #666; }}\n\
+         .layout-cell {{ fill: #111; }}\n@media (prefers-color-scheme: dark) {{ .layout-title {{ fill: #eee; }} \
+         .layout-axis {{ fill: #aaa; }} }}\n</style>\n"
     );
     for (grid, (x, y)) in grids.iter().zip(places) {
         grid.write(&mut out, *x, *y);
@@ -94,7 +98,7 @@ pub(super) fn document(grids: &[Grid], places: &[(usize, usize)]) -> String {
 pub(super) fn colour(number: usize) -> String {
     // Hues in steps of 3/8 of the circle, four rounds of eight at different saturations.
     let (hue, round) = ((number * 3 % 8 * 45 + number / 8 % 4 * 11) as f64, number / 8 % 4);
-    let (saturation, lightness) = (0.85 - 0.17 * round as f64, 0.72 + 0.045 * round as f64);
+    let (saturation, lightness) = (0.85 - 0.17 * round as f64, 0.80 + 0.03 * round as f64);
     let chroma = (1.0 - (2.0 * lightness - 1.0_f64).abs()) * saturation;
     let channel = |shift: f64| {
         let k = (shift + hue / 30.0) % 12.0;

@@ -5,6 +5,8 @@
 //! there and nowhere else.
 
 mod access;
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod iter;
 mod view;
 

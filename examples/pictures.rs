@@ -1,0 +1,30 @@
+//! Writes the pictures of ARCHITECTURE.md: `cargo run --example pictures -- layout-core/pictures`.
+
+use layout_core::algebra::{Tile, zipped_divide_by_mode};
+use layout_core::atoms::MmaAtom;
+use layout_core::draw::{layout_svg, mma_svg, swizzle_svg, thread_value_svg};
+use layout_core::{ComposedLayout, Layout};
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = PathBuf::from(std::env::args().nth(1).ok_or("give the folder to write to")?);
+    let row_major = Layout::row_major((4, 8))?;
+    let tiled = zipped_divide_by_mode(&row_major, &[Tile::of(2)?, Tile::of(4)?])?;
+    let swizzled: ComposedLayout = "Sw<3,2,3> o 0 o (8,32):(32,1)".parse()?;
+    let atom = MmaAtom::m16n8k8_tf32()?;
+    let (rows, columns, _) = atom.shape;
+    for (name, picture) in [
+        ("row_major", layout_svg(&row_major)?),
+        ("col_major", layout_svg(&Layout::col_major((4, 8))?)?),
+        ("zipped_divide", layout_svg(&tiled)?),
+        ("plain_banks", swizzle_svg(&"Sw<0,0,0> o 0 o (8,32):(32,1)".parse()?, 4)?),
+        ("swizzled_banks", swizzle_svg(&swizzled, 4)?),
+        ("thread_value", thread_value_svg(&format!("{} over 16 x 8", atom.c), &atom.c, rows, columns)?),
+        ("mma", mma_svg(&atom)?),
+    ] {
+        let file = folder.join(name).with_extension("svg");
+        std::fs::write(&file, picture)?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! The pictures, rendered: every label present and inside its cell, colours by thread, nothing cut off, the committed
+//! files up to date.
+
+use layout_core::atoms::MmaAtom;
+use layout_core::draw::{layout_svg, layout_table, mma_svg, swizzle_svg, thread_value_svg};
+use layout_core::{ComposedLayout, Layout};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::roxmltree::{Document, Node};
+use resvg::usvg::{Options, Tree};
+
+/// A cell as the document has it: its box, colour and lines of text.
+struct Cell {
+    x: f32,
+    y: f32,
+    fill: String,
+    lines: Vec<String>,
+}
+
+const SIDE: f32 = 40.0;
+
+fn number(node: &Node, name: &str) -> f32 {
+    node.attribute(name)
+        .and_then(|value| value.parse().ok())
+        .unwrap_or_else(|| panic!("no `{name}` in {node:?}"))
+}
+
+/// Renders the picture and checks what holds for all: every text fits its cell or the page, every cell's colour is
+/// what the pixels show, and the outermost pixels are empty.
+fn check(svg: &str) -> Vec<Cell> {
+    let tree = Tree::from_str(svg, &Options::default()).expect("an SVG document");
+    let (width, height) = (tree.size().width(), tree.size().height());
+    let mut pixels = Pixmap::new(width as u32, height as u32).expect("a picture of some size");
+    resvg::render(&tree, Transform::default(), &mut pixels.as_mut());
+
+    let document = Document::parse(svg).expect("XML");
+    let mut cells: Vec<Cell> = Vec::new();
+    for node in document.descendants() {
+        match node.tag_name().name() {
+            "rect" => {
+                let (x, y) = (number(&node, "x"), number(&node, "y"));
+                let fill = node.attribute("fill").expect("a colour").to_string();
+                assert!(x >= 1.0 && y >= 1.0 && x + SIDE < width && y + SIDE < height, "a cell is cut off");
+                // A corner that no text covers.
+                let pixel = pixels.pixel(x as u32 + 3, y as u32 + 3).expect("inside").demultiply();
+                let shown = format!("#{:02x}{:02x}{:02x}", pixel.red(), pixel.green(), pixel.blue());
+                assert_eq!((shown, pixel.alpha()), (fill.clone(), 255));
+                // Dark text on it has a contrast of at least 7.
+                let channel = |value: u8| (f32::from(value) / 255.0).powf(2.2);
+                let light = 0.2126 * channel(pixel.red())
+                    + 0.7152 * channel(pixel.green())
+                    + 0.0722 * channel(pixel.blue());
+                assert!((light + 0.05) / 0.056 >= 7.0, "text is hard to read on {fill}");
+                cells.push(Cell { x, y, fill, lines: Vec::new() });
+            }
+            "text" => {
+                let (x, y) = (number(&node, "x"), number(&node, "y"));
+                let text = node.text().unwrap_or_default().to_string();
+                assert!(!text.is_empty());
+                let class = node.attribute("class").expect("a class");
+                if class == "layout-cell" {
+                    let cell = cells.last_mut().expect("a text follows its cell");
+                    let size = number(&node, "font-size");
+                    let half = text.chars().count() as f32 * size * 0.6 / 2.0;
+                    assert!(half <= SIDE / 2.0 && x == cell.x + SIDE / 2.0, "{text} is wider than its cell");
+                    assert!(y - size * 0.8 >= cell.y && y <= cell.y + SIDE - 1.0, "{text} leaves its cell");
+                    cell.lines.push(text);
+                } else {
+                    let size = if class == "layout-title" { 13.0 } else { 11.0 };
+                    let wide = text.chars().count() as f32 * size * 0.6;
+                    let (left, right) = if class == "layout-title" {
+                        (x, x + wide)
+                    } else {
+                        (x - wide / 2.0, x + wide / 2.0)
+                    };
+                    assert!(
+                        left >= 0.0 && right <= width && y >= size * 0.8 && y <= height,
+                        "{text} is cut off"
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+    for x in 0..pixels.width() {
+        for y in [0, pixels.height() - 1] {
+            assert_eq!(pixels.pixel(x, y).expect("inside").alpha(), 0, "something is cut off");
+        }
+    }
+    assert!(svg.contains("prefers-color-scheme: dark"));
+    cells
+}
+
+#[test]
+fn a_layout_shows_every_offset_in_its_place() {
+    for text in
+        ["(4,8):(8,1)", "((2,2),(4,2)):((8,16),(1,4))", "5:3", "(2,3,4):(1,2,6)", "(3,2):(-1000000,1)", "1:0"]
+    {
+        let layout: Layout = text.parse().unwrap();
+        let cells = check(&layout_svg(&layout).unwrap());
+        assert_eq!(cells.len() as i64, layout.size());
+        let rows = layout.mode(0).unwrap().size() as usize;
+        let columns = cells.len() / rows;
+        let offsets: Vec<i64> = layout.offsets().collect();
+        for (i, cell) in cells.iter().enumerate() {
+            let offset = offsets[i / columns + i % columns * rows];
+            assert_eq!(cell.lines, [offset.to_string()]);
+            let same = cells.iter().zip(0..).find(|(other, _)| other.lines == cell.lines).unwrap().0;
+            assert_eq!(same.fill, cell.fill);
+        }
+        assert!(layout_table(&layout).contains(&offsets[0].to_string()));
+    }
+    assert!(layout_svg(&Layout::row_major((1000, 1000)).unwrap()).is_err());
+}
+
+#[test]
+fn threads_have_their_colours() {
+    for atom in MmaAtom::all(16).unwrap() {
+        let (m, n, k) = atom.shape;
+        let cells = check(&thread_value_svg("C", &atom.c, m, n).unwrap());
+        assert_eq!(cells.len() as i64, m * n);
+        let mut colours = std::collections::BTreeMap::new();
+        for cell in &cells {
+            assert!(cell.lines[0].starts_with('T') && cell.lines[1].starts_with('V'), "{:?}", cell.lines);
+            let colour = colours.entry(cell.lines[0].clone()).or_insert(cell.fill.clone());
+            assert_eq!(*colour, cell.fill, "one colour for a thread");
+        }
+        assert_eq!(colours.len() as i64, atom.threads);
+        let different: std::collections::BTreeSet<_> = colours.values().collect();
+        assert_eq!(different.len(), 32, "32 threads can be told apart");
+        let all = check(&mma_svg(&atom).unwrap());
+        assert_eq!(all.len() as i64, m * n + m * k + k * n);
+    }
+}
+
+#[test]
+fn a_swizzle_shows_its_banks() {
+    let composed: ComposedLayout = "Sw<3,2,3> o 0 o (8,32):(32,1)".parse().unwrap();
+    let cells = check(&swizzle_svg(&composed, 4).unwrap());
+    for (i, cell) in cells.iter().enumerate() {
+        let offset = composed.crd2idx(&(i as i64 / 32, i as i64 % 32).into()).unwrap();
+        assert_eq!(cell.lines, [offset.to_string(), format!("b{}", offset % 32)]);
+    }
+    // Down a column, in groups of four, the banks are all different.
+    let column: std::collections::BTreeSet<_> = cells.iter().step_by(32).map(|cell| &cell.fill).collect();
+    assert_eq!(column.len(), 8);
+    assert!(swizzle_svg(&composed, 0).is_err());
+}
+
+#[test]
+fn the_committed_pictures_are_pictures() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../layout-core/pictures");
+    let page = std::fs::read_to_string(folder.join("../ARCHITECTURE.md")).expect("the page");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&folder).expect("pictures") {
+        let path = entry.expect("a file").path();
+        check(&std::fs::read_to_string(&path).expect("text"));
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        assert!(page.contains(&format!("pictures/{name}")), "{name} is on no page");
+        seen += 1;
+    }
+    let atom = MmaAtom::m16n8k8_tf32().unwrap();
+    assert_eq!(std::fs::read_to_string(folder.join("mma.svg")).ok(), mma_svg(&atom).ok());
+    assert_eq!(seen, 7);
+}
