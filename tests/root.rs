@@ -8,6 +8,7 @@ mod launch;
 mod laws;
 mod nvrtc_accepts;
 mod oracle;
+mod promises;
 mod simulate;
 mod snapshots;
 mod tensor;
