@@ -10,6 +10,7 @@ mod laws;
 mod nvrtc_accepts;
 mod oracle;
 mod pictures;
+mod promises;
 mod simulate;
 mod snapshots;
 mod tensor;

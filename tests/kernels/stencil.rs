@@ -52,6 +52,19 @@ pub fn smooth<const N: usize>(
     }
 }
 
+/// The difference to the element before, where `pad` says what lies outside.
+#[tiled_kernel(block = [32], grid = [(N + 1).div_ceil(32)], require(N > 0))]
+pub fn differences<const N: usize, const P: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<P>>,
+) {
+    let i = (block_idx.x * 32 + thread_idx.x) as isize;
+    if i < P as isize {
+        let line = x.pad(100.0);
+        y[[i]] = line[[i]] - line[[i - 1]];
+    }
+}
+
 /// The larger of an element and its four successors, where the tail of the tiles reads as minus infinity.
 #[tiled_kernel(block = [32], grid = [N.div_ceil(128)])]
 pub fn running_max<const N: usize>(
@@ -99,6 +112,14 @@ pub fn cases() -> Vec<Case> {
             let at = |i: usize| x.get(i).copied().unwrap_or(8.0);
             let value = |i: usize| 0.25 * at(i.wrapping_sub(1)) + 0.5 * at(i) + 0.25 * at(i + 1);
             Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+        }),
+        Case::new(&differences::DEFINITION, around(32).split_off(1), |run| {
+            let [n, ..] = run.size;
+            let x = floats(n, 4);
+            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n + 1])?);
+            differences::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let at = |i: usize| x.get(i).copied().unwrap_or(100.0);
+            Ok(Outcome::exact(y.read()?, (0..=n).map(|i| at(i) - at(i.wrapping_sub(1)))))
         }),
         Case::new(&running_max::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;

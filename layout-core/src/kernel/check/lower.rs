@@ -158,7 +158,12 @@ impl Lower {
             Value::Variable(var) => Value::Variable(*var),
             Value::Index(index, elem) => Value::Index(index.clone(), *elem),
             Value::Compare(comparison) => Value::Compare(comparison.clone()),
-            Value::Load(access) => Value::Load(Box::new(self.element(access)?)),
+            Value::Load(access) => {
+                let mut load = self.element(access)?;
+                // Who says what lies beyond the edge means to read there.
+                load.direct &= access.view.pad.is_none();
+                Value::Load(Box::new(load))
+            }
             Value::Unary(op, operand) => Value::Unary(*op, boxed(self, operand)?),
             Value::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) => {
                 // The right side is evaluated only where the left one lets it.

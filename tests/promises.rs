@@ -1,0 +1,135 @@
+//! Variants differ in speed only.
+//!
+//! Law: for each kernel and parameter set, at a size where every promise holds, what the variant of each set of
+//! promises writes is the same, byte for byte.
+
+use layout_core::kernel::ir::ArgumentLayout;
+use layout_core::kernel::launch::{Extent, PlanArgumentKind};
+use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
+use layout_core::kernel::{Checked, Constant, Definition, Elem, LaunchArgument, ParamSet, Promises, compile};
+use layout_tests::kernels::definitions;
+use layout_tests::support::data::{floats, noise};
+
+/// What a launch is given for one argument.
+enum Given {
+    Tensor { elem: Elem, shape: Vec<usize>, strides: Vec<usize>, bytes: Vec<u8>, mutable: bool },
+    Scalar(Constant),
+    Index(i64),
+}
+
+#[test]
+fn variants_write_the_same() {
+    let mut compared = 0;
+    for definition in definitions() {
+        for set in &definition.kernel().expect("bytes of this version").parameter_sets() {
+            // Odd extents, where nothing divides, and extents that keep every `variant_if`.
+            for extent in [37, 40] {
+                compared += agree(definition, set, extent);
+            }
+        }
+    }
+    assert!(compared > 300, "{compared} variants");
+}
+
+/// Runs every variant with each dimension of this extent; gives their number.
+fn agree(definition: &Definition, set: &ParamSet, extent: usize) -> usize {
+    let kernel = definition.kernel().expect("bytes of this version");
+    let promised = (0..kernel.variant_if.len() as u32).map(|number| (true, true, Some(number)));
+    let plain = [(true, true, None), (true, false, None), (false, true, None), (false, false, None)];
+    let mut first: Option<Vec<Vec<u8>>> = None;
+    let mut count = 0;
+    for (narrow, aligned, variant_if) in plain.into_iter().chain(promised) {
+        let promises = Promises { narrow, aligned, variant_if };
+        let checked = compile(&kernel, set, promises).expect("a kernel that the macro compiled");
+        let Some(written) = run(&checked, extent) else {
+            assert!(variant_if.is_some(), "{} {promises:?} was refused", definition.name);
+            continue;
+        };
+        count += 1;
+        match &first {
+            None => first = Some(written),
+            Some(first) => assert_eq!(&written, first, "{} {} {promises:?}", definition.name, set.key()),
+        }
+    }
+    count
+}
+
+/// The bytes of the tensors that a variant writes; `None` where its promises do not hold.
+fn run(checked: &Checked, extent: usize) -> Option<Vec<Vec<u8>>> {
+    let plan = checked.plan();
+    let mut given: Vec<Given> = (0u64..)
+        .zip(&plan.arguments)
+        .map(|(number, argument)| match &argument.kind {
+            PlanArgumentKind::Tensor { elem, mutable, layout, extents } => {
+                let shape: Vec<usize> = extents
+                    .iter()
+                    .map(|known| match known {
+                        Extent::Static(known) => usize::try_from(*known).expect("an extent"),
+                        Extent::Dim(_) => extent,
+                    })
+                    .collect();
+                tensor(*elem, *mutable, *layout, shape, number)
+            }
+            PlanArgumentKind::Scalar(elem) => Given::Scalar(match elem.is_float() {
+                true => Constant::float(*elem, 1.5).expect("a float"),
+                false => Constant { elem: *elem, bits: 1 },
+            }),
+            PlanArgumentKind::Index => Given::Index(5),
+        })
+        .collect();
+    let plain: Vec<LaunchArgument<'_>> = given
+        .iter()
+        .map(|given| match given {
+            Given::Tensor { elem, shape, strides, bytes, .. } => {
+                let len = bytes.len() / elem.bytes() as usize;
+                LaunchArgument::Tensor { elem: *elem, shape, strides, address: 0, len }
+            }
+            Given::Scalar(constant) => LaunchArgument::Scalar(constant.elem, constant.bits),
+            Given::Index(value) => LaunchArgument::Index(*value),
+        })
+        .collect();
+    let bound = plan.bind(&plain, plan.grid.is_none().then_some([3, 1, 1])).ok()?;
+    let mut arguments: Vec<SimulatorArgument<'_>> = given
+        .iter_mut()
+        .map(|given| match given {
+            Given::Tensor { bytes, mutable: true, .. } => SimulatorArgument::Write(bytes),
+            Given::Tensor { bytes, .. } => SimulatorArgument::Read(bytes),
+            Given::Scalar(constant) => SimulatorArgument::Scalar(*constant),
+            Given::Index(value) => SimulatorArgument::Index(*value),
+        })
+        .collect();
+    simulate(checked, &bound, &mut arguments, &Options::default()).expect("a launch that was bound");
+    let written = given.into_iter().filter_map(|given| match given {
+        Given::Tensor { bytes, mutable: true, .. } => Some(bytes),
+        _ => None,
+    });
+    Some(written.collect())
+}
+
+/// A tensor of small numbers whose rows are aligned where its layout leaves that open.
+fn tensor(elem: Elem, mutable: bool, layout: ArgumentLayout, shape: Vec<usize>, seed: u64) -> Given {
+    let rank = shape.len();
+    let mut strides = vec![1; rank];
+    let pitch = |extent: usize, last: bool| match layout {
+        ArgumentLayout::Pitched | ArgumentLayout::Strided if last => extent.next_multiple_of(16),
+        _ => extent,
+    };
+    let order: Vec<usize> = match layout {
+        ArgumentLayout::ColMajor => (0..rank).collect(),
+        _ => (0..rank).rev().collect(),
+    };
+    let mut step = 1;
+    for (place, mode) in order.into_iter().enumerate() {
+        strides[mode] = step;
+        step *= pitch(shape[mode], place == 0);
+    }
+    let bytes: Vec<u8> = match elem {
+        Elem::F32 => floats(step, seed).iter().flat_map(|value| value.to_le_bytes()).collect(),
+        Elem::F64 => floats(step, seed).iter().flat_map(|value| f64::from(*value).to_le_bytes()).collect(),
+        Elem::Bool => noise(step, seed).map(|bits| (bits & 1) as u8).collect(),
+        _ => noise(step, seed)
+            .flat_map(|bits| (bits % 100).to_le_bytes()[..elem.bytes() as usize].to_vec())
+            .collect(),
+    };
+    Given::Tensor { elem, shape, strides, bytes, mutable }
+}
