@@ -4,6 +4,7 @@
 
 mod elementwise;
 mod matmul;
+pub mod puzzles;
 
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};

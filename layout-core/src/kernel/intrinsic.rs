@@ -116,6 +116,40 @@ vocabulary! {
     MulAdd = "mul_add", Method, 3..=3;
     /// `select(condition, a, b)`: `a` where the condition holds, else `b`; both are evaluated.
     Select = "select", Function, 3..=3;
+    /// `x.shuffle(lane)`: the value of lane `lane % 32` of the warp. Every thread of the warp takes part.
+    Shuffle = "shuffle", Method, 2..=2;
+    /// `x.shuffle_up(n)`: the value of the lane `n % 32` before this one, where there is one, else the own.
+    ShuffleUp = "shuffle_up", Method, 2..=2;
+    /// `x.shuffle_down(n)`: the value of the lane `n % 32` after this one, where there is one, else the own.
+    ShuffleDown = "shuffle_down", Method, 2..=2;
+    /// `x.shuffle_xor(n)`: the value of lane `lane_id() ^ (n % 32)`.
+    ShuffleXor = "shuffle_xor", Method, 2..=2;
+    /// `x.warp_sum()`: the sum over the warp, in every lane.
+    WarpSum = "warp_sum", Method, 1..=1;
+    /// `x.warp_max()`: the largest value of the warp, in every lane.
+    WarpMax = "warp_max", Method, 1..=1;
+    /// `x.warp_min()`: the smallest value of the warp, in every lane.
+    WarpMin = "warp_min", Method, 1..=1;
+    /// `x.warp_prefix_sum()`: the sum over the lanes up to this one, its own value included.
+    WarpPrefixSum = "warp_prefix_sum", Method, 1..=1;
+    /// `x.block_sum()`: the sum over the block, in every thread; it waits for the block.
+    BlockSum = "block_sum", Method, 1..=1;
+    /// `x.block_max()`: the largest value of the block, in every thread; it waits for the block.
+    BlockMax = "block_max", Method, 1..=1;
+    /// `x.block_min()`: the smallest value of the block, in every thread; it waits for the block.
+    BlockMin = "block_min", Method, 1..=1;
+    /// `ballot(condition)`: a `u32` whose bit `i` tells whether the condition holds in lane `i`.
+    Ballot = "ballot", Function, 1..=1;
+    /// `any(condition)`: whether the condition holds in a lane of the warp.
+    Any = "any", Function, 1..=1;
+    /// `all(condition)`: whether the condition holds in all lanes of the warp.
+    All = "all", Function, 1..=1;
+    /// `view.atomic_add([i, j], x)`: adds to an element, undivided; gives what was there before.
+    AtomicAdd = "atomic_add", Method, 3..=3;
+    /// `view.atomic_max([i, j], x)`: puts the larger there, undivided; gives what was there before.
+    AtomicMax = "atomic_max", Method, 3..=3;
+    /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
+    AtomicMin = "atomic_min", Method, 3..=3;
 }
 
 impl Intrinsic {

@@ -136,10 +136,84 @@ pub enum StatementKind<A, O> {
     Continue,
     /// Every thread of the participants waits for every other; their writes before are seen after.
     Barrier(Participants),
+    /// Declares an element variable and sets it to what the threads of a warp make of their values together. Every
+    /// thread of the warp takes part, else the result is unspecified and the simulator reports it. It orders no
+    /// accesses to memory.
+    Collective(VarId, Collective, Vec<Value<A>>),
+    /// Reads an element of a global or shared place, changes it and writes it, with no access of another thread in
+    /// between; relaxed: it orders no other access. Declares the variable, where there is one, and sets it to what was
+    /// read. Atomic operations of several threads on one element are no race; their order is unspecified.
+    Atomic {
+        /// What becomes of the element.
+        change: AtomicChange,
+        /// The element.
+        target: A,
+        /// The second operand.
+        value: Value<A>,
+        /// What was there before; where the mask does not hold, the pad.
+        old: Option<VarId>,
+    },
     /// Closes the group of `cp.async` copies that this thread issued since the last one.
     AsyncCommit,
     /// Waits until at most this many of this thread's groups are in flight.
     AsyncWait(u32),
+}
+
+/// What the 32 threads of a warp make of their values: of one of type `f32 f64 i32 u32 i64`, or of a `bool`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collective {
+    /// `(x, lane)`: the `x` of lane `lane` modulo 32; `lane` is an `i32`, also below.
+    Shuffle,
+    /// `(x, n)`: the `x` of the lane `n` modulo 32 before, the own where there is none.
+    ShuffleUp,
+    /// `(x, n)`: the `x` of the lane `n` modulo 32 after, the own where there is none.
+    ShuffleDown,
+    /// `(x, n)`: the `x` of lane `own ^ n` modulo 32.
+    ShuffleXor,
+    /// `(x)`: in five rounds each lane adds the sum of lane `own ^ d`, for `d` = 16, 8, 4, 2, 1.
+    Sum,
+    /// `(x)`: the largest; of floats the number where the other is NaN.
+    Max,
+    /// `(x)`: the smallest, likewise.
+    Min,
+    /// `(x)`: in five rounds each lane adds the sum of lane `own - d`, where there is one, for `d` = 1, 2, 4, 8, 16.
+    PrefixSum,
+    /// `(condition)`: a `u32`, bit `i` for lane `i`.
+    Ballot,
+    /// `(condition)`: a `bool`.
+    Any,
+    /// `(condition)`: a `bool`.
+    All,
+}
+
+impl Collective {
+    /// The name in the kernel language.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Shuffle => "shuffle",
+            Collective::ShuffleUp => "shuffle_up",
+            Collective::ShuffleDown => "shuffle_down",
+            Collective::ShuffleXor => "shuffle_xor",
+            Collective::Sum => "warp_sum",
+            Collective::Max => "warp_max",
+            Collective::Min => "warp_min",
+            Collective::PrefixSum => "warp_prefix_sum",
+            Collective::Ballot => "ballot",
+            Collective::Any => "any",
+            Collective::All => "all",
+        }
+    }
+}
+
+/// What an atomic operation makes of an element and its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicChange {
+    /// The sum; of `i32 u32 f32 f64`, integers wrap.
+    Add,
+    /// The larger; of `i32 u32 f32`, of floats the number where the other is NaN.
+    Max,
+    /// The smaller, likewise.
+    Min,
 }
 
 /// Who takes part in an operation.

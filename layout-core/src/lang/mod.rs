@@ -15,6 +15,7 @@
 //! | views | [`Tensor`]: `tile`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
+//! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -48,7 +49,9 @@ pub use movement::{
 };
 pub use number::{Element, Integer, Number, select, unroll};
 pub use tensor::Tensor;
-pub use threads::{Axes, barrier, block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id};
+pub use threads::{
+    Axes, all, any, ballot, barrier, block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id,
+};
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
 
 /// What a stub does when it is called after all.
@@ -102,6 +105,23 @@ mod tests {
             Intrinsic::Tanh => drop(x.tanh()),
             Intrinsic::MulAdd => drop(x.mul_add(x, x)),
             Intrinsic::Select => drop(select(x < 1.0, x, 0.0)),
+            Intrinsic::Shuffle => drop(x.shuffle(n)),
+            Intrinsic::ShuffleUp => drop(x.shuffle_up(1)),
+            Intrinsic::ShuffleDown => drop(x.shuffle_down(n)),
+            Intrinsic::ShuffleXor => drop(x.shuffle_xor(16)),
+            Intrinsic::WarpSum => drop(x.warp_sum()),
+            Intrinsic::WarpMax => drop(x.warp_max()),
+            Intrinsic::WarpMin => drop(x.warp_min()),
+            Intrinsic::WarpPrefixSum => drop(x.warp_prefix_sum()),
+            Intrinsic::BlockSum => drop(x.block_sum()),
+            Intrinsic::BlockMax => drop(x.block_max()),
+            Intrinsic::BlockMin => drop(x.block_min()),
+            Intrinsic::Ballot => drop(ballot(x < 1.0)),
+            Intrinsic::Any => drop(any(x < 1.0)),
+            Intrinsic::All => drop(all(x < 1.0)),
+            Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
+            Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
+            Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),
         }
     }
 

@@ -14,6 +14,63 @@ pub trait Number: Copy {
     fn cast<T: Number>(self) -> T {
         device_only()
     }
+
+    /// The value of lane `lane % 32`. Every thread of the warp takes part, here and below; the block is a multiple of
+    /// 32 threads, the number is an `f32 f64 i32 u32 i64`.
+    fn shuffle(self, _lane: usize) -> Self {
+        device_only()
+    }
+
+    /// The value of the lane `count % 32` before this one; the own where there is none.
+    fn shuffle_up(self, _count: usize) -> Self {
+        device_only()
+    }
+
+    /// The value of the lane `count % 32` after this one; the own where there is none.
+    fn shuffle_down(self, _count: usize) -> Self {
+        device_only()
+    }
+
+    /// The value of lane `lane_id() ^ (count % 32)`.
+    fn shuffle_xor(self, _count: usize) -> Self {
+        device_only()
+    }
+
+    /// The sum over the warp, in every lane: five rounds, the same order always.
+    fn warp_sum(self) -> Self {
+        device_only()
+    }
+
+    /// The largest value of the warp, in every lane; of floats NaN counts for nothing.
+    fn warp_max(self) -> Self {
+        device_only()
+    }
+
+    /// The smallest value of the warp, in every lane, likewise.
+    fn warp_min(self) -> Self {
+        device_only()
+    }
+
+    /// The sum over the lanes up to this one, its own value included.
+    fn warp_prefix_sum(self) -> Self {
+        device_only()
+    }
+
+    /// The sum over the block, in every thread: of each warp, then of the warps in order. Every thread of the block takes
+    /// part and waits for the others, as at a [`barrier`](super::barrier).
+    fn block_sum(self) -> Self {
+        device_only()
+    }
+
+    /// The largest value of the block, in every thread, likewise.
+    fn block_max(self) -> Self {
+        device_only()
+    }
+
+    /// The smallest value of the block, in every thread, likewise.
+    fn block_min(self) -> Self {
+        device_only()
+    }
 }
 
 macro_rules! implement {

@@ -62,6 +62,33 @@ pub trait Tensor {
         device_only()
     }
 
+    /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 f32
+    /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
+    /// in its last bits from run to run. It orders no other access.
+    fn atomic_add<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Puts the larger of an element and `value` there, likewise. Of `i32 u32 f32`; of floats the number where the other
+    /// is NaN.
+    fn atomic_max<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Puts the smaller of an element and `value` there, likewise.
+    fn atomic_min<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// A copy in registers.
     fn to_local(&self) -> View<Self::Elem, Write> {
         device_only()

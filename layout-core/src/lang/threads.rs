@@ -42,6 +42,21 @@ pub fn warp_id() -> usize {
     device_only()
 }
 
+/// A number whose bit `i` tells whether the condition holds in lane `i`. Every thread of the warp takes part.
+pub fn ballot(_condition: bool) -> u32 {
+    device_only()
+}
+
+/// Whether the condition holds in a lane of the warp. Every thread of the warp takes part.
+pub fn any(_condition: bool) -> bool {
+    device_only()
+}
+
+/// Whether the condition holds in all lanes of the warp. Every thread of the warp takes part.
+pub fn all(_condition: bool) -> bool {
+    device_only()
+}
+
 /// Every thread of the block waits for every other; what was written to shared memory before is seen after.
 pub fn barrier() {
     device_only()

@@ -112,6 +112,13 @@ impl Uses {
                     self.access(tables, destination);
                     self.access(tables, source);
                 }
+                StatementKind::Collective(_, _, parts) => {
+                    parts.iter().for_each(|part| self.value(tables, part));
+                }
+                StatementKind::Atomic { target, value, .. } => {
+                    self.access(tables, target);
+                    self.value(tables, value);
+                }
                 StatementKind::For { start, end, body, .. } => {
                     self.index(&tables.atoms, start);
                     self.index(&tables.atoms, end);
@@ -153,7 +160,8 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
         StatementKind::Let(var, _)
         | StatementKind::LetIndex(var, _)
         | StatementKind::Assign(var, _)
-        | StatementKind::AssignIndex(var, _) => used.contains(var),
+        | StatementKind::AssignIndex(var, _)
+        | StatementKind::Collective(var, ..) => used.contains(var),
         StatementKind::If(_, then, otherwise) => !(then.is_empty() && otherwise.is_empty()),
         StatementKind::For { body, .. } => !body.is_empty(),
         _ => true,
@@ -163,6 +171,10 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
         changed |= match kind {
             StatementKind::For { body, .. } | StatementKind::While(_, body) => remove(body, used),
             StatementKind::If(_, then, otherwise) => remove(then, used) | remove(otherwise, used),
+            StatementKind::Atomic { old, .. } => {
+                *old = old.filter(|var| used.contains(var));
+                false
+            }
             _ => false,
         };
     }

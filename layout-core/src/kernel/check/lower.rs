@@ -124,6 +124,15 @@ impl Lower {
             StatementKind::Break => StatementKind::Break,
             StatementKind::Continue => StatementKind::Continue,
             StatementKind::Barrier(participants) => StatementKind::Barrier(*participants),
+            StatementKind::Collective(var, collective, parts) => {
+                let parts: Result<Vec<_>, Failed> = parts.iter().map(|part| self.value(part)).collect();
+                StatementKind::Collective(*var, *collective, parts?)
+            }
+            StatementKind::Atomic { change, target, value, old } => {
+                let value = self.value(value);
+                let target = self.element(target)?;
+                StatementKind::Atomic { change: *change, target, value: value?, old: *old }
+            }
             StatementKind::AsyncCommit => StatementKind::AsyncCommit,
             StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
         };

@@ -55,19 +55,19 @@ impl<'a> Emitter<'a> {
     }
 
     /// Lines of the present statement, made for the room there is.
-    fn wrapped(&mut self, lines: impl FnOnce(usize) -> Vec<String>) {
+    pub(super) fn wrapped(&mut self, lines: impl FnOnce(usize) -> Vec<String>) {
         for line in lines(self.writer.room()) {
             self.line(&line);
         }
     }
 
     /// `left value;`, where `left` ends with its operator.
-    fn set(&mut self, left: &str, value: &Expression) {
+    pub(super) fn set(&mut self, left: &str, value: &Expression) {
         self.wrapped(|room| wrap::assignment(left, value, room));
     }
 
     /// `head (condition) {`
-    fn open(&mut self, head: &str, condition: &Expression) {
+    pub(super) fn open(&mut self, head: &str, condition: &Expression) {
         self.wrapped(|room| wrap::head(head, condition, room));
     }
 
@@ -203,6 +203,12 @@ impl<'a> Emitter<'a> {
                 Participants::Warpgroup => self.statement_call("warpgroup_barrier", "warpgroup_barrier();"),
                 Participants::Cluster => self.statement_call("cluster_barrier", "cluster_barrier();"),
             },
+            StatementKind::Collective(variable, collective, parts) => {
+                self.collective(*variable, *collective, parts);
+            }
+            StatementKind::Atomic { change, target, value, old } => {
+                self.atomic(*change, target, value, *old);
+            }
             StatementKind::AsyncCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),
             StatementKind::AsyncWait(groups) => {
                 self.statement_call("copy_async_wait", &format!("copy_async_wait<{groups}>();"));
@@ -238,7 +244,7 @@ impl<'a> Emitter<'a> {
         self.line(line);
     }
 
-    fn declare(&mut self, variable: VarId) -> String {
+    pub(super) fn declare(&mut self, variable: VarId) -> String {
         let wanted = &self.tables.variable(variable).name;
         self.names.declare(Name::Variable(variable), wanted)
     }

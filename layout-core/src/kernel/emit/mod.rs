@@ -20,6 +20,7 @@ mod names;
 mod placement;
 #[cfg(test)]
 mod tests;
+mod together;
 mod types;
 mod value;
 mod visit;

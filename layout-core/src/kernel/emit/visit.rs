@@ -62,6 +62,17 @@ pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut imp
             access(destination, see);
             see(Part::Write(destination));
         }
+        StatementKind::Collective(variable, _, parts) => {
+            parts.iter().for_each(|part| value(part, see));
+            see(Part::Declared(*variable));
+        }
+        StatementKind::Atomic { target, value: operand, old, .. } => {
+            value(operand, see);
+            access(target, see);
+            see(Part::Read(target));
+            see(Part::Write(target));
+            old.iter().for_each(|variable| see(Part::Declared(*variable)));
+        }
         StatementKind::For { variable, start, end, body, .. } => {
             see(Part::Index(start));
             see(Part::Index(end));

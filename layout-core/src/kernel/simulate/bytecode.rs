@@ -12,7 +12,7 @@
 
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Math, Participants};
+use crate::kernel::program::{AtomicChange, Collective, Math, Participants};
 
 /// Threads of a warp.
 pub(super) const LANES: usize = 32;
@@ -231,6 +231,10 @@ pub(super) enum Op {
     Commit,
     /// Waits until at most `groups` groups of each active lane are in flight.
     Wait { groups: u32 },
+    /// `dst = function(from)` of the warp's lanes together; `lane` is the count of a shuffle.
+    Collective { dst: Register, function: Collective, from: Register, lane: Sum, elem: Elem, site: u32 },
+    /// Changes one element of each lane, lane after lane; `dst` takes what was there before.
+    Atomic { dst: Option<u32>, src: u32, change: AtomicChange, address: Sum, mask: Option<u32>, site: u32 },
     /// A barrier.
     Barrier { participants: Participants, site: u32 },
     /// Reports lanes in which the tracked register is uninitialised.
@@ -330,6 +334,8 @@ pub(super) struct Program {
     pub granule: u32,
     /// Whether instructions that only find mistakes are in the code.
     pub findings: bool,
+    /// Whether results depend on the order in which blocks run: sums of floats by atomics, and what they give back.
+    pub ordered: bool,
     /// The names of the places.
     pub names: Vec<String>,
 }

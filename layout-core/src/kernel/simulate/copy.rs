@@ -9,6 +9,7 @@ use super::memory;
 use super::shadow::Who;
 use super::touch::Kind;
 use super::warp::{Pending, Warp, each_lane};
+use super::watch::Write;
 
 impl Machine<'_> {
     /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
@@ -26,7 +27,7 @@ impl Machine<'_> {
         self.watch_reads(warp, from, source_site, &read);
         self.count(from, source_site, &read, Kind::Read);
         let written = self.ready(warp, destination, None, destination_site, Kind::Write);
-        self.watch_writes(warp, to, destination_site, &written, 0, true);
+        self.watch_writes(warp, to, destination_site, &written, 0, Write::InFlight);
         self.count(to, destination_site, &written, Kind::Write);
         let mut pending = Pending {
             lanes: written.open,

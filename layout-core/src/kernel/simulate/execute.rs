@@ -6,6 +6,7 @@ use super::compile::compare;
 use super::machine::Machine;
 use super::report::FindingKind;
 use super::small_float;
+use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
@@ -130,11 +131,19 @@ impl Machine<'_> {
                     }
                 }
                 Op::Wait { groups } => self.wait(warp, groups),
+                Op::Collective { dst, function, from, lane, elem, site } => {
+                    self.converged(warp, function.name(), site);
+                    together::collective(warp, dst, function, from, lane, elem);
+                }
+                Op::Atomic { dst, src, change, address, mask, site } => {
+                    self.atomic(warp, dst, src, change, (address, mask), site);
+                }
                 Op::Barrier { participants, site } => {
                     if warp.active == 0 || participants == Participants::Thread {
                         continue;
                     }
-                    self.converged(warp, participants, site);
+                    let scope = format!("a barrier of the {participants:?}").to_lowercase();
+                    self.converged(warp, &scope, site);
                     if participants == Participants::Warp {
                         self.tick(warp.number as usize);
                     } else {
@@ -237,19 +246,15 @@ impl Machine<'_> {
         });
     }
 
-    /// Whether every thread of the warp is at the barrier.
-    fn converged(&mut self, warp: &Warp, participants: Participants, site: u32) {
+    /// Reports threads of the warp that are not here, where all of them take part.
+    fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
         let missing = warp.live & !warp.active;
         if missing == 0 {
             return;
         }
         let (here, all) = (warp.active.count_ones(), warp.live.count_ones());
         self.report(FindingKind::DivergentBarrier, site, warp.number, missing, None, |lane| {
-            let scope = format!("{participants:?}").to_lowercase();
-            format!(
-                "{here} of the {all} threads of warp {} reach a barrier of the {scope}; lane {lane} does not",
-                warp.number
-            )
+            format!("{here} of the {all} threads of warp {} reach {what}; lane {lane} does not", warp.number)
         });
     }
 }

@@ -62,6 +62,24 @@ impl<'a> Global<'a> {
         }
     }
 
+    /// Changes the element of 4 or 8 bytes at a byte offset; gives what was there. One of 4 bytes is changed undivided;
+    /// launches that change larger ones run on one host thread.
+    pub fn update(&self, byte: usize, size: u32, change: impl Fn(u64) -> u64) -> u64 {
+        match self {
+            Global::Write(words) if size == 4 => {
+                let Some(word) = words.get(byte / 4) else { return 0 };
+                let changed = |old: u32| Some(change(u64::from(old)) as u32);
+                // Never fails: the function always gives a value.
+                u64::from(word.fetch_update(Relaxed, Relaxed, changed).unwrap_or_else(|old| old))
+            }
+            Global::Write(_) | Global::Read(_) | Global::None => {
+                let old = self.read(byte, size);
+                self.write(byte, size, change(old));
+                old
+            }
+        }
+    }
+
     /// Writes the element of `size` bytes at a byte offset.
     pub fn write(&self, byte: usize, size: u32, value: u64) {
         let Global::Write(words) = self else { return };

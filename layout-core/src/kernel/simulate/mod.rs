@@ -5,7 +5,8 @@
 //! accesses (`shadow`). Blocks run on several host threads.
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
-//! argument; results and report are the same for any number of host threads. With findings, blocks that touch each
+//! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of
+//! blocks matter runs on one). With findings, blocks that touch each
 //! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
 
 mod arithmetic;
@@ -22,6 +23,7 @@ mod shadow;
 mod small_float;
 #[cfg(test)]
 mod tests;
+mod together;
 mod touch;
 mod traffic;
 mod warp;
@@ -160,6 +162,7 @@ pub fn simulate(
     }
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if options.threads == 0 { available } else { options.threads };
+    let workers = if program.ordered { 1 } else { workers };
     let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX)).min(256);
     let mut report = None;
     // More than one worker first; one alone if that met what depends on the order of blocks.

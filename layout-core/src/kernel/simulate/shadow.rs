@@ -73,6 +73,7 @@ struct Write {
 
 const INITIALISED: u16 = 1;
 const IN_FLIGHT: u16 = 2;
+const ATOMIC: u16 = 4;
 /// In the low bits of a read stamp: several lanes of the warp.
 const MANY: u32 = 32;
 
@@ -137,6 +138,16 @@ impl SharedShadow {
         hazard
     }
 
+    /// A thread changes a cell by an atomic operation: those of several threads are no hazard.
+    pub fn atomic(&mut self, cell: usize, who: Who<'_>, site: u32) -> Option<Hazard> {
+        let write = self.writes[cell];
+        let writer = if write.flags & ATOMIC == 0 { unordered(write, who) } else { None };
+        let hazard = unready(write).or(writer).or_else(|| self.unordered_reader(cell, who));
+        let (clock, thread) = (who.now(), who.thread() as u16);
+        self.writes[cell] = Write { clock, thread, flags: INITIALISED | ATOMIC, site };
+        hazard
+    }
+
     /// A copy of a thread lands in a cell.
     pub fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
         let thread = who.thread() as u16;
@@ -159,8 +170,8 @@ impl SharedShadow {
 /// Whether a cell holds no value yet.
 fn unready(write: Write) -> Option<Hazard> {
     match write.flags {
-        INITIALISED => None,
         flags if flags & IN_FLIGHT != 0 => Some(Hazard::InFlight),
+        flags if flags & INITIALISED != 0 => None,
         _ => Some(Hazard::Uninitialised),
     }
 }
@@ -175,14 +186,16 @@ fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
 
 /// The shadow of a tensor that the launch writes: the last writer and the last reader of each element.
 ///
-/// A stamp is `block + 1` (32 bits), thread or [`THREADS_MANY`] (11), clock (21, it stops at its largest value). Blocks
+/// A stamp is `block + 1` (32 bits), thread or [`THREADS_MANY`] (11), whether it is of an atomic operation (1), clock (20,
+/// it stops at its largest value). Blocks
 /// are never ordered. Blocks on different host threads may use it at once: whichever comes second sees the first.
 pub(super) struct GlobalShadow {
     cells: Vec<[AtomicU64; 2]>,
 }
 
 const THREADS_MANY: u64 = (1 << 11) - 1;
-const CLOCK: u64 = (1 << 21) - 1;
+const ATOMIC_STAMP: u64 = 1 << 20;
+const CLOCK: u64 = (1 << 20) - 1;
 const BLOCK_MANY: u64 = u32::MAX as u64;
 
 impl GlobalShadow {
@@ -211,6 +224,19 @@ impl GlobalShadow {
         let [writer, reader] = self.cells.get(element)?;
         let before = writer.swap(stamp(block, u64::from(who.thread()), who.now()), SeqCst);
         conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
+    }
+
+    /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard.
+    pub fn atomic(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+        let [writer, reader] = self.cells.get(element)?;
+        let mine = stamp(block, u64::from(who.thread()), who.now()) | ATOMIC_STAMP;
+        let before = writer.swap(mine, SeqCst);
+        let together = before & ATOMIC_STAMP != 0;
+        if together && join(before, mine) != mine {
+            writer.store(join(before, mine), SeqCst);
+        }
+        let written = if together { None } else { conflict(before, block, who, true) };
+        written.or_else(|| conflict(reader.load(SeqCst), block, who, false))
     }
 }
 

@@ -9,6 +9,7 @@ use super::report::FindingKind;
 use super::small_float;
 use super::traffic;
 use super::warp::{Warp, each_lane, put};
+use super::watch::Write;
 use crate::kernel::elem::Elem;
 
 /// One access of a warp, ready: where each lane goes.
@@ -26,7 +27,7 @@ pub(super) struct Touch {
 pub(super) enum Kind {
     /// It reads.
     Read,
-    /// It writes.
+    /// It writes, or changes.
     Write,
 }
 
@@ -212,7 +213,7 @@ impl Machine<'_> {
                 }
             }
         }
-        self.watch_writes(warp, site, number, &touch, equal, false);
+        self.watch_writes(warp, site, number, &touch, equal, Write::Plain);
         self.count(site, number, &touch, Kind::Write);
     }
 

@@ -7,6 +7,17 @@ use super::shadow::{Hazard, Who};
 use super::touch::{Kind, Touch};
 use super::warp::{Warp, coordinates, each_lane};
 
+/// How an access writes.
+#[derive(Clone, Copy)]
+pub(super) enum Write {
+    /// At once.
+    Plain,
+    /// It lands later.
+    InFlight,
+    /// Undivided, with what it reads.
+    Atomic,
+}
+
 impl Machine<'_> {
     /// Looks for hazards of a read.
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
@@ -69,7 +80,7 @@ impl Machine<'_> {
         number: u32,
         touch: &Touch,
         equal: u32,
-        in_flight: bool,
+        how: Write,
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
@@ -84,9 +95,13 @@ impl Machine<'_> {
                     let index = touch.index[lane];
                     let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
                     for cell in first..first + cells {
-                        if let Some(hazard) = shadow.write(cell, who.lane(lane), number, in_flight) {
-                            found.push((lane, index, hazard));
-                        }
+                        let who = who.lane(lane);
+                        let hazard = match how {
+                            Write::Atomic => shadow.atomic(cell, who, number),
+                            Write::Plain => shadow.write(cell, who, number, false),
+                            Write::InFlight => shadow.write(cell, who, number, true),
+                        };
+                        found.extend(hazard.map(|hazard| (lane, index, hazard)));
                     }
                 }
             }
@@ -97,9 +112,12 @@ impl Machine<'_> {
                 for lane in each_lane(touch.open) {
                     for part in 0..site.width as usize {
                         let element = touch.index[lane] as usize + part;
-                        if let Some(hazard) = shadow.write(element, self.block, who.lane(lane)) {
-                            found.push((lane, element as i64, hazard));
-                        }
+                        let who = who.lane(lane);
+                        let hazard = match how {
+                            Write::Atomic => shadow.atomic(element, self.block, who),
+                            Write::Plain | Write::InFlight => shadow.write(element, self.block, who),
+                        };
+                        found.extend(hazard.map(|hazard| (lane, element as i64, hazard)));
                     }
                 }
             }

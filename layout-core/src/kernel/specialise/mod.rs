@@ -12,6 +12,7 @@ mod operator;
 mod statement;
 mod tile;
 mod tiling;
+mod together;
 mod vocabulary;
 
 pub use tile::{TileAccess, TileOperation, thread_coordinates};

@@ -1,13 +1,13 @@
 //! Operators, casts and the agreement of types.
 
 use super::datum::Datum;
-use super::evaluator::{Evaluator, Outcome};
+use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::ir::{BinaryOp, ExprId, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, Value};
+use crate::kernel::program::{Comparison, StatementKind, Value};
 
 impl BinaryOp {
     /// Whether the result is a truth value of two operands of one type.
@@ -78,7 +78,19 @@ impl Evaluator<'_> {
             return left;
         }
         // Both sides are evaluated before either failure is passed on, so that both errors are told.
+        let before = self.out.len();
         let right = self.expr(right);
+        let together = |statement: &TileStatement| {
+            use StatementKind::{Atomic, Barrier, Collective};
+            matches!(statement.kind, Collective(..) | Atomic { .. } | Barrier(_))
+        };
+        if matches!(op, BinaryOp::And | BinaryOp::Or) && self.out[before..].iter().any(together) {
+            return self.fail_help(
+                origin,
+                format!("the right side of `{}` works together with other threads", op.symbol()),
+                "put it into a `let` before, or into an `if`",
+            );
+        }
         self.binary(op, left?, right?, origin)
     }
 

@@ -176,6 +176,23 @@ impl Evaluator<'_> {
             Intrinsic::Ln => self.math(Math::Ln, values, name, origin),
             Intrinsic::Tanh => self.math(Math::Tanh, values, name, origin),
             Intrinsic::MulAdd => self.math(Math::MulAdd, values, name, origin),
+            Intrinsic::Shuffle
+            | Intrinsic::ShuffleUp
+            | Intrinsic::ShuffleDown
+            | Intrinsic::ShuffleXor
+            | Intrinsic::WarpSum
+            | Intrinsic::WarpMax
+            | Intrinsic::WarpMin
+            | Intrinsic::WarpPrefixSum
+            | Intrinsic::BlockSum
+            | Intrinsic::BlockMax
+            | Intrinsic::BlockMin
+            | Intrinsic::Ballot
+            | Intrinsic::Any
+            | Intrinsic::All
+            | Intrinsic::AtomicAdd
+            | Intrinsic::AtomicMax
+            | Intrinsic::AtomicMin => self.together(intrinsic, values, origin),
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {
@@ -257,7 +274,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+    pub fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
         let view = self.view(datum, name, origin)?;
         if view.mutable {
             return Ok(view);

@@ -40,7 +40,7 @@ impl Compiler<'_> {
     }
 
     /// The element that an access names.
-    fn element(&mut self, access: &Access) -> Result<Sum, SimulateError> {
+    pub(super) fn element(&mut self, access: &Access) -> Result<Sum, SimulateError> {
         let sum = self.index(&access.index)?;
         match access.pointer {
             None => Ok(sum),
@@ -125,7 +125,7 @@ impl Compiler<'_> {
     }
 
     /// The register that holds a value.
-    fn source(&mut self, bank: Bank, value: &Value<Access>) -> Result<u32, SimulateError> {
+    pub(super) fn source(&mut self, bank: Bank, value: &Value<Access>) -> Result<u32, SimulateError> {
         let (register, elem) = self.value(value)?;
         match (bank, register) {
             (Bank::F32, Register::F32(number))

@@ -50,6 +50,15 @@ pub(super) fn walk<'p>(body: &'p Body, visit: &mut impl FnMut(Item<'p>)) {
                 walk_access(destination, visit);
                 walk_access(source, visit);
             }
+            StatementKind::Collective(variable, _, parts) => {
+                visit(Item::Changes(*variable));
+                parts.iter().for_each(|part| walk_value(part, visit));
+            }
+            StatementKind::Atomic { target, value, old, .. } => {
+                old.iter().for_each(|variable| visit(Item::Changes(*variable)));
+                walk_access(target, visit);
+                walk_value(value, visit);
+            }
             StatementKind::For { variable, start, end, body, .. } => {
                 visit(Item::Changes(*variable));
                 visit(Item::Index(start));
@@ -113,6 +122,8 @@ pub(super) fn leaves(body: &Body) -> bool {
         | StatementKind::For { .. }
         | StatementKind::While(..)
         | StatementKind::Barrier(_)
+        | StatementKind::Collective(..)
+        | StatementKind::Atomic { .. }
         | StatementKind::AsyncCommit
         | StatementKind::AsyncWait(_) => false,
     })

@@ -11,6 +11,7 @@ mod access;
 mod index;
 mod invariant;
 mod statement;
+mod together;
 mod value;
 
 pub(super) use index::compare;

@@ -114,6 +114,10 @@ impl Compiler<'_> {
                 self.emit(Op::Barrier { participants, site });
                 Ok(())
             }
+            StatementKind::Collective(variable, collective, parts) => {
+                self.collective(*variable, *collective, parts)
+            }
+            StatementKind::Atomic { change, target, value, old } => self.atomic(*change, target, value, *old),
             StatementKind::AsyncCommit => {
                 self.emit(Op::Commit);
                 Ok(())

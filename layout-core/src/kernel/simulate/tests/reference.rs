@@ -79,6 +79,8 @@ impl Thread<'_> {
                 StatementKind::Let(_, None)
                 | StatementKind::Operation(_)
                 | StatementKind::Barrier(_)
+                | StatementKind::Collective(..)
+                | StatementKind::Atomic { .. }
                 | StatementKind::AsyncCommit
                 | StatementKind::AsyncWait(_) => {}
             }

@@ -1,0 +1,41 @@
+// The 32 threads of a warp together; all of them call.
+
+// The sum, in every lane: lanes of distance 16, 8, 4, 2, 1 add up, so that the order is always the same.
+template <typename T>
+__device__ __forceinline__ T warp_sum(T value) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value += __shfl_xor_sync(0xffffffff, value, distance);
+    }
+    return value;
+}
+
+// The largest value, in every lane.
+template <typename T>
+__device__ __forceinline__ T warp_max(T value) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value = max(value, __shfl_xor_sync(0xffffffff, value, distance));
+    }
+    return value;
+}
+
+// The smallest value, in every lane.
+template <typename T>
+__device__ __forceinline__ T warp_min(T value) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value = min(value, __shfl_xor_sync(0xffffffff, value, distance));
+    }
+    return value;
+}
+
+// The sum of the lanes up to this one.
+template <typename T>
+__device__ __forceinline__ T warp_prefix_sum(T value) {
+    int lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        T before = __shfl_up_sync(0xffffffff, value, distance);
+        if (lane >= distance) {
+            value += before;
+        }
+    }
+    return value;
+}

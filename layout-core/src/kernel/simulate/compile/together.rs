@@ -1,0 +1,74 @@
+//! What threads do together: collectives of a warp, atomic operations.
+
+use super::super::SimulateError;
+use super::super::bytecode::{Bank, Op, Register, Sum, Target};
+use super::Compiler;
+use crate::kernel::elem::Elem;
+use crate::kernel::index::VarId;
+use crate::kernel::program::{Access, AtomicChange, Collective, Value, VariableKind};
+
+impl Compiler<'_> {
+    /// `variable = function(parts)`
+    pub(super) fn collective(
+        &mut self,
+        variable: VarId,
+        function: Collective,
+        parts: &[Value<Access>],
+    ) -> Result<(), SimulateError> {
+        let kind = self.tables.variables.get(variable.0 as usize).map(|variable| variable.kind);
+        let (Some(VariableKind::Elem(result)), Some(first)) = (kind, parts.first()) else {
+            return Err(SimulateError::Malformed(format!("`{}` without a value", function.name())));
+        };
+        let bank = Bank::of(result);
+        let dst = self.take(bank, 1);
+        let dst = bank.register(dst);
+        let floats = (self.taken.f32, self.taken.f64);
+        let (from, elem) = self.value(first)?;
+        let lane = match parts.get(1).map(|lane| self.value(lane)).transpose()? {
+            Some((Register::Int(sum), _)) => sum,
+            None => Sum::default(),
+            Some((_, elem)) => {
+                return Err(SimulateError::Malformed(format!("a lane of type {elem}")));
+            }
+        };
+        let site = self.site;
+        self.emit(Op::Collective { dst, function, from, lane, elem, site });
+        (self.taken.f32, self.taken.f64) = floats;
+        self.bind(variable, dst, None)
+    }
+
+    /// Changes an element of memory.
+    pub(super) fn atomic(
+        &mut self,
+        change: AtomicChange,
+        target: &Access,
+        value: &Value<Access>,
+        old: Option<VarId>,
+    ) -> Result<(), SimulateError> {
+        let elem = self.place(target.place)?.elem;
+        let bank = Bank::of(elem);
+        let dst = old.map(|_| self.take(bank, 1));
+        let floats = (self.taken.f32, self.taken.f64);
+        let site = self.site(Some(target))?;
+        let global = match self.program.sites[site as usize].target {
+            Target::Global(_) => true,
+            Target::Shared(_) => false,
+            Target::Local { .. } | Target::None => {
+                return Err(SimulateError::Malformed("an atomic operation on registers".to_owned()));
+            }
+        };
+        if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::F64) || target.width != 1 {
+            return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
+        }
+        self.program.ordered |= global && (elem.is_float() || old.is_some());
+        let src = self.source(bank, value)?;
+        let address = self.element(target)?;
+        let mask = self.mask(&target.mask)?;
+        self.emit(Op::Atomic { dst, src, change, address, mask, site });
+        (self.taken.f32, self.taken.f64) = floats;
+        match (old, dst) {
+            (Some(old), Some(dst)) => self.bind(old, bank.register(dst), None),
+            _ => Ok(()),
+        }
+    }
+}

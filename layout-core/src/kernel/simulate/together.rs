@@ -1,0 +1,203 @@
+//! What threads do together: collectives of a warp, atomic operations.
+//!
+//! Law: sums and prefix sums of floats are those of the GPU to the last bit, as the rounds are the same. The lanes of a
+//! warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
+
+use super::arithmetic::wrap;
+use super::bytecode::{Bank, LANES, Register, Sum, Target};
+use super::machine::Machine;
+use super::memory;
+use super::touch::Kind;
+use super::warp::{Warp, each_lane, put};
+use super::watch::Write;
+use crate::kernel::elem::Elem;
+use crate::kernel::program::{AtomicChange, Collective};
+
+/// `dst = function(from)` of the lanes of a warp.
+pub(super) fn collective(
+    warp: &mut Warp,
+    dst: Register,
+    function: Collective,
+    from: Register,
+    lane: Sum,
+    elem: Elem,
+) {
+    let (active, lane) = (warp.active, warp.lanes(lane));
+    let sources = sources(function, &lane);
+    match (dst, from) {
+        (Register::F32(dst), Register::F32(from)) => {
+            let of = Operations { sum: |a, b| a + b, max: f32::max, min: f32::min };
+            let value = together(function, &warp.f32[from as usize], &sources, &of);
+            put(&mut warp.f32[dst as usize], &value, active);
+        }
+        (Register::F64(dst), Register::F64(from)) => {
+            let of = Operations { sum: |a, b| a + b, max: f64::max, min: f64::min };
+            let value = together(function, &warp.f64[from as usize], &sources, &of);
+            put(&mut warp.f64[dst as usize], &value, active);
+        }
+        (Register::Int(Sum { vector: Some(dst), .. }), Register::Int(from)) => {
+            let of = Operations { sum: i64::wrapping_add, max: i64::max, min: i64::min };
+            // Sums modulo 2^64, cut to the width at the end, are those cut in every round.
+            let value = together(function, &warp.lanes(from), &sources, &of);
+            put(&mut warp.int[dst as usize], &value.map(|value| wrap(value, elem)), active);
+        }
+        (Register::Int(Sum { vector: Some(dst), .. }), Register::Mask(from)) => {
+            let votes = i64::from(warp.mask[from as usize] & active);
+            put(&mut warp.int[dst as usize], &[votes; LANES], active);
+        }
+        (Register::Mask(dst), Register::Mask(from)) => {
+            let votes = warp.mask[from as usize] & active;
+            let holds = if function == Collective::All { votes == active } else { votes != 0 };
+            warp.put_mask(dst, if holds { u32::MAX } else { 0 });
+        }
+        // The compiler gives no other pair.
+        (Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_), _) => {}
+    }
+}
+
+/// The lane that each lane of a shuffle reads.
+fn sources(function: Collective, count: &[i64; LANES]) -> [usize; LANES] {
+    std::array::from_fn(|own| {
+        let count = (count[own] & 31) as usize;
+        match function {
+            Collective::Shuffle => count,
+            Collective::ShuffleUp => own.checked_sub(count).unwrap_or(own),
+            Collective::ShuffleDown if own + count < LANES => own + count,
+            Collective::ShuffleXor => own ^ count,
+            Collective::ShuffleDown
+            | Collective::Sum
+            | Collective::Max
+            | Collective::Min
+            | Collective::PrefixSum
+            | Collective::Ballot
+            | Collective::Any
+            | Collective::All => own,
+        }
+    })
+}
+
+/// The arithmetic of one bank.
+struct Operations<T> {
+    sum: fn(T, T) -> T,
+    max: fn(T, T) -> T,
+    min: fn(T, T) -> T,
+}
+
+fn together<T: Copy>(
+    function: Collective,
+    value: &[T; LANES],
+    sources: &[usize; LANES],
+    of: &Operations<T>,
+) -> [T; LANES] {
+    let butterfly = |op: fn(T, T) -> T| {
+        [16, 8, 4, 2, 1].into_iter().fold(*value, |value, distance| {
+            std::array::from_fn(|lane| op(value[lane], value[lane ^ distance]))
+        })
+    };
+    match function {
+        Collective::Sum => butterfly(of.sum),
+        Collective::Max => butterfly(of.max),
+        Collective::Min => butterfly(of.min),
+        Collective::PrefixSum => [1, 2, 4, 8, 16].into_iter().fold(*value, |value, distance| {
+            std::array::from_fn(|lane: usize| match lane.checked_sub(distance) {
+                Some(before) => (of.sum)(value[lane], value[before]),
+                None => value[lane],
+            })
+        }),
+        Collective::Shuffle
+        | Collective::ShuffleUp
+        | Collective::ShuffleDown
+        | Collective::ShuffleXor
+        | Collective::Ballot
+        | Collective::Any
+        | Collective::All => sources.map(|lane| value[lane]),
+    }
+}
+
+impl Machine<'_> {
+    /// Changes one element of each open lane, lane after lane; `dst` takes what was there before.
+    pub(super) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        dst: Option<u32>,
+        src: u32,
+        change: AtomicChange,
+        (address, mask): (Sum, Option<u32>),
+        number: u32,
+    ) {
+        let program = self.launch.program;
+        let site = &program.sites[number as usize];
+        let touch = self.ready(warp, address, mask, number, Kind::Write);
+        self.watch_writes(warp, site, number, &touch, 0, Write::Atomic);
+        self.count(site, number, &touch, Kind::Write);
+        let (bank, size) = (Bank::of(site.elem), site.bytes);
+        let mut before = [site.pad; LANES];
+        for lane in each_lane(touch.open) {
+            let value = match bank {
+                Bank::F32 => u64::from(warp.f32[src as usize][lane].to_bits()),
+                Bank::F64 => warp.f64[src as usize][lane].to_bits(),
+                Bank::Int => warp.int[src as usize][lane] as u64,
+                Bank::Mask => 0,
+            };
+            let byte = touch.index[lane] as usize * size as usize;
+            let changed = |old: u64| changed(change, site.elem, old, value);
+            before[lane] = match site.target {
+                Target::Shared(base) => {
+                    let byte = base as usize + byte;
+                    let old = memory::read(&self.shared, byte, size);
+                    memory::write(&mut self.shared, byte, size, changed(old));
+                    old
+                }
+                Target::Global(argument) => {
+                    self.launch.globals[argument as usize].update(byte, size, changed)
+                }
+                Target::Local { .. } | Target::None => site.pad,
+            };
+        }
+        let Some(dst) = dst.map(|dst| dst as usize) else { return };
+        match bank {
+            Bank::F32 => {
+                put(&mut warp.f32[dst], &before.map(|bits| f32::from_bits(bits as u32)), warp.active);
+            }
+            Bank::F64 => put(&mut warp.f64[dst], &before.map(f64::from_bits), warp.active),
+            Bank::Int => {
+                put(&mut warp.int[dst], &before.map(|bits| wrap(bits as i64, site.elem)), warp.active);
+            }
+            Bank::Mask => {}
+        }
+    }
+}
+
+/// The bits of an element after a change.
+fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
+    match elem {
+        Elem::F32 => {
+            let (old, value) = (f32::from_bits(old as u32), f32::from_bits(value as u32));
+            u64::from(
+                match change {
+                    AtomicChange::Add => old + value,
+                    AtomicChange::Max => old.max(value),
+                    AtomicChange::Min => old.min(value),
+                }
+                .to_bits(),
+            )
+        }
+        Elem::F64 => {
+            let (old, value) = (f64::from_bits(old), f64::from_bits(value));
+            match change {
+                AtomicChange::Add => old + value,
+                AtomicChange::Max => old.max(value),
+                AtomicChange::Min => old.min(value),
+            }
+            .to_bits()
+        }
+        integer => {
+            let (old, value) = (wrap(old as i64, integer), wrap(value as i64, integer));
+            (match change {
+                AtomicChange::Add => wrap(old.wrapping_add(value), integer),
+                AtomicChange::Max => old.max(value),
+                AtomicChange::Min => old.min(value),
+            }) as u64
+        }
+    }
+}

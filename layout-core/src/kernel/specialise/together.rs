@@ -1,0 +1,201 @@
+//! What threads do together: shuffles, votes and reductions of a warp or a block, atomic operations.
+//!
+//! A block's reduction is made of what the language has: each warp's, one element of shared memory for each warp, a
+//! barrier, the elements in order, and a barrier before the memory may be used again.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Outcome};
+use super::tile::TileAccess;
+use crate::kernel::elem::Elem;
+use crate::kernel::index::Index;
+use crate::kernel::intrinsic::Intrinsic;
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{
+    AtomicChange, Collective, Comparison, Math, Participants, Place, PlaceId, Space, Statement,
+    StatementKind, Value, VariableKind,
+};
+use crate::kernel::view::View;
+
+const LANES: i64 = 32;
+
+impl Evaluator<'_> {
+    /// A member of the vocabulary that is about several threads.
+    pub fn together(&mut self, intrinsic: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let collective = match intrinsic {
+            Intrinsic::Shuffle => Collective::Shuffle,
+            Intrinsic::ShuffleUp => Collective::ShuffleUp,
+            Intrinsic::ShuffleDown => Collective::ShuffleDown,
+            Intrinsic::ShuffleXor => Collective::ShuffleXor,
+            Intrinsic::WarpSum | Intrinsic::BlockSum => Collective::Sum,
+            Intrinsic::WarpMax | Intrinsic::BlockMax => Collective::Max,
+            Intrinsic::WarpMin | Intrinsic::BlockMin => Collective::Min,
+            Intrinsic::WarpPrefixSum => Collective::PrefixSum,
+            Intrinsic::Ballot => Collective::Ballot,
+            Intrinsic::Any => Collective::Any,
+            Intrinsic::All => Collective::All,
+            Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, intrinsic, values, origin),
+            Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, intrinsic, values, origin),
+            Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, intrinsic, values, origin),
+            _ => return self.fail(origin, format!("`{}` is about one thread", intrinsic.name())),
+        };
+        let name = intrinsic.name();
+        let threads: i64 = self.block.iter().map(|extent| i64::from(*extent)).product();
+        if threads % LANES != 0 {
+            return self.fail_help(
+                origin,
+                format!("`{name}` is about whole warps and the block has {threads} threads"),
+                "make the block a multiple of 32 threads",
+            );
+        }
+        let mut values = values.into_iter();
+        let first = values.next().unwrap_or(Datum::Unknown);
+        let (value, elem) = match collective {
+            Collective::Ballot | Collective::Any | Collective::All => {
+                (self.coerce(first, Elem::Bool, origin)?, Elem::Bool)
+            }
+            _ => self.moved(first, name, origin)?,
+        };
+        let mut parts = vec![value];
+        if let Some(lane) = values.next() {
+            let lane = self.expect_index(lane, origin)?;
+            parts.push(Value::Index(lane, Elem::I32));
+        }
+        let result = match collective {
+            Collective::Ballot => Elem::U32,
+            Collective::Any | Collective::All => Elem::Bool,
+            _ => elem,
+        };
+        let block = matches!(intrinsic, Intrinsic::BlockSum | Intrinsic::BlockMax | Intrinsic::BlockMin);
+        let var = self.variable(name, VariableKind::Elem(result), false, origin);
+        self.push(origin, StatementKind::Collective(var, collective, parts));
+        let value = Value::Variable(var);
+        let value =
+            if block { self.over_warps(collective, value, elem, threads / LANES, origin)? } else { value };
+        Ok(Datum::Scalar(value, result))
+    }
+
+    /// A value that registers of another thread can be read as.
+    fn moved(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<(Value<TileAccess>, Elem)> {
+        let elem = match &datum {
+            Datum::Scalar(_, elem) => *elem,
+            Datum::Float(_) => Elem::F32,
+            Datum::Unknown => return Err(super::evaluator::Failed),
+            other => {
+                let message = format!("`{name}` does not apply to {}", other.kind());
+                return self.fail_help(origin, message, "convert it: `x as u32`");
+            }
+        };
+        if !matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64) {
+            return self.fail_help(
+                origin,
+                format!("`{name}` does not apply to {elem}; there are f32, f64, i32, u32 and i64"),
+                "convert it: `x.cast::<f32>()`",
+            );
+        }
+        Ok((self.coerce(datum, elem, origin)?, elem))
+    }
+
+    /// One value of each warp, in every thread of the block.
+    fn over_warps(
+        &mut self,
+        collective: Collective,
+        value: Value<TileAccess>,
+        elem: Elem,
+        warps: i64,
+        origin: Origin,
+    ) -> Outcome<Value<TileAccess>> {
+        if warps == 1 {
+            return Ok(value);
+        }
+        let thread = self.linear_thread(origin)?;
+        let (lane, warp) = {
+            let atoms = &mut self.tables.atoms;
+            let size = Index::constant(LANES);
+            (atoms.rem(&thread, &size), atoms.div(&thread, &size))
+        };
+        let (lane, warp) = (self.index(origin, lane)?, self.index(origin, warp)?);
+        let offset = self.shared_bytes.next_multiple_of(16);
+        self.shared_bytes = offset + warps as u64 * u64::from(elem.bytes());
+        if self.shared_bytes > self.shared_limit {
+            let (total, limit) = (self.shared_bytes, self.shared_limit);
+            self.shared_bytes = 0;
+            return self.fail_help(
+                origin,
+                format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
+                "choose smaller tiles or fewer stages",
+            );
+        }
+        let place = PlaceId(self.tables.places.len() as u32);
+        self.tables.places.push(Place {
+            name: "of_warps".to_owned(),
+            space: Space::Shared { byte_offset: offset as u32 },
+            elem,
+            len: warps as u64,
+            align: 16,
+            mutable: true,
+            origin,
+        });
+        let view = View::whole(place, vec![Index::constant(warps)], vec![Index::constant(1)], true);
+        let element = |at: Index| TileAccess { view: view.clone(), coordinates: vec![at], origin };
+        let store = Statement { kind: StatementKind::Store(element(warp), value), origin };
+        let first = Comparison { op: BinaryOp::Eq, left: lane, right: Index::constant(0) };
+        self.push(origin, StatementKind::If(Value::Compare(first), vec![store], Vec::new()));
+        self.push(origin, StatementKind::Barrier(Participants::Block));
+        let load = |at: i64| Value::Load(Box::new(element(Index::constant(at))));
+        let combined = (1..warps).fold(load(0), |all, at| match collective {
+            Collective::Max => Value::Math(Math::Max, vec![all, load(at)]),
+            Collective::Min => Value::Math(Math::Min, vec![all, load(at)]),
+            _ => Value::Binary(BinaryOp::Add, Box::new(all), Box::new(load(at))),
+        });
+        let var = self.variable("of_block", VariableKind::Elem(elem), false, origin);
+        self.push(origin, StatementKind::Let(var, Some(combined)));
+        self.push(origin, StatementKind::Barrier(Participants::Block));
+        Ok(Value::Variable(var))
+    }
+
+    fn atomic(
+        &mut self,
+        change: AtomicChange,
+        intrinsic: Intrinsic,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let name = intrinsic.name();
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let (view, coordinates, value) = (next(), next(), next());
+        let view = self.written(view, name, origin)?;
+        let (Datum::Array(coordinates) | Datum::Tuple(coordinates)) = coordinates else {
+            return self.fail(origin, format!("the coordinates of `{name}` are an array: `[i, j]`"));
+        };
+        let place = self.tables.place(view.place).clone();
+        if coordinates.len() != view.rank() || view.lanes() != 1 {
+            let (given, rank) = (coordinates.len(), view.rank());
+            let message =
+                format!("`{name}` with {given} coordinates of a view of `{}` of rank {rank}", place.name);
+            return self.fail_help(
+                origin,
+                message,
+                "give one for each mode, of a view that is not vectorised",
+            );
+        }
+        if place.space == Space::Local {
+            let message = format!("`{name}` on `{}`, which each thread has for itself", place.name);
+            return self.fail_help(origin, message, "write `view[[i, j]] += x`");
+        }
+        let adds = change == AtomicChange::Add;
+        let known = matches!(place.elem, Elem::I32 | Elem::U32 | Elem::F32);
+        if !(known || adds && place.elem == Elem::F64) {
+            let message = format!("`{name}` does not apply to {}", place.elem);
+            return self.fail_help(origin, message, "there are i32, u32 and f32, and for `atomic_add` f64");
+        }
+        let coordinates =
+            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        let value = self.coerce(value, place.elem, origin)?;
+        let var = self.variable("before", VariableKind::Elem(place.elem), false, origin);
+        let target = TileAccess { view, coordinates, origin };
+        self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
+        Ok(Datum::Scalar(Value::Variable(var), place.elem))
+    }
+}
