@@ -8,8 +8,10 @@ mod examples;
 mod indices;
 mod layouts;
 mod movement;
+mod puzzles;
 mod reduce;
 mod stencil;
+mod together;
 mod types;
 
 pub use elementwise::{grid_of_the_launch, horner};
@@ -30,6 +32,8 @@ pub fn cases() -> Vec<Case> {
         stencil::cases(),
         movement::cases(),
         reduce::cases(),
+        together::cases(),
+        puzzles::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

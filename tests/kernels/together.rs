@@ -1,0 +1,190 @@
+//! Threads together: shuffles, votes, reductions of warps and blocks, atomic operations.
+
+use crate::support::case::{Case, Outcome, around};
+use crate::support::data::integers;
+use layout_cuda::tiled_kernel;
+
+/// Every shuffle, as digits of one number: the lane that each lane reads.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn shuffles<const N: usize>(x: &LayoutTensor<i32, RowMajor<N>>, y: &mut LayoutTensor<i64, RowMajor<N>>) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    let own = x.tile([64], [block_idx.x])[[thread_idx.x]];
+    let mut all: i64 = 0;
+    for n in 1..4 {
+        all = all * 100 + own.shuffle_up(n).cast::<i64>();
+        all = all * 100 + own.shuffle_down(n).cast::<i64>();
+    }
+    all = all * 100 + own.shuffle_xor(7).cast::<i64>();
+    all = all * 100 + own.shuffle(31 - lane_id()).cast::<i64>();
+    if i < N {
+        y[[i]] = all;
+    }
+}
+
+/// Reductions of each warp and each block, and votes.
+#[tiled_kernel(T = [f32, f64, i32, u32, i64], WARPS = 3, block = [WARPS * 32], grid = [N.div_ceil(WARPS * 32)])]
+pub fn reductions<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<N>>,
+    y: &mut LayoutTensor<T, RowMajor<8, N>>,
+    votes: &mut LayoutTensor<u32, RowMajor<N>>,
+    limit: T,
+) {
+    let i = block_idx.x * (WARPS * 32) + thread_idx.x;
+    let own = x.tile([WARPS * 32], [block_idx.x])[[thread_idx.x]];
+    let (sum, most, least) = (own.warp_sum(), own.warp_max(), own.warp_min());
+    let before = own.warp_prefix_sum();
+    let (of_block, most_of_block, least_of_block) = (own.block_sum(), own.block_max(), own.block_min());
+    let below = ballot(own < limit);
+    let (some, each) = (any(own < limit), all(own < limit));
+    if i < N {
+        y[[0, i]] = sum;
+        y[[1, i]] = most;
+        y[[2, i]] = least;
+        y[[3, i]] = before;
+        y[[4, i]] = of_block;
+        y[[5, i]] = most_of_block;
+        y[[6, i]] = least_of_block;
+        y[[7, i]] = if some && !each { own } else { limit };
+        votes[[i]] = below;
+    }
+}
+
+/// Counts of values modulo `BINS`, and the largest and the smallest value of each bin: by block in shared memory, then
+/// over blocks in global memory.
+#[tiled_kernel(T = [i32, u32, f32], BINS = 16, block = [128], grid = [N.div_ceil(128)])]
+pub fn bins<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<N>>,
+    counts: &mut LayoutTensor<T, RowMajor<3, BINS>>,
+    places: &mut LayoutTensor<u32, RowMajor<N>>,
+    tickets: &mut LayoutTensor<u32, RowMajor<1>>,
+) {
+    let mut own = shared::<T>(row_major([3, BINS]));
+    let i = block_idx.x * 128 + thread_idx.x;
+    let global = counts.tile([3, BINS], [0, 0]);
+    if thread_idx.x < BINS {
+        own[[0, thread_idx.x]] = (0i32).cast::<T>();
+        own[[1, thread_idx.x]] = (0i32).cast::<T>();
+        own[[2, thread_idx.x]] = (1000i32).cast::<T>();
+    }
+    barrier();
+    if i < N {
+        let value = x[[i]];
+        let bin = value.cast::<i32>() as usize % BINS;
+        own.atomic_add([0, bin], (1i32).cast::<T>());
+        own.atomic_max([1, bin], value);
+        own.atomic_min([2, bin], value);
+        places[[i]] = tickets.atomic_add([0], 1);
+    }
+    barrier();
+    if thread_idx.x < BINS {
+        global.atomic_add([0, thread_idx.x], own[[0, thread_idx.x]]);
+        global.atomic_max([1, thread_idx.x], own[[1, thread_idx.x]]);
+        global.atomic_min([2, thread_idx.x], own[[2, thread_idx.x]]);
+    }
+}
+
+/// A case of `bins` with one element type.
+macro_rules! bins_of {
+    ($T:ty, $elem:ident) => {
+        Case::new(&bins::DEFINITION, around(128), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<$T> = integers(n, 5, 100).iter().map(|v| (*v).abs() as $T).collect();
+            let start = [vec![0 as $T; 32], vec![1000 as $T; 16]].concat();
+            let (on_x, mut counts) = (run.tensor(&x, [n])?, run.tensor(&start, [3, 16])?);
+            let (mut places, mut tickets) = (run.output::<u32, 1>([n])?, run.tensor(&[0u32], [1])?);
+            let (mut on_counts, mut on_places) = (counts.view_mut()?, places.view_mut()?);
+            let (config, stream) = (run.config(), run.stream());
+            let on_tickets = &mut tickets.view_mut()?;
+            bins::launch_with(config, &stream, &on_x.view()?, &mut on_counts, &mut on_places, on_tickets)?;
+            let mut wanted = start;
+            for value in &x {
+                let bin = *value as usize % 16;
+                wanted[bin] += 1 as $T;
+                wanted[16 + bin] = wanted[16 + bin].max(*value);
+                wanted[32 + bin] = wanted[32 + bin].min(*value);
+            }
+            // Whoever comes first: each ticket is drawn once.
+            let mut drawn = places.read()?;
+            drawn.sort_unstable();
+            let all = Outcome::exact(drawn, 0..n as u32);
+            Ok(Outcome::exact(counts.read()?, wanted).and(all))
+        })
+        .of(layout_core::kernel::Elem::$elem)
+    };
+}
+
+/// A case of `reductions` with one element type. The sums are of small integers, so that they are exact in each type.
+macro_rules! reductions_of {
+    ($T:ty, $elem:ident) => {
+        Case::new(&reductions::DEFINITION, around(96), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<$T> = integers(n, 4, 100).iter().map(|v| (*v).abs() as $T).collect();
+            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<$T, 2>([8, n])?);
+            let mut votes = run.output::<u32, 1>([n])?;
+            let limit = 50 as $T;
+            let (mut on_y, mut on_votes) = (y.view_mut()?, votes.view_mut()?);
+            let (config, stream) = (run.config(), run.stream());
+            reductions::launch_with(config, &stream, &on_x.view()?, &mut on_y, &mut on_votes, limit)?;
+            let value = |i: usize| x.get(i).copied().unwrap_or(0 as $T);
+            let sum = |values: &[$T]| values.iter().fold(0 as $T, |a, b| a + b);
+            let most = |values: &[$T]| values.iter().fold(values[0], |a, b| a.max(*b));
+            let least = |values: &[$T]| values.iter().fold(values[0], |a, b| a.min(*b));
+            let group = |i: usize, size: usize| {
+                (i / size * size..i / size * size + size).map(value).collect::<Vec<$T>>()
+            };
+            let mut wanted = vec![0 as $T; 8 * n];
+            let mut bits = Vec::new();
+            for i in 0..n {
+                let (warp, block) = (group(i, 32), group(i, 96));
+                let below = (0..32).filter(|lane| warp[*lane] < limit).map(|lane| 1u32 << lane).sum::<u32>();
+                let mixed = below != 0 && below != u32::MAX;
+                let row = [
+                    sum(&warp),
+                    most(&warp),
+                    least(&warp),
+                    sum(&warp[..=i % 32]),
+                    sum(&block),
+                    most(&block),
+                    least(&block),
+                    if mixed { value(i) } else { limit },
+                ];
+                row.into_iter().enumerate().for_each(|(at, value)| wanted[at * n + i] = value);
+                bits.push(below);
+            }
+            Ok(Outcome::exact(y.read()?, wanted).and(Outcome::exact(votes.read()?, bits)))
+        })
+        .of(layout_core::kernel::Elem::$elem)
+    };
+}
+
+/// The cases of this file.
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new(&shuffles::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| v.abs() as i32 % 100).collect();
+            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i64, 1>([n])?);
+            shuffles::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let wanted = (0..n).map(|i| {
+                let (warp, lane) = (i / 32 * 32, i % 32);
+                let of = |lane: usize| i64::from(x.get(warp + lane).copied().unwrap_or(0));
+                let mut parts = Vec::new();
+                for count in 1..4 {
+                    parts.push(of(lane.checked_sub(count).unwrap_or(lane)));
+                    parts.push(of(if lane + count < 32 { lane + count } else { lane }));
+                }
+                parts.extend([of(lane ^ 7), of(31 - lane)]);
+                parts.into_iter().fold(0, |all, part| all * 100 + part)
+            });
+            Ok(Outcome::exact(y.read()?, wanted))
+        }),
+        reductions_of!(f32, F32),
+        reductions_of!(f64, F64),
+        reductions_of!(i32, I32),
+        reductions_of!(u32, U32),
+        reductions_of!(i64, I64),
+        bins_of!(i32, I32),
+        bins_of!(u32, U32),
+        bins_of!(f32, F32),
+    ]
+}
