@@ -71,21 +71,49 @@ impl View {
     }
 
     /// The layout of the view's elements (vectors, after [`View::vectorize`]), in offsets from [`View::offset`].
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert_eq!(view.layout().to_string(), "(4,2):(16,4)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The layout within one element: `1:1`, or that of a vector after [`View::vectorize`].
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert_eq!(view.element_layout().to_string(), "(1,4):(0,1)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn element_layout(&self) -> &Layout {
         &self.element
     }
 
     /// The offset of the view's first element in the storage.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert_eq!(view.offset(), 72);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn offset(&self) -> i64 {
         self.offset
     }
 
     /// Whether a tile size did not divide an extent on the way here, so that some view of this family has a tail.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert!(view.masked()); // 4 does not divide 10
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn masked(&self) -> bool {
         self.masked
     }
