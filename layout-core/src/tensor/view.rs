@@ -130,7 +130,12 @@ impl View {
         let mut step = 1;
         let mut count = |mode: Layout| {
             let size = mode.size();
-            let valid = (0..size).take_while(|i| self.exists(i * step, 0)).count() as i64;
+            // Along a mode coordinates only grow, so the last that exists is found by halving.
+            let (mut valid, mut end) = (0, size);
+            while valid < end {
+                let middle = valid + (end - valid) / 2;
+                if self.exists(middle * step, 0) { valid = middle + 1 } else { end = middle }
+            }
             step *= size.max(1);
             Nest::leaf(valid)
         };
