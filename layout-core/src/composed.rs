@@ -52,16 +52,37 @@ impl ComposedLayout {
     }
 
     /// The swizzle.
+    ///
+    /// ```
+    /// # use layout_core::ComposedLayout;
+    /// let c: ComposedLayout = "Sw<2,0,2> o 4 o (4,4):(4,1)".parse()?;
+    /// assert_eq!(c.swizzle().to_string(), "Sw<2,0,2>");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn swizzle(&self) -> Swizzle {
         self.swizzle
     }
 
     /// What is added to the layout's offsets before they are swizzled.
+    ///
+    /// ```
+    /// # use layout_core::ComposedLayout;
+    /// let c: ComposedLayout = "Sw<2,0,2> o 4 o (4,4):(4,1)".parse()?;
+    /// assert_eq!(c.offset(), 4);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn offset(&self) -> i64 {
         self.offset
     }
 
     /// The layout whose offsets are swizzled.
+    ///
+    /// ```
+    /// # use layout_core::ComposedLayout;
+    /// let c: ComposedLayout = "Sw<2,0,2> o 4 o (4,4):(4,1)".parse()?;
+    /// assert_eq!(c.layout().to_string(), "(4,4):(4,1)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

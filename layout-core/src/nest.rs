@@ -33,11 +33,20 @@ pub struct Nest<T> {
 
 impl<T> Nest<T> {
     /// A single leaf.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::Nest::leaf(5).to_string(), "5");
+    /// ```
     pub fn leaf(value: T) -> Self {
         Self { nodes: vec![Node::Leaf(value)] }
     }
 
     /// The tuple of the given nests.
+    ///
+    /// ```
+    /// use layout_core::Nest;
+    /// assert_eq!(Nest::tuple([Nest::leaf(5), Nest::tuple([])]).to_string(), "(5,())");
+    /// ```
     pub fn tuple(modes: impl IntoIterator<Item = Self>) -> Self {
         let mut nodes = vec![Node::Tuple(0)];
         let mut count = 0;
@@ -50,6 +59,10 @@ impl<T> Nest<T> {
     }
 
     /// The flat tuple of the given leaves.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::Nest::flat(1..4).to_string(), "(1,2,3)");
+    /// ```
     pub fn flat(leaves: impl IntoIterator<Item = T>) -> Self {
         let mut nodes = vec![Node::Tuple(0)];
         nodes.extend(leaves.into_iter().map(Node::Leaf));
@@ -67,11 +80,23 @@ impl<T> Nest<T> {
     }
 
     /// Whether this is a leaf and not a tuple.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert!(!t.is_leaf() && IntTuple::from(2).is_leaf());
+    /// ```
     pub fn is_leaf(&self) -> bool {
         matches!(self.nodes[0], Node::Leaf(_))
     }
 
     /// The value, if this is a leaf.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!((t.as_leaf(), IntTuple::from(2).as_leaf()), (None, Some(&2)));
+    /// ```
     pub fn as_leaf(&self) -> Option<&T> {
         match &self.nodes[0] {
             Node::Leaf(value) => Some(value),
@@ -80,6 +105,12 @@ impl<T> Nest<T> {
     }
 
     /// The number of top-level modes; a leaf has 1.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!((t.rank(), IntTuple::from(2).rank()), (2, 1));
+    /// ```
     pub fn rank(&self) -> usize {
         match self.nodes[0] {
             Node::Leaf(_) => 1,
@@ -88,6 +119,12 @@ impl<T> Nest<T> {
     }
 
     /// How deep tuples nest; a leaf has 0.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!((t.depth(), IntTuple::from(2).depth()), (2, 0));
+    /// ```
     pub fn depth(&self) -> usize {
         let (mut open, mut depth) = (Vec::new(), 0);
         for node in &self.nodes {
@@ -106,6 +143,12 @@ impl<T> Nest<T> {
     }
 
     /// All leaves, left to right.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert!(t.leaves().eq(&[2, 3, 4]));
+    /// ```
     pub fn leaves(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Leaf(value) => Some(value),
@@ -114,6 +157,12 @@ impl<T> Nest<T> {
     }
 
     /// The same nesting with every leaf replaced.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!(t.map(|leaf| leaf * 10), IntTuple::from((20, (30, 40))));
+    /// ```
     pub fn map<U>(&self, mut f: impl FnMut(&T) -> U) -> Nest<U> {
         let nodes = self.nodes.iter().map(|node| match node {
             Node::Leaf(value) => Node::Leaf(f(value)),
@@ -123,6 +172,12 @@ impl<T> Nest<T> {
     }
 
     /// Whether both nest alike, whatever the leaves are.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert!(t.congruent(&IntTuple::from((0, (0, 0)))) && !t.congruent(&IntTuple::from((0, 0, 0))));
+    /// ```
     pub fn congruent<U>(&self, other: &Nest<U>) -> bool {
         self.nodes.len() == other.nodes.len()
             && self.nodes.iter().zip(&other.nodes).all(|pair| match pair {
@@ -151,16 +206,34 @@ impl<T> Nest<T> {
 
 impl<T: Clone> Nest<T> {
     /// The top-level modes, left to right; a leaf is its own only mode.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert!(t.modes().eq([2.into(), (3, 4).into()]));
+    /// ```
     pub fn modes(&self) -> impl Iterator<Item = Self> {
         self.mode_nodes().map(|nodes| Self { nodes: nodes.to_vec() })
     }
 
     /// The mode at `index`, or nothing if the rank is smaller.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!((t.mode(1), t.mode(2)), (Some((3, 4).into()), None));
+    /// ```
     pub fn mode(&self, index: usize) -> Option<Self> {
         self.mode_nodes().nth(index).map(|nodes| Self { nodes: nodes.to_vec() })
     }
 
     /// The same leaves in one flat tuple; a leaf stays a leaf.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!(t.flatten(), (2, 3, 4).into());
+    /// ```
     pub fn flatten(&self) -> Self {
         if self.is_leaf() { self.clone() } else { Self::flat(self.leaves().cloned()) }
     }
@@ -169,6 +242,13 @@ impl<T: Clone> Nest<T> {
     ///
     /// # Errors
     /// [`LayoutError::Rank`] if the numbers of leaves differ.
+    ///
+    /// ```
+    /// # use layout_core::IntTuple;
+    /// let t = IntTuple::from((2, (3, 4)));
+    /// assert_eq!(IntTuple::from((7, 8, 9)).unflatten(&t)?, (7, (8, 9)).into());
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn unflatten<U>(&self, profile: &Nest<U>) -> Result<Self, LayoutError> {
         let (expected, found) = (profile.leaves().count(), self.leaves().count());
         if expected != found {

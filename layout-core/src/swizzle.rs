@@ -52,16 +52,31 @@ impl Swizzle {
     }
 
     /// The number of bits that are changed.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::Swizzle::new(3, 4, 5)?.bits(), 3);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
     /// The number of low bits that stay.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::Swizzle::new(3, 4, 5)?.base(), 4);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn base(&self) -> u32 {
         self.base
     }
 
     /// How much higher the bits lie that are xored in.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::Swizzle::new(3, 4, 5)?.shift(), 5);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn shift(&self) -> i32 {
         self.shift
     }
@@ -87,6 +102,11 @@ impl Swizzle {
     }
 
     /// The swizzled offset. A negative offset is treated as its bits in two's complement.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::Swizzle::new(1, 0, 2)?.apply(0b101), 0b100);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     #[inline]
     pub fn apply(&self, offset: i64) -> i64 {
         let source = offset & self.source_mask();
@@ -224,12 +244,28 @@ pub struct ByteSwizzle(Swizzle);
 
 impl ByteSwizzle {
     /// No swizzle (interleaved 16-byte units stay in order).
+    ///
+    /// ```
+    /// assert_eq!(layout_core::ByteSwizzle::NONE.apply(1000), 1000);
+    /// ```
     pub const NONE: Self = Self(Swizzle { bits: 0, base: 4, shift: 3 });
     /// The 32-byte mode: `Sw<1,4,3>`.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::ByteSwizzle::B32.span(), Some(32));
+    /// ```
     pub const B32: Self = Self(Swizzle { bits: 1, base: 4, shift: 3 });
     /// The 64-byte mode: `Sw<2,4,3>`.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::ByteSwizzle::B64.span(), Some(64));
+    /// ```
     pub const B64: Self = Self(Swizzle { bits: 2, base: 4, shift: 3 });
     /// The 128-byte mode: `Sw<3,4,3>`.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::ByteSwizzle::B128.span(), Some(128));
+    /// ```
     pub const B128: Self = Self(Swizzle { bits: 3, base: 4, shift: 3 });
 
     /// The swizzle of elements of `bits` bits as one of bytes.

@@ -5,7 +5,11 @@ use layout_core::algebra::{
     Tile, coalesce, complement, composition, composition_by_mode, logical_divide, logical_divide_by_mode,
     zipped_divide_by_mode,
 };
-use layout_core::{IntTuple, Layout, Nest, idx2crd};
+use layout_core::analysis::{Access, bank_conflicts, coverage, sectors};
+use layout_core::draw::{layout_svg, layout_table, thread_value_svg};
+use layout_core::dynamic::Extent;
+use layout_core::tensor::View;
+use layout_core::{ComposedLayout, IdentityLayout, IntTuple, Layout, LayoutTensor, Nest, Swizzle, idx2crd};
 use proptest::prelude::*;
 
 const NUMBERS: [i64; 16] =
@@ -46,6 +50,44 @@ fn wild_layout(digits: &mut Digits) -> Option<Layout> {
     Layout::new(shape.clone(), IntTuple::flat(strides).unflatten(&shape).ok()?).ok()
 }
 
+/// Everything beside the algebra, on values of any size.
+fn views_and_pictures(a: &Layout, b: &Layout, tuple: &IntTuple, number: i64) {
+    let sizes: Vec<i64> = tuple.leaves().copied().collect();
+    let view = View::new(a.clone());
+    let _ = (view.valid_shape(), view.coordinates(number, 0), view.position(number, number));
+    let _ = (view.transpose(), view.coalesce(), view.reshape(b.clone()), view.split(number, 0, 1));
+    for view in [view.tile(&sizes, &vec![0; sizes.len()]), view.vectorize(&sizes), view.distribute(b, 0)]
+        .into_iter()
+        .flatten()
+    {
+        let _ = (view.valid_shape(), view.position(0, 0), view.distribute_along(b, 0, number));
+    }
+    let _ = LayoutTensor::new(vec![0_u8; 64], a.clone()).map(|tensor| tensor.get(tuple));
+    let _ = IdentityLayout::new(tuple).map(|identity| (identity.at(tuple), identity.to_string()));
+    if a.size() <= 4096 {
+        let _ = (
+            layout_table(a),
+            layout_svg(a),
+            thread_value_svg("a", a, number, 8),
+            coverage(a, number.min(4096)),
+        );
+    }
+    if let Ok(access) = Access::new(a.clone(), b.clone(), 1, 4) {
+        let _ = (bank_conflicts(&access), sectors(&access));
+    }
+    let swizzle = Swizzle::new(2, 1, 3).unwrap();
+    let _ = (
+        swizzle.upcast(number),
+        swizzle.downcast(number),
+        swizzle.apply(number),
+        Swizzle::of_masks(number, 3),
+    );
+    let composed = ComposedLayout::new(swizzle, number, a.clone());
+    let _ = composed.map(|composed| (composed.cosize(), composed.recast(8, number), composed.composition(b)));
+    let extent = Extent::dynamic("M", number);
+    let _ = extent.map(|extent| (extent.divided_by(3), extent.times(&extent), extent.bind(&[("M", number)])));
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -61,6 +103,7 @@ proptest! {
         let _ = (coalesce(&a), complement(&a, number), composition(&a, &b), logical_divide(&a, &b));
         let _ = (composition_by_mode(&a, &tiler), logical_divide_by_mode(&a, &tiler));
         let _ = zipped_divide_by_mode(&a, &tiler);
+        views_and_pictures(&a, &b, &tuple, number);
         prop_assert_eq!(a.to_string().parse::<Layout>().unwrap(), a);
     }
 

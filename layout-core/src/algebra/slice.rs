@@ -8,6 +8,12 @@ use crate::nest::{Node, subtree_len};
 use crate::{IntTuple, Layout, LayoutError, Nest};
 
 /// A coordinate with open places: `None` keeps its mode, `Some(i)` fixes it; CuTe's `_`.
+///
+/// ```
+/// use layout_core::{Nest, algebra::Pattern};
+/// let row: Pattern = Nest::flat([Some(1), None]); // (1,_)
+/// assert_eq!(row.leaves().filter(|place| place.is_none()).count(), 1);
+/// ```
 pub type Pattern = Nest<Option<i64>>;
 
 /// The open modes of `layout` and the offset of the fixed ones; nested tuples of the pattern are flattened.

@@ -24,6 +24,12 @@ impl Offsets {
     ///
     /// # Errors
     /// As [`Layout::at`].
+    ///
+    /// ```
+    /// let offsets = layout_core::analysis::Offsets::from("(4,8):(8,1)".parse::<layout_core::Layout>()?);
+    /// assert_eq!(offsets.at(5)?, 9);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn at(&self, index: i64) -> Result<i64, LayoutError> {
         match self {
             Self::Plain(layout) => layout.at(index),
@@ -70,6 +76,14 @@ impl Access {
     /// # Errors
     /// [`LayoutError::Unsupported`] for more than 32 lanes, a width that is no power of two up to 16 bytes, an index
     /// outside the tile, or a vector that is not aligned.
+    ///
+    /// ```
+    /// use layout_core::{Layout, analysis::Access};
+    /// let tile = Layout::row_major((8, 64))?;
+    /// assert!(Access::new(tile.clone(), Layout::new((8, 4), (1, 64))?, 8, 2).is_ok()); // 16 bytes a lane
+    /// assert!(Access::new(tile, Layout::new(64, 1)?, 1, 4).is_err()); // a warp has 32 lanes
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn new(
         offsets: impl Into<Offsets>,
         threads: Layout,
@@ -106,16 +120,34 @@ impl Access {
     }
 
     /// The number of lanes.
+    ///
+    /// ```
+    /// let column = layout_core::analysis::Access::new(layout_core::Layout::row_major((32, 32))?, layout_core::Layout::new(32, 1)?, 1, 4)?;
+    /// assert_eq!(column.lanes(), 32);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn lanes(&self) -> i64 {
         self.lanes
     }
 
     /// The number of requests of the warp.
+    ///
+    /// ```
+    /// let column = layout_core::analysis::Access::new(layout_core::Layout::row_major((32, 32))?, layout_core::Layout::new(32, 1)?, 1, 4)?;
+    /// assert_eq!(column.requests(), 1);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn requests(&self) -> i64 {
         self.threads.size() / self.lanes
     }
 
     /// The bytes that one lane moves in a request.
+    ///
+    /// ```
+    /// let column = layout_core::analysis::Access::new(layout_core::Layout::row_major((32, 32))?, layout_core::Layout::new(32, 1)?, 1, 4)?;
+    /// assert_eq!(column.width(), 4);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn width(&self) -> i64 {
         self.vector * self.element_bytes
     }
@@ -124,6 +156,12 @@ impl Access {
     ///
     /// # Errors
     /// [`LayoutError::Coordinate`] if there is no such lane or request; [`LayoutError::Overflow`].
+    ///
+    /// ```
+    /// let column = layout_core::analysis::Access::new(layout_core::Layout::row_major((32, 32))?, layout_core::Layout::new(32, 1)?, 1, 4)?;
+    /// assert_eq!(column.address(2, 0)?, 256);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn address(&self, lane: i64, request: i64) -> Result<i64, LayoutError> {
         if !(0..self.lanes).contains(&lane) {
             return Err(LayoutError::Coordinate { mode: 0, coordinate: lane, extent: self.lanes });

@@ -8,8 +8,16 @@ use crate::{ComposedLayout, Layout, LayoutError, Swizzle};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of banks of shared memory.
+///
+/// ```
+/// assert_eq!(layout_core::analysis::BANKS * layout_core::analysis::BANK_BYTES, 128);
+/// ```
 pub const BANKS: i64 = 32;
 /// The width of a bank, in bytes.
+///
+/// ```
+/// assert_eq!(layout_core::analysis::BANK_BYTES, 4);
+/// ```
 pub const BANK_BYTES: i64 = 4;
 
 /// One bank that lanes of a group want different words of.
@@ -54,6 +62,11 @@ pub struct BankReport {
 
 impl BankReport {
     /// Wavefronts beyond the ideal: what the hardware's conflict counter counts.
+    ///
+    /// ```
+    /// use layout_core::analysis::BankReport;
+    /// assert_eq!(BankReport { wavefronts: 4, ideal: 1, conflicts: vec![] }.excess(), 3);
+    /// ```
     pub fn excess(&self) -> i64 {
         self.wavefronts - self.ideal
     }

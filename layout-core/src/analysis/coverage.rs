@@ -26,6 +26,11 @@ pub struct Coverage {
 
 impl Coverage {
     /// Whether each element is met exactly once and nothing else is.
+    ///
+    /// ```
+    /// assert!(!layout_core::analysis::coverage(&"4:2".parse()?, 8)?.exact());
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn exact(&self) -> bool {
         self.missed.is_empty() && self.repeated.is_empty() && self.outside.is_empty()
     }

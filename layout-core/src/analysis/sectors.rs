@@ -7,6 +7,10 @@ use crate::LayoutError;
 use std::collections::BTreeSet;
 
 /// The unit in which global memory is moved, in bytes.
+///
+/// ```
+/// assert_eq!(128 / layout_core::analysis::SECTOR_BYTES, 4); // four to a line
+/// ```
 pub const SECTOR_BYTES: i64 = 32;
 
 /// What a warp's requests to global memory move.

@@ -7,7 +7,7 @@ use crate::{ComposedLayout, IntTuple, Layout};
 use std::fmt::Write;
 
 /// The table of a layout's offsets. A layout of rank 1 has one column; one of a higher rank has a table for each
-/// coordinate of the modes beyond the second, with that coordinate above it.
+/// coordinate of the modes beyond the second, with that coordinate above it. Beyond 2^20 offsets there is one line instead.
 ///
 /// ```
 /// use layout_core::{Layout, draw::layout_table};
@@ -23,7 +23,7 @@ use std::fmt::Write;
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn layout_table(layout: &Layout) -> String {
-    table(&layout.shape(), layout.offsets().collect(), layout.cosize())
+    table(&layout.shape(), layout.offsets(), layout.cosize())
 }
 
 /// The table of a swizzled layout's offsets, as [`layout_table`].
@@ -34,10 +34,17 @@ pub fn layout_table(layout: &Layout) -> String {
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn swizzle_table(composed: &ComposedLayout) -> String {
-    table(&composed.layout().shape(), composed.offsets().collect(), composed.layout().cosize())
+    table(&composed.layout().shape(), composed.offsets(), composed.layout().cosize())
 }
 
-fn table(shape: &IntTuple, offsets: Vec<i64>, cosize: i64) -> String {
+/// The most offsets that are written out; of more there is one line that says so.
+const CELLS: usize = 1 << 20;
+
+fn table(shape: &IntTuple, offsets: impl Iterator<Item = i64>, cosize: i64) -> String {
+    let offsets: Vec<i64> = offsets.take(CELLS + 1).collect();
+    if offsets.len() > CELLS {
+        return format!("    more than {CELLS} offsets: print one tile\n");
+    }
     // Offsets have been listed, so the products fit; an empty mode has no cell.
     let mut sizes = shape.modes().map(|mode| mode.product().unwrap_or(0));
     let (rows, columns) = (sizes.next().unwrap_or(1), sizes.next().unwrap_or(1));

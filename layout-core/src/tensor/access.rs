@@ -66,6 +66,13 @@ impl<T, S: Deref<Target = [T]>> LayoutTensor<S> {
     }
 
     /// The layout of the view.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, LayoutTensor};
+    /// let t = LayoutTensor::new(vec![0; 12], Layout::row_major((2, 6))?)?;
+    /// assert_eq!(t.layout().to_string(), "(2,6):(6,1)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         self.view.layout()
     }

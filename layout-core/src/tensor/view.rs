@@ -71,21 +71,49 @@ impl View {
     }
 
     /// The layout of the view's elements (vectors, after [`View::vectorize`]), in offsets from [`View::offset`].
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert_eq!(view.layout().to_string(), "(4,2):(16,4)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// The layout within one element: `1:1`, or that of a vector after [`View::vectorize`].
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert_eq!(view.element_layout().to_string(), "(1,4):(0,1)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn element_layout(&self) -> &Layout {
         &self.element
     }
 
     /// The offset of the view's first element in the storage.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert_eq!(view.offset(), 72);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn offset(&self) -> i64 {
         self.offset
     }
 
     /// Whether a tile size did not divide an extent on the way here, so that some view of this family has a tail.
+    ///
+    /// ```
+    /// # use layout_core::{Layout, tensor::View};
+    /// let view = View::new(Layout::row_major((10, 16))?).vectorize(&[1, 4])?.tile(&[4, 2], &[1, 1])?;
+    /// assert!(view.masked()); // 4 does not divide 10
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
     pub fn masked(&self) -> bool {
         self.masked
     }
@@ -102,7 +130,12 @@ impl View {
         let mut step = 1;
         let mut count = |mode: Layout| {
             let size = mode.size();
-            let valid = (0..size).take_while(|i| self.exists(i * step, 0)).count() as i64;
+            // Along a mode coordinates only grow, so the last that exists is found by halving.
+            let (mut valid, mut end) = (0, size);
+            while valid < end {
+                let middle = valid + (end - valid) / 2;
+                if self.exists(middle * step, 0) { valid = middle + 1 } else { end = middle }
+            }
             step *= size.max(1);
             Nest::leaf(valid)
         };
