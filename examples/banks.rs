@@ -1,0 +1,67 @@
+//! Bank conflicts of the reference accesses: as the analysis predicts them and as the simulator counts them; on a GPU
+//! under `ncu` the hardware's counter stands beside, a launch a row, in this order.
+//!
+//! `cargo run --release --example banks`; on a GPU:
+//! `ncu --csv --metrics l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum target/release/examples/banks`
+
+use layout_core::analysis::{bank_conflicts, reference_cases};
+use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue};
+use layout_examples::kernels::read_shared;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match banks() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether every kernel read what the table says, and the simulator counted what the analysis predicts.
+fn banks() -> Result<bool, Box<dyn std::error::Error>> {
+    let (device, simulator) = (Device::best(), Device::simulator());
+    println!("device: {}", device.describe());
+    println!("{:<40} {:>5} {:>10} {:>10}", "access", "width", "predicted", "simulated");
+    let mut good = true;
+    for (name, access) in reference_cases()? {
+        let width = access.width() / 4;
+        let (lanes, requests) = (access.lanes(), access.requests());
+        let mut table = Vec::new();
+        let mut wanted = vec![0.0f32; lanes as usize];
+        for request in 0..requests {
+            for lane in 0..lanes {
+                let word = access.address(lane, request)? / 4;
+                table.push(i32::try_from(word / width)?);
+                wanted[lane as usize] += (word..word + width).map(|word| word as f32).sum::<f32>();
+            }
+        }
+        let mut listed = read_shared::variants().iter().map(|variant| variant.parameters);
+        let listed =
+            listed.find(|set| set.contains(&("W", ParamValue::Int(width)))).ok_or("a width of 1, 2 or 4")?;
+        let set = ParamSet(listed.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+        let config = LaunchConfig { set: Some(&set), grid: None };
+        let shape = [requests as usize, lanes as usize];
+        let run = |device: &Device| -> Result<Vec<f32>, layout_cuda::Error> {
+            let words = device.upload(&table, shape)?;
+            let mut out = device.zeros::<f32, 1>([shape[1]])?;
+            read_shared::launch_with(config, &device.stream(), &words, &mut out)?;
+            out.download()
+        };
+        let words = simulator.upload(&table, shape)?;
+        let mut out = simulator.zeros::<f32, 1>([shape[1]])?;
+        let options = Options::default();
+        let report = read_shared::simulate_with(config, &options, &words, &mut out)?;
+        let simulated = report.totals.bank_conflicts;
+        let predicted = bank_conflicts(&access)?.excess();
+        let right = run(&device)? == wanted && out.download()? == wanted && report.clean();
+        good &= right && i64::try_from(simulated)? == predicted;
+        println!(
+            "{name:<40} {width:>5} {predicted:>10} {simulated:>10}{}",
+            if right { "" } else { "  WRONG" }
+        );
+    }
+    Ok(good)
+}
