@@ -77,7 +77,7 @@ fn accepted(Job { name, text, arch }: &Job) {
 }
 
 #[test]
-fn every_device_function_compiles_alone() {
+fn every_wrapper_of_an_instruction_compiles_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../layout-core/src/kernel/emit/device");
     let mut count = 0;
     for entry in std::fs::read_dir(&folder).expect("the folder of device functions") {

@@ -3,6 +3,8 @@
 //! Law: for each kernel, parameter set, size and alignment `launch` is `Ok`, which means no finding, and every element
 //! is within the case's bound of the reference.
 
+use layout_core::kernel::intrinsic::Intrinsic;
+use layout_core::kernel::ir::ExprKind;
 use layout_cuda::Device;
 use layout_tests::kernels::{cases, definitions};
 use layout_tests::support::case::Case;
@@ -35,4 +37,17 @@ fn the_corpus_has_a_size_for_each_kind() {
         assert!(case.sizes.len() >= 2, "{name}");
     }
     assert!(definitions().len() >= 35, "{}", definitions().len());
+}
+
+#[test]
+fn the_corpus_uses_every_member_of_the_vocabulary() {
+    let mut unused = Intrinsic::ALL.to_vec();
+    for definition in definitions() {
+        for expr in definition.kernel().expect("bytes of this version").exprs {
+            if let ExprKind::Intrinsic(used, ..) = expr.kind {
+                unused.retain(|member| *member != used);
+            }
+        }
+    }
+    assert!(unused.is_empty(), "no kernel of tests/kernels uses {unused:?}");
 }
