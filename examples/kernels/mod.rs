@@ -4,6 +4,7 @@
 
 mod elementwise;
 mod matmul;
+pub mod memory;
 pub mod puzzles;
 
 pub use elementwise::vector_add;
