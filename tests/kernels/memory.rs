@@ -84,14 +84,14 @@ fn axes() -> Vec<Case> {
             let row = |i: usize| x[i * n..(i + 1) * n].iter().fold(0.0, |a, b| a + b);
             Ok(Outcome::exact(out.read()?, (0..m).map(row)))
         }),
-        Case::new(&column_sums_of_parts::DEFINITION, around_tile([8, 128, 1]), |run| {
+        Case::new(&column_sums_of_parts::DEFINITION, around_tile([32, 128, 1]), |run| {
             let [m, n, ..] = run.size;
             let x = floats(m * n, 1);
             let (on_x, mut parts) = (run.tensor(&x, [m, n])?, run.output([SPLITS, n])?);
             let (x_view, mut parts_view) = (on_x.view()?, parts.view_mut()?);
             column_sums_of_parts::launch_with(run.config(), &run.stream(), &x_view, &mut parts_view)?;
             let of = |split: usize, j: usize| {
-                let rows = (0..m).filter(|row| row / 8 % SPLITS == split);
+                let rows = (0..m).filter(|row| row / 32 % SPLITS == split);
                 rows.fold(0.0, |sum, row| sum + x[row * n + j])
             };
             Ok(Outcome::exact(parts.read()?, (0..SPLITS * n).map(|at| of(at / n, at % n))))
@@ -108,7 +108,7 @@ fn axes() -> Vec<Case> {
 }
 
 fn rows() -> Vec<Case> {
-    vec![Case::new(&softmax::DEFINITION, around_tile([2, 1024, 1]), |run| {
+    vec![Case::new(&softmax::DEFINITION, around_tile([2, 2048, 1]), |run| {
         let [m, n, ..] = run.size;
         let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
         let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
@@ -120,7 +120,7 @@ fn rows() -> Vec<Case> {
             let total: f64 = parts.iter().sum();
             wanted.extend(parts.iter().map(|part| part / total));
         }
-        // Up to three exponentials of two units each, and the sum's and the quotient's roundings.
+        // Up to three exponentials of two units each, the roundings of the sum, of its inverse and of the product.
         Ok(Outcome::within(4e-6, out.read()?, wanted))
     })]
 }

@@ -1,13 +1,13 @@
 //! Sums of a matrix's rows, a block for each row; sums of its columns, in `SPLITS` parts of rows and then over the parts.
 //!
 //! ```text
-//! columns:  a warp reads 128 neighbouring columns of a row, 16 bytes a thread; the block's 8 warps take every 8th row
+//! columns:  a warp reads 128 neighbouring columns of a row, 16 bytes a thread; the block's 8 warps take 4 rows by turns
 //! ```
 
 use layout_cuda::tiled_kernel;
 
 /// `out[i]`: the sum of row `i`.
-#[tiled_kernel(THREADS = 256, ROUNDS = 2, block = [THREADS], grid = [M])]
+#[tiled_kernel(THREADS = 256, ROUNDS = 2, block = [THREADS], grid = [M], variant_if(N % 4 == 0))]
 pub fn row_sums<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     out: &mut LayoutTensor<f32, RowMajor<M>>,
@@ -34,18 +34,18 @@ pub fn row_sums<const M: usize, const N: usize>(
     }
 }
 
-/// `parts[s, j]`: the sum of column `j` over the rows `8 s, .., 8 s + 7` and every `8 SPLITS`th of each.
-#[tiled_kernel(SPLITS = 16, block = [32, 8], grid = [N.div_ceil(128), SPLITS])]
+/// `parts[s, j]`: the sum of column `j` over the rows `32 s, .., 32 s + 31` and every `32 SPLITS`th of each.
+#[tiled_kernel(SPLITS = 16, block = [32, 8], grid = [N.div_ceil(128), SPLITS], variant_if(N % 4 == 0))]
 pub fn column_sums_of_parts<const M: usize, const N: usize, const SPLITS: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     parts: &mut LayoutTensor<f32, RowMajor<SPLITS, N>>,
 ) {
-    let group = block_idx.x * 32 + thread_idx.x;
+    let cols = block_idx.x * 32 + thread_idx.x;
     let mut sums = local::<f32>(row_major([1, 4])).fill(0.0);
-    for row in (block_idx.y * 8 + thread_idx.y..M).step_by(8 * SPLITS) {
-        let own = x.tile([1, 4], [row, group]).vectorize([1, 4]).to_local();
-        for i in unroll(0..4) {
-            sums[[0, i]] += own[[0, i]];
+    for rows in (block_idx.y * 8 + thread_idx.y..M.div_ceil(4)).step_by(8 * SPLITS) {
+        let own = x.tile([4, 4], [rows, cols]).vectorize([1, 4]).to_local();
+        for j in unroll(0..4) {
+            sums[[0, j]] += (own[[0, j]] + own[[1, j]]) + (own[[2, j]] + own[[3, j]]);
         }
     }
     let mut of_warps = shared::<f32>(row_major([8, 128]));
