@@ -80,6 +80,33 @@ fn divergent<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutT
     }
 }
 
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn divergent_sum<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        y[[i]] = x[[i]].warp_sum(); // here: divergent sum
+    }
+}
+
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn atomic_and_plain<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let mut sum = shared::<f32>(row_major([1]));
+    if thread_idx.x == 0 {
+        sum[[0]] = 0.0;
+    }
+    barrier();
+    sum.atomic_add([0], x.tile([64], [block_idx.x])[[thread_idx.x]]);
+    if thread_idx.x == 32 {
+        y.atomic_add([0], sum[[0]]); // here: a plain read beside atomics
+    }
+    if thread_idx.x == 63 {
+        y[[0]] += 1.0; // here: a plain write beside atomics
+    }
+}
+
 #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
 fn missing_wait<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
     let mut line = shared::<f32>(row_major([32]));
@@ -216,6 +243,28 @@ fn a_barrier_that_not_every_thread_reaches() -> Result<(), Error> {
     let finding = found(&report, FindingKind::DivergentBarrier);
     assert_eq!((finding.line, finding.block), (marked("divergent"), [1, 0, 0]), "{report}");
     assert!(finding.thread[0] >= 32, "thread 36 is the first beyond the tensor: {report}");
+    Ok(())
+}
+
+#[test]
+fn a_sum_of_a_warp_that_not_every_thread_reaches() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = divergent_sum::simulate(&x, &mut y)?;
+    let finding = found(&report, FindingKind::DivergentBarrier);
+    assert_eq!((finding.line, finding.block), (marked("divergent sum"), [1, 0, 0]), "{report}");
+    assert!(finding.message.contains("reach warp_sum; lane 4 does not"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn atomic_operations_race_with_plain_accesses_only() -> Result<(), Error> {
+    let (x, mut y) = vectors()?;
+    let report = atomic_and_plain::simulate(&x, &mut y)?;
+    let mut lines: Vec<u32> = report.findings.iter().map(|finding| finding.line).collect();
+    lines.dedup();
+    let (read, write) = (marked("a plain read beside atomics"), marked("a plain write beside atomics"));
+    assert!(lines.contains(&read) && lines.contains(&write), "{report}");
+    assert!(report.findings.iter().all(|finding| [read, write].contains(&finding.line)), "{report}");
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 mod banks;
 mod elementwise;
 mod matmul;
+pub mod memory;
 pub mod puzzles;
 
 pub use banks::read_shared;

@@ -7,6 +7,7 @@ mod elementwise;
 mod examples;
 mod indices;
 mod layouts;
+mod memory;
 mod movement;
 mod puzzles;
 mod reduce;
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
         reduce::cases(),
         together::cases(),
         puzzles::cases(),
+        memory::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

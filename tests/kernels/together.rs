@@ -88,7 +88,7 @@ macro_rules! bins_of {
     ($T:ty, $elem:ident) => {
         Case::new(&bins::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;
-            let x: Vec<$T> = integers(n, 5, 100).iter().map(|v| (*v).unsigned_abs() as $T).collect();
+            let x: Vec<$T> = integers(n, 5, 100).iter().map(|v| v.unsigned_abs() as $T).collect();
             let start = [vec![0 as $T; 32], vec![1000 as $T; 16]].concat();
             let (on_x, mut counts) = (run.tensor(&x, [n])?, run.tensor(&start, [3, 16])?);
             let (mut places, mut tickets) = (run.output::<u32, 1>([n])?, run.tensor(&[0u32], [1])?);
@@ -118,7 +118,7 @@ macro_rules! reductions_of {
     ($T:ty, $elem:ident) => {
         Case::new(&reductions::DEFINITION, around(96), |run| {
             let [n, ..] = run.size;
-            let x: Vec<$T> = integers(n, 4, 100).iter().map(|v| (*v).unsigned_abs() as $T).collect();
+            let x: Vec<$T> = integers(n, 4, 100).iter().map(|v| v.unsigned_abs() as $T).collect();
             let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<$T, 2>([8, n])?);
             let mut votes = run.output::<u32, 1>([n])?;
             let limit = 50 as $T;
@@ -162,7 +162,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         Case::new(&shuffles::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
-            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| v.abs() as i32 % 100).collect();
+            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| v.unsigned_abs() as i32 % 100).collect();
             let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i64, 1>([n])?);
             shuffles::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
             let wanted = (0..n).map(|i| {

@@ -11,7 +11,7 @@ use crate::kernel::ir::{ExprId, Kernel, LocalId, TypeRef};
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
 use crate::kernel::program::{Statement, StatementKind, Tables, Value, Variable, VariableKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The error is told.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,8 @@ pub(super) struct Evaluator<'k> {
     pub undecided: HashMap<VarId, f64>,
     /// Those whose type was found, with their first value.
     pub decided: Vec<(VarId, f64, Elem)>,
+    /// Variables that a member of the vocabulary made: a `let` of one gives it the user's name.
+    pub unnamed: HashSet<VarId>,
     /// A promised divisor of each dimension.
     pub dim_divisors: Vec<i64>,
     /// Each dimension as an index.

@@ -228,6 +228,11 @@ impl Evaluator<'_> {
         match value {
             Datum::Index(index) => Datum::Index(self.name_index(name, &index, origin)),
             Datum::Scalar(value, elem) => {
+                if let Value::Variable(var) = &value
+                    && self.unnamed.remove(var)
+                {
+                    name.clone_into(&mut self.tables.variables[var.0 as usize].name);
+                }
                 let known = match &value {
                     Value::Constant(_) | Value::Argument(..) => true,
                     Value::Variable(var) => !self.tables.variable(*var).mutable,

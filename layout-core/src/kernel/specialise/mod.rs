@@ -24,7 +24,7 @@ use super::origin::Errors;
 use super::params::{ParamSet, Promises};
 use super::program::{Comparison, Statement, StatementKind, Tables, Value};
 use evaluator::Evaluator;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +73,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         versions: HashMap::new(),
         undecided: HashMap::new(),
         decided: Vec::new(),
+        unnamed: HashSet::new(),
         dim_divisors: vec![1; kernel.dims.len()],
         dims: Vec::new(),
         arguments: Vec::new(),

@@ -69,6 +69,7 @@ impl Evaluator<'_> {
         let block = matches!(intrinsic, Intrinsic::BlockSum | Intrinsic::BlockMax | Intrinsic::BlockMin);
         let var = self.variable(name, VariableKind::Elem(result), false, origin);
         self.push(origin, StatementKind::Collective(var, collective, parts));
+        self.unnamed.insert(var);
         let value = Value::Variable(var);
         let value =
             if block { self.over_warps(collective, value, elem, threads / LANES, origin)? } else { value };
@@ -151,6 +152,7 @@ impl Evaluator<'_> {
         let var = self.variable("of_block", VariableKind::Elem(elem), false, origin);
         self.push(origin, StatementKind::Let(var, Some(combined)));
         self.push(origin, StatementKind::Barrier(Participants::Block));
+        self.unnamed.insert(var);
         Ok(Value::Variable(var))
     }
 
@@ -194,6 +196,7 @@ impl Evaluator<'_> {
             coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
         let value = self.coerce(value, place.elem, origin)?;
         let var = self.variable("before", VariableKind::Elem(place.elem), false, origin);
+        self.unnamed.insert(var);
         let target = TileAccess { view, coordinates, origin };
         self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), place.elem))

@@ -1,0 +1,79 @@
+//! Sums of a matrix's rows, a block for each row; sums of its columns, in `SPLITS` parts of rows and then over the parts.
+//!
+//! ```text
+//! columns:  a warp reads 128 neighbouring columns of a row, 16 bytes a thread; the block's 8 warps take 4 rows by turns
+//! ```
+
+use layout_cuda::tiled_kernel;
+
+/// `out[i]`: the sum of row `i`.
+#[tiled_kernel(THREADS = 256, ROUNDS = 2, block = [THREADS], grid = [M], variant_if(N % 4 == 0))]
+pub fn row_sums<const M: usize, const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, N>>,
+    out: &mut LayoutTensor<f32, RowMajor<M>>,
+) {
+    const TILE: usize = THREADS * ROUNDS * 4;
+    let mut sums = local::<f32>(row_major([4])).fill(0.0);
+    for tile in 0..N.div_ceil(TILE) {
+        let vectors = x.tile([1, TILE], [block_idx.x, tile]).vectorize([1, 4]);
+        if (tile + 1) * TILE <= N {
+            let own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
+            for i in unroll(0..ROUNDS * 4) {
+                sums[[i % 4]] += own[[0, i]];
+            }
+        } else {
+            let own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
+            for i in unroll(0..ROUNDS * 4) {
+                sums[[i % 4]] += own[[0, i]];
+            }
+        }
+    }
+    let sum = ((sums[[0]] + sums[[1]]) + (sums[[2]] + sums[[3]])).block_sum();
+    if thread_idx.x == 0 {
+        out[[block_idx.x]] = sum;
+    }
+}
+
+/// `parts[s, j]`: the sum of column `j` over the rows `32 s, .., 32 s + 31` and every `32 SPLITS`th of each.
+#[tiled_kernel(SPLITS = 16, block = [32, 8], grid = [N.div_ceil(128), SPLITS], variant_if(N % 4 == 0))]
+pub fn column_sums_of_parts<const M: usize, const N: usize, const SPLITS: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, N>>,
+    parts: &mut LayoutTensor<f32, RowMajor<SPLITS, N>>,
+) {
+    let cols = block_idx.x * 32 + thread_idx.x;
+    let mut sums = local::<f32>(row_major([1, 4])).fill(0.0);
+    for rows in (block_idx.y * 8 + thread_idx.y..M.div_ceil(4)).step_by(8 * SPLITS) {
+        let own = x.tile([4, 4], [rows, cols]).vectorize([1, 4]).to_local();
+        for j in unroll(0..4) {
+            sums[[0, j]] += (own[[0, j]] + own[[1, j]]) + (own[[2, j]] + own[[3, j]]);
+        }
+    }
+    let mut of_warps = shared::<f32>(row_major([8, 128]));
+    of_warps.tile([1, 4], [thread_idx.y, thread_idx.x]).vectorize([1, 4]).copy_from(&sums.vectorize([1, 4]));
+    barrier();
+    let mut out = parts.tile([1, 128], [block_idx.y, block_idx.x]);
+    let thread = thread_idx.y * 32 + thread_idx.x;
+    if thread < 128 {
+        let mut sum = 0.0;
+        for warp in unroll(0..8) {
+            sum += of_warps[[warp, thread]];
+        }
+        out[[0, thread]] = sum;
+    }
+}
+
+/// `out[j]`: the sum of column `j` of the parts.
+#[tiled_kernel(SPLITS = 16, block = [128], grid = [N.div_ceil(128)])]
+pub fn column_sums<const N: usize, const SPLITS: usize>(
+    parts: &LayoutTensor<f32, RowMajor<SPLITS, N>>,
+    out: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let col = block_idx.x * 128 + thread_idx.x;
+    if col < N {
+        let mut sum = 0.0;
+        for split in unroll(0..SPLITS) {
+            sum += parts[[split, col]];
+        }
+        out[[col]] = sum;
+    }
+}

@@ -1,0 +1,32 @@
+//! Kernels at the speed of memory, for any size: sums and the like, sums of rows and columns, softmax, histograms.
+//!
+//! Law: what they give does not depend on the run: a sum's order is fixed by its length, and the histogram's counts are
+//! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
+
+mod axis;
+mod count;
+mod reduce;
+mod rows;
+
+pub use axis::{column_sums, column_sums_of_parts, row_sums};
+pub use count::histogram;
+pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
+pub use rows::softmax;
+
+use layout_cuda::Definition;
+
+/// Every kernel here.
+pub fn definitions() -> [&'static Definition; 10] {
+    [
+        &sum_of_parts::DEFINITION,
+        &dot_of_parts::DEFINITION,
+        &max_of_parts::DEFINITION,
+        &total_sum::DEFINITION,
+        &total_max::DEFINITION,
+        &row_sums::DEFINITION,
+        &column_sums::DEFINITION,
+        &column_sums_of_parts::DEFINITION,
+        &softmax::DEFINITION,
+        &histogram::DEFINITION,
+    ]
+}
