@@ -1,5 +1,6 @@
 //! What the examples share: the kernels, the float64 reference, the records, the rows of the layout command.
 
+pub mod algorithm;
 pub mod kernels;
 pub mod memory;
 pub mod record;

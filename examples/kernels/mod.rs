@@ -1,4 +1,4 @@
-//! The kernels of the examples: vector addition, and the first steps of the matrix multiplication's ladder.
+//! The kernels of the examples: vector addition, and the ladder of the matrix multiplication.
 //!
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
@@ -7,14 +7,30 @@ mod elementwise;
 mod matmul;
 pub mod memory;
 pub mod puzzles;
+mod register_tiles;
+mod sliced;
+mod warp_tiles;
 
 pub use banks::read_shared;
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
+pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
+pub use sliced::sgemm_sliced;
+pub use warp_tiles::sgemm;
 
 use layout_cuda::Definition;
 
 /// Every kernel here, in the order of the ladder.
-pub fn definitions() -> [&'static Definition; 4] {
-    [&vector_add::DEFINITION, &naive::DEFINITION, &coalescing::DEFINITION, &tiled::DEFINITION]
+pub fn definitions() -> [&'static Definition; 9] {
+    [
+        &vector_add::DEFINITION,
+        &naive::DEFINITION,
+        &coalescing::DEFINITION,
+        &tiled::DEFINITION,
+        &tiled_register::DEFINITION,
+        &block_tiled::DEFINITION,
+        &block_tiled_vectorized::DEFINITION,
+        &sgemm::DEFINITION,
+        &sgemm_sliced::DEFINITION,
+    ]
 }

@@ -3,29 +3,23 @@
 use crate::options::Options;
 use layout_cuda::bench::{self, Timing};
 use layout_cuda::cublas::Blas;
-use layout_cuda::{Device, Error, Stream, Tensor};
-use layout_examples::kernels;
+use layout_cuda::{Device, Error, Tensor};
+use layout_examples::algorithm::Algorithm;
 use layout_examples::record::{Record, table_head, table_row};
 use layout_examples::reference::Reference;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 type Matrix = Tensor<f32, 2>;
-type Launch = fn(&Stream, &Matrix, &Matrix, &mut Matrix) -> Result<(), Error>;
-
-/// The kernels by name.
-const KERNELS: [(&str, Launch); 3] = [
-    ("naive", |stream, a, b, c| kernels::naive::launch(stream, a, b, c)),
-    ("coalescing", |stream, a, b, c| kernels::coalescing::launch(stream, a, b, c)),
-    ("tiled", |stream, a, b, c| kernels::tiled::launch(stream, a, b, c)),
-];
-
 /// Runs every kernel asked for on one shape and prints the table.
 pub fn shape(
     device: &Device,
     [m, n, k]: [usize; 3],
     options: &Options,
 ) -> Result<Vec<Record>, Box<dyn std::error::Error>> {
-    let chosen = chosen(&options.kernel)?;
+    let chosen = match options.kernel.as_slice() {
+        [] => Algorithm::KERNELS.to_vec(),
+        chosen => chosen.to_vec(),
+    };
     let mut random = StdRng::seed_from_u64(7);
     let mut values = |count: usize| (0..count).map(|_| random.random_range(-1.0f32..1.0)).collect::<Vec<_>>();
     let (a_host, b_host) = (values(m * k), values(k * n));
@@ -42,8 +36,8 @@ pub fn shape(
     let mut records = Vec::new();
     let mut measure = |(place, kernel): (&'static str, &str),
                        peer: Option<f64>,
-                       c: &mut Matrix,
-                       call: &mut dyn FnMut(&mut Matrix) -> Result<(), Error>| {
+                       c: &mut Tensor<f32, 2>,
+                       call: &mut dyn FnMut(&mut Tensor<f32, 2>) -> Result<(), Error>| {
         c.poison()?;
         let timing: Timing = bench::time(&stream, &timer, || call(c))?;
         let found = reference.compare(&c.download()?);
@@ -75,7 +69,7 @@ pub fn shape(
     } else {
         match Blas::new(&stream) {
             Ok(blas) => {
-                let mut call = |c: &mut Matrix| blas.sgemm(&a, &b, c).map_err(Error::from);
+                let mut call = |c: &mut Tensor<f32, 2>| blas.sgemm(&a, &b, c).map_err(Error::from);
                 Some(measure(("", "cublas"), None, &mut c, &mut call)?)
             }
             Err(error) => {
@@ -84,25 +78,11 @@ pub fn shape(
             }
         }
     };
-    for (name, launch) in chosen {
+    for algorithm in chosen {
         let place = if device.is_simulator() { "simulator" } else { "gpu" };
-        measure((place, name), peer, &mut c, &mut |c| launch(&stream, &a, &b, c))?;
+        let mut call = |c: &mut Tensor<f32, 2>| algorithm.launch(&stream, &a, &b, c);
+        measure((place, algorithm.name()), peer, &mut c, &mut call)?;
     }
     println!("{}", "-".repeat(102));
     Ok(records)
-}
-
-/// The kernels of these names; all of them for none.
-fn chosen(names: &[String]) -> Result<Vec<(&'static str, Launch)>, String> {
-    if names.is_empty() {
-        return Ok(KERNELS.to_vec());
-    }
-    let known = || KERNELS.map(|(name, _)| name).join(", ");
-    names
-        .iter()
-        .map(|name| {
-            let found = KERNELS.into_iter().find(|(known, _)| known == name);
-            found.ok_or_else(|| format!("there is no kernel `{name}`; there are {}", known()))
-        })
-        .collect()
 }

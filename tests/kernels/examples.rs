@@ -3,7 +3,10 @@
 use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, Stream, TensorView, TensorViewMut};
-use layout_examples::kernels::{coalescing, naive, tiled, vector_add};
+use layout_examples::kernels::{
+    block_tiled, block_tiled_vectorized, coalescing, naive, sgemm, sgemm_sliced, tiled, tiled_register,
+    vector_add,
+};
 
 /// The cases of the examples.
 pub fn cases() -> Vec<Case> {
@@ -24,6 +27,23 @@ pub fn cases() -> Vec<Case> {
         }),
         Case::new(&tiled::DEFINITION, around_tile([32, 32, 64]), |run| {
             matmul(run, |config, stream, a, b, c| tiled::launch_with(config, stream, a, b, c))
+        }),
+        Case::new(&tiled_register::DEFINITION, around_tile([64, 64, 32]), |run| {
+            matmul(run, |config, stream, a, b, c| tiled_register::launch_with(config, stream, a, b, c))
+        }),
+        Case::new(&block_tiled::DEFINITION, around_tile([64, 64, 32]), |run| {
+            matmul(run, |config, stream, a, b, c| block_tiled::launch_with(config, stream, a, b, c))
+        }),
+        Case::new(&block_tiled_vectorized::DEFINITION, around_tile([64, 64, 16]), |run| {
+            matmul(run, |config, stream, a, b, c| {
+                block_tiled_vectorized::launch_with(config, stream, a, b, c)
+            })
+        }),
+        Case::new(&sgemm::DEFINITION, around_tile([128, 128, 32]), |run| {
+            matmul(run, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c))
+        }),
+        Case::new(&sgemm_sliced::DEFINITION, around_tile([64, 64, 128]), |run| {
+            matmul(run, |config, stream, a, b, c| sgemm_sliced::launch_with(config, stream, a, b, c))
         }),
     ]
 }

@@ -4,6 +4,7 @@ mod access;
 mod finish;
 mod lower;
 mod movement;
+mod vectors;
 
 use super::launch::LaunchPlan;
 use super::origin::Errors;

@@ -18,6 +18,9 @@ use crate::kernel::view::View;
 /// What stands inside a nest of loops, given the coordinates.
 type Element<'a> = dyn FnMut(&mut Lower, &[Index], &mut Out) -> Result<(), Failed> + 'a;
 
+/// From so many pieces a thread on, a block copy tests once whether the whole tile lies inside, instead of each piece.
+const FEW_ROUNDS: i64 = 4;
+
 const COUNTERS: [&str; 5] = ["i", "j", "l", "m", "n"];
 
 impl Lower {
@@ -41,10 +44,11 @@ impl Lower {
         }
     }
 
-    /// Unrolled loops `0..extents[i]` around what `body` makes of the coordinates.
+    /// Loops `0..extents[i]`, unrolled or not, around what `body` makes of the coordinates.
     fn nest(
         &mut self,
         extents: &[i64],
+        unroll: bool,
         origin: Origin,
         out: &mut Out,
         body: &mut Element<'_>,
@@ -68,7 +72,7 @@ impl Lower {
                 start: Index::constant(0),
                 end: Index::constant(extent),
                 step: 1,
-                unroll: true,
+                unroll,
                 reversed: false,
                 body: inner,
             };
@@ -98,19 +102,17 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        let extents = self.extents(destination, origin)?;
-        let target = destination.clone();
-        self.nest(&extents, origin, out, &mut |this, coordinates, out| {
+        let (target, source) = self.widened(destination, source, origin)?;
+        let source = &source;
+        let extents = self.extents(&target, origin)?;
+        self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
             // The modes of one element may stand elsewhere on the other side.
             let mut rest =
                 (0..target.rank()).filter(|mode| !unit(&target, *mode)).map(|mode| &coordinates[mode]);
             let other: Vec<Index> = (0..source.rank())
-                .map(|mode| {
-                    if unit(source, mode) {
-                        Index::constant(0)
-                    } else {
-                        rest.next().cloned().unwrap_or_default()
-                    }
+                .map(|mode| match unit(source, mode) {
+                    true => Index::constant(0),
+                    false => rest.next().cloned().unwrap_or_default(),
                 })
                 .collect();
             this.vector(&target, coordinates, source, &other, false, origin, out)
@@ -126,10 +128,11 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        let extents = self.extents(destination, origin)?;
         if source.rank() != destination.rank() {
             return self.fail(origin, "both sides of the copy need the same rank", "");
         }
+        let (destination, source, threads) = &self.narrowed(destination, source, threads, origin)?;
+        let extents = self.extents(destination, origin)?;
         let thread = self.thread.clone();
         let own = thread_coordinates(threads, self.atoms(), &thread);
         let own = self.index(origin, own)?;
@@ -147,23 +150,42 @@ impl Lower {
             let size = Index::constant(threads.size());
             guard.push(Comparison { op: BinaryOp::Lt, left: thread, right: size });
         }
-        self.nest(&rounds, origin, out, &mut |this, round, out| {
-            let mut guard = guard.clone();
-            let mut coordinates = Vec::new();
-            for mode in 0..round.len() {
-                let at = round[mode].scale(shape[mode]).and_then(|at| at.add(&own[mode]));
-                let at = this.index(origin, at)?;
-                let inside =
-                    Comparison { op: BinaryOp::Lt, left: at.clone(), right: Index::constant(extents[mode]) };
-                if !this.facts.holds(&this.tables.atoms, &inside) {
-                    guard.push(inside);
+        let pieces = |this: &mut Self, unroll: bool, out: &mut Out| {
+            this.nest(&rounds, unroll, origin, out, &mut |this, round, out| {
+                let mut guard = guard.clone();
+                let mut coordinates = Vec::new();
+                for mode in 0..round.len() {
+                    let at = round[mode].scale(shape[mode]).and_then(|at| at.add(&own[mode]));
+                    let at = this.index(origin, at)?;
+                    let right = Index::constant(extents[mode]);
+                    let inside = Comparison { op: BinaryOp::Lt, left: at.clone(), right };
+                    if !this.facts.holds(&this.tables.atoms, &inside) {
+                        guard.push(inside);
+                    }
+                    coordinates.push(at);
                 }
-                coordinates.push(at);
-            }
-            this.guarded(guard, origin, out, &mut |this, out| {
-                this.vector(destination, &coordinates, source, &coordinates, asynchronous, origin, out)
+                this.guarded(guard, origin, out, &mut |this, out| {
+                    this.vector(destination, &coordinates, source, &coordinates, asynchronous, origin, out)
+                })
             })
-        })
+        };
+        let inside = match rounds.iter().product::<i64>() {
+            0..FEW_ROUNDS => Mask::new(),
+            _ => self.inside(source, &extents, origin)?,
+        };
+        let Some(all) = condition(&inside) else { return pieces(self, true, out) };
+        // Tiles at the edges are few: their loop stays a loop, since its unrolled addresses would take the registers
+        // of the others.
+        let mut masked = Vec::new();
+        pieces(self, false, &mut masked)?;
+        let mark = self.facts.len();
+        inside.iter().for_each(|comparison| self.facts.assume(comparison, true));
+        let mut plain = Vec::new();
+        let result = pieces(self, true, &mut plain);
+        self.facts.truncate(mark);
+        result?;
+        out.push(Statement { kind: StatementKind::If(all, plain, masked), origin });
+        Ok(())
     }
 
     /// What `body` makes, under `if (mask)`.
@@ -295,7 +317,7 @@ impl Lower {
     }
 
     /// Whether vectors of `width` at a coordinate are aligned, unbroken by a swizzle, and wholly in or out of range.
-    fn whole(
+    pub fn whole(
         &mut self,
         view: &View,
         at: &[Index],
@@ -363,7 +385,7 @@ impl Lower {
             value = Value::Variable(var);
         }
         let extents = self.extents(destination, origin)?;
-        self.nest(&extents, origin, out, &mut |this, coordinates, out| {
+        self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
             for lane in all_lanes(destination) {
                 let access = this.access(destination, coordinates, &lane, origin)?;
                 out.push(Statement { kind: StatementKind::Store(access, value.clone()), origin });
@@ -381,7 +403,7 @@ impl Lower {
         out: &mut Out,
     ) -> Result<(), Failed> {
         let extents = self.extents(accumulator, origin)?;
-        self.nest(&extents, origin, out, &mut |this, coordinates, out| {
+        self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
             let side = |this: &mut Self, view: &View, at: &Index| {
                 let coordinates: Vec<Index> = (0..view.rank())
                     .map(|mode| if unit(view, mode) { Index::constant(0) } else { at.clone() })
@@ -405,7 +427,7 @@ impl Lower {
 }
 
 /// Whether a mode has one element.
-fn unit(view: &View, mode: usize) -> bool {
+pub(super) fn unit(view: &View, mode: usize) -> bool {
     view.modes[mode].lanes == 1 && view.modes[mode].extent.as_constant() == Some(1)
 }
 

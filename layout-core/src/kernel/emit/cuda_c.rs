@@ -165,12 +165,16 @@ impl<'a> Emitter<'a> {
             StatementKind::Store(target, value) => self.store(target, value),
             StatementKind::Operation(operation) => self.operation(operation),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
+                // A compiler unrolls short loops unasked; of copies that only moves addresses into registers.
+                let rolled = !unroll && start.as_constant().and(end.as_constant()).is_some() && copies(body);
                 let (start, end) = self.bounds(*variable, start, end, body);
                 self.names.enter();
                 let name = self.declare(*variable);
                 let kind = self.index_type(*variable);
                 if *unroll {
                     self.line("#pragma unroll");
+                } else if rolled {
+                    self.line("#pragma unroll 1");
                 }
                 let head = if *reversed {
                     let last = last_round(start.clone(), end, *step);
@@ -477,4 +481,13 @@ fn last_round(start: Expression, end: Expression, step: i64) -> Expression {
             Expression::infix(Sub, past, step_of())
         }
     }
+}
+
+/// Whether a loop's body is asynchronous copies and the loops and guards around them.
+fn copies(body: &[Statement<Access, Operation>]) -> bool {
+    body.iter().all(|statement| match &statement.kind {
+        StatementKind::Operation(Operation::AsyncCopy { .. }) => true,
+        StatementKind::For { body, .. } | StatementKind::If(_, body, _) => copies(body),
+        _ => false,
+    })
 }

@@ -1,0 +1,177 @@
+//! How wide a copy goes: vectors that nobody asked for where they are free, narrower ones where the asked are not.
+//!
+//! Law: the copies before and after are of the same elements to the same places. Only which thread of a block copy
+//! moves which element may change, and how many it moves at once; a barrier stands between the copy and its readers
+//! in any case.
+
+use super::lower::{Failed, Lower};
+use super::movement::unit;
+use crate::kernel::index::{Index, IndexOverflow};
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Comparison, Mask, Space};
+use crate::kernel::view::View;
+use crate::{IntTuple, Layout};
+
+impl Lower {
+    /// Both sides of a thread's own copy by the widest vectors that are contiguous and aligned on both. Copies from
+    /// registers to registers are left alone: they cost nothing.
+    pub fn widened(
+        &mut self,
+        destination: &View,
+        source: &View,
+        origin: Origin,
+    ) -> Result<(View, View), Failed> {
+        let same = (destination.clone(), source.clone());
+        let local = |view: &View, this: &Self| this.tables.place(view.place).space == Space::Local;
+        if destination.lanes() != 1
+            || source.lanes() != 1
+            || (local(destination, self) && local(source, self))
+        {
+            return Ok(same);
+        }
+        let one = Index::constant(1);
+        let modes = |view: &View| (0..view.rank()).filter(|mode| !unit(view, *mode)).collect::<Vec<usize>>();
+        let pairs = modes(destination).into_iter().zip(modes(source));
+        let contiguous = |(to, from): &(usize, usize)| {
+            destination.modes[*to].stride == one && source.modes[*from].stride == one
+        };
+        let Some((to, from)) = pairs.into_iter().find(contiguous) else { return Ok(same) };
+        let bytes = i64::from(self.tables.place(destination.place).elem.bytes());
+        let mut width = 16 / bytes;
+        while width > 1 {
+            let divides = destination.modes[to].extent.as_constant().is_some_and(|n| n % width == 0);
+            if divides {
+                let wide =
+                    vectors(destination, to, width).and_then(|d| Ok((d, vectors(source, from, width)?)));
+                let (wide_to, wide_from) = self.index(origin, wide)?;
+                if self.moves_whole(&wide_to, to, &wide_from, from, width, origin)? {
+                    return Ok((wide_to, wide_from));
+                }
+            }
+            width /= 2;
+        }
+        Ok(same)
+    }
+
+    /// A block's copy by vectors as they were asked for, if they can be moved whole; else by narrower ones, with the
+    /// threads side by side along the vectors, so that a warp still reads stretches of memory.
+    pub fn narrowed(
+        &mut self,
+        destination: &View,
+        source: &View,
+        threads: &Layout,
+        origin: Origin,
+    ) -> Result<(View, View, Layout), Failed> {
+        let same = (destination.clone(), source.clone(), threads.clone());
+        let vector_modes = |view: &View| -> Vec<usize> {
+            (0..view.rank()).filter(|mode| view.modes[*mode].lanes > 1).collect()
+        };
+        let (&[mode], 2) = (vector_modes(destination).as_slice(), destination.rank()) else {
+            return Ok(same);
+        };
+        let lanes = destination.modes[mode].lanes;
+        let mut width = lanes;
+        while width > 0 && lanes % width == 0 {
+            let parts = (split(destination, mode, width), split(source, mode, width));
+            let (Some(to), Some(from)) = parts else { return Ok(same) };
+            if width > 1 && !self.moves_whole(&to, mode, &from, mode, width, origin)? {
+                width /= 2;
+                continue;
+            }
+            let along = to.modes[mode].extent.as_constant().unwrap_or(1).clamp(1, threads.size().max(1));
+            if width == lanes || threads.size() % along != 0 {
+                return Ok(same);
+            }
+            let across = threads.size() / along;
+            let layout = match mode {
+                0 => Layout::col_major(IntTuple::flat([along, across])),
+                _ => Layout::row_major(IntTuple::flat([across, along])),
+            };
+            return Ok(layout.map_or(same, |layout| (to, from, layout)));
+        }
+        Ok(same)
+    }
+
+    /// What must hold, beyond what is known, for all of a view to exist; nothing where that cannot be said.
+    pub fn inside(&mut self, view: &View, extents: &[i64], origin: Origin) -> Result<Mask, Failed> {
+        let mut mask = Mask::new();
+        for bound in &view.bounds {
+            let mut last = bound.base.clone();
+            for (mode, extent) in extents.iter().enumerate() {
+                let steps =
+                    [(&bound.steps[mode], extent - 1), (&bound.lane_steps[mode], view.modes[mode].lanes - 1)];
+                for (step, count) in steps {
+                    if step.as_constant().is_none_or(|step| step < 0) {
+                        return Ok(Mask::new());
+                    }
+                    let sum = last.add_scaled(step, count);
+                    last = self.index(origin, sum)?;
+                }
+            }
+            let above = Comparison { op: BinaryOp::Ge, left: bound.base.clone(), right: Index::constant(0) };
+            let below = Comparison { op: BinaryOp::Lt, left: last, right: bound.extent.clone() };
+            for comparison in [above, below] {
+                if !mask.contains(&comparison) && !self.facts.holds(&self.tables.atoms, &comparison) {
+                    mask.push(comparison);
+                }
+            }
+        }
+        Ok(mask)
+    }
+
+    /// Whether every vector of both sides can be moved at once.
+    fn moves_whole(
+        &mut self,
+        destination: &View,
+        to: usize,
+        source: &View,
+        from: usize,
+        width: i64,
+        origin: Origin,
+    ) -> Result<bool, Failed> {
+        for (view, mode) in [(destination, to), (source, from)] {
+            if view.modes[mode].lane_stride != Index::constant(1) {
+                return Ok(false);
+            }
+            let mut anywhere = Vec::new();
+            for other in &view.modes {
+                let extent = other.extent.as_constant().unwrap_or(1);
+                anywhere.push(match extent {
+                    1 => Index::constant(0),
+                    extent => self.counter("anywhere", extent, origin).1,
+                });
+            }
+            if !self.whole(view, &anywhere, mode, width, origin)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The view of vectors along a mode whose extent they divide.
+fn vectors(view: &View, mode: usize, width: i64) -> Result<View, IndexOverflow> {
+    let lanes: Vec<i64> = (0..view.rank()).map(|other| if other == mode { width } else { 1 }).collect();
+    view.vectorize(&lanes, &mut |extent, by| extent.exact_div(by).ok_or(IndexOverflow))
+}
+
+/// The same elements in vectors of `width` instead of the view's own, where those lie side by side.
+fn split(view: &View, mode: usize, width: i64) -> Option<View> {
+    let mut view = view.clone();
+    let own = &mut view.modes[mode];
+    let pieces = own.lanes / width;
+    if own.lanes % width != 0 || own.lane_stride.scale(own.lanes).ok()? != own.stride {
+        return None;
+    }
+    own.extent = own.extent.scale(pieces).ok()?;
+    own.stride = own.lane_stride.scale(width).ok()?;
+    own.lanes = width;
+    for bound in &mut view.bounds {
+        if bound.lane_steps[mode].scale(width * pieces).ok()? != bound.steps[mode] {
+            return None;
+        }
+        bound.steps[mode] = bound.lane_steps[mode].scale(width).ok()?;
+    }
+    Some(view)
+}
