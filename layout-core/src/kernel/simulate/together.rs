@@ -55,25 +55,30 @@ pub(super) fn collective(
     }
 }
 
-/// The lane that each lane of a shuffle reads.
-fn sources(function: Collective, count: &[i64; LANES]) -> [usize; LANES] {
-    std::array::from_fn(|own| {
-        let count = (count[own] & 31) as usize;
-        match function {
+/// The lane that each lane of a shuffle reads; one beyond the warp's ends reads its own.
+fn sources(function: Collective, counts: &[i64; LANES]) -> [usize; LANES] {
+    let mut sources = [0; LANES];
+    for (own, source) in sources.iter_mut().enumerate() {
+        let count = (counts[own] & 31) as u8;
+        let lane = own as u8;
+        let read = match function {
             Collective::Shuffle => count,
-            Collective::ShuffleUp => own.checked_sub(count).unwrap_or(own),
-            Collective::ShuffleDown if own + count < LANES => own + count,
-            Collective::ShuffleXor => own ^ count,
-            Collective::ShuffleDown
+            Collective::ShuffleUp if lane >= count => lane - count,
+            Collective::ShuffleDown if lane + count < LANES as u8 => lane + count,
+            Collective::ShuffleXor => lane ^ count,
+            Collective::ShuffleUp
+            | Collective::ShuffleDown
             | Collective::Sum
             | Collective::Max
             | Collective::Min
             | Collective::PrefixSum
             | Collective::Ballot
             | Collective::Any
-            | Collective::All => own,
-        }
-    })
+            | Collective::All => lane,
+        };
+        *source = usize::from(read);
+    }
+    sources
 }
 
 /// The arithmetic of one bank.
