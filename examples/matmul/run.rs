@@ -9,7 +9,6 @@ use layout_examples::record::{Record, table_head, table_row};
 use layout_examples::reference::Reference;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-type Matrix = Tensor<f32, 2>;
 /// Runs every kernel asked for on one shape and prints the table.
 pub fn shape(
     device: &Device,
