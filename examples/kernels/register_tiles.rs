@@ -48,7 +48,7 @@ pub fn tiled_register<const M: usize, const N: usize, const K: usize>(
 
 /// Kernel 5: each thread makes TM x TN of C.
 #[tiled_kernel(
-    BM = 64, BN = 64, BK = 32, TM = 8, TN = 8,
+    BM = 64, BN = 64, BK = 16, TM = 8, TN = 8,
     block = [BM * BN / (TM * TN)],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
 )]

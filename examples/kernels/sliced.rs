@@ -12,7 +12,7 @@ use layout_cuda::tiled_kernel;
 
 /// Tiles of 64 x 64 of C; each of SLICES warps makes all of it for its part of K.
 #[tiled_kernel(
-    BM = 64, BN = 64, BK = 128, SLICES = 8, STAGES = 3, UNROLL = 1,
+    BM = 64, BN = 64, BK = 128, SLICES = 8, STAGES = 3,
     block = [SLICES * 32],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(M % BM == 0, N % BN == 0, K % BK == 0),
@@ -61,23 +61,20 @@ pub fn sgemm_sliced<const M: usize, const N: usize, const K: usize>(
         let b_slice = b_smem.tile([BK, BN], [stage, 0]).tile([BK / SLICES, BN], [slice, 0]);
         let a_lane = a_slice.distribute(row_major([4, 1]), lane_row);
         let b_lane = b_slice.vectorize([1, 4]).distribute(row_major([1, 8]), lane_col);
-        for step in 0..BK / SLICES / 4 / UNROLL {
-            for part in unroll(0..UNROLL) {
-                let fours = step * UNROLL + part;
-                let a_fours = a_lane.tile([TM, 4], [0, fours]);
-                let b_reg = b_lane.tile([4, TN / 4], [fours, 0]).to_local();
-                for pair in unroll(0..TM / 2) {
-                    let even = a_fours.tile([1, 4], [pair * 2, 0]).to_local();
-                    for k in unroll(0..4) {
-                        for col in unroll(0..TN) {
-                            acc[[pair * 2, col]] += even[[0, k]] * b_reg[[k, col]];
-                        }
+        for fours in 0..BK / SLICES / 4 {
+            let a_fours = a_lane.tile([TM, 4], [0, fours]);
+            let b_reg = b_lane.tile([4, TN / 4], [fours, 0]).to_local();
+            for pair in unroll(0..TM / 2) {
+                let even = a_fours.tile([1, 4], [pair * 2, 0]).to_local();
+                for k in unroll(0..4) {
+                    for col in unroll(0..TN) {
+                        acc[[pair * 2, col]] += even[[0, k]] * b_reg[[k, col]];
                     }
-                    let odd = a_fours.tile([1, 4], [pair * 2 + 1, 0]).to_local();
-                    for k in unroll((0..4).rev()) {
-                        for col in unroll(0..TN) {
-                            acc[[pair * 2 + 1, col]] += odd[[0, k]] * b_reg[[k, col]];
-                        }
+                }
+                let odd = a_fours.tile([1, 4], [pair * 2 + 1, 0]).to_local();
+                for k in unroll((0..4).rev()) {
+                    for col in unroll(0..TN) {
+                        acc[[pair * 2 + 1, col]] += odd[[0, k]] * b_reg[[k, col]];
                     }
                 }
             }

@@ -31,7 +31,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&tiled_register::DEFINITION, around_tile([64, 64, 32]), |run| {
             matmul(run, |config, stream, a, b, c| tiled_register::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&block_tiled::DEFINITION, around_tile([64, 64, 32]), |run| {
+        Case::new(&block_tiled::DEFINITION, around_tile([64, 64, 16]), |run| {
             matmul(run, |config, stream, a, b, c| block_tiled::launch_with(config, stream, a, b, c))
         }),
         Case::new(&block_tiled_vectorized::DEFINITION, around_tile([64, 64, 16]), |run| {
