@@ -26,6 +26,7 @@ pub fn sgemm_sliced<const M: usize, const N: usize, const K: usize>(
     const THREADS: usize = SLICES * 32;
     const TM: usize = BM / 4;
     const TN: usize = BN / 8;
+    assert!(STAGES * BK >= SLICES * BM / 2, "the stages of B hold half a tile of every slice");
     let slice = warp_id();
     let (lane_row, lane_col) = (lane_id() / 8, lane_id() % 8);
 
