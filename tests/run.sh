@@ -11,4 +11,5 @@ if ! cargo run --quiet -p layout-examples --example doctor -- --nvrtc; then
     cargo run --quiet -p layout-examples --example doctor -- --nvrtc
 fi
 cargo test --workspace --quiet "$@"
+cargo test --quiet -p layout-core --features ndarray --doc
 cargo run --quiet --release --example matmul -- --device simulator
