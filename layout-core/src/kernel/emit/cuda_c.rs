@@ -4,7 +4,7 @@
 //! declarations of local arrays ([`super::placement`]), and the bound of a loop that changes while the loop runs.
 
 use super::device::Device;
-use super::expression::{Expression, symbol};
+use super::expression::Expression;
 use super::index::{Scope, Steps};
 use super::names::{Name, Names};
 use super::placement;
@@ -353,7 +353,7 @@ impl<'a> Emitter<'a> {
     ) {
         let (op, value) = match value {
             Value::Binary(op, left, right) if same(left) && self.has_compound(*op, elem) => {
-                (symbol(*op), self.value(right))
+                (op.symbol(), self.value(right))
             }
             _ => ("", self.value(value)),
         };

@@ -98,7 +98,7 @@ impl fmt::Display for Expression {
             }
             Expression::Infix(op, left, right) => {
                 left.write(f, left.needs_parentheses(*op, false))?;
-                write!(f, " {} ", symbol(*op))?;
+                write!(f, " {} ", op.symbol())?;
                 right.write(f, right.needs_parentheses(*op, true))
             }
             Expression::Cast(to, operand) => {
@@ -127,30 +127,6 @@ impl fmt::Display for Expression {
                 otherwise.write(f, otherwise.precedence() <= 3)
             }
         }
-    }
-}
-
-/// The operator in C.
-pub(super) fn symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::And => "&&",
-        BinaryOp::Or => "||",
     }
 }
 
