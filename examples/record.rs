@@ -107,9 +107,9 @@ pub fn append(path: &Path, records: &[Record], occasion: &Occasion) -> std::io::
 
 /// The table's head.
 pub fn table_head() -> String {
-    let line = "-".repeat(108);
+    let line = "-".repeat(110);
     format!(
-        "{line}\n| {:<30} | {:>12} | {:>6} | {:>12} | {:>12} | {:>7} | {:<7} |\n{line}",
+        "{line}\n| {:<32} | {:>12} | {:>6} | {:>12} | {:>12} | {:>7} | {:<7} |\n{line}",
         "name", "met (ms)", "iters", "GFLOPS/s", "GElems/s", "x peer", "checked"
     )
 }
@@ -121,7 +121,7 @@ pub fn table_row(record: &Record) -> String {
     let separator = if record.place.is_empty() { "" } else { "/" };
     let name = format!("{}{separator}{}", record.place, record.kernel);
     format!(
-        "| {:<30} | {:>12.6} | {:>6} | {:>12.3} | {:>12.6} | {:>7} | {:<7} |",
+        "| {:<32} | {:>12.6} | {:>6} | {:>12.3} | {:>12.6} | {:>7} | {:<7} |",
         name,
         record.ms,
         record.iters,

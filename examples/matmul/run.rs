@@ -82,6 +82,6 @@ pub fn shape(
         let mut call = |c: &mut Tensor<f32, 2>| algorithm.launch(&stream, &a, &b, c);
         measure((place, algorithm.name()), peer, &mut c, &mut call)?;
     }
-    println!("{}", "-".repeat(108));
+    println!("{}", "-".repeat(110));
     Ok(records)
 }
