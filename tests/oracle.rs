@@ -215,6 +215,7 @@ const CANONICAL: [&str; 4] = ["coalesce", "complement", "make_layout_left", "mak
 #[test]
 fn layout_rows_agree() {
     let (mut agreed, mut refused, mut not_built) = (0, 0, 0);
+    let mut exempted = Vec::new();
     let mut wrong = Vec::new();
     for row in rows("layout.jsonl") {
         let op = row["op"].as_str().unwrap_or_default();
@@ -225,11 +226,15 @@ fn layout_rows_agree() {
         let ok = row["expect"] == "ok";
         let verdict = match answer {
             // CuTe's answer has a negative extent, so it is no layout.
-            Err(_) if ok && int_tuple(&row["result"]["shape"]).leaves().any(|&extent| extent < 0) => Ok(()),
+            Err(_) if ok && int_tuple(&row["result"]["shape"]).leaves().any(|&extent| extent < 0) => {
+                exempted.push(row["id"].clone());
+                Ok(())
+            }
             // CuTe's copies lie over each other, which no check of its result had looked at.
             Err(_)
                 if ok && op.contains("product") && overlaps(&row["table"]) && row["verified"].is_null() =>
             {
+                exempted.push(row["id"].clone());
                 Ok(())
             }
             Err(error) if ok => Err(error.to_string()),
@@ -254,7 +259,10 @@ fn layout_rows_agree() {
                 if same { Ok(()) } else { Err(format!("got {value} at {offset}")) }
             }
             // CuTe stretches every mode of stride 1, also one of extent 1: then it has more elements than were cast.
-            Ok(Answer::Layout(result)) if stretched(op, &row, &result) => Ok(()),
+            Ok(Answer::Layout(result)) if stretched(op, &row, &result) => {
+                exempted.push(row["id"].clone());
+                Ok(())
+            }
             Ok(Answer::Layout(result)) if ok || row["expect"] == "overhang" => {
                 let table: Vec<i64> = match row["table"].as_array() {
                     Some(table) => table.iter().filter_map(Value::as_i64).collect(),
@@ -272,6 +280,9 @@ fn layout_rows_agree() {
     }
     println!("{agreed} rows agree, {refused} of them refusals, {not_built} of operations not built");
     assert!(wrong.is_empty(), "{} rows differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(not_built, 0, "every operation of the rows is built");
+    // Only these, each for the reason at its arm: negative extents, overlapping copies, a stretched mode of extent 1.
+    assert_eq!(exempted, [2126, 2134, 2138, 2147, 7697, 9604, 9672]);
 }
 
 /// The table texts are Mojo's where it gives one, and CuTe's but for its trailing blanks elsewhere.

@@ -13,3 +13,6 @@ fi
 cargo test --workspace --quiet "$@"
 cargo test --quiet -p layout-core --features ndarray --doc
 cargo run --quiet --release --example matmul -- --device simulator
+# Conflicts counted by the simulator == those the analysis predicts; the puzzles' results == the expected ones.
+cargo run --quiet --release --example banks
+cargo run --quiet --release --example puzzles
