@@ -88,6 +88,13 @@ pub enum BindError {
         /// The most.
         most: i64,
     },
+    /// The copy engine cannot address a tensor.
+    Map {
+        /// The argument.
+        argument: String,
+        /// What it cannot do.
+        reason: String,
+    },
     /// A dimension or a span is beyond 2⁴⁸.
     TooLarge {
         /// The argument.
@@ -148,6 +155,11 @@ impl fmt::Display for BindError {
             BindError::Grid { axis, found, most } => {
                 write!(f, "the grid has {found} blocks along axis {axis}, a GPU takes at most {most}")
             }
+            BindError::Map { argument, reason } => write!(
+                f,
+                "the copy engine cannot address tensor `{argument}`: {reason}; pad the rows of the tensor, or take a \
+                 kernel without `tma_load` for it"
+            ),
             BindError::TooLarge { argument } => write!(f, "tensor `{argument}` is beyond 2^48 elements"),
             BindError::Promise(broken) => write!(f, "the variant's promise does not hold: {broken:?}"),
         }

@@ -3,6 +3,7 @@
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 
 use super::finish::Uses;
+use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::origin::{Errors, KernelError, Origin};
@@ -23,6 +24,10 @@ pub(super) struct Lower {
     pub unrolled: HashSet<AtomId>,
     /// Indices of the thread alone, named once at the kernel's start.
     pub prologue: Out,
+    /// How tensors are cut into boxes.
+    pub maps: Vec<TensorMap>,
+    /// The rank of each argument that is a tensor.
+    pub ranks: Vec<usize>,
     pub thread: Index,
     pub threads: i64,
     pub narrow: bool,
@@ -135,6 +140,7 @@ impl Lower {
             }
             StatementKind::AsyncCommit => StatementKind::AsyncCommit,
             StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
+            StatementKind::Signal(signal) => StatementKind::Signal(signal.clone()),
         };
         out.push(Statement { kind, origin });
         Ok(())

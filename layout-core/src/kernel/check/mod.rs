@@ -1,12 +1,13 @@
 //! From tiles to elements: every view becomes a place, an index and a mask; what can be proved in range has no mask.
 
 mod access;
+mod asynchronous;
 mod finish;
 mod lower;
 mod movement;
 mod vectors;
 
-use super::launch::LaunchPlan;
+use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
 use super::program::{Access, Operation, Statement, Tables};
 use super::prove::Facts;
@@ -75,15 +76,18 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         errors: Errors::new(),
         unrolled: HashSet::new(),
         prologue: Vec::new(),
+        maps: Vec::new(),
+        ranks: specialised.plan.arguments.iter().map(PlanArgument::rank).collect(),
         thread: specialised.thread.clone(),
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
     };
     let body = lower.statements(&specialised.body);
-    let lower::Lower { tables, errors, prologue, .. } = lower;
+    let lower::Lower { tables, errors, prologue, maps, .. } = lower;
     let mut body = [prologue, errors.propagate(body)?].concat();
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
+    plan.maps = maps;
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
     Ok(Checked {
         entry: specialised.entry.clone(),

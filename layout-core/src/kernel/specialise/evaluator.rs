@@ -43,6 +43,7 @@ pub(super) struct Evaluator<'k> {
     pub dims: Vec<Index>,
     pub arguments: Vec<Datum>,
     pub block: [u32; 3],
+    pub cluster: [u32; 3],
     pub grid: Option<[Index; 3]>,
     pub shared_bytes: u64,
     /// The most that the architecture has.

@@ -79,7 +79,7 @@ impl Evaluator<'_> {
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
             Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
             Datum::Tuple(_) | Datum::Array(_) => true,
-            Datum::Unit | Datum::View(_) => false,
+            Datum::Unit | Datum::View(_) | Datum::Barriers(..) | Datum::Barrier(_) => false,
         };
         if known {
             return Ok(datum);

@@ -121,6 +121,7 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
         .filter_map(|(parameter, value)| match parameter {
             KernelParameter::Stride { argument, mode } => Some(((*argument, *mode), *value)),
             KernelParameter::Pointer(_)
+            | KernelParameter::TensorMap(_)
             | KernelParameter::Scalar(_)
             | KernelParameter::Index(_)
             | KernelParameter::Dim(_) => None,
