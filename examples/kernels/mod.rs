@@ -8,6 +8,7 @@ mod elementwise;
 mod matmul;
 pub mod memory;
 pub mod puzzles;
+pub mod tensor_gemm;
 mod register_tiles;
 mod sliced;
 mod warp_tiles;

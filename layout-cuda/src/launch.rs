@@ -148,7 +148,7 @@ fn launch_on_gpu<const N: usize>(
             KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
                 words[argument as usize]
             }
-            KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => {
+            KernelParameter::TensorMap(_) | KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => {
                 *bound as u64
             }
         };
