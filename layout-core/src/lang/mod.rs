@@ -10,6 +10,7 @@
 //! | group | words |
 //! |---|---|
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Strided`] |
+//! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`f16`], [`bf16`], [`e4m3`], [`e5m2`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
 //! | views | [`Tensor`]: `tile`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
@@ -38,6 +39,7 @@
 mod layout;
 mod movement;
 mod number;
+mod small_float;
 mod tensor;
 mod threads;
 mod view;
@@ -47,7 +49,8 @@ pub use movement::{
     async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
     copy_dram_to_sram_async, outer_product_acc,
 };
-pub use number::{Element, Integer, Number, select, unroll};
+pub use number::{Element, Integer, Literal, Number, select, unroll};
+pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
     Axes, all, any, ballot, barrier, block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id,
