@@ -5,10 +5,10 @@
 
 mod banks;
 mod elementwise;
+pub mod gemm;
 mod matmul;
 pub mod memory;
 pub mod puzzles;
-pub mod tensor_gemm;
 mod register_tiles;
 mod sliced;
 mod warp_tiles;

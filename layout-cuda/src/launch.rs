@@ -148,9 +148,10 @@ fn launch_on_gpu<const N: usize>(
             KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
                 words[argument as usize]
             }
-            KernelParameter::TensorMap(_) | KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => {
-                *bound as u64
-            }
+            KernelParameter::TensorMap(_)
+            | KernelParameter::Index(_)
+            | KernelParameter::Dim(_)
+            | KernelParameter::Stride { .. } => *bound as u64,
         };
     }
     for (pointer, value) in pointers.iter_mut().zip(values) {

@@ -140,7 +140,7 @@ impl Lower {
             }
             StatementKind::AsyncCommit => StatementKind::AsyncCommit,
             StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
-            StatementKind::Signal(signal) => StatementKind::Signal(signal.clone()),
+            StatementKind::Signal(signal) => StatementKind::Signal(self.signal(signal, origin)?),
         };
         out.push(Statement { kind, origin });
         Ok(())

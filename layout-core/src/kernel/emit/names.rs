@@ -12,6 +12,7 @@
 //! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
 //! `__` or begins with an underscore and a capital (both are reserved in C++).
 
+use super::types::SMALL_FLOATS;
 use crate::kernel::index::VarId;
 use crate::kernel::ir::Special;
 use crate::kernel::program::PlaceId;
@@ -153,7 +154,9 @@ fn sanitise(wanted: &str) -> String {
 }
 
 fn is_reserved(name: &str) -> bool {
-    name.starts_with("wgmma_m64")
+    let small_float = |(typedef, _): &(&str, &str)| *typedef == name;
+    SMALL_FLOATS.iter().any(small_float)
+        || name.starts_with("wgmma_m64")
         || [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
 }
 
