@@ -8,6 +8,7 @@ mod lower;
 mod movement;
 mod vectors;
 
+use super::asynchronous::TensorMap;
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
 use super::program::{Access, Operation, Statement, Tables};
@@ -78,18 +79,23 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         unrolled: HashSet::new(),
         prologue: Vec::new(),
         maps: Vec::new(),
+        tf32: Vec::new(),
         ranks: specialised.plan.arguments.iter().map(PlanArgument::rank).collect(),
         thread: specialised.thread.clone(),
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
     };
     let body = lower.statements(&specialised.body);
-    let lower::Lower { tables, mut errors, prologue, maps, .. } = lower;
+    let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
     flight::check(&tables, &body, &mut errors);
     let mut body = [prologue, errors.propagate(body)?].concat();
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
-    plan.maps = maps;
+    // What the matrix units read as tf32 is rounded on the way, to nearest; they themselves would cut bits off.
+    plan.maps = maps
+        .into_iter()
+        .map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map })
+        .collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
     Ok(Checked {
         entry: specialised.entry.clone(),
