@@ -8,10 +8,12 @@ mod lower;
 mod movement;
 mod vectors;
 
-use super::asynchronous::TensorMap;
+use super::asynchronous::{Signal, TensorMap};
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
-use super::program::{Access, Operation, Statement, Tables};
+use super::index::Index;
+use super::ir::BinaryOp;
+use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, Value};
 use super::prove::Facts;
 use super::specialise::Specialised;
 use std::collections::HashSet;
@@ -85,9 +87,19 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
     };
-    let body = lower.statements(&specialised.body);
+    let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
     flight::check(&tables, &body, &mut errors);
+    // The copy engine reads a map from memory first; the block's first thread sends for them at once.
+    if !maps.is_empty() {
+        let origin = super::origin::Origin(0);
+        let hint = |map: usize| StatementKind::Signal(Signal::PrefetchMap(map as u32));
+        let hints = (0..maps.len()).map(|map| Statement { kind: hint(map), origin }).collect();
+        let first =
+            Comparison { op: BinaryOp::Eq, left: specialised.thread.clone(), right: Index::constant(0) };
+        let kind = StatementKind::If(Value::Compare(first), hints, Vec::new());
+        body.insert(0, Statement { kind, origin });
+    }
     let mut body = [prologue, errors.propagate(body)?].concat();
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
