@@ -66,6 +66,7 @@ mod prepare;
 mod shape;
 mod simulator;
 mod tensor;
+mod tensor_map;
 #[cfg(test)]
 mod test_folder;
 #[cfg(test)]
@@ -89,4 +90,5 @@ pub use layout_macros::tiled_kernel;
 pub use prepare::{Prepared, prepare};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
+pub use tensor_map::TensorMapError;
 pub use view::{TensorArg, TensorArgMut, TensorView, TensorViewMut};

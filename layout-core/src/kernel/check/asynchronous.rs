@@ -238,8 +238,14 @@ impl Lower {
                 "",
             );
         }
-        let map =
-            TensorMap { argument, elem: from.elem, modes, extents: box_extents, swizzle_bytes: swizzle };
+        let map = TensorMap {
+            argument,
+            elem: from.elem,
+            modes,
+            extents: box_extents,
+            swizzle_bytes: swizzle,
+            round_tf32: false,
+        };
         let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
         let first = self.first_element(shared, name, origin)?;
         let slab = if skip == 1 { shared.modes[0].stride.as_constant().unwrap_or(0) } else { 0 };
