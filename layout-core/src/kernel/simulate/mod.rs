@@ -20,7 +20,6 @@ mod machine;
 mod memory;
 mod report;
 mod shadow;
-mod small_float;
 #[cfg(test)]
 mod tests;
 mod together;
