@@ -14,6 +14,7 @@ mod promises;
 mod simulate;
 mod snapshots;
 mod tensor;
+mod tensor_map;
 mod tidy;
 mod transport;
 mod ui;

@@ -20,6 +20,10 @@ use crate::loader;
 use crate::nvrtc::search;
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 
+mod gemm;
+
+pub use gemm::Compute;
+
 /// Why there is no product by cuBLAS.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -81,6 +85,7 @@ struct Table {
     create: unsafe extern "C" fn(*mut Handle) -> c_int,
     destroy: unsafe extern "C" fn(Handle) -> c_int,
     set_stream: unsafe extern "C" fn(Handle, *mut c_void) -> c_int,
+    gemm_ex: gemm::GemmEx,
     #[allow(clippy::type_complexity)]
     sgemm: unsafe extern "C" fn(
         Handle,
@@ -232,6 +237,7 @@ fn load_from(path: &Path) -> Result<Table, String> {
             create: loader::function(library, c"cublasCreate_v2")?,
             destroy: loader::function(library, c"cublasDestroy_v2")?,
             set_stream: loader::function(library, c"cublasSetStream_v2")?,
+            gemm_ex: loader::function(library, c"cublasGemmEx")?,
             sgemm: loader::function(library, c"cublasSgemm_v2")?,
         }
     };

@@ -177,7 +177,8 @@ impl Family {
         let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
         let entry = layout_core::kernel::emit::entry_name(checked);
         let resources = compiled.resources.into_iter().find(|resources| resources.entry == entry);
-        let function = crate::module::load(gpu, compiled.cubin, &entry, dynamic_shared_bytes)
+        let cluster = checked.plan().cluster.iter().product();
+        let function = crate::module::load(gpu, compiled.cubin, &entry, dynamic_shared_bytes, cluster)
             .map_err(|error| LaunchError::Load { kernel: kernel(), error, driver: gpu.properties.driver })?;
         let note = match origin {
             Origin::Nvrtc(note) => note,

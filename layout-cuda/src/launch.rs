@@ -132,7 +132,8 @@ fn launch_on_gpu<const N: usize>(
         return Ok(());
     }
     let code = family.code(candidate, stream.device())?;
-    let parameters = &family.checked(candidate)?.plan().parameters;
+    let plan = family.checked(candidate)?.plan();
+    let parameters = &plan.parameters;
     let (mut few_values, mut few_pointers) = ([0u64; FEW], [std::ptr::null_mut::<c_void>(); FEW]);
     let (mut many_values, mut many_pointers) = (Vec::new(), Vec::new());
     let (values, pointers) = match parameters.len() {
@@ -143,6 +144,7 @@ fn launch_on_gpu<const N: usize>(
             (many_values.as_mut_slice(), many_pointers.as_mut_slice())
         }
     };
+    let mut maps = crate::tensor_map::encode(plan, &bound, &words)?;
     for (slot, (parameter, bound)) in values.iter_mut().zip(parameters.iter().zip(&bound.values)) {
         *slot = match *parameter {
             KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
@@ -151,13 +153,18 @@ fn launch_on_gpu<const N: usize>(
             KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => {
                 *bound as u64
             }
+            KernelParameter::TensorMap(_) => 0, // no word: its pointer is to the map
         };
     }
-    for (pointer, value) in pointers.iter_mut().zip(values) {
-        *pointer = std::ptr::from_mut(value).cast();
+    for (pointer, (value, parameter)) in pointers.iter_mut().zip(values.iter_mut().zip(parameters)) {
+        *pointer = match *parameter {
+            KernelParameter::TensorMap(number) => std::ptr::from_mut(&mut maps[number as usize]).cast(),
+            _ => std::ptr::from_mut(value).cast(),
+        };
     }
     // SAFETY: there is a pointer to a value for each parameter, in the plan's order, its low bytes first, which is
-    // where the driver reads narrower ones; the values live to the end of this function. The plan has bound these
+    // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
+    // each of the plan's. The values live to the end of this function. The plan has bound these
     // tensors: the checked kernel reaches nothing outside them. The guards keep other streams away, and the arguments'
     // borrows the memory.
     let started = unsafe {

@@ -7,6 +7,7 @@ use layout_core::kernel::wire::WireError;
 use layout_core::kernel::{BindError, Errors};
 
 use crate::driver::DriverError;
+use crate::tensor_map::TensorMapError;
 
 /// A launch that was refused, or, on the simulator, found faulty.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +83,8 @@ pub enum LaunchError {
         /// The driver's CUDA version.
         driver: (u32, u32),
     },
+    /// The driver made no tensor map of an argument.
+    TensorMap(Box<TensorMapError>),
     /// Code for a GPU was asked for, of the simulator.
     NotOnSimulator {
         /// The kernel.
@@ -134,6 +137,7 @@ impl fmt::Display for LaunchError {
                 "kernel `{kernel}`: the driver of CUDA {major}.{minor} did not load the code: {error}; an NVRTC that is \
                  not newer than the driver makes code that it takes"
             ),
+            LaunchError::TensorMap(error) => error.fmt(f),
             LaunchError::NotOnSimulator { kernel } => {
                 write!(f, "kernel `{kernel}`: the simulator has no code for a GPU")
             }

@@ -99,6 +99,8 @@ pub struct TensorMap {
     pub extents: Vec<u32>,
     /// Bytes of the swizzle in shared memory: 32, 64, 128; 0 for none.
     pub swizzle_bytes: u32,
+    /// Whether a copy to shared memory rounds each `f32` to the nearest tf32; else the matrix units cut it off.
+    pub round_tf32: bool,
 }
 
 impl TensorMap {

@@ -98,6 +98,10 @@ impl LaunchPlan {
             if !(0..=MAX_GRID[axis]).contains(&count) {
                 return Err(BindError::Grid { axis, found: count, most: MAX_GRID[axis] });
             }
+            let cluster = self.cluster[axis].max(1);
+            if count % i64::from(cluster) != 0 {
+                return Err(BindError::Cluster { axis, found: count, cluster });
+            }
             blocks[axis] = count as u32;
         }
         let parameters = self

@@ -150,6 +150,8 @@ vocabulary! {
     AtomicMax = "atomic_max", Method, 3..=3;
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
     AtomicMin = "atomic_min", Method, 3..=3;
+    /// `size_of::<T>()`: the bytes of an element.
+    SizeOf = "size_of", Function, 0..=0;
     /// `view.slice(i)`: element `i` of the first mode, without that mode.
     Slice = "slice", Method, 2..=2;
     /// `view.bytes()`: the bytes of its elements.

@@ -27,6 +27,7 @@ pub mod params;
 pub mod program;
 pub mod prove;
 pub mod simulate;
+mod small_float;
 pub mod specialise;
 mod valid;
 pub mod view;

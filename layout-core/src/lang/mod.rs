@@ -10,6 +10,7 @@
 //! | group | words |
 //! |---|---|
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Strided`] |
+//! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`f16`], [`bf16`], [`e4m3`], [`e5m2`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
 //! | views | [`Tensor`]: `tile`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
@@ -40,6 +41,7 @@ mod asynchronous;
 mod layout;
 mod movement;
 mod number;
+mod small_float;
 mod tensor;
 mod threads;
 mod view;
@@ -54,7 +56,8 @@ pub use movement::{
     async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
     copy_dram_to_sram_async, outer_product_acc,
 };
-pub use number::{Element, Integer, Number, select, unroll};
+pub use number::{Element, Integer, Literal, Number, select, unroll};
+pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
     Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, grid_dim, lane_id,
@@ -130,6 +133,7 @@ mod tests {
             Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
             Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
             Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),
+            Intrinsic::SizeOf => drop(size_of::<f32>()),
             Intrinsic::Slice => drop(v.slice(n)),
             Intrinsic::Bytes => drop(v.bytes()),
             Intrinsic::SwizzleBytes => drop(rows.swizzle_bytes(128)),

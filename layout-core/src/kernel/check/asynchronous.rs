@@ -5,12 +5,13 @@
 
 use super::lower::{Failed, Lower, Out};
 use crate::kernel::asynchronous::{
-    BarrierAt, MatrixSource, SharedMatrix, StoreMatrix, TensorLoad, TensorMap, TensorStore, Wgmma,
+    BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorMap, TensorStore, Wgmma,
 };
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
+use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::program::{Access, Comparison, Operation, Space, Statement, StatementKind, Value};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::View;
 
@@ -25,6 +26,22 @@ struct Boxes {
 }
 
 impl Lower {
+    /// What orders asynchronous work, where its numbers are the hardware's.
+    pub fn signal(&mut self, signal: &Signal, origin: Origin) -> Result<Signal, Failed> {
+        if let Signal::NamedBarrier { barrier, .. } = signal {
+            let low = Comparison { op: BinaryOp::Ge, left: barrier.clone(), right: Index::constant(1) };
+            let high = Comparison { op: BinaryOp::Le, left: barrier.clone(), right: Index::constant(15) };
+            if ![low, high].iter().all(|bound| self.facts.holds(&self.tables.atoms, bound)) {
+                return self.fail(
+                    origin,
+                    "the number of a barrier that is not known to be 1 to 15; 0 is the block's own",
+                    "`named_barrier(1 + warp_group(), 128)`",
+                );
+            }
+        }
+        Ok(signal.clone())
+    }
+
     pub fn tensor_load(
         &mut self,
         destination: &View,
@@ -238,8 +255,14 @@ impl Lower {
                 "",
             );
         }
-        let map =
-            TensorMap { argument, elem: from.elem, modes, extents: box_extents, swizzle_bytes: swizzle };
+        let map = TensorMap {
+            argument,
+            elem: from.elem,
+            modes,
+            extents: box_extents,
+            swizzle_bytes: swizzle,
+            round_tf32: false,
+        };
         let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
         let first = self.first_element(shared, name, origin)?;
         let slab = if skip == 1 { shared.modes[0].stride.as_constant().unwrap_or(0) } else { 0 };
@@ -462,7 +485,7 @@ impl Lower {
         let row = self.thread_index("matrix_row", &row, origin);
         let column = self.thread_index("matrix_col", &column, origin);
         let slabs = if extents.len() == 3 { extents[0] } else { 1 };
-        let inner = columns / slabs;
+        let inner = columns; // of a slab
         self.nest(&[slabs, inner / 16], true, origin, out, &mut |this, at, out| {
             let own = at[1].scale(16).and_then(|at| at.add(&column));
             let own = this.index(origin, own)?;

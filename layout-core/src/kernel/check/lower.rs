@@ -140,7 +140,7 @@ impl Lower {
             }
             StatementKind::AsyncCommit => StatementKind::AsyncCommit,
             StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
-            StatementKind::Signal(signal) => StatementKind::Signal(signal.clone()),
+            StatementKind::Signal(signal) => StatementKind::Signal(self.signal(signal, origin)?),
         };
         out.push(Statement { kind, origin });
         Ok(())
@@ -149,7 +149,13 @@ impl Lower {
     /// Adds what follows from a condition that holds, or does not.
     fn assume(&mut self, condition: &Value<Access>, holds: bool) {
         match condition {
-            Value::Compare(comparison) => self.facts.assume(comparison, holds),
+            Value::Compare(comparison) => {
+                self.facts.assume(comparison, holds);
+                let unequal = if holds { BinaryOp::Ne } else { BinaryOp::Eq };
+                if comparison.op == unequal {
+                    self.assume_unequal(comparison);
+                }
+            }
             Value::Binary(BinaryOp::And | BinaryOp::BitAnd, left, right) if holds => {
                 self.assume(left, true);
                 self.assume(right, true);
@@ -161,6 +167,18 @@ impl Lower {
             Value::Unary(UnaryOp::Not, inner) => self.assume(inner, !holds),
             _ => {}
         }
+    }
+
+    /// Of two indices that differ one is the larger: known where their intervals meet only at an end.
+    fn assume_unequal(&mut self, comparison: &Comparison) {
+        let Ok(difference) = comparison.left.sub(&comparison.right) else { return };
+        let range = self.tables.atoms.range(&difference);
+        let op = match (range.low, range.high) {
+            (0, _) => BinaryOp::Gt,
+            (_, 0) => BinaryOp::Lt,
+            _ => return,
+        };
+        self.facts.assume(&Comparison { op, ..comparison.clone() }, true);
     }
 
     pub fn value(&mut self, value: &Value<TileAccess>) -> Result<Value<Access>, Failed> {

@@ -3,6 +3,7 @@
 mod access;
 mod asynchronous;
 mod finish;
+mod flight;
 mod lower;
 mod movement;
 mod vectors;
@@ -83,7 +84,8 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         narrow: specialised.plan.promises.narrow,
     };
     let body = lower.statements(&specialised.body);
-    let lower::Lower { tables, errors, prologue, maps, .. } = lower;
+    let lower::Lower { tables, mut errors, prologue, maps, .. } = lower;
+    flight::check(&tables, &body, &mut errors);
     let mut body = [prologue, errors.propagate(body)?].concat();
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();

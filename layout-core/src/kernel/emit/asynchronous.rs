@@ -95,13 +95,13 @@ impl Emitter<'_> {
                     }
                 };
                 arguments.extend(load.coordinates.iter().map(|at| self.index(at)));
-                self.wrapper(head, "", &arguments);
+                self.wrapper(&format!("{head}_{}d", load.coordinates.len()), "", &arguments);
             }
             Operation::TensorStore(store) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![self.name(Name::Map(store.map)), self.address(&store.source)];
                 arguments.extend(store.coordinates.iter().map(|at| self.index(at)));
-                self.wrapper("tensor_store", "", &arguments);
+                self.wrapper(&format!("tensor_store_{}d", store.coordinates.len()), "", &arguments);
             }
             Operation::Wgmma(product) => self.product(product),
             Operation::StoreMatrix(store) => self.store_matrix(store),

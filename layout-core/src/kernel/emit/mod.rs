@@ -108,8 +108,9 @@ pub fn emit(checked: &Checked) -> CudaSource {
 
     let (body, lines) = emitter.writer.finish();
     let device = emitter.device.text();
-    let lines = device.lines().map(|_| 0).chain(lines).collect();
-    CudaSource { entry, text: device + &body, lines }
+    let head = types::typedefs(&(device.clone() + &body)) + &device;
+    let lines = head.lines().map(|_| 0).chain(lines).collect();
+    CudaSource { entry, text: head + &body, lines }
 }
 
 impl Emitter<'_> {

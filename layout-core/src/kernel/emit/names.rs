@@ -12,6 +12,7 @@
 //! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
 //! `__` or begins with an underscore and a capital (both are reserved in C++).
 
+use super::types::SMALL_FLOATS;
 use crate::kernel::index::VarId;
 use crate::kernel::ir::Special;
 use crate::kernel::program::PlaceId;
@@ -153,7 +154,9 @@ fn sanitise(wanted: &str) -> String {
 }
 
 fn is_reserved(name: &str) -> bool {
-    name.starts_with("wgmma_m64")
+    let small_float = |(typedef, _): &(&str, &str)| *typedef == name;
+    SMALL_FLOATS.iter().any(small_float)
+        || name.starts_with("wgmma_m64")
         || [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
 }
 
@@ -182,7 +185,8 @@ const HELPERS: &str = "\
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \
-    TensorMap tensor_load tensor_load_multicast tensor_store bulk_commit bulk_wait bulk_wait_read \
+    TensorMap tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
+    tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
     fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
     mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
     pack_f16 store_matrix registers_down registers_up named_barrier";

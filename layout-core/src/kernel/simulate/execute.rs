@@ -6,12 +6,12 @@ use super::compile::compare;
 use super::machine::Machine;
 use super::proxy::Flow;
 use super::report::FindingKind;
-use super::small_float;
 use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::Participants;
+use crate::kernel::small_float;
 
 impl Machine<'_> {
     /// Runs a ready warp until it waits or ends.

@@ -12,12 +12,12 @@ use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
 use super::shadow::{Hazard, Who};
-use super::small_float;
 use super::tensor_map::{PIECE, swizzled};
 use super::touch::Kind;
 use super::warp::{State, Warp, each_lane};
 use super::work::{LeftUse, MatrixUse, ProductUse};
 use crate::kernel::elem::Elem;
+use crate::kernel::small_float;
 
 /// Rows of a warp.
 const ROWS: usize = 16;

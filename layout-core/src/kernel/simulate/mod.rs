@@ -24,7 +24,6 @@ mod proxy;
 mod report;
 mod schedule;
 mod shadow;
-mod small_float;
 mod tensor_map;
 #[cfg(test)]
 mod tests;

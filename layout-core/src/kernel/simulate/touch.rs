@@ -6,11 +6,11 @@ use super::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::small_float;
 use super::traffic;
 use super::warp::{Warp, each_lane, put};
 use super::watch::Write;
 use crate::kernel::elem::Elem;
+use crate::kernel::small_float;
 
 /// One access of a warp, ready: where each lane goes.
 pub(super) struct Touch {

@@ -74,14 +74,6 @@ impl Evaluator<'_> {
                     let message = format!("a barrier of {threads} threads");
                     return self.fail_help(origin, message, "whole warps meet there: a multiple of 32");
                 }
-                let range = self.tables.atoms.range(&barrier);
-                if range.low < 1 || range.high > 15 {
-                    let message = format!(
-                        "the barrier's number may be {} to {}; a block has barriers 1 to 15 beside its own",
-                        range.low, range.high
-                    );
-                    return self.fail_help(origin, message, "`named_barrier(1 + warp_group(), 128)`");
-                }
                 Signal::NamedBarrier { barrier, threads }
             }
             Intrinsic::SetMaxRegisters => {

@@ -35,7 +35,9 @@ impl Evaluator<'_> {
         if values.iter().any(|value| matches!(value, Datum::Unknown)) {
             return Err(Failed);
         }
-        if self.host && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max) {
+        if self.host
+            && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max | Intrinsic::SizeOf)
+        {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
         match intrinsic {
@@ -195,6 +197,16 @@ impl Evaluator<'_> {
             | Intrinsic::AtomicAdd
             | Intrinsic::AtomicMax
             | Intrinsic::AtomicMin => self.together(intrinsic, values, origin),
+            Intrinsic::SizeOf => {
+                let elem = match types {
+                    [ty] => self.elem(*ty, origin)?,
+                    _ => None,
+                };
+                match elem {
+                    Some(elem) => Ok(Datum::Index(Index::constant(i64::from(elem.bytes())))),
+                    None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
+                }
+            }
             Intrinsic::Slice
             | Intrinsic::Bytes
             | Intrinsic::SwizzleBytes

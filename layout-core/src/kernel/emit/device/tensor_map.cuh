@@ -6,7 +6,7 @@ struct __align__(64) TensorMap {
 };
 
 // Starts the copy of a box to shared memory; it reports its bytes to the barrier.
-__device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, long long* barrier, int x) {
+__device__ __forceinline__ void tensor_load_1d(void* shared, const TensorMap& map, long long* barrier, int x) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     unsigned int told = (unsigned int)__cvta_generic_to_shared(barrier);
     asm volatile(
@@ -17,7 +17,7 @@ __device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, 
 }
 
 // Starts the copy of a box to shared memory; it reports its bytes to the barrier.
-__device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, long long* barrier, int x, int y) {
+__device__ __forceinline__ void tensor_load_2d(void* shared, const TensorMap& map, long long* barrier, int x, int y) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     unsigned int told = (unsigned int)__cvta_generic_to_shared(barrier);
     asm volatile(
@@ -28,7 +28,7 @@ __device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, 
 }
 
 // Starts the copy of a box to shared memory; it reports its bytes to the barrier.
-__device__ __forceinline__ void tensor_load(
+__device__ __forceinline__ void tensor_load_3d(
     void* shared, const TensorMap& map, long long* barrier, int x, int y, int z) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     unsigned int told = (unsigned int)__cvta_generic_to_shared(barrier);
@@ -40,7 +40,7 @@ __device__ __forceinline__ void tensor_load(
 }
 
 // The same to every block of the cluster that the mask names, each told at its own barrier.
-__device__ __forceinline__ void tensor_load_multicast(
+__device__ __forceinline__ void tensor_load_multicast_2d(
     void* shared, const TensorMap& map, long long* barrier, unsigned short blocks, int x, int y) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     unsigned int told = (unsigned int)__cvta_generic_to_shared(barrier);
@@ -52,7 +52,7 @@ __device__ __forceinline__ void tensor_load_multicast(
 }
 
 // Starts the copy of a box from shared memory, in the thread's bulk group.
-__device__ __forceinline__ void tensor_store(const TensorMap& map, const void* shared, int x) {
+__device__ __forceinline__ void tensor_store_1d(const TensorMap& map, const void* shared, int x) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%1, {%2}], [%0];" ::"r"(address),
                  "l"(&map), "r"(x)
@@ -60,7 +60,7 @@ __device__ __forceinline__ void tensor_store(const TensorMap& map, const void* s
 }
 
 // Starts the copy of a box from shared memory, in the thread's bulk group.
-__device__ __forceinline__ void tensor_store(const TensorMap& map, const void* shared, int x, int y) {
+__device__ __forceinline__ void tensor_store_2d(const TensorMap& map, const void* shared, int x, int y) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%1, {%2, %3}], [%0];" ::"r"(address),
                  "l"(&map), "r"(x), "r"(y)
@@ -68,7 +68,7 @@ __device__ __forceinline__ void tensor_store(const TensorMap& map, const void* s
 }
 
 // Starts the copy of a box from shared memory, in the thread's bulk group.
-__device__ __forceinline__ void tensor_store(const TensorMap& map, const void* shared, int x, int y, int z) {
+__device__ __forceinline__ void tensor_store_3d(const TensorMap& map, const void* shared, int x, int y, int z) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%1, {%2, %3, %4}], [%0];" ::"r"(address),
                  "l"(&map), "r"(x), "r"(y), "r"(z)
