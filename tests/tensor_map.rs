@@ -85,9 +85,10 @@ fn a_grid_that_is_no_whole_number_of_clusters_is_refused() {
 fn boxes_arrive_at_every_edge() {
     let Some(device) = hopper() else { return };
     let stream = device.stream();
-    for (rows, columns) in [(32, 32), (64, 96), (1, 1), (33, 31), (100, 130), (257, 65), (5, 1000)] {
+    for (rows, columns) in [(32usize, 32usize), (64, 96), (1, 1), (33, 31), (100, 130), (257, 65), (5, 1000)]
+    {
         // Rows apart by a multiple of 16 bytes; what lies between them is not to be touched.
-        let pitch = (columns as usize + 1).next_multiple_of(4);
+        let pitch = (columns + 1).next_multiple_of(4);
         let data: Vec<f32> = (0..rows * pitch).map(|i| i as f32 + 1.0).collect();
         let from = device.upload_strided(&data, [rows, columns], [pitch, 1]).expect("a tensor");
         let mut to = device

@@ -32,6 +32,9 @@ pub struct LaunchConfig<'a> {
     pub set: Option<&'a ParamSet>,
     /// Blocks of the grid, where the attribute gives none.
     pub grid: Option<[u32; 3]>,
+    /// Whether a kernel that asks for Hopper's units may run although its code takes slow paths: spills, arrays in local
+    /// memory, serialised products. Else that is [`LaunchError::SlowPaths`].
+    pub allow_slow_paths: bool,
 }
 
 /// Launches a kernel on the stream's device. On a GPU the launch is asynchronous: [`Stream::synchronize`] or a
@@ -132,6 +135,9 @@ fn launch_on_gpu<const N: usize>(
         return Ok(());
     }
     let code = family.code(candidate, stream.device())?;
+    if !config.allow_slow_paths {
+        family.refuse_slow(&code.slow_paths)?;
+    }
     let plan = family.checked(candidate)?.plan();
     let parameters = &plan.parameters;
     let (mut few_values, mut few_pointers) = ([0u64; FEW], [std::ptr::null_mut::<c_void>(); FEW]);
