@@ -1,6 +1,7 @@
 //! The one test binary of the workspace.
 
 mod analysis;
+mod asynchronous;
 mod damaged;
 mod device;
 mod findings;

@@ -4,6 +4,7 @@ use super::arithmetic::{self, compared, doubles, float_to_integer, floats, integ
 use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
 use super::machine::Machine;
+use super::proxy::Flow;
 use super::report::FindingKind;
 use super::together;
 use super::warp::{Frame, State, Warp, put};
@@ -151,6 +152,14 @@ impl Machine<'_> {
                         return;
                     }
                 }
+                Op::Asynchronous { work } => match self.asynchronous(warp, work) {
+                    Flow::Next => {}
+                    Flow::Again => {
+                        warp.pc = at;
+                        return;
+                    }
+                    Flow::Stop => return,
+                },
                 Op::CheckInitialised { slot, site } => {
                     let missing = warp.active & !warp.initialised[slot as usize];
                     if missing != 0 {
@@ -247,7 +256,7 @@ impl Machine<'_> {
     }
 
     /// Reports threads of the warp that are not here, where all of them take part.
-    fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
+    pub(super) fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
         let missing = warp.live & !warp.active;
         if missing == 0 {
             return;

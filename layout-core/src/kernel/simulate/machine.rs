@@ -12,6 +12,7 @@
 use super::bytecode::{LANES, Program};
 use super::findings::Findings;
 use super::memory::Global;
+use super::proxy::{Knowledge, Proxy};
 use super::report::{Counts, Finding, FindingKind};
 use super::shadow::{GlobalShadow, SharedShadow};
 use super::warp::{State, Warp, coordinates};
@@ -50,12 +51,15 @@ pub(super) struct Machine<'a> {
     pub block_idx: [u32; 3],
     /// Whether this block touched an element that another block writes.
     pub crossed: bool,
+    /// What is in flight beside the threads.
+    pub proxy: Proxy,
 }
 
 impl<'a> Machine<'a> {
     pub fn new(launch: &'a Launch<'a>) -> Machine<'a> {
         let program = launch.program;
         let count = launch.block.iter().product::<u32>().div_ceil(LANES as u32);
+        let proxy = Proxy::new(program, count as usize);
         let cells = program.shared_bytes.div_ceil(program.granule.max(1)) as usize;
         Machine {
             launch,
@@ -63,13 +67,14 @@ impl<'a> Machine<'a> {
             warps: (0..count).map(|number| Warp::new(program, number, launch.block)).collect(),
             clocks: Vec::new(),
             shared: vec![u8::MAX; program.shared_bytes as usize],
-            shadow: program.findings.then(|| SharedShadow::new(cells, count as usize)),
+            shadow: program.findings.then(|| SharedShadow::new(cells, proxy.columns())),
             findings: Findings::default(),
             sites: vec![Counts::default(); program.sites.len()],
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
             block: 0,
             block_idx: [0; 3],
             crossed: false,
+            proxy,
         }
     }
 
@@ -85,6 +90,7 @@ impl<'a> Machine<'a> {
         let count = self.count;
         self.clocks.clear();
         self.clocks.resize(count * count, 1);
+        self.proxy.start(self.launch.program.works.barriers as usize, self.launch.block.iter().product());
         for warp in &mut self.warps {
             warp.start(self.launch.program, self.block_idx);
         }
@@ -96,34 +102,27 @@ impl<'a> Machine<'a> {
                     self.run_warp(number);
                 }
                 if let State::Exhausted(site) = self.warps[number].state {
-                    self.stop(number, FindingKind::StepLimit, site);
+                    self.stop(number, site);
                     return false;
                 }
             }
             if self.warps.iter().all(|warp| warp.state == State::Ended) {
+                self.finish();
                 return true;
             }
-            let released = self.release();
+            let released = self.release() | self.wake() || self.land();
             if !ran && !released {
-                let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
-                let site = match self.warps[stuck].state {
-                    State::Waiting(_, site) | State::Exhausted(site) => site,
-                    State::Ready | State::Ended => 0,
-                };
-                self.stop(stuck, FindingKind::Deadlock, site);
+                self.deadlock();
                 return false;
             }
         }
     }
 
-    fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
+    fn stop(&mut self, warp: usize, site: u32) {
         let lanes = self.warps[warp].active;
         let limit = self.launch.max_steps;
-        self.report(kind, site, warp as u32, lanes, None, |_| match kind {
-            FindingKind::StepLimit => {
-                format!("warp {warp} took more than {limit} steps; the launch was stopped")
-            }
-            _ => format!("warp {warp} and all others wait for something that cannot happen"),
+        self.report(FindingKind::StepLimit, site, warp as u32, lanes, None, |_| {
+            format!("warp {warp} took more than {limit} steps; the launch was stopped")
         });
     }
 
@@ -154,7 +153,13 @@ impl<'a> Machine<'a> {
                     }
                 }
                 State::Ended => ended = Some(number),
-                State::Ready | State::Waiting(..) | State::Exhausted(_) => return false,
+                State::Ready
+                | State::Waiting(..)
+                | State::Phase { .. }
+                | State::Named { .. }
+                | State::Products { .. }
+                | State::Registers { .. }
+                | State::Exhausted(_) => return false,
             }
         }
         let Some((waiting, _, site)) = first else { return false };
@@ -173,25 +178,24 @@ impl<'a> Machine<'a> {
             let lanes = self.warps[warp].live;
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
-        let count = self.count;
-        for warp in group.clone() {
-            if self.warps[warp].state != State::Ended {
-                self.warps[warp].state = State::Ready;
-                self.tick(warp);
-            }
-        }
-        // Everyone who waited knows of everything that anyone who waited knows of.
-        let mut joined = vec![0; count];
-        let waited = || group.clone().filter(|warp| self.warps[*warp].state != State::Ended);
-        for warp in waited() {
-            for (known, clock) in joined.iter_mut().zip(&self.clocks[warp * count..(warp + 1) * count]) {
-                *known = (*known).max(*clock);
-            }
-        }
-        for warp in waited().collect::<Vec<_>>() {
-            self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined);
-        }
+        let met: Vec<usize> = group.filter(|warp| self.warps[*warp].state != State::Ended).collect();
+        self.meet(&met);
         true
+    }
+
+    /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
+    pub(super) fn meet(&mut self, warps: &[usize]) {
+        let count = self.count;
+        let mut joined = Knowledge::default();
+        for warp in warps {
+            self.warps[*warp].state = State::Ready;
+            self.tick(*warp);
+            joined.join(&self.clocks[warp * count..(warp + 1) * count], self.proxy.row(*warp));
+        }
+        for warp in warps {
+            self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined.clocks);
+            self.proxy.row_mut(*warp).copy_from_slice(&joined.agents);
+        }
     }
 
     /// A warp's time goes on.

@@ -17,16 +17,23 @@ mod execute;
 mod findings;
 mod local;
 mod machine;
+mod matrix;
+mod mbarrier;
 mod memory;
+mod proxy;
 mod report;
+mod schedule;
 mod shadow;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
 mod together;
 mod touch;
 mod traffic;
+mod transfer;
 mod warp;
 mod watch;
+mod work;
 
 pub use report::{Counts, Finding, FindingKind, Report};
 

@@ -1,6 +1,6 @@
 //! Hazards of a warp's accesses, from the shadows to findings.
 
-use super::bytecode::{Site, Target};
+use super::bytecode::{LANES, Site, Target};
 use super::machine::Machine;
 use super::report::FindingKind;
 use super::shadow::{Hazard, Who};
@@ -23,7 +23,7 @@ impl Machine<'_> {
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize));
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
@@ -84,7 +84,7 @@ impl Machine<'_> {
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize));
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
@@ -129,7 +129,7 @@ impl Machine<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a record of one call would be read once")]
-    fn hazard(
+    pub(super) fn hazard(
         &mut self,
         warp: &Warp,
         number: u32,
@@ -142,11 +142,9 @@ impl Machine<'_> {
         let program = self.launch.program;
         let name = program.names.get(program.sites[number as usize].place as usize);
         let name = name.map_or("", String::as_str);
-        let (grid, extents) = (self.launch.grid, self.launch.block);
-        let thread = |number: u32| {
-            let [x, y, z] = coordinates(u64::from(number), extents);
-            format!("thread ({x}, {y}, {z})")
-        };
+        let grid = self.launch.grid;
+        let thread = |number: u32| self.actor(number);
+        let agent = |number: u32| number as usize / LANES >= self.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
         let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
         let race = if kind == Kind::Read { FindingKind::ReadWriteRace } else { written };
@@ -161,6 +159,23 @@ impl Machine<'_> {
                     "{what} of element {index} of `{name}` while an asynchronous copy to it is in flight"
                 ),
             ),
+            Hazard::Writer { thread: other, site } if agent(other) => {
+                let line = program.sites.get(site as usize).map_or(0, |site| site.line);
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {} writes in line {line}; no wait for it stands between",
+                    thread(other)
+                );
+                (FindingKind::MissingWait, message)
+            }
+            Hazard::Reader { thread: Some(other) } if agent(other) => {
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {} may have yet to read; no wait for it stands between",
+                    thread(other)
+                );
+                (FindingKind::MissingWait, message)
+            }
+            // The asynchronous proxy's own.
+            Hazard::Unfenced { .. } => return,
             Hazard::Writer { thread: other, site } => {
                 let line = program.sites.get(site as usize).map_or(0, |site| site.line);
                 let place = if site != 0 { format!(" in line {line}") } else { String::new() };
