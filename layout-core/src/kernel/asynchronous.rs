@@ -34,6 +34,8 @@ pub enum Signal {
         /// Arrivals of a phase.
         arrivals: u32,
     },
+    /// A hint: this tensor map will be used soon.
+    PrefetchMap(u32),
     /// Makes the thread's [`Signal::BarrierInit`]s seen by the asynchronous proxy and by the cluster.
     BarrierInitFence,
     /// Arrives, and makes the phase wait for so many bytes more. The thread's writes before are seen by who waits.

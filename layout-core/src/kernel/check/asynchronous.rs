@@ -8,7 +8,7 @@ use crate::kernel::asynchronous::{
     BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorMap, TensorStore, Wgmma,
 };
 use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::Index;
+use crate::kernel::index::{Index, IndexOverflow};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Access, Comparison, Operation, Space, Statement, StatementKind, Value};
@@ -289,9 +289,9 @@ impl Lower {
             }
             parts.push((number * slab, coordinates));
         }
-        let known = self.maps.iter().position(|known| *known == map);
+        let known = self.maps.iter().position(|known| *known == (map.clone(), shared.place));
         let map = known.unwrap_or_else(|| {
-            self.maps.push(map);
+            self.maps.push((map, shared.place));
             self.maps.len() - 1
         });
         Ok(Boxes { map: map as u32, parts })
@@ -327,6 +327,9 @@ impl Lower {
                 format!("`wgmma` of {elem}"),
                 "there are f16, bf16, f32 (as tf32), e4m3 and e5m2",
             );
+        }
+        if elem == Elem::F32 {
+            self.tf32.extend([a.place, b.place]);
         }
         let (a, m, k) = self.matrix(a, false, origin)?;
         let (b, columns, depth) = self.matrix(b, true, origin)?;
@@ -452,7 +455,7 @@ impl Lower {
             _ => 0,
         };
         let places = from.space == Space::Local && matches!(to.space, Space::Shared { .. });
-        let elems = from.elem == Elem::F32 && matches!(to.elem, Elem::F16 | Elem::Bf16);
+        let elems = from.elem == Elem::F32 && matches!(to.elem, Elem::F16 | Elem::Bf16 | Elem::F32);
         if columns == 0
             || extents.last().is_none_or(|n| n % 16 != 0)
             || !places
@@ -462,9 +465,12 @@ impl Lower {
             return self.fail(
                 origin,
                 format!("`store_matrix` of `{}` to a part of `{}` of extents {extents:?}", from.name, to.name),
-                "it takes an accumulator, or tiles of its columns, to a shared tensor of f16 or bf16 of extents \
-                 [64, n] or slabs [n / 64, 64, 64]",
+                "it takes an accumulator, or tiles of its columns, to a shared tensor of f16, bf16 or f32 of extents \
+                 [64, n] or slabs of columns [n / 64, 64, 64]",
             );
+        }
+        if to.elem == Elem::F32 {
+            return self.store_pairs(destination, source, columns, origin, out);
         }
         let thread = self.thread.clone();
         let constant = Index::constant;
@@ -529,5 +535,39 @@ impl Lower {
             out.push(Statement { kind: StatementKind::Operation(Operation::StoreMatrix(store)), origin });
             Ok(())
         })
+    }
+
+    /// An accumulator to a shared tensor of f32: each thread its pairs of neighbours.
+    fn store_pairs(
+        &mut self,
+        destination: &View,
+        source: &View,
+        columns: i64,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let thread = self.thread.clone();
+        let atoms = self.atoms();
+        let of = |n: i64| Index::constant(n);
+        let own = (|| {
+            let lane = atoms.rem(&thread, &of(32))?;
+            let warp = atoms.rem(&thread, &of(128))?;
+            Ok((atoms.div(&warp, &of(32))?, atoms.div(&lane, &of(4))?, atoms.rem(&lane, &of(4))?))
+        })();
+        let (warp, row, column) = self.index(origin, own)?;
+        let slabs = if destination.rank() == 3 { destination.modes[0].extent.as_constant().unwrap_or(1) } else { 1 };
+        let mut exact = |extent: &Index, by: i64| extent.exact_div(by).ok_or(IndexOverflow);
+        for slab in 0..slabs {
+            let views = (|| {
+                let whole = if destination.rank() == 3 { destination.slice(&of(slab))? } else { destination.clone() };
+                let rows = whole.tile(&[16, columns], &[warp.clone(), of(0)])?;
+                let pairs = rows.vectorize(&[1, 2], &mut exact)?;
+                let own = pairs.distribute(&[8, 4], &[row.clone(), column.clone()], &mut exact)?;
+                Ok((own, source.tile(&[2, columns / 8], &[of(0), of(slab)])?))
+            })();
+            let (own, part) = self.index(origin, views)?;
+            self.thread_copy(&own, &part, origin, out)?;
+        }
+        Ok(())
     }
 }

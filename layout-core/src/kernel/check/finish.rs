@@ -110,7 +110,8 @@ impl Uses {
                 self.index(&tables.atoms, parity);
             }
             Signal::NamedBarrier { barrier, .. } => self.index(&tables.atoms, barrier),
-            Signal::BarrierInitFence
+            Signal::PrefetchMap(_)
+        | Signal::BarrierInitFence
             | Signal::AsyncProxyFence
             | Signal::BulkCommit
             | Signal::BulkWait { .. }

@@ -8,7 +8,7 @@ use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, Var
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{
-    Access, Comparison, Operation, Statement, StatementKind, Tables, Value, Variable, VariableKind,
+    Access, Comparison, Operation, PlaceId, Statement, StatementKind, Tables, Value, Variable, VariableKind,
 };
 use crate::kernel::prove::Facts;
 use crate::kernel::specialise::{TileAccess, TileOperation};
@@ -24,8 +24,10 @@ pub(super) struct Lower {
     pub unrolled: HashSet<AtomId>,
     /// Indices of the thread alone, named once at the kernel's start.
     pub prologue: Out,
-    /// How tensors are cut into boxes.
-    pub maps: Vec<TensorMap>,
+    /// How tensors are cut into boxes, and the shared place that each is for.
+    pub maps: Vec<(TensorMap, PlaceId)>,
+    /// Shared places that are read as tf32.
+    pub tf32: Vec<PlaceId>,
     /// The rank of each argument that is a tensor.
     pub ranks: Vec<usize>,
     pub thread: Index,

@@ -107,7 +107,7 @@ impl Lower {
         }
     }
 
-    fn thread_copy(
+    pub fn thread_copy(
         &mut self,
         destination: &View,
         source: &View,

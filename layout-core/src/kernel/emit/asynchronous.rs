@@ -37,6 +37,11 @@ impl Emitter<'_> {
                 let arguments = [self.barrier(barrier), types::integer(i64::from(*arrivals))];
                 self.wrapper("mbarrier_init", "", &arguments);
             }
+            Signal::PrefetchMap(map) => {
+                self.device.call("TensorMap {");
+                let map = self.name(Name::Map(*map));
+                self.wrapper("tensor_map_prefetch", "", &[map]);
+            }
             Signal::BarrierInitFence => self.wrapper("mbarrier_init_fence", "", &[]),
             Signal::BarrierArrive { barrier, expect: 0, rank: None } => {
                 let barrier = self.barrier(barrier);

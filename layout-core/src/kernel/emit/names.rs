@@ -185,7 +185,7 @@ const HELPERS: &str = "\
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \
-    TensorMap tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
+    TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
     tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
     fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
     mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \

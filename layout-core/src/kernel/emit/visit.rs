@@ -157,7 +157,8 @@ fn signal<'a>(one: &'a Signal, see: &mut impl FnMut(Part<'a>)) {
             see(Part::Index(parity));
         }
         Signal::NamedBarrier { barrier: id, .. } => see(Part::Index(id)),
-        Signal::BarrierInitFence
+        Signal::PrefetchMap(_)
+        | Signal::BarrierInitFence
         | Signal::AsyncProxyFence
         | Signal::BulkCommit
         | Signal::BulkWait { .. }

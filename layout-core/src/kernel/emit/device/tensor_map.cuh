@@ -5,6 +5,11 @@ struct __align__(64) TensorMap {
     unsigned long long words[16];
 };
 
+// A hint that the map will be used soon.
+__device__ __forceinline__ void tensor_map_prefetch(const TensorMap& map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 // Starts the copy of a box to shared memory; it reports its bytes to the barrier.
 __device__ __forceinline__ void tensor_load_1d(void* shared, const TensorMap& map, long long* barrier, int x) {
     unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);

@@ -123,7 +123,8 @@ fn walk_signal<'p>(signal: &'p Signal, visit: &mut impl FnMut(Item<'p>)) {
             visit(Item::Index(parity));
         }
         Signal::NamedBarrier { barrier, .. } => visit(Item::Index(barrier)),
-        Signal::BarrierInitFence
+        Signal::PrefetchMap(_)
+        | Signal::BarrierInitFence
         | Signal::AsyncProxyFence
         | Signal::BulkCommit
         | Signal::BulkWait { .. }
