@@ -14,10 +14,7 @@ use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
     MISTAKE = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
     arch = "sm_90a", block = [96], grid = [1],
 )]
-fn ring<const M: usize>(
-    x: &LayoutTensor<f32, RowMajor<M, 32>>,
-    y: &mut LayoutTensor<f32, RowMajor<M, 32>>,
-) {
+fn ring<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 32>>, y: &mut LayoutTensor<f32, RowMajor<M, 32>>) {
     let stages = shared::<f32>(row_major([2, 32, 32]).swizzle_bytes(128));
     let mut sums = shared::<f32>(row_major([32, 32]).swizzle_bytes(128));
     let full = mbarriers(2, 1);
@@ -31,7 +28,13 @@ fn ring<const M: usize>(
                 if MISTAKE != 4 {
                     empty.at(stage).wait((tile / 2 + 1) % 2); // here: empty
                 }
-                let bytes = if MISTAKE == 2 { 2048 } else if MISTAKE == 3 { 8192 } else { 4096 };
+                let bytes = if MISTAKE == 2 {
+                    2048
+                } else if MISTAKE == 3 {
+                    8192
+                } else {
+                    4096
+                };
                 full.at(stage).arrive_expect(bytes); // here: bytes
                 tma_load(&mut to, &x.tile([32, 32], [tile, 0]), full.at(stage)); // here: load
             }
@@ -149,7 +152,10 @@ fn expect(report: &Report, mistake: i64, kind: FindingKind, line: &str, words: &
     let fits = |finding: &&layout_cuda::Finding| {
         finding.kind == kind && finding.line == line && finding.message.contains(words)
     };
-    assert!(report.findings.iter().any(|found| fits(&found)), "mistake {mistake}: {kind:?} in {line}\n{report}");
+    assert!(
+        report.findings.iter().any(|found| fits(&found)),
+        "mistake {mistake}: {kind:?} in {line}\n{report}"
+    );
 }
 
 fn run_ring(mistake: i64, rows: usize) -> Result<(Report, Vec<f32>), Error> {
@@ -212,7 +218,8 @@ fn run_product(mistake: i64) -> Result<(Report, bool), Error> {
     let config = LaunchConfig { set: Some(&set), grid: None };
     let report = product::simulate_with(config, &Options::default(), &on_a, &on_b, &mut c)?;
     let c = c.download()?;
-    let sum = |i: usize| (0..64).map(|k| a[i / 64 * 64 + k].to_f32() * b[k * 64 + i % 64].to_f32()).sum::<f32>();
+    let sum =
+        |i: usize| (0..64).map(|k| a[i / 64 * 64 + k].to_f32() * b[k * 64 + i % 64].to_f32()).sum::<f32>();
     Ok((report, (0..4096).all(|i| c[i] == sum(i))))
 }
 
