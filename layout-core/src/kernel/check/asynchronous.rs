@@ -555,11 +555,13 @@ impl Lower {
             Ok((atoms.div(&warp, &of(32))?, atoms.div(&lane, &of(4))?, atoms.rem(&lane, &of(4))?))
         })();
         let (warp, row, column) = self.index(origin, own)?;
-        let slabs = if destination.rank() == 3 { destination.modes[0].extent.as_constant().unwrap_or(1) } else { 1 };
+        let slabs =
+            if destination.rank() == 3 { destination.modes[0].extent.as_constant().unwrap_or(1) } else { 1 };
         let mut exact = |extent: &Index, by: i64| extent.exact_div(by).ok_or(IndexOverflow);
         for slab in 0..slabs {
             let views = (|| {
-                let whole = if destination.rank() == 3 { destination.slice(&of(slab))? } else { destination.clone() };
+                let whole =
+                    if destination.rank() == 3 { destination.slice(&of(slab))? } else { destination.clone() };
                 let rows = whole.tile(&[16, columns], &[warp.clone(), of(0)])?;
                 let pairs = rows.vectorize(&[1, 2], &mut exact)?;
                 let own = pairs.distribute(&[8, 4], &[row.clone(), column.clone()], &mut exact)?;

@@ -111,7 +111,7 @@ impl Uses {
             }
             Signal::NamedBarrier { barrier, .. } => self.index(&tables.atoms, barrier),
             Signal::PrefetchMap(_)
-        | Signal::BarrierInitFence
+            | Signal::BarrierInitFence
             | Signal::AsyncProxyFence
             | Signal::BulkCommit
             | Signal::BulkWait { .. }

@@ -9,10 +9,10 @@ mod movement;
 mod vectors;
 
 use super::asynchronous::{Signal, TensorMap};
-use super::launch::{LaunchPlan, PlanArgument};
-use super::origin::Errors;
 use super::index::Index;
 use super::ir::BinaryOp;
+use super::launch::{LaunchPlan, PlanArgument};
+use super::origin::Errors;
 use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, Value};
 use super::prove::Facts;
 use super::specialise::Specialised;
@@ -104,10 +104,8 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
     // What the matrix units read as tf32 is rounded on the way, to nearest; they themselves would cut bits off.
-    plan.maps = maps
-        .into_iter()
-        .map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map })
-        .collect();
+    plan.maps =
+        maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
     Ok(Checked {
         entry: specialised.entry.clone(),
