@@ -26,9 +26,8 @@ fn ring<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 32>>, y: &mut LayoutTe
             for tile in 0..M.div_ceil(32) {
                 let stage = tile % 2;
                 let mut to = stages.slice(stage);
-                if MISTAKE != 4 {
-                    empty.at(stage).wait((tile / 2 + 1) % 2); // here: empty
-                }
+                let free = if MISTAKE == 4 { full } else { empty };
+                free.at(stage).wait((tile / 2 + 1) % 2); // here: empty
                 let bytes = if MISTAKE == 2 {
                     2048
                 } else if MISTAKE == 3 {
@@ -197,7 +196,7 @@ fn mistakes_in_a_ring_are_found() -> Result<(), Error> {
         (9, FindingKind::Deadlock, "empty", "with 32 of 64 arrivals and 0 bytes missing"),
         (9, FindingKind::Deadlock, "empty", "2 warps from 1 to 2 wait for parity"),
         (10, FindingKind::Arrivals, "arrive", "after the 63 that end its phase 0"),
-        (11, FindingKind::ReadWriteRace, "store", "nothing orders them"),
+        (11, FindingKind::MissingWait, "sum", "which a tensor store of warp 1 may have yet to read"),
     ];
     for (mistake, kind, line, words) in table {
         let (report, _) = run_ring(mistake, 200)?;
