@@ -12,6 +12,7 @@ mod nvrtc_accepts;
 mod oracle;
 mod pictures;
 mod promises;
+mod sass;
 mod simulate;
 mod snapshots;
 mod tensor;

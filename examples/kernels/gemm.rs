@@ -13,9 +13,9 @@ use layout_cuda::tiled_kernel;
 
 /// Products of 16-bit floats, accumulated in float32. Operands lie row by row.
 #[tiled_kernel(
-    T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, GROUP = 16, SMS = 132,
+    T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
     arch = "sm_90a", block = [384], min_blocks = 1,
-    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)],
+    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
 )]
 pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<T, Pitched<M, K>>,
@@ -30,9 +30,10 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
         (first + inside % size, inside / size)
     }
     let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
+    let tiles = (rows * cols).min(1 << 24);
     let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
     let b_smem = shared::<T>(row_major([STAGES, BN / 64, BK, 64]).swizzle_bytes(128));
-    let c_smem = shared::<T>(row_major([4 / SLABS, SLABS, 64, 64]).swizzle_bytes(128));
+    let c_smem = shared::<T>(row_major([2 * BUFFERS, SLABS, 64, 64]).swizzle_bytes(128));
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
     barrier();
@@ -40,18 +41,19 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
     if warp_group() == 0 {
         set_max_registers(40);
         if thread_idx.x == 0 {
-            for turn in 0..(rows * cols).div_ceil(SMS) {
+            let mut next = pipeline_state(STAGES);
+            for turn in 0..tiles.div_ceil(SMS) {
                 let tile = turn * SMS + block_idx.x;
-                if tile < rows * cols {
+                if tile < tiles {
                     let (row, col) = place(tile, rows, cols);
                     for block in 0..blocks {
-                        let round = turn * blocks + block;
-                        let stage = round % STAGES;
+                        let stage = next.stage();
                         let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                        empty.at(stage).wait((round / STAGES + 1) % 2);
+                        empty.at(stage).wait(1 - next.phase());
                         full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
                         tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
                         tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                        next.advance();
                     }
                 }
             }
@@ -61,27 +63,38 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
         let consumer = warp_group() - 1;
         let leads = thread_idx.x % 128 == 0;
         let mut acc = accumulator([64, BN]).fill(0.0);
-        for turn in 0..(rows * cols).div_ceil(SMS) {
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for turn in 0..tiles.div_ceil(SMS) {
             let tile = turn * SMS + block_idx.x;
-            if tile < rows * cols {
+            if tile < tiles {
                 let (row, col) = place(tile, rows, cols);
                 for block in 0..blocks {
-                    let round = turn * blocks + block;
-                    let stage = round % STAGES;
+                    let stage = next.stage();
                     let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
-                    full.at(stage).wait(round / STAGES % 2);
+                    full.at(stage).wait(next.phase());
                     wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
                     wgmma_commit_group();
-                    wgmma_wait_group(0);
-                    if leads {
-                        empty.at(stage).arrive();
+                    next.advance();
+                    wgmma_wait_group(AHEAD);
+                    if block >= AHEAD {
+                        if leads {
+                            empty.at(read.stage()).arrive();
+                        }
+                        read.advance();
                     }
+                }
+                wgmma_wait_group(0);
+                if blocks >= AHEAD && AHEAD > 0 {
+                    if leads {
+                        empty.at(read.stage()).arrive();
+                    }
+                    read.advance();
                 }
                 let dst = c.tile([BM, BN], [row, col]);
                 for part in unroll(0..BN / (64 * SLABS)) {
-                    let mut staged = c_smem.slice(consumer + 2 * (part % (2 / SLABS)));
+                    let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
                     if leads {
-                        bulk_wait_group_read(2 / SLABS - 1);
+                        bulk_wait_group_read(BUFFERS - 1);
                     }
                     named_barrier(1 + consumer, 128);
                     store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
@@ -95,7 +108,7 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
             }
         }
         if leads {
-            bulk_wait_group(0);
+            bulk_wait_group_read(0);
         }
     }
 }
@@ -103,9 +116,9 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
 /// Products of 16-bit, 8-bit and, as TF32, of 32-bit floats, accumulated in float32. A lies row by row, B column by
 /// column: the matrix units take types other than those of 16 bits no other way.
 #[tiled_kernel(
-    T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, GROUP = 16, SMS = 132,
+    T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, AHEAD = 1, GROUP = 16, SMS = 132,
     arch = "sm_90a", block = [384], min_blocks = 1,
-    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)],
+    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
 )]
 pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<T, RowMajor<M, K>>,
@@ -122,6 +135,7 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
     // A row of a stage, and of a slab of C, is as long as the swizzle.
     let (bk, slab) = (128 / size_of::<T>(), 128 / size_of::<U>());
     let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
+    let tiles = (rows * cols).min(1 << 24);
     let a_smem = shared::<T>(row_major([STAGES, BM, bk]).swizzle_bytes(128));
     let b_smem = shared::<T>(row_major([STAGES, BN, bk]).swizzle_bytes(128));
     let c_smem = shared::<U>(row_major([2, 2, 64, slab]).swizzle_bytes(128));
@@ -132,18 +146,19 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
     if warp_group() == 0 {
         set_max_registers(40);
         if thread_idx.x == 0 {
-            for turn in 0..(rows * cols).div_ceil(SMS) {
+            let mut next = pipeline_state(STAGES);
+            for turn in 0..tiles.div_ceil(SMS) {
                 let tile = turn * SMS + block_idx.x;
-                if tile < rows * cols {
+                if tile < tiles {
                     let (row, col) = place(tile, rows, cols);
                     for block in 0..blocks {
-                        let round = turn * blocks + block;
-                        let stage = round % STAGES;
+                        let stage = next.stage();
                         let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                        empty.at(stage).wait((round / STAGES + 1) % 2);
+                        empty.at(stage).wait(1 - next.phase());
                         full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
                         tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
                         tma_load(&mut b_stage, &b.transpose().tile([BN, bk], [col, block]), full.at(stage));
+                        next.advance();
                     }
                 }
             }
@@ -154,21 +169,32 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
         let leads = thread_idx.x % 128 == 0;
         let mut staged = c_smem.slice(consumer);
         let mut acc = accumulator([64, BN]).fill(0.0);
-        for turn in 0..(rows * cols).div_ceil(SMS) {
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for turn in 0..tiles.div_ceil(SMS) {
             let tile = turn * SMS + block_idx.x;
-            if tile < rows * cols {
+            if tile < tiles {
                 let (row, col) = place(tile, rows, cols);
                 for block in 0..blocks {
-                    let round = turn * blocks + block;
-                    let stage = round % STAGES;
+                    let stage = next.stage();
                     let a_part = a_smem.slice(stage).tile([64, bk], [consumer, 0]);
-                    full.at(stage).wait(round / STAGES % 2);
+                    full.at(stage).wait(next.phase());
                     wgmma(&mut acc, &a_part, &b_smem.slice(stage).transpose(), block > 0);
                     wgmma_commit_group();
-                    wgmma_wait_group(0);
-                    if leads {
-                        empty.at(stage).arrive();
+                    next.advance();
+                    wgmma_wait_group(AHEAD);
+                    if block >= AHEAD {
+                        if leads {
+                            empty.at(read.stage()).arrive();
+                        }
+                        read.advance();
                     }
+                }
+                wgmma_wait_group(0);
+                if blocks >= AHEAD && AHEAD > 0 {
+                    if leads {
+                        empty.at(read.stage()).arrive();
+                    }
+                    read.advance();
                 }
                 let dst = c.tile([BM, BN], [row, col]);
                 for part in unroll(0..BN / (2 * slab)) {
@@ -187,7 +213,7 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
             }
         }
         if leads {
-            bulk_wait_group(0);
+            bulk_wait_group_read(0);
         }
     }
 }

@@ -45,6 +45,8 @@ pub mod cache;
 pub mod compile;
 #[cfg(feature = "cublas")]
 pub mod cublas;
+#[cfg(feature = "cublas")]
+pub mod cublaslt;
 mod device;
 mod doctor;
 pub mod driver;

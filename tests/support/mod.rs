@@ -3,3 +3,4 @@
 pub mod case;
 pub mod data;
 pub mod gpu;
+pub mod sass;

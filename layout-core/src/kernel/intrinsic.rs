@@ -180,6 +180,14 @@ vocabulary! {
     ArriveRemote = "arrive_remote", Method, 2..=2;
     /// `barrier.wait(parity)`: waits until the phase of this parity has ended.
     Wait = "wait", Method, 2..=2;
+    /// `pipeline_state(stages)`: where a thread stands in a ring of stages: stage 0, phase 0.
+    PipelineState = "pipeline_state", Function, 1..=1;
+    /// `state.stage()`: the stage.
+    Stage = "stage", Method, 1..=1;
+    /// `state.phase()`: 0 or 1, the other one after each time round the ring.
+    Phase = "phase", Method, 1..=1;
+    /// `state.advance()`: goes to the next stage.
+    Advance = "advance", Method, 1..=1;
     /// `tma_load(&mut dst, &src, barrier)`: one thread starts the copy of a tile; it reports its bytes to the barrier.
     TmaLoad = "tma_load", Function, 3..=3;
     /// `tma_load_multicast(&mut dst, &src, barrier, mask)`: to the blocks of the cluster that the mask names.

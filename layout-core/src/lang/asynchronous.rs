@@ -55,6 +55,34 @@ impl Mbarrier {
     }
 }
 
+/// Where a thread stands in a ring of stages: see [`pipeline_state`].
+#[derive(Debug)]
+pub struct PipelineState(());
+
+/// Stage 0, phase 0 of a ring of `stages` stages. A consumer waits for `full.at(state.stage()).wait(state.phase())`, a
+/// producer for `empty.at(state.stage()).wait(1 - state.phase())`; both then advance. Unlike other values it changes:
+/// bind it by `let mut`.
+pub fn pipeline_state(_stages: usize) -> PipelineState {
+    device_only()
+}
+
+impl PipelineState {
+    /// The stage, from 0.
+    pub fn stage(&self) -> usize {
+        device_only()
+    }
+
+    /// 0 the first time round the ring, then 1, then 0.
+    pub fn phase(&self) -> usize {
+        device_only()
+    }
+
+    /// Goes to the next stage.
+    pub fn advance(&mut self) {
+        device_only()
+    }
+}
+
 /// One thread starts the copy of a tile of an argument to shared memory; it reports its bytes to the barrier. Elements
 /// beyond the tensor are zeros. Both have the same extents, or the destination has slabs of the contiguous mode first:
 /// `[cols / 64, rows, 64]`. Rows are 16 bytes or a multiple; with a swizzle they are as long as it.

@@ -17,7 +17,7 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
-//! | copy engine, matrix units | [`mbarriers`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
+//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -47,9 +47,9 @@ mod threads;
 mod view;
 
 pub use asynchronous::{
-    Mbarrier, Mbarriers, accumulator, bulk_commit_group, bulk_wait_group, bulk_wait_group_read,
-    fence_async_proxy, mbarriers, store_matrix, tma_load, tma_load_multicast, tma_store, wgmma,
-    wgmma_commit_group, wgmma_wait_group,
+    Mbarrier, Mbarriers, PipelineState, accumulator, bulk_commit_group, bulk_wait_group,
+    bulk_wait_group_read, fence_async_proxy, mbarriers, pipeline_state, store_matrix, tma_load,
+    tma_load_multicast, tma_store, wgmma, wgmma_commit_group, wgmma_wait_group,
 };
 pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
 pub use movement::{
@@ -148,6 +148,10 @@ mod tests {
             Intrinsic::ArriveExpect => mbarriers(4, 1).at(n).arrive_expect(v.bytes()),
             Intrinsic::ArriveRemote => mbarriers(4, 1).at(n).arrive_remote(cluster_rank()),
             Intrinsic::Wait => mbarriers(4, 1).at(n).wait(n % 2),
+            Intrinsic::PipelineState => drop(pipeline_state(4)),
+            Intrinsic::Stage => drop(pipeline_state(4).stage()),
+            Intrinsic::Phase => drop(pipeline_state(4).phase()),
+            Intrinsic::Advance => pipeline_state(4).advance(),
             Intrinsic::TmaLoad => tma_load(v, v, mbarriers(1, 1).at(0)),
             Intrinsic::TmaLoadMulticast => tma_load_multicast(v, v, mbarriers(1, 1).at(0), 3),
             Intrinsic::TmaStore => tma_store(v, v),

@@ -54,7 +54,7 @@ fn data_type(elem: Elem) -> Option<c_int> {
 }
 
 /// `CUBLAS_OP_N` or `CUBLAS_OP_T`, and the leading dimension, of a matrix that one mode of lies contiguous.
-fn operation([rows, columns]: [usize; 2], strides: [usize; 2]) -> Option<(c_int, c_int)> {
+pub(crate) fn operation([rows, columns]: [usize; 2], strides: [usize; 2]) -> Option<(c_int, c_int)> {
     let (transposed, leading) = match strides {
         [leading, 1] if leading >= columns => (0, leading),
         [1, leading] if leading >= rows => (1, leading),

@@ -5,11 +5,11 @@ use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
 use crate::kernel::asynchronous::{BarrierAt, Signal};
 use crate::kernel::elem::Elem;
-use crate::kernel::index::Index;
+use crate::kernel::index::{Index, VarId};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Participants, Place, PlaceId, Space, StatementKind};
+use crate::kernel::program::{Participants, Place, PlaceId, Space, StatementKind, VariableKind};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -95,6 +95,26 @@ impl Evaluator<'_> {
             Intrinsic::WgmmaCommitGroup => Signal::MatrixCommit,
             Intrinsic::WgmmaWaitGroup => {
                 Signal::MatrixWait(self.number(next(), 7, "the number of groups", origin)?)
+            }
+            Intrinsic::PipelineState => {
+                let stages = self.number(next(), 1024, "the stages of a ring", origin)?;
+                return self.pipeline(i64::from(stages.max(1)), origin);
+            }
+            Intrinsic::Stage | Intrinsic::Phase | Intrinsic::Advance => {
+                let (stage, phase, stages) = match next() {
+                    Datum::Pipeline(stage, phase, stages) => (stage, phase, stages),
+                    Datum::Unknown => return Err(Failed),
+                    other => {
+                        let message =
+                            format!("`{name}` applies to a state of a pipeline, not to {}", other.kind());
+                        return self.fail_help(origin, message, "`let mut state = pipeline_state(STAGES)`");
+                    }
+                };
+                return match intrinsic {
+                    Intrinsic::Stage => Ok(Datum::Index(self.read_index(stage))),
+                    Intrinsic::Phase => Ok(Datum::Index(self.read_index(phase))),
+                    _ => self.advance(stage, phase, stages, origin),
+                };
             }
             Intrinsic::TmaLoad | Intrinsic::TmaLoadMulticast => {
                 let destination = self.written(next(), name, origin)?;
@@ -265,6 +285,36 @@ impl Evaluator<'_> {
                 self.fail_help(origin, message, "take one of them: `barriers.at(i)`")
             }
         }
+    }
+
+    /// Two variables: the stage, and how often, modulo 2, it came round.
+    fn pipeline(&mut self, stages: i64, origin: Origin) -> Outcome<Datum> {
+        let mut declare = |name: &str, last: i64| {
+            let var = self.variable(name, VariableKind::Index { wide: false }, true, origin);
+            self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
+            self.bounded.insert(var, last);
+            self.forget(var);
+            var
+        };
+        let (stage, phase) = (declare("stage", stages - 1), declare("phase", 1));
+        Ok(Datum::Pipeline(stage, phase, stages))
+    }
+
+    /// `phase = (phase + (stage + 1) / stages) % 2; stage = (stage + 1) % stages;`
+    fn advance(&mut self, stage: VarId, phase: VarId, stages: i64, origin: Origin) -> Outcome<Datum> {
+        let (at, old) = (self.read_index(stage), self.read_index(phase));
+        let atoms = &mut self.tables.atoms;
+        let next = (|| {
+            let next = at.plus(1)?;
+            let turns = old.add(&atoms.div(&next, &Index::constant(stages))?)?;
+            Ok((atoms.rem(&next, &Index::constant(stages))?, atoms.rem(&turns, &Index::constant(2))?))
+        })();
+        let (next, turned) = self.index(origin, next)?;
+        self.push(origin, StatementKind::AssignIndex(phase, turned));
+        self.push(origin, StatementKind::AssignIndex(stage, next));
+        self.forget(phase);
+        self.forget(stage);
+        Ok(Datum::Unit)
     }
 
     /// Registers of a thread for the warpgroup's `(64, n)`: row `lane / 4 + 8 h`, columns `8 j + 2 (lane % 4)` and the

@@ -31,6 +31,8 @@ pub enum Datum {
     Layout(LayoutDatum),
     /// An array of mbarriers and how many they are.
     Barriers(PlaceId, i64),
+    /// The stage and the phase of a ring of so many stages: two mutable index variables.
+    Pipeline(VarId, VarId, i64),
     /// An mbarrier.
     Barrier(BarrierAt),
     /// What could not be evaluated; its error is already told.
@@ -63,6 +65,7 @@ impl Datum {
             Datum::Layout(_) => "a layout".into(),
             Datum::Barriers(..) => "an array of mbarriers".into(),
             Datum::Barrier(_) => "an mbarrier".into(),
+            Datum::Pipeline(..) => "a state of a pipeline".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }

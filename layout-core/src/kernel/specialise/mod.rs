@@ -72,6 +72,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         out: Vec::new(),
         bindings: HashMap::new(),
         versions: HashMap::new(),
+        bounded: HashMap::new(),
         undecided: HashMap::new(),
         decided: Vec::new(),
         unnamed: HashSet::new(),

@@ -221,6 +221,10 @@ impl Evaluator<'_> {
             | Intrinsic::ArriveExpect
             | Intrinsic::ArriveRemote
             | Intrinsic::Wait
+            | Intrinsic::PipelineState
+            | Intrinsic::Stage
+            | Intrinsic::Phase
+            | Intrinsic::Advance
             | Intrinsic::TmaLoad
             | Intrinsic::TmaLoadMulticast
             | Intrinsic::TmaStore
