@@ -131,6 +131,44 @@ fn product(
     }
 }
 
+/// `y[i, 32 r + j] = x[i, j] + r` by the blocks `r` of a cluster: rank 0 loads each tile for both.
+#[tiled_kernel(
+    MISTAKE = [0, 1, 2, 3],
+    arch = "sm_90a", block = [64], cluster = [2], grid = [2],
+)]
+fn pair<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 32>>, y: &mut LayoutTensor<f32, RowMajor<M, 64>>) {
+    let mut tile = shared::<f32>(row_major([32, 32]));
+    let full = mbarriers(1, 1);
+    let empty = mbarriers(1, if MISTAKE == 1 { 64 } else { 128 });
+    if MISTAKE == 3 {
+        barrier();
+    } else {
+        cluster_barrier();
+    }
+    let rank = cluster_rank();
+    for step in 0..M.div_ceil(32) {
+        if thread_idx.x == 0 {
+            full.at(0).arrive_expect(4096);
+            if rank == 0 {
+                empty.at(0).wait((step + 1) % 2);
+                tma_load_multicast(&mut tile, &x.tile([32, 32], [step, 0]), full.at(0), 3); // here: multicast
+            }
+        }
+        full.at(0).wait(step % 2);
+        for row in 0..16 {
+            let row = 2 * row + thread_idx.x / 32;
+            let mut to = y.tile([32, 32], [step, rank]);
+            to[[row, thread_idx.x % 32]] = tile[[row, thread_idx.x % 32]] + rank as f32;
+        }
+        if MISTAKE != 1 || rank == 0 {
+            empty.at(0).arrive_remote(0); // here: remote
+        }
+    }
+    if MISTAKE != 2 {
+        cluster_barrier();
+    }
+}
+
 /// The line that a comment marks.
 fn marked(name: &str) -> u32 {
     let mark = format!("// here: {name}");
@@ -327,4 +365,37 @@ fn gemm_by_columns_of_every_type() -> Result<(), Error> {
     right_gemm(definition, ["bf16", "f32"], bf16::from_f32, same, same, true, |config, a, b, c| {
         gemm_by_columns::simulate_with(config, &options, a, b, c)
     })
+}
+
+fn run_pair(mistake: i64, rows: usize) -> Result<(Report, Vec<f32>), Error> {
+    let device = Device::simulator();
+    let values: Vec<f32> = (0..rows * 32).map(|i| i as f32).collect();
+    let x = device.upload(&values, [rows, 32])?;
+    let mut y = device.zeros::<f32, 2>([rows, 64])?;
+    let set = set(&pair::DEFINITION, mistake);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    let report = pair::simulate_with(config, &Options::default(), &x, &mut y)?;
+    Ok((report, y.download()?))
+}
+
+#[test]
+fn a_cluster_shares_its_tiles() -> Result<(), Error> {
+    for rows in [32, 70] {
+        let (report, y) = run_pair(0, rows)?;
+        assert!(report.clean(), "{report}");
+        for (place, found) in y.into_iter().enumerate() {
+            let (i, j) = (place / 64, place % 64);
+            assert_eq!(found, (i * 32 + j % 32 + j / 32) as f32, "({i}, {j})");
+        }
+        assert_eq!((report.blocks, report.totals.global_bytes_read), (2, rows as u64 * 128), "{report}");
+    }
+    let table = [
+        (1, FindingKind::Overwritten, "multicast", "nothing orders them"),
+        (2, FindingKind::EndedBlock, "remote", "uses shared memory of rank 0, which may have ended by then"),
+        (3, FindingKind::ReadWriteRace, "multicast", "of rank 1 writes"),
+    ];
+    for (mistake, kind, line, words) in table {
+        expect(&run_pair(mistake, 70)?.0, mistake, kind, line, words);
+    }
+    Ok(())
 }
