@@ -169,15 +169,11 @@ impl Machine<'_> {
     ) {
         let Some(known) = self.proxy.barriers.get(at) else { return };
         let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
-        if !made || !fenced {
+        // One that nothing has made was told of by who looked at it.
+        if made && !fenced {
             let name = self.barrier_name(at);
-            let (kind, why) = if made {
-                (FindingKind::MissingFence, "which the copy engine does not see: no fence after its making")
-            } else {
-                (FindingKind::Uninitialised, "which nothing has made")
-            };
-            self.report(kind, barrier_site, warp.number, 1 << lane, None, |_| {
-                format!("a tensor load tells {name}, {why}")
+            self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
+                format!("a tensor load tells {name}, which the copy engine does not see: no fence after its making")
             });
         }
         let (agent, time) = (self.proxy.barrier_agent(at), phase + 1);
