@@ -3,6 +3,7 @@
 //! `cargo run --release --example bench -- matmul`; a file of this folder for each subcommand.
 
 mod gemm;
+mod jit;
 mod matmul;
 mod options;
 mod truth;
@@ -29,6 +30,8 @@ enum Workload {
     Matmul(matmul::Options),
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
+    /// What it costs to make a kernel ready: compiled, from the disk, from memory
+    Jit,
 }
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn run(command: &Command) -> Result<usize, Box<dyn std::error::Error>> {
     println!("device: {}", device.describe());
     let records: Records = match &command.workload {
         Workload::Matmul(options) => matmul::run(&device, common, options)?,
+        Workload::Jit => jit::run(&device).map(|()| Records::new())?,
         Workload::Gemm(options) => gemm::run(&device, common, options)?,
     };
     if let Some(path) = &common.json {
