@@ -15,6 +15,15 @@ pub(super) fn swizzled(address: u64, swizzle_bytes: u32) -> u64 {
     address ^ (address >> 3 & bits)
 }
 
+/// An f32 as the nearest number of TF32, which has 10 bits of fraction; ties to even.
+pub(super) fn tf32(value: u64) -> u64 {
+    if !f32::from_bits(value as u32).is_finite() {
+        return value;
+    }
+    // The carry may reach the exponent: the next power of two, or infinity.
+    (value + 0xfff + (value >> 13 & 1)) & !0x1fff
+}
+
 /// A tensor and the boxes that it is cut into.
 #[derive(Clone, Debug)]
 pub(super) struct BoxPlan {
@@ -24,6 +33,8 @@ pub(super) struct BoxPlan {
     pub size: u32,
     /// Bytes of the swizzle.
     pub swizzle_bytes: u32,
+    /// Whether f32 is rounded to TF32 on the way in.
+    pub round_tf32: bool,
     /// The box's extents, the contiguous mode first.
     extents: Vec<i64>,
     /// The tensor's extents, likewise.
@@ -67,6 +78,7 @@ impl BoxPlan {
             argument: map.argument,
             size,
             swizzle_bytes: map.swizzle_bytes,
+            round_tf32: map.round_tf32,
             extents: map.extents.iter().map(|extent| i64::from(*extent)).collect(),
             tensor: bound.extents.iter().map(wide).collect(),
             strides: std::iter::once(i64::from(size)).chain(bound.strides.iter().map(wide)).collect(),

@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
 use super::shadow::{Hazard, Who};
-use super::tensor_map::{BoxPlan, PIECE};
+use super::tensor_map::{BoxPlan, PIECE, tf32};
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
 use super::work::{BarrierUse, BoxUse};
@@ -105,6 +105,7 @@ impl Machine<'_> {
             for element in piece.start..piece.end {
                 let byte = piece.global + i64::from(element * plan.size);
                 let value = global.read(byte as usize, plan.size);
+                let value = if plan.round_tf32 { tf32(value) } else { value };
                 memory::write(&mut data, element as usize * size, plan.size, value);
                 if let Some(shadow) = shadow {
                     let element = byte as usize / size;

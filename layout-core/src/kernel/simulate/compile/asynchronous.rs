@@ -39,8 +39,8 @@ impl Compiler<'_> {
             Signal::AsyncProxyFence => Work::ProxyFence,
             Signal::BulkCommit => Work::BulkCommit,
             Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
-            // A hint, and registers are in order here.
-            Signal::PrefetchMap(_) | Signal::MatrixFence => return Ok(()),
+            // Registers are in order here, and maps are at hand.
+            Signal::MatrixFence | Signal::PrefetchMap(_) => return Ok(()),
             Signal::MatrixCommit => Work::MatrixCommit { site },
             Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
             Signal::NamedBarrier { barrier, threads } => {
