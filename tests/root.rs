@@ -5,6 +5,7 @@ mod asynchronous;
 mod damaged;
 mod device;
 mod findings;
+mod hopper;
 mod language;
 mod launch;
 mod laws;
