@@ -2,6 +2,7 @@
 
 mod analysis;
 mod damaged;
+mod definition;
 mod device;
 mod findings;
 mod language;

@@ -93,3 +93,10 @@ impl Digits {
 pub fn digits() -> impl Strategy<Value = Digits> {
     any::<u128>().prop_map(Digits::new)
 }
+
+/// A layout some of whose strides are negative.
+pub fn signed(digits: &mut Digits) -> Layout {
+    let l = digits.layout(64);
+    let strides: Vec<i64> = l.leaves().map(|mode| mode.stride * digits.pick(&[1, 1, 1, -1])).collect();
+    Layout::new(l.shape(), IntTuple::flat(strides).unflatten(&l.shape()).unwrap()).unwrap()
+}

@@ -13,7 +13,8 @@ use crate::{IntTuple, Layout, LayoutError, Nest};
 /// `(tile, rest)` of a layout taken as one-dimensional.
 ///
 /// # Errors
-/// As [`complement`] of the tiler and [`composition`].
+/// As [`complement`] of the tiler and [`composition`]; [`LayoutError::Unsupported`] for a tiler with a negative
+/// stride, which would walk from the first element backwards, out of the layout.
 ///
 /// Source: CuTe's `logical_divide`.
 ///
@@ -26,6 +27,14 @@ use crate::{IntTuple, Layout, LayoutError, Nest};
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn logical_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
+    if let Some(mode) = tiler.leaves().find(|mode| mode.stride < 0 && mode.shape > 1) {
+        let detail = format!(
+            "the tiler {tiler} has stride {}, which leaves {layout} at its start; divide by the reversed tiler, \
+             then reverse that mode",
+            mode.stride
+        );
+        return Err(LayoutError::Unsupported { operation: "logical_divide", detail });
+    }
     let rest = complement(tiler, layout.size())?;
     let tiles = Nest::tuple([tiler.modes_nest().clone(), rest.into_modes()]);
     composition(layout, &Layout::from_modes(tiles, "logical_divide")?)
