@@ -222,20 +222,16 @@ fn composition(a: &Value, b: &Value, result: &Value, table: &[i64]) -> Verdict {
     ensure(compatible(&b["shape"], &result["shape"]), || "its shape does not fit the right layout's".into())
 }
 
-/// Whether elements of `old` bits at `before` lie on the same bits as elements of `new` bits at `after`: exactly
-/// where the new ones are narrower, within them where they are wider; as many narrow ones as fill the old.
+/// Whether elements of `old` bits at `before` lie where elements of `new` bits at `after` do: these fill the units, of
+/// the least common multiple of both widths, that those touch. As many narrower ones as fill the old.
 fn same_bits(before: &[i64], old: i64, after: &[i64], new: i64) -> Verdict {
-    let bits = |table: &[i64], width: i64| {
+    let bits = |table: &[i64], width: i64| -> Vec<i64> {
         image(&table.iter().flat_map(|at| (0..width).map(move |i| at * width + i)).collect::<Vec<_>>())
     };
-    if new > old {
-        let units = |table: &[i64], width: i64| {
-            image(&bits(table, width).iter().map(|bit| bit.div_euclid(new)).collect::<Vec<_>>())
-        };
-        return ensure(units(before, old) == image(after), || "the elements lie in other units".into());
-    }
-    ensure(bits(before, old) == bits(after, new), || "the elements lie on other bits".into())?;
-    ensure(old % new != 0 || after.len() as i64 * new == before.len() as i64 * old, || {
+    let unit = (1..=new).map(|times| times * old).find(|unit| unit % new == 0).unwrap_or(old);
+    let touched = image(&bits(before, old).iter().map(|bit| bit.div_euclid(unit)).collect::<Vec<_>>());
+    ensure(bits(&touched, unit) == bits(after, new), || "the elements lie on other bits".into())?;
+    ensure(unit != old || after.len() as i64 * new == before.len() as i64 * old, || {
         "the number of elements is another".into()
     })
 }

@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn complement_fills_what_the_layout_leaves(mut digits in digits()) {
-        let l = if digits.next(4) == 0 { signed(&mut digits) } else { digits.layout(64) };
+        let l = if digits.next(4) == 0 { signed(&mut digits, 64) } else { digits.layout(64) };
         let cotarget = digits.next(200) as i64;
         if let Ok(r) = complement(&l, cotarget) {
             let image: HashSet<i64> = l.offsets().collect();

@@ -51,7 +51,7 @@ proptest! {
 
     #[test]
     fn right_inverse_is_undone_by_the_layout(mut digits in digits()) {
-        let l = signed(&mut digits);
+        let l = signed(&mut digits, 64);
         let r = right_inverse(&l).unwrap();
         for i in 0..r.size() {
             prop_assert_eq!(l.at_extended(r.at(i).unwrap()).unwrap(), i, "{} gave {}", l, r);
@@ -65,7 +65,7 @@ proptest! {
 
     #[test]
     fn left_inverse_leads_back_to_the_offset(mut digits in digits()) {
-        let l = if digits.next(4) == 0 { signed(&mut digits) } else { digits.layout(64) };
+        let l = if digits.next(4) == 0 { signed(&mut digits, 64) } else { digits.layout(64) };
         let Ok(r) = left_inverse(&l) else { return Ok(()) };
         let injective = l.is_injective().unwrap();
         for i in 0..l.size() {
@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn products_repeat_the_block(mut digits in digits()) {
-        let block = if digits.next(4) == 0 { signed(&mut digits) } else { digits.layout(16) };
+        let block = if digits.next(4) == 0 { signed(&mut digits, 64) } else { digits.layout(16) };
         let tile = digits.layout(16);
         let Ok(r) = logical_product(&block, &tile) else { return Ok(()) };
         let (inner, outer) = (r.mode(0).unwrap(), r.mode(1).unwrap());

@@ -6,6 +6,7 @@
 mod algebra;
 mod bad_input;
 mod derived;
+mod rows;
 
 use layout_core::{IntTuple, Layout, Nest};
 use proptest::prelude::*;
@@ -95,8 +96,8 @@ pub fn digits() -> impl Strategy<Value = Digits> {
 }
 
 /// A layout some of whose strides are negative.
-pub fn signed(digits: &mut Digits) -> Layout {
-    let l = digits.layout(64);
+pub fn signed(digits: &mut Digits, limit: i64) -> Layout {
+    let l = digits.layout(limit);
     let strides: Vec<i64> = l.leaves().map(|mode| mode.stride * digits.pick(&[1, 1, 1, -1])).collect();
     Layout::new(l.shape(), IntTuple::flat(strides).unflatten(&l.shape()).unwrap()).unwrap()
 }

@@ -14,7 +14,8 @@ use crate::{Layout, LayoutError, Nest};
 /// `(block, repeats)`: `block` repeated as `tiler` says.
 ///
 /// # Errors
-/// As [`complement`] of the block and [`composition`].
+/// As [`complement`] of the block and [`composition`]; [`LayoutError::Unsupported`] for repeats in both directions of
+/// a block with gaps.
 ///
 /// Source: CuTe's `logical_product`.
 ///
@@ -34,6 +35,17 @@ pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutE
         // Gaps in the block leave fewer repeats than the tiler reaches. Past its end the complement has to go on in
         // steps of the block's whole span, twice its cosize at most, so that mode must be there.
         free = complement(block, block.cosize().saturating_mul(2).saturating_mul(tiler.cosize()))?;
+    }
+    // The gaps of the block are those of its copies above it; a copy below would meet one that lies in a gap.
+    let (low, high) = tiler.range();
+    let gap = free.leaves().find(|mode| mode.shape > 1 && mode.stride < block.cosize());
+    if let Some(gap) = gap.filter(|_| low < 0 && high > 0) {
+        let detail = format!(
+            "the repeats of {tiler} go both ways, {low}..={high}, and {block} has gaps of {} to repeat in; \
+             reverse the modes of negative stride",
+            gap.stride
+        );
+        return Err(LayoutError::Unsupported { operation: "logical_product", detail });
     }
     let repeats = composition(&free, tiler)?;
     Layout::from_modes(Nest::tuple([block.modes_nest().clone(), repeats.into_modes()]), "logical_product")
