@@ -2,7 +2,6 @@
 
 use super::{config, digits, signed};
 use layout_core::algebra::*;
-use layout_core::dynamic::{DynamicLayout, Extent};
 use layout_core::{ComposedLayout, IdentityLayout, IntTuple, Layout, Nest, Swizzle, crd2crd};
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -363,29 +362,5 @@ proptest! {
             }
         }
         prop_assert_eq!(met, m * n, "each element once");
-    }
-
-    #[test]
-    fn dynamic_layouts_bind_to_what_static_ones_are(mut digits in digits()) {
-        let (by_m, by_n) = (1 + digits.next(8) as i64, 1 + digits.next(8) as i64);
-        let (m, n) = (by_m * (1 + digits.next(6) as i64), by_n * (1 + digits.next(6) as i64));
-        let extents = [Extent::dynamic("M", by_m).unwrap(), Extent::from(3), Extent::dynamic("N", by_n).unwrap()];
-        let values = [("M", m), ("N", n)];
-        let row = DynamicLayout::row_major(&extents).unwrap();
-        let col = DynamicLayout::col_major(&extents).unwrap();
-        prop_assert!(row.bind(&values).unwrap().same_function(&Layout::row_major((m, 3, n)).unwrap()));
-        prop_assert!(col.bind(&values).unwrap().same_function(&Layout::col_major((m, 3, n)).unwrap()));
-        prop_assert!(col.coalesce().bind(&values).unwrap().same_function(&Layout::new(m * 3 * n, 1).unwrap()));
-        let tile = [1 + digits.next(8) as i64, 3, 1 + digits.next(8) as i64];
-        match row.zipped_divide_by_mode(&tile) {
-            Ok(tiled) => {
-                let tiler = tile.map(|extent| Tile::of(extent).unwrap());
-                let fixed = zipped_divide_by_mode(&row.bind(&values).unwrap(), &tiler).unwrap();
-                prop_assert!(tiled.bind(&values).unwrap().same_function(&fixed));
-            }
-            Err(_) => prop_assert!(by_m % tile[0] != 0 || by_n % tile[2] != 0),
-        }
-        prop_assert!(row.bind(&[("M", m)]).is_err());
-        prop_assert_eq!(row.bind(&[("M", m + 1), ("N", n)]).is_err(), by_m > 1);
     }
 }

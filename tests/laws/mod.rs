@@ -6,6 +6,7 @@
 mod algebra;
 mod bad_input;
 mod derived;
+mod dynamic;
 mod rows;
 
 use layout_core::{IntTuple, Layout, Nest};

@@ -6,7 +6,7 @@
 
 use super::complement::complement;
 use super::composition::composition;
-use super::divide::{Parts, unzip};
+use super::parts::Parts;
 use super::tile::{Tile, by_mode};
 use crate::layout::Mode;
 use crate::{Layout, LayoutError, Nest};
@@ -71,8 +71,8 @@ pub fn logical_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout,
     Layout::from_modes(Nest::tuple(modes.into_iter().map(Layout::into_modes)), "logical_product")
 }
 
-fn zipped(block: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Parts, LayoutError> {
-    unzip(&logical_product_by_mode(block, tiler)?, tiler.len(), operation)
+fn unzip(block: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Parts<Mode>, LayoutError> {
+    Parts::unzip(logical_product_by_mode(block, tiler)?.modes_nest(), tiler.len(), operation)
 }
 
 /// `((block0, block1, ..), (repeats0, repeats1, ..))`.
@@ -87,7 +87,7 @@ fn zipped(block: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Par
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn zipped_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    zipped(block, tiler, "zipped_product")?.zipped()
+    Layout::from_modes(unzip(block, tiler, "zipped_product")?.zipped(), "zipped_product")
 }
 
 /// `((block0, block1, ..), repeats0, repeats1, ..)`.
@@ -102,7 +102,7 @@ pub fn zipped_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, 
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn tiled_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    zipped(block, tiler, "tiled_product")?.tiled()
+    Layout::from_modes(unzip(block, tiler, "tiled_product")?.tiled(), "tiled_product")
 }
 
 /// `(block0, block1, .., repeats0, repeats1, ..)`.
@@ -117,7 +117,7 @@ pub fn tiled_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, L
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn flat_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    zipped(block, tiler, "flat_product")?.flat()
+    Layout::from_modes(unzip(block, tiler, "flat_product")?.flat(), "flat_product")
 }
 
 /// `(block, repeats0, repeats1, ..)`: [`logical_product`] with the repeats' modes at the top.
@@ -131,7 +131,7 @@ pub fn flat_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, La
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn tiled_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    Parts::of(&logical_product(block, tiler)?).tiled()
+    Layout::from_modes(Parts::of(logical_product(block, tiler)?.modes_nest()).tiled(), "tiled_product")
 }
 
 /// `(block0, .., repeats0, ..)`: [`logical_product`] with the modes of block and repeats at the top.
@@ -145,7 +145,7 @@ pub fn tiled_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutErr
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn flat_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    Parts::of(&logical_product(block, tiler)?).flat()
+    Layout::from_modes(Parts::of(logical_product(block, tiler)?.modes_nest()).flat(), "flat_product")
 }
 
 /// The product of block and tiler padded to one rank, the two parts of each mode joined by `pair`.
