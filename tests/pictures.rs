@@ -9,7 +9,7 @@ use resvg::usvg::roxmltree::{Document, Node};
 use resvg::usvg::{Options, Tree};
 
 /// A cell as the document has it: its box, colour and lines of text.
-struct Cell {
+pub struct Cell {
     x: f32,
     y: f32,
     fill: String,
@@ -26,7 +26,7 @@ fn number(node: &Node, name: &str) -> f32 {
 
 /// Renders the picture and checks what holds for all: every text fits its cell or the page, every cell's colour is
 /// what the pixels show, and the outermost pixels are empty.
-fn check(svg: &str) -> Vec<Cell> {
+pub fn check(svg: &str) -> Vec<Cell> {
     let tree = Tree::from_str(svg, &Options::default()).expect("an SVG document");
     let (width, height) = (tree.size().width(), tree.size().height());
     let mut pixels = Pixmap::new(width as u32, height as u32).expect("a picture of some size");

@@ -1,6 +1,7 @@
 //! The one test binary of the workspace.
 
 mod analysis;
+mod command;
 mod damaged;
 mod definition;
 mod device;

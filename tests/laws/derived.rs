@@ -2,6 +2,7 @@
 
 use super::{config, digits, signed};
 use layout_core::algebra::*;
+use layout_core::expr::{evaluate, explain};
 use layout_core::{ComposedLayout, IdentityLayout, IntTuple, Layout, Nest, Swizzle, crd2crd};
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -362,5 +363,26 @@ proptest! {
             }
         }
         prop_assert_eq!(met, m * n, "each element once");
+    }
+
+    #[test]
+    fn each_step_shown_is_a_call_and_its_value(mut digits in digits()) {
+        let (layout, whole) = (digits.layout(32), digits.layout(8));
+        let tiles: Vec<String> = (0..1 + digits.next(layout.rank() as u64)).map(|_| match digits.next(3) {
+            0 => "_".into(),
+            1 => digits.layout(4).to_string(),
+            _ => (1 + digits.next(5)).to_string(),
+        }).collect();
+        let tiler = if digits.next(2) == 0 { whole.to_string() } else { format!("({})", tiles.join(",")) };
+        let names = ["logical_divide", "zipped_divide", "tiled_divide", "flat_divide", "logical_product",
+            "zipped_product", "tiled_product", "flat_product", "blocked_product", "raked_product"];
+        let text = format!("{}({layout}, {tiler})", names[digits.next(10) as usize]);
+        let Ok((value, steps)) = explain(&text) else { return Ok(()) };
+        prop_assert!(steps.len() >= 3 || tiles.iter().all(|tile| tile == "_"), "{}", text);
+        prop_assert_eq!(steps.last().unwrap().value.clone(), value.to_string());
+        for step in steps {
+            let again = evaluate(&step.call).map_or_else(|error| error.to_string(), |value| value.to_string());
+            prop_assert_eq!(again, step.value, "{}", step.call);
+        }
     }
 }

@@ -26,16 +26,7 @@ use crate::{Layout, LayoutError, Nest};
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    let reach = block.size().checked_mul(tiler.cosize()).ok_or_else(|| LayoutError::Overflow {
-        operation: "logical_product",
-        detail: format!("the size of {block} times the cosize of {tiler}"),
-    })?;
-    let mut free = complement(block, reach)?;
-    if free.size() < tiler.cosize() {
-        // Gaps in the block leave fewer repeats than the tiler reaches. Past its end the complement has to go on in
-        // steps of the block's whole span, twice its cosize at most, so that mode must be there.
-        free = complement(block, block.cosize().saturating_mul(2).saturating_mul(tiler.cosize()))?;
-    }
+    let (free, _) = repeats(block, tiler)?;
     // The gaps of the block are those of its copies above it; a copy below would meet one that lies in a gap.
     let (low, high) = tiler.range();
     let gap = free.leaves().find(|mode| mode.shape > 1 && mode.stride < block.cosize());
@@ -49,6 +40,22 @@ pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutE
     }
     let repeats = composition(&free, tiler)?;
     Layout::from_modes(Nest::tuple([block.modes_nest().clone(), repeats.into_modes()]), "logical_product")
+}
+
+/// The complement of `block` that `tiler` chooses from, and the number of offsets it was taken up to.
+pub(crate) fn repeats(block: &Layout, tiler: &Layout) -> Result<(Layout, i64), LayoutError> {
+    let reach = block.size().checked_mul(tiler.cosize()).ok_or_else(|| LayoutError::Overflow {
+        operation: "logical_product",
+        detail: format!("the size of {block} times the cosize of {tiler}"),
+    })?;
+    let free = complement(block, reach)?;
+    if free.size() >= tiler.cosize() {
+        return Ok((free, reach));
+    }
+    // Gaps in the block leave fewer repeats than the tiler reaches. Past its end the complement has to go on in
+    // steps of the block's whole span, twice its cosize at most, so that mode must be there.
+    let reach = block.cosize().saturating_mul(2).saturating_mul(tiler.cosize());
+    Ok((complement(block, reach)?, reach))
 }
 
 /// Each top-level mode of `block` repeated by its own tile, as if it were alone; kept modes and modes beyond the tiler
