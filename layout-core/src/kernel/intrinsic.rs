@@ -150,6 +150,16 @@ vocabulary! {
     AtomicMax = "atomic_max", Method, 3..=3;
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
     AtomicMin = "atomic_min", Method, 3..=3;
+    /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
+    MmaAtom = "mma_atom", Function, 1..=1;
+    /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.
+    LoadA = "load_a", Method, 2..=2;
+    /// `core.load_b(&tile)`: the fragments of a tile of B, in registers.
+    LoadB = "load_b", Method, 2..=2;
+    /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
+    Mma = "mma", Method, 4..=4;
+    /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
+    StoreD = "store_d", Method, 3..=3;
 }
 
 impl Intrinsic {

@@ -14,6 +14,7 @@
 use super::elem::{Constant, Elem};
 use super::index::{AtomId, Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
+use super::matrix::{LoadMatrix, Mma};
 use super::origin::{Origin, Position};
 
 /// A place that holds elements, by its number in `places`.
@@ -82,6 +83,8 @@ pub enum Math {
     Tanh,
     /// `a * b + c`, rounded once.
     MulAdd,
+    /// The nearest `f32` with 10 bits of fraction, ties away from zero.
+    RoundTf32,
 }
 
 /// A statement and where it comes from.
@@ -328,8 +331,8 @@ pub struct Access {
     pub pointer: Option<VarId>,
     /// The (first) element. A multiple of `width`, together with the pointer's.
     pub index: Index,
-    /// Elements moved at once: 1, or a power of two of at most 16 bytes; above 1 only in [`Operation::Move`] and
-    /// [`Operation::AsyncCopy`].
+    /// Elements moved at once: 1, or a power of two of at most 16 bytes; above 1 only in [`Operation`]s. Of a fragment
+    /// its elements, however many bytes.
     pub width: u32,
     /// Where it does not hold, a load gives `pad` and a store does nothing.
     pub mask: Mask,
@@ -363,4 +366,8 @@ pub enum Operation {
         /// Read, in global memory; its mask decides between data and zeros.
         source: Access,
     },
+    /// A product of matrices by a warp. Proxy: generic. Completed at once.
+    Mma(Box<Mma>),
+    /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
+    LoadMatrix(LoadMatrix),
 }

@@ -17,6 +17,7 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
+//! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -37,6 +38,7 @@
 //! ```
 
 mod layout;
+mod matrix;
 mod movement;
 mod number;
 mod small_float;
@@ -45,6 +47,7 @@ mod threads;
 mod view;
 
 pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
+pub use matrix::{TensorCore, mma_atom};
 pub use movement::{
     async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
     copy_dram_to_sram_async, outer_product_acc,
@@ -125,6 +128,11 @@ mod tests {
             Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
             Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
             Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),
+            Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
+            Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
+            Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),
+            Intrinsic::Mma => mma_atom([16, 8, 8]).mma(v, v, v),
+            Intrinsic::StoreD => mma_atom::<bf16>([16, 8, 16]).store_d(v, v),
         }
     }
 

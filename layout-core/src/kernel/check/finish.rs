@@ -3,6 +3,7 @@
 use super::lower::Out;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
+use crate::kernel::matrix::Mma;
 use crate::kernel::program::{Access, Mask, Operation, Space, Statement, StatementKind, Tables, Value};
 use std::collections::BTreeSet;
 
@@ -111,6 +112,14 @@ impl Uses {
                 ) => {
                     self.access(tables, destination);
                     self.access(tables, source);
+                }
+                StatementKind::Operation(Operation::Mma(mma)) => {
+                    let Mma { accumulator, left, right, .. } = &**mma;
+                    [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
+                }
+                StatementKind::Operation(Operation::LoadMatrix(load)) => {
+                    self.access(tables, &load.destination);
+                    self.access(tables, &load.source);
                 }
                 StatementKind::Collective(_, _, parts) => {
                     parts.iter().for_each(|part| self.value(tables, part));

@@ -3,6 +3,7 @@
 mod access;
 mod finish;
 mod lower;
+mod matrix;
 mod movement;
 mod vectors;
 

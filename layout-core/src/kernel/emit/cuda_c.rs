@@ -384,6 +384,8 @@ impl<'a> Emitter<'a> {
                 arguments.extend(self.mask(&source.mask));
                 self.wrapped(|room| wrap::call(&function, &arguments, room));
             }
+            Operation::Mma(mma) => self.mma(mma),
+            Operation::LoadMatrix(load) => self.load_matrix(load),
         }
     }
 

@@ -16,6 +16,7 @@ mod cuda_c;
 mod device;
 mod expression;
 mod index;
+mod matrix;
 mod names;
 mod placement;
 #[cfg(test)]

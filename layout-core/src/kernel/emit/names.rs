@@ -181,7 +181,9 @@ const HELPERS: &str = "\
     cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
-    f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2";
+    f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 round_tf32 mma_16x8x8_tf32 \
+    mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 load_matrix_2 load_matrix_4 \
+    load_matrix_2_transposed load_matrix_4_transposed";
 
 #[cfg(test)]
 mod tests {

@@ -62,6 +62,19 @@ pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut imp
             access(destination, see);
             see(Part::Write(destination));
         }
+        StatementKind::Operation(Operation::Mma(mma)) => {
+            for part in [&mma.left, &mma.right, &mma.accumulator] {
+                access(part, see);
+                see(Part::Read(part));
+            }
+            see(Part::Write(&mma.accumulator));
+        }
+        StatementKind::Operation(Operation::LoadMatrix(load)) => {
+            access(&load.source, see);
+            see(Part::Read(&load.source));
+            access(&load.destination, see);
+            see(Part::Write(&load.destination));
+        }
         StatementKind::Collective(variable, _, parts) => {
             parts.iter().for_each(|part| value(part, see));
             see(Part::Declared(*variable));

@@ -17,6 +17,7 @@ mod execute;
 mod findings;
 mod local;
 mod machine;
+mod matrix;
 mod memory;
 mod report;
 mod shadow;

@@ -3,6 +3,7 @@
 use super::tile::TileAccess;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
+use crate::kernel::matrix::TensorCore;
 use crate::kernel::program::Value;
 use crate::kernel::view::View;
 use crate::{Layout, Swizzle};
@@ -28,6 +29,8 @@ pub enum Datum {
     View(View),
     /// A layout: shape, strides, swizzle.
     Layout(LayoutDatum),
+    /// A matrix instruction.
+    TensorCore(TensorCore),
     /// What could not be evaluated; its error is already told.
     Unknown,
 }
@@ -54,6 +57,7 @@ impl Datum {
             Datum::Array(_) => "an array".into(),
             Datum::View(_) => "a tensor".into(),
             Datum::Layout(_) => "a layout".into(),
+            Datum::TensorCore(_) => "a matrix instruction".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }

@@ -8,6 +8,7 @@ mod attribute;
 mod datum;
 mod evaluator;
 mod expression;
+mod matrix;
 mod operator;
 mod statement;
 mod tile;

@@ -193,6 +193,9 @@ impl Evaluator<'_> {
             | Intrinsic::AtomicAdd
             | Intrinsic::AtomicMax
             | Intrinsic::AtomicMin => self.together(intrinsic, values, origin),
+            Intrinsic::MmaAtom | Intrinsic::LoadA | Intrinsic::LoadB | Intrinsic::Mma | Intrinsic::StoreD => {
+                self.matrix(intrinsic, types, values, origin)
+            }
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {
@@ -213,7 +216,11 @@ impl Evaluator<'_> {
         }
     }
 
-    fn effect(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) -> Outcome<Datum> {
+    pub fn effect(
+        &mut self,
+        origin: Origin,
+        kind: StatementKind<TileAccess, TileOperation>,
+    ) -> Outcome<Datum> {
         self.push(origin, kind);
         Ok(Datum::Unit)
     }
@@ -352,7 +359,13 @@ impl Evaluator<'_> {
         Ok(Datum::Layout(layout))
     }
 
-    fn allocate(&mut self, layout: Datum, types: &[TypeRef], shared: bool, origin: Origin) -> Outcome<Datum> {
+    pub fn allocate(
+        &mut self,
+        layout: Datum,
+        types: &[TypeRef],
+        shared: bool,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         let what = if shared { "shared" } else { "local" };
         let Datum::Layout(layout) = layout else {
             return self.fail_help(

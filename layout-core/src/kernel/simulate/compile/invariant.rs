@@ -50,6 +50,15 @@ pub(super) fn walk<'p>(body: &'p Body, visit: &mut impl FnMut(Item<'p>)) {
                 walk_access(destination, visit);
                 walk_access(source, visit);
             }
+            StatementKind::Operation(Operation::Mma(mma)) => {
+                [&mma.accumulator, &mma.left, &mma.right]
+                    .into_iter()
+                    .for_each(|part| walk_access(part, visit));
+            }
+            StatementKind::Operation(Operation::LoadMatrix(load)) => {
+                walk_access(&load.destination, visit);
+                walk_access(&load.source, visit);
+            }
             StatementKind::Collective(variable, _, parts) => {
                 visit(Item::Changes(*variable));
                 parts.iter().for_each(|part| walk_value(part, visit));

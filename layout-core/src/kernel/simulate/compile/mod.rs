@@ -10,6 +10,7 @@
 mod access;
 mod index;
 mod invariant;
+mod matrix;
 mod statement;
 mod together;
 mod value;
