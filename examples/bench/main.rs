@@ -2,8 +2,10 @@
 //!
 //! `cargo run --release --example bench -- matmul`; a file of this folder for each subcommand.
 
+mod cpu;
 mod matmul;
 mod options;
+mod product;
 
 use clap::{Parser, Subcommand};
 use layout_examples::record::{Occasion, append};

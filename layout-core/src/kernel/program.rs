@@ -83,7 +83,7 @@ pub enum Math {
     Tanh,
     /// `a * b + c`, rounded once.
     MulAdd,
-    /// The nearest `f32` with 10 bits of fraction, ties away from zero.
+    /// The nearest `f32` with 10 bits of fraction, ties to even (before sm_90 away from zero).
     RoundTf32,
 }
 

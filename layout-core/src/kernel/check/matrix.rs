@@ -184,7 +184,7 @@ impl Lower {
         let lane = self.lane(origin)?;
         let row = self.atoms().rem(&lane, &Index::constant(ROWS));
         let row = self.index(origin, row)?;
-        let mut shift = vec![Index::constant(0), Index::constant(0)];
+        let mut shift = [Index::constant(0), Index::constant(0)];
         shift[usize::from(transposed)] = row;
         for (bit, steps) in matrices.iter().enumerate() {
             let by = Index::constant(ROWS << bit);
@@ -259,7 +259,7 @@ impl Lower {
         origin: Origin,
     ) -> Result<View, Failed> {
         let lane = self.lane(origin)?;
-        let mut shift = vec![Index::constant(0), Index::constant(0)];
+        let mut shift = [Index::constant(0), Index::constant(0)];
         let mut before = 1;
         for ((extent, steps), name) in self.leaves(core, operand, 0).into_iter().zip(["lane_col", "lane_row"])
         {

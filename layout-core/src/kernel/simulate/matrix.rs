@@ -13,9 +13,11 @@ use crate::kernel::matrix::{Operand, TensorCore};
 use crate::kernel::small_float;
 use std::sync::OnceLock;
 
-/// The nearest float with 10 bits of fraction, ties away from zero.
+/// The nearest float with 10 bits of fraction, ties to even.
 pub(super) fn round_tf32(value: f32) -> f32 {
-    if value.is_nan() { value } else { f32::from_bits(truncated(value.to_bits().wrapping_add(0x1000))) }
+    let bits = value.to_bits();
+    let rounded = bits.wrapping_add(0xfff + (bits >> 13 & 1));
+    if value.is_nan() { value } else { f32::from_bits(truncated(rounded)) }
 }
 
 /// What the matrix units see of a float's bits.
@@ -125,10 +127,11 @@ mod tests {
     use super::round_tf32;
 
     #[test]
-    fn tf32_rounds_to_the_nearest_and_ties_away_from_zero() {
+    fn tf32_rounds_to_the_nearest_and_ties_to_even() {
         let ulp = 2f32.powi(-10);
-        assert_eq!(round_tf32(1.0 + ulp / 2.0), 1.0 + ulp);
-        assert_eq!(round_tf32(-1.0 - ulp / 2.0), -1.0 - ulp);
+        assert_eq!(round_tf32(1.0 + ulp / 2.0), 1.0);
+        assert_eq!(round_tf32(-1.0 - 1.5 * ulp), -1.0 - 2.0 * ulp);
+        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_up()), 1.0 + ulp);
         assert_eq!(round_tf32((1.0 + ulp / 2.0).next_down()), 1.0);
         assert_eq!(round_tf32(f32::INFINITY), f32::INFINITY);
         assert_eq!(round_tf32(f32::MAX), f32::INFINITY);

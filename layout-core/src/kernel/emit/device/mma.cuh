@@ -1,9 +1,14 @@
 // Matrix instructions of a warp (mma.sync): d += a b. All 32 threads call.
 
-// The nearest float with 10 bits of fraction (sm_80 and later).
+// The nearest float with 10 bits of fraction (sm_80 and later). Ties go to even from sm_90 on, where that is one
+// instruction, and away from zero before.
 __device__ __forceinline__ float round_tf32(float value) {
     unsigned int bits;
+#if __CUDA_ARCH__ >= 900
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+#else
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+#endif
     return __uint_as_float(bits);
 }
 
