@@ -8,7 +8,7 @@ use layout_cuda::tiled_kernel;
 
 /// Warp tiles of 64 x 64 of C, 16 x 8 for each thread; two blocks on each multiprocessor.
 #[tiled_kernel(
-    BM = 128, BN = 128, WM = 64, WN = 64, STAGES = 3,
+    BM = 128, BN = 128, WM = 64, WN = 64, STAGES = 3, UNROLL = 2, REVERSED = false, MOVED = 0,
     arch = "sm_90a", block = [BM * BN / (WM * WN) * 32], min_blocks = 2,
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(M % BM == 0, N % BN == 0),
@@ -59,20 +59,24 @@ pub fn sgemm_fed<const M: usize, const N: usize, const K: usize>(
             a_smem.slice(stage).tile([WM, BK], [warp_row, 0]).distribute(row_major([4, 1]), lane_row);
         let b_warp = b_smem.slice(stage).tile([BK, WN], [0, warp_col]);
         let b_lane = b_warp.vectorize([1, 4]).distribute(row_major([1, 8]), lane_col);
-        for fours in 0..BK / 4 {
-            let a_fours = a_lane.tile([TM, 4], [0, fours]);
-            let b_reg = b_lane.tile([4, TN / 4], [fours, 0]).to_local();
-            for pair in unroll(0..TM / 2) {
-                let even = a_fours.tile([1, 4], [pair * 2, 0]).to_local();
-                for k in unroll(0..4) {
-                    for col in unroll(0..TN) {
-                        acc[[pair * 2, col]] += even[[0, k]] * b_reg[[k, col]];
+        for run in 0..BK / (4 * UNROLL) {
+            for part in unroll(0..UNROLL) {
+                let fours = run * UNROLL + part;
+                let a_fours = a_lane.tile([TM, 4], [0, fours]);
+                let b_reg = b_lane.tile([4, TN / 4], [fours, 0]).to_local();
+                for pair in unroll(0..TM / 2) {
+                    let even = a_fours.tile([1, 4], [pair * 2, 0]).to_local();
+                    for k in unroll(0..4) {
+                        for col in unroll(0..TN) {
+                            acc[[pair * 2, col]] += even[[0, k]] * b_reg[[k, col]];
+                        }
                     }
-                }
-                let odd = a_fours.tile([1, 4], [pair * 2 + 1, 0]).to_local();
-                for k in unroll((0..4).rev()) {
-                    for col in unroll(0..TN) {
-                        acc[[pair * 2 + 1, col]] += odd[[0, k]] * b_reg[[k, col]];
+                    let odd = a_fours.tile([1, 4], [pair * 2 + 1, 0]).to_local();
+                    for step in unroll(0..4) {
+                        let k = if REVERSED { 3 - step } else { step };
+                        for col in unroll(0..TN) {
+                            acc[[pair * 2 + 1, col]] += odd[[0, k]] * b_reg[[k, col]];
+                        }
                     }
                 }
             }
@@ -82,7 +86,7 @@ pub fn sgemm_fed<const M: usize, const N: usize, const K: usize>(
     // and rows that all lay so from the start would share banks with B.
     for pair in unroll(0..TM / 2) {
         for col in unroll(0..TN) {
-            acc[[pair * 2 + 1, col]] += 0.0;
+            acc[[pair * 2 + MOVED, col]] += 0.0;
         }
     }
     let dst = c.tile([BM, BN], [block_idx.y, block_idx.x]).tile([WM, WN], [warp_row, warp_col]);
