@@ -21,6 +21,9 @@ pub const PARTS: usize = 1056;
 /// Rows of the workspace of [`column_sums`].
 pub const SPLITS: usize = 16;
 
+/// How far a sum may be from the exact one: units in the last place of the sum of absolute values.
+pub const SUM_UNITS: f64 = 40.0;
+
 /// `out[0] = sum of x`; 0 of nothing. `parts` has [`PARTS`] elements.
 ///
 /// # Errors

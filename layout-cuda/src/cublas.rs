@@ -1,7 +1,7 @@
-//! cuBLAS as a peer to compare with: found and loaded like NVRTC, one call of it.
+//! cuBLAS as a peer to compare with: found and loaded like NVRTC, two calls of it.
 //!
-//! Law: `c = a · b` of row-major f32 matrices, in full f32 (cuBLAS's default mode uses no tensor cores for them). It is
-//! no part of any kernel's way; only benchmarks name it.
+//! Law: `c = a · b` of row-major f32 matrices, in full f32 (cuBLAS's default mode uses no tensor cores for them), and the
+//! dot product of two vectors. It is no part of any kernel's way; only benchmarks name it.
 //!
 //! cuBLAS counts columns first, so that it sees each row-major matrix as its transpose, and `cᵀ = bᵀ · aᵀ` is what it
 //! is asked for.
@@ -20,6 +20,8 @@ use crate::loader;
 use crate::nvrtc::search;
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 
+mod dot;
+
 /// Why there is no product by cuBLAS.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -35,6 +37,11 @@ pub enum BlasError {
     Shape {
         /// The shapes of a, b and c.
         shapes: [[usize; 2]; 3],
+    },
+    /// The vectors do not fit each other, are not contiguous, or are longer than an `i32` counts.
+    Lengths {
+        /// The lengths of x and y, and of the result, which has one element.
+        lengths: [usize; 3],
     },
     /// A call failed.
     Call {
@@ -59,11 +66,17 @@ impl fmt::Display for BlasError {
                     .iter()
                     .try_for_each(|(path, why)| write!(f, "\n  {} does not load: {why}", path.display()))
             }
-            BlasError::OtherDevice => write!(f, "cuBLAS needs a GPU's stream and three matrices on that GPU"),
+            BlasError::OtherDevice => write!(f, "cuBLAS needs a GPU's stream and operands on that GPU"),
             BlasError::Shape { shapes: [a, b, c] } => {
                 write!(
                     f,
                     "cuBLAS: row-major matrices of shapes {a:?} and {b:?} have no product of shape {c:?} here"
+                )
+            }
+            BlasError::Lengths { lengths: [x, y, out] } => {
+                write!(
+                    f,
+                    "cuBLAS: vectors of {x} and {y} elements have no dot product of {out} elements here"
                 )
             }
             BlasError::Call { call, code } => write!(f, "{call} failed with status {code}"),
@@ -81,6 +94,9 @@ struct Table {
     create: unsafe extern "C" fn(*mut Handle) -> c_int,
     destroy: unsafe extern "C" fn(Handle) -> c_int,
     set_stream: unsafe extern "C" fn(Handle, *mut c_void) -> c_int,
+    set_pointer_mode: unsafe extern "C" fn(Handle, c_int) -> c_int,
+    #[allow(clippy::type_complexity)]
+    sdot: unsafe extern "C" fn(Handle, c_int, *const f32, c_int, *const f32, c_int, *mut f32) -> c_int,
     #[allow(clippy::type_complexity)]
     sgemm: unsafe extern "C" fn(
         Handle,
@@ -232,6 +248,8 @@ fn load_from(path: &Path) -> Result<Table, String> {
             create: loader::function(library, c"cublasCreate_v2")?,
             destroy: loader::function(library, c"cublasDestroy_v2")?,
             set_stream: loader::function(library, c"cublasSetStream_v2")?,
+            set_pointer_mode: loader::function(library, c"cublasSetPointerMode_v2")?,
+            sdot: loader::function(library, c"cublasSdot_v2")?,
             sgemm: loader::function(library, c"cublasSgemm_v2")?,
         }
     };

@@ -4,20 +4,25 @@
 //! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
 
 mod axis;
+
 mod count;
+mod plain;
 mod reduce;
 mod rows;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use count::histogram;
+pub use plain::{copy, noise};
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
 pub use rows::softmax;
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 10] {
+pub fn definitions() -> [&'static Definition; 12] {
     [
+        &copy::DEFINITION,
+        &noise::DEFINITION,
         &sum_of_parts::DEFINITION,
         &dot_of_parts::DEFINITION,
         &max_of_parts::DEFINITION,
