@@ -5,6 +5,8 @@
 mod contest;
 mod reduce;
 mod rows;
+mod scan;
+mod transpose;
 
 use clap::Parser;
 use contest::{Bench, Result};
@@ -71,6 +73,15 @@ fn run(options: &Options) -> Result<usize> {
         let shapes: &[[usize; 2]] = if small { &[[3, 1000]] } else { &[[16_384, 16_384], [16_384, 131_072]] };
         for shape in shapes {
             rows::softmax(&mut bench, *shape)?;
+        }
+    }
+    if wanted("scan") {
+        scan::scan(&mut bench, if small { 10_007 } else { 1 << 28 })?;
+    }
+    if wanted("transpose") {
+        let sides: &[usize] = if small { &[129] } else { &[16_384, 32_768, 16_381] };
+        for side in sides {
+            transpose::transpose(&mut bench, [*side, *side])?;
         }
     }
     if let Some(path) = &options.json {

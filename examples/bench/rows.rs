@@ -2,9 +2,8 @@
 
 use crate::contest::{Bench, Found, Result, Work, parallel};
 use layout_cuda::Tensor;
-use layout_examples::kernels::memory as kernels;
+use layout_examples::memory::{self, Meeting};
 use layout_examples::noise::{fill, noise};
-use std::cell::RefCell;
 
 /// Softmax of an `m` by `n` matrix; every row is checked where there are up to 2^28 elements, else every 64th.
 pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
@@ -12,10 +11,6 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     let mut x = stream.zeros::<f32, 2>([m, n])?;
     fill(&stream, &mut x, 21)?;
     let mut out = stream.zeros::<f32, 2>([m, n])?;
-    out.poison()?;
-    kernels::softmax::launch(&stream, &x, &mut out)?;
-    let found = check(&stream, &out, [m, n])?;
-    let out = RefCell::new(out);
     let work = Work {
         workload: "softmax",
         dtype: "f32",
@@ -23,11 +18,39 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
         bytes: 8.0 * m as f64 * n as f64,
         elements: m as f64 * n as f64,
     };
-    bench.beside_copy(
-        &work,
-        found,
-        &mut [("softmax", &mut || kernels::softmax::launch(&stream, &x, &mut *out.borrow_mut()))],
-    )
+    let mut ways: Vec<Vec<usize>> = Vec::new();
+    for way in [vec![256, 16], vec![512, 8], vec![1024, 4], vec![1024, 8]] {
+        if n <= way[0] * way[1] * 4 && way[0] * way[1] * 4 < 2 * n {
+            ways.push(way);
+        }
+    }
+    for way in [
+        vec![2, 256, 8],
+        vec![2, 512, 4],
+        vec![4, 512, 2],
+        vec![4, 1024, 8],
+        vec![8, 512, 8],
+        vec![16, 256, 8],
+        vec![16, 512, 4],
+    ] {
+        let size = way.iter().product::<usize>() * 4;
+        if n <= size && size < 2 * n {
+            ways.push(way);
+        }
+    }
+    for way in ways {
+        let mut meeting = Meeting::new(&stream, m, if way.len() == 3 { way[0] } else { 1 })?;
+        let mut call = |out: &mut Tensor<f32, 2>| match way.as_slice() {
+            [group, rounds] => memory::softmax_by_groups(&stream, [*group, *rounds], &x, out),
+            _ => memory::softmax_in_parts(&stream, [way[0], way[1], way[2]], &x, out, &mut meeting),
+        };
+        out.poison()?;
+        call(&mut out)?;
+        let found = check(&stream, &out, [m, n])?;
+        let name = format!("softmax {way:?}");
+        bench.beside_copy(&work, found, &mut [(&name, &mut || call(&mut out))])?;
+    }
+    Ok(())
 }
 
 fn check(stream: &layout_cuda::Stream, out: &Tensor<f32, 2>, [m, n]: [usize; 2]) -> Result<Found> {

@@ -7,19 +7,23 @@ mod axis;
 
 mod count;
 mod plain;
+mod prefix;
 mod reduce;
 mod rows;
+mod turned;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use count::histogram;
 pub use plain::{copy, noise};
+pub use prefix::{scan, scan_start};
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
-pub use rows::softmax;
+pub use rows::{softmax, softmax_in_parts};
+pub use turned::transpose;
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 12] {
+pub fn definitions() -> [&'static Definition; 16] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -32,6 +36,10 @@ pub fn definitions() -> [&'static Definition; 12] {
         &column_sums::DEFINITION,
         &column_sums_of_parts::DEFINITION,
         &softmax::DEFINITION,
+        &softmax_in_parts::DEFINITION,
+        &transpose::DEFINITION,
         &histogram::DEFINITION,
+        &scan::DEFINITION,
+        &scan_start::DEFINITION,
     ]
 }

@@ -150,6 +150,14 @@ vocabulary! {
     AtomicMax = "atomic_max", Method, 3..=3;
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
     AtomicMin = "atomic_min", Method, 3..=3;
+    /// `view.load_relaxed([i, j])`: reads an element, undivided, as it is in memory now; orders nothing.
+    LoadRelaxed = "load_relaxed", Method, 2..=2;
+    /// `view.load_acquire([i, j])`: the same; what stands after it sees what was written before the release.
+    LoadAcquire = "load_acquire", Method, 2..=2;
+    /// `view.store_relaxed([i, j], x)`: writes an element, undivided; orders nothing.
+    StoreRelaxed = "store_relaxed", Method, 3..=3;
+    /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
+    StoreRelease = "store_release", Method, 3..=3;
 }
 
 impl Intrinsic {

@@ -16,6 +16,7 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
+//! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -122,6 +123,10 @@ mod tests {
             Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
             Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
             Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),
+            Intrinsic::LoadRelaxed => drop(v.load_relaxed([n])),
+            Intrinsic::LoadAcquire => drop(v.load_acquire([n, 0])),
+            Intrinsic::StoreRelaxed => v.store_relaxed([n], x),
+            Intrinsic::StoreRelease => v.store_release([0], 1.0),
         }
     }
 

@@ -89,6 +89,44 @@ pub trait Tensor {
         device_only()
     }
 
+    /// Reads an element as it is in memory now, undivided, and orders nothing: for values that say themselves whether
+    /// they are there. Of `i32 u32 f32 i64 f64`, in a global or a shared tensor that is written, by any block.
+    fn load_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Reads an element likewise. Where it reads what a [`store_release`](Tensor::store_release) of any block wrote, this
+    /// thread sees from here on all that the other did before.
+    ///
+    /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and
+    /// runs only some at once: a block may wait for one that has drawn an earlier ticket (`atomic_add`), not for others.
+    fn load_acquire<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Writes an element, undivided, and orders nothing.
+    fn store_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Writes an element likewise, after all that this thread did before; what other threads of the block did is
+    /// before it where a [`barrier`](super::barrier) stands between.
+    fn store_release<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// A copy in registers.
     fn to_local(&self) -> View<Self::Elem, Write> {
         device_only()

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     include_str!("device/copy_async.cuh"),
     include_str!("device/barrier.cuh"),
     include_str!("device/warp.cuh"),
     include_str!("device/atomic.cuh"),
+    include_str!("device/flag.cuh"),
     include_str!("device/wrapping.cuh"),
     include_str!("device/saturate.cuh"),
     include_str!("device/float16.cuh"),

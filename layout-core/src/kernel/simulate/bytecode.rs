@@ -336,6 +336,8 @@ pub(super) struct Program {
     pub findings: bool,
     /// Whether results depend on the order in which blocks run: sums of floats by atomics, and what they give back.
     pub ordered: bool,
+    /// Whether threads read what others of the same launch write, so that they may wait for each other.
+    pub waits: bool,
     /// The names of the places.
     pub names: Vec<String>,
 }

@@ -10,7 +10,7 @@ use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::Participants;
+use crate::kernel::program::{AtomicChange, Participants};
 
 impl Machine<'_> {
     /// Runs a ready warp until it waits or ends.
@@ -137,6 +137,11 @@ impl Machine<'_> {
                 }
                 Op::Atomic { dst, src, change, address, mask, site } => {
                     self.atomic(warp, dst, src, change, (address, mask), site);
+                    if let AtomicChange::Load(_) = change {
+                        // It may wait for what another warp writes: that one must have its turn.
+                        warp.wait_site = site;
+                        return;
+                    }
                 }
                 Op::Barrier { participants, site } => {
                     if warp.active == 0 || participants == Participants::Thread {

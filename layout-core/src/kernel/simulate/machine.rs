@@ -12,6 +12,7 @@
 use super::bytecode::{LANES, Program};
 use super::findings::Findings;
 use super::memory::Global;
+use super::order::{Known, Releases};
 use super::report::{Counts, Finding, FindingKind};
 use super::shadow::{GlobalShadow, SharedShadow};
 use super::warp::{State, Warp, coordinates};
@@ -50,6 +51,22 @@ pub(super) struct Machine<'a> {
     pub block_idx: [u32; 3],
     /// Whether this block touched an element that another block writes.
     pub crossed: bool,
+    /// For each warp what it knows of other blocks; empty where no thread can wait for another block.
+    pub known: Vec<Known>,
+    pub releases: Releases,
+    /// Whether anything was written, released or ended since this was reset.
+    pub progress: bool,
+}
+
+/// What a turn of a block's warps came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The block has ended.
+    Ended,
+    /// It goes on.
+    Taken,
+    /// The launch must stop.
+    Stopped,
 }
 
 impl<'a> Machine<'a> {
@@ -70,14 +87,28 @@ impl<'a> Machine<'a> {
             block: 0,
             block_idx: [0; 3],
             crossed: false,
+            known: if program.waits { vec![Known::default(); count as usize] } else { Vec::new() },
+            releases: Releases::default(),
+            progress: false,
         }
     }
 
     /// Runs a block; false where the launch must stop.
     pub fn run_block(&mut self, block: u64) -> bool {
+        self.findings.start_block(block);
+        self.start(block);
+        loop {
+            match self.turn() {
+                Turn::Taken => {}
+                end => return end == Turn::Ended,
+            }
+        }
+    }
+
+    /// A block's start.
+    pub fn start(&mut self, block: u64) {
         self.block = block;
         self.block_idx = coordinates(block, self.launch.grid);
-        self.findings.start_block(block);
         self.shared.fill(u8::MAX);
         if let Some(shadow) = &mut self.shadow {
             shadow.reset();
@@ -88,35 +119,40 @@ impl<'a> Machine<'a> {
         for warp in &mut self.warps {
             warp.start(self.launch.program, self.block_idx);
         }
-        loop {
-            let mut ran = false;
-            for number in 0..count {
-                if self.warps[number].state == State::Ready {
-                    ran = true;
-                    self.run_warp(number);
-                }
-                if let State::Exhausted(site) = self.warps[number].state {
-                    self.stop(number, FindingKind::StepLimit, site);
-                    return false;
-                }
-            }
-            if self.warps.iter().all(|warp| warp.state == State::Ended) {
-                return true;
-            }
-            let released = self.release();
-            if !ran && !released {
-                let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
-                let site = match self.warps[stuck].state {
-                    State::Waiting(_, site) | State::Exhausted(site) => site,
-                    State::Ready | State::Ended => 0,
-                };
-                self.stop(stuck, FindingKind::Deadlock, site);
-                return false;
-            }
-        }
     }
 
-    fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
+    /// Each ready warp runs until it waits, ends, or has read what others may write; then barriers are released.
+    pub fn turn(&mut self) -> Turn {
+        let mut ran = false;
+        for number in 0..self.count {
+            if self.warps[number].state == State::Ready {
+                ran = true;
+                self.run_warp(number);
+                self.progress |= self.warps[number].state == State::Ended;
+            }
+            if let State::Exhausted(site) = self.warps[number].state {
+                self.stop(number, FindingKind::StepLimit, site);
+                return Turn::Stopped;
+            }
+        }
+        if self.warps.iter().all(|warp| warp.state == State::Ended) {
+            return Turn::Ended;
+        }
+        let released = self.release();
+        self.progress |= released;
+        if !ran && !released {
+            let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
+            let site = match self.warps[stuck].state {
+                State::Waiting(_, site) | State::Exhausted(site) => site,
+                State::Ready | State::Ended => 0,
+            };
+            self.stop(stuck, FindingKind::Deadlock, site);
+            return Turn::Stopped;
+        }
+        Turn::Taken
+    }
+
+    pub(super) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
         let lanes = self.warps[warp].active;
         let limit = self.launch.max_steps;
         self.report(kind, site, warp as u32, lanes, None, |_| match kind {
@@ -188,8 +224,14 @@ impl<'a> Machine<'a> {
                 *known = (*known).max(*clock);
             }
         }
-        for warp in waited().collect::<Vec<_>>() {
+        let all: Vec<usize> = waited().collect();
+        for warp in &all {
             self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined);
+        }
+        if !self.known.is_empty() {
+            let mut together = Known::default();
+            all.iter().for_each(|warp| together.join(&self.known[*warp]));
+            all.iter().for_each(|warp| self.known[*warp].clone_from(&together));
         }
         true
     }

@@ -10,6 +10,7 @@
 //! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
 
 mod arithmetic;
+mod blocks;
 mod bytecode;
 mod compile;
 mod copy;
@@ -18,6 +19,7 @@ mod findings;
 mod local;
 mod machine;
 mod memory;
+mod order;
 mod report;
 mod shadow;
 mod small_float;
@@ -299,6 +301,11 @@ fn run(launch: &Launch<'_>, blocks: u64, workers: usize) -> Outcome {
     let work = || {
         let mut machine = Machine::new(launch);
         let (mut count, mut stopped) = (0, false);
+        if launch.program.waits {
+            count = blocks;
+            stopped = !machine.run_together(blocks);
+            halt.store(true, SeqCst);
+        }
         while !halt.load(SeqCst) {
             let block = next.fetch_add(1, SeqCst);
             if block >= blocks {

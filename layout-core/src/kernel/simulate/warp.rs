@@ -83,6 +83,8 @@ pub(super) struct Warp {
     pub pending: Vec<Pending>,
     /// Copy groups that each lane has closed.
     pub committed: [u32; LANES],
+    /// Where it last read what others may write.
+    pub wait_site: u32,
 }
 
 impl Warp {
@@ -117,6 +119,7 @@ impl Warp {
             initialised: vec![0; program.slots as usize],
             pending: Vec::new(),
             committed: [0; LANES],
+            wait_site: 0,
         }
     }
 

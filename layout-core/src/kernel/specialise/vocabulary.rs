@@ -192,7 +192,11 @@ impl Evaluator<'_> {
             | Intrinsic::All
             | Intrinsic::AtomicAdd
             | Intrinsic::AtomicMax
-            | Intrinsic::AtomicMin => self.together(intrinsic, values, origin),
+            | Intrinsic::AtomicMin
+            | Intrinsic::LoadRelaxed
+            | Intrinsic::LoadAcquire
+            | Intrinsic::StoreRelaxed
+            | Intrinsic::StoreRelease => self.together(intrinsic, values, origin),
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {
