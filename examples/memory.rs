@@ -112,7 +112,7 @@ impl ScanState {
     /// # Errors
     /// As [`ScanState::new`].
     pub fn tiled(stream: &Stream, tiles: usize) -> Result<ScanState, Error> {
-        let sums = tiles + tiles.div_ceil(32) + tiles.div_ceil(1024);
+        let sums = tiles + tiles.div_ceil(128);
         Ok(ScanState { sums: stream.zeros([sums.max(1)])?, ticket: stream.zeros([1])? })
     }
 }
@@ -128,7 +128,7 @@ pub fn inclusive_scan(
     state: &mut ScanState,
 ) -> Result<(), Error> {
     let [threads, rows] = SCAN;
-    scan(stream, false, [threads, rows], true, x, out, state)
+    scan(stream, false, [threads, rows, 264], x, out, state)
 }
 
 /// `out[i] = x[0] + .. + x[i - 1]`
@@ -142,22 +142,20 @@ pub fn exclusive_scan(
     state: &mut ScanState,
 ) -> Result<(), Error> {
     let [threads, rows] = SCAN;
-    scan(stream, true, [threads, rows], true, x, out, state)
+    scan(stream, true, [threads, rows, 264], x, out, state)
 }
 
 /// Either, as laid out.
 pub fn scan(
     stream: &Stream,
     exclusive: bool,
-    [threads, rows]: [usize; 2],
-    ticket: bool,
+    [threads, rows, blocks]: [usize; 3],
     x: &Tensor<f32, 1>,
     out: &mut Tensor<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
-    let set = set(&[("THREADS", threads), ("ROWS", rows)])
-        .with("EXCLUSIVE", ParamValue::Bool(exclusive))
-        .with("TICKET", ParamValue::Bool(ticket));
+    let set = set(&[("THREADS", threads), ("ROWS", rows), ("P", blocks)])
+        .with("EXCLUSIVE", ParamValue::Bool(exclusive));
     kernels::scan_start::launch(stream, &mut state.sums, &mut state.ticket)?;
     let config = LaunchConfig { set: Some(&set), grid: None };
     kernels::scan::launch_with(config, stream, x, out, &mut state.sums, &mut state.ticket)
@@ -183,13 +181,13 @@ impl Meeting {
 /// Softmax in parts, as laid out.
 pub fn softmax_in_parts(
     stream: &Stream,
-    [parts, threads, rounds]: [usize; 3],
+    [parts, threads, rounds, at_once]: [usize; 4],
     x: &Tensor<f32, 2>,
     out: &mut Tensor<f32, 2>,
     meeting: &mut Meeting,
 ) -> Result<(), Error> {
     meeting.flags.poison()?;
-    let set = set(&[("PARTS", parts), ("THREADS", threads), ("ROUNDS", rounds)]);
+    let set = set(&[("PARTS", parts), ("THREADS", threads), ("ROUNDS", rounds), ("ROWS", at_once)]);
     let config = LaunchConfig { set: Some(&set), grid: None };
     kernels::softmax_in_parts::launch_with(config, stream, x, out, &mut meeting.parts, &mut meeting.flags)
 }

@@ -70,7 +70,18 @@ fn run(options: &Options) -> Result<usize> {
         reduce::histogram(&mut bench, if small { 10_007 } else { 1 << 28 }, peer)?;
     }
     if wanted("softmax") {
-        let shapes: &[[usize; 2]] = if small { &[[3, 1000]] } else { &[[16_384, 16_384], [16_384, 131_072]] };
+        let shapes: &[[usize; 2]] = if small {
+            &[[300, 16], [3, 1000], [5, 8189], [2, 16_384], [2, 32_768]]
+        } else {
+            &[
+                [1 << 24, 16],
+                [1 << 18, 1024],
+                [1 << 15, 8192],
+                [16_384, 16_384],
+                [8192, 32_768],
+                [16_384, 131_072],
+            ]
+        };
         for shape in shapes {
             rows::softmax(&mut bench, *shape)?;
         }

@@ -19,30 +19,30 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
         elements: m as f64 * n as f64,
     };
     let mut ways: Vec<Vec<usize>> = Vec::new();
-    for way in [vec![256, 16], vec![512, 8], vec![1024, 4], vec![1024, 8]] {
+    for way in [vec![4, 4], vec![32, 8], vec![256, 1], vec![256, 8], vec![512, 8], vec![1024, 8]] {
         if n <= way[0] * way[1] * 4 && way[0] * way[1] * 4 < 2 * n {
             ways.push(way);
         }
     }
     for way in [
-        vec![2, 256, 8],
-        vec![2, 512, 4],
-        vec![4, 512, 2],
-        vec![4, 1024, 8],
-        vec![8, 512, 8],
-        vec![16, 256, 8],
-        vec![16, 512, 4],
+        vec![2, 512, 8, 132],
+        vec![4, 512, 4, 66],
+        vec![4, 1024, 8, 33],
+        vec![8, 512, 8, 33],
+        vec![16, 256, 8, 33],
+        vec![16, 512, 4, 16],
+        vec![16, 512, 4, 24],
     ] {
-        let size = way.iter().product::<usize>() * 4;
+        let size = way[..3].iter().product::<usize>() * 4;
         if n <= size && size < 2 * n {
             ways.push(way);
         }
     }
     for way in ways {
-        let mut meeting = Meeting::new(&stream, m, if way.len() == 3 { way[0] } else { 1 })?;
+        let mut meeting = Meeting::new(&stream, m, if way.len() == 4 { way[0] } else { 1 })?;
         let mut call = |out: &mut Tensor<f32, 2>| match way.as_slice() {
             [group, rounds] => memory::softmax_by_groups(&stream, [*group, *rounds], &x, out),
-            _ => memory::softmax_in_parts(&stream, [way[0], way[1], way[2]], &x, out, &mut meeting),
+            _ => memory::softmax_in_parts(&stream, [way[0], way[1], way[2], way[3]], &x, out, &mut meeting),
         };
         out.poison()?;
         call(&mut out)?;

@@ -17,26 +17,25 @@ pub fn scan(bench: &mut Bench, n: usize) -> Result<()> {
         bytes: 8.0 * n as f64,
         elements: n as f64,
     };
-    for (threads, rows, ticket) in [
-        (512, 8, true),
-        (512, 8, false),
-        (512, 4, true),
-        (512, 4, false),
-        (256, 8, true),
-        (256, 4, true),
-        (1024, 8, true),
-        (1024, 4, true),
+    for layout in [
+        [512, 8, 264],
+        [512, 4, 396],
+        [512, 4, 264],
+        [256, 8, 528],
+        [256, 8, 396],
+        [1024, 4, 132],
+        [1024, 8, 132],
     ] {
+        let [threads, rows, _] = layout;
         let mut state = ScanState::tiled(&stream, n.div_ceil(threads * rows * 4))?;
         out.poison()?;
-        let layout = [threads, rows];
-        memory::scan(&stream, false, layout, ticket, &x, &mut out, &mut state)?;
+        memory::scan(&stream, false, layout, &x, &mut out, &mut state)?;
         let found = check(&out.download()?, false);
-        let name = format!("scan {threads} {rows} {ticket}");
+        let name = format!("scan {layout:?}");
         bench.beside_copy(
             &work,
             found,
-            &mut [(&name, &mut || memory::scan(&stream, false, layout, ticket, &x, &mut out, &mut state))],
+            &mut [(&name, &mut || memory::scan(&stream, false, layout, &x, &mut out, &mut state))],
         )?;
     }
     Ok(())

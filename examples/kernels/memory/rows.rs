@@ -83,11 +83,14 @@ pub fn softmax<const M: usize, const N: usize>(
 }
 
 /// The same with `PARTS` blocks a row. `meeting` holds 4-byte words whose bits are all set before: a flag for each part of
-/// each row, and a counter that blocks draw their part from, so that whoever waits waits for blocks that run.
+/// each row, and a counter that blocks draw their number from: `PARTS` neighbours take a row after the other together, so
+/// that a GPU that holds `PARTS` blocks at once is enough. While a block works on one part, the next is on its way to
+/// shared memory.
 #[tiled_kernel(
-    PARTS = 8, THREADS = 512, ROUNDS = 8,
+    PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 33,
     block = [THREADS],
-    grid = [M * PARTS],
+    grid = [M.min(ROWS) * PARTS],
+    min_blocks = 1024 / THREADS,
     require(N <= PARTS * THREADS * ROUNDS * 4),
     require(FLAGS > M * PARTS),
     variant_if(N % 4 == 0),
@@ -99,53 +102,70 @@ pub fn softmax_in_parts<const M: usize, const N: usize, const FLAGS: usize>(
     meeting: &mut LayoutTensor<u32, RowMajor<FLAGS>>,
 ) {
     const PART: usize = THREADS * ROUNDS * 4;
+    let mut stage = shared::<f32>(row_major([1, PART]));
     let mut drawn = shared::<u32>(row_major([1]));
     let mut whole = shared::<f32>(row_major([2]));
+    let landing = stage.vectorize([1, 4]).distribute(row_major([1, THREADS]), thread_idx.x);
     if thread_idx.x == 0 {
         drawn[[0]] = meeting.atomic_add([M * PARTS], 1) + 1;
     }
     barrier();
-    let ticket = drawn[[0]] as usize;
-    let (row, part) = (ticket / PARTS, ticket % PARTS);
-    let from = x.pad(f32::NEG_INFINITY).tile([1, PART], [row, part]).vectorize([1, 4]);
-    let mut own = from.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
-    let mut most: f32 = -3.0e38;
-    for i in unroll(0..ROUNDS * 4) {
-        most = most.max(own[[0, i]]);
+    let (first, part) = (drawn[[0]] as usize / PARTS, drawn[[0]] as usize % PARTS);
+    if first < M && (part + 1) * PART <= N {
+        let from = x.tile([1, PART], [first, part]).vectorize([1, 4]);
+        landing.copy_from_async(&from.distribute(row_major([1, THREADS]), thread_idx.x));
     }
-    let most = most.block_max();
-    let mut sum: f32 = 0.0;
-    for i in unroll(0..ROUNDS * 4) {
-        own[[0, i]] = (own[[0, i]] - most).exp();
-        sum += own[[0, i]];
-    }
-    let sum = sum.block_sum();
-    if warp_id() == 0 {
-        if lane_id() == 0 {
-            parts[[0, ticket]] = most;
-            parts[[1, ticket]] = sum;
-            meeting.store_release([ticket], 1);
+    for row in (first..M).step_by(ROWS) {
+        let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
+        async_copy_wait_all();
+        if (part + 1) * PART <= N {
+            own.vectorize([1, 4]).copy_from(&landing);
+        } else {
+            let from = x.pad(f32::NEG_INFINITY).tile([1, PART], [row, part]).vectorize([1, 4]);
+            own.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
         }
-        let mut its_most: f32 = -3.0e38;
-        let mut its_sum: f32 = 0.0;
-        if lane_id() < PARTS {
-            let other = row * PARTS + lane_id();
-            while meeting.load_acquire([other]) != 1 {}
-            its_most = parts[[0, other]];
-            its_sum = parts[[1, other]];
+        if row + ROWS < M && (part + 1) * PART <= N {
+            let from = x.tile([1, PART], [row + ROWS, part]).vectorize([1, 4]);
+            landing.copy_from_async(&from.distribute(row_major([1, THREADS]), thread_idx.x));
         }
-        let of_row = its_most.warp_max();
-        let total = (its_sum * (its_most - of_row).exp()).warp_sum();
-        if lane_id() == 0 {
-            whole[[0]] = of_row;
-            whole[[1]] = total;
+        let mut most: f32 = -3.0e38;
+        for i in unroll(0..ROUNDS * 4) {
+            most = most.max(own[[0, i]]);
         }
+        let most = most.block_max();
+        let mut sum: f32 = 0.0;
+        for i in unroll(0..ROUNDS * 4) {
+            own[[0, i]] = (own[[0, i]] - most).exp();
+            sum += own[[0, i]];
+        }
+        let sum = sum.block_sum();
+        if warp_id() == 0 {
+            if lane_id() == 0 {
+                parts[[0, row * PARTS + part]] = most;
+                parts[[1, row * PARTS + part]] = sum;
+                meeting.store_release([row * PARTS + part], 1);
+            }
+            let mut its_most: f32 = -3.0e38;
+            let mut its_sum: f32 = 0.0;
+            if lane_id() < PARTS {
+                let other = row * PARTS + lane_id();
+                while meeting.load_acquire([other]) != 1 {}
+                its_most = parts[[0, other]];
+                its_sum = parts[[1, other]];
+            }
+            let of_row = its_most.warp_max();
+            let total = (its_sum * (its_most - of_row).exp()).warp_sum();
+            if lane_id() == 0 {
+                whole[[0]] = of_row;
+                whole[[1]] = total;
+            }
+        }
+        barrier();
+        let factor = (most - whole[[0]]).exp() / whole[[1]];
+        for i in unroll(0..ROUNDS * 4) {
+            own[[0, i]] *= factor;
+        }
+        let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
+        to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
     }
-    barrier();
-    let factor = (most - whole[[0]]).exp() / whole[[1]];
-    for i in unroll(0..ROUNDS * 4) {
-        own[[0, i]] *= factor;
-    }
-    let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
-    to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
 }

@@ -74,6 +74,8 @@ vocabulary! {
     Fill = "fill", Method, 2..=2;
     /// `dst.copy_from(&src)`: element by element, by each thread that runs it.
     CopyFrom = "copy_from", Method, 2..=2;
+    /// `dst.copy_from_async(&src)`: from global to shared memory by each thread that runs it; lands at the wait.
+    CopyFromAsync = "copy_from_async", Method, 2..=2;
     /// `view.to_local()`: a copy in registers.
     ToLocal = "to_local", Method, 1..=1;
     /// `copy_dram_to_sram(&mut dst, &src, thread_layout)`: the block copies, each thread its part.

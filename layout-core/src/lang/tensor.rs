@@ -62,6 +62,15 @@ pub trait Tensor {
         device_only()
     }
 
+    /// Copies element by element from a global to a shared tensor, by each thread that runs it, beside the threads: as
+    /// [`copy_dram_to_sram_async`](super::copy_dram_to_sram_async), with each thread's elements as the views say.
+    fn copy_from_async(&self, _source: impl Tensor<Elem = Self::Elem>)
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 f32
     /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
     /// in its last bits from run to run. It orders no other access.

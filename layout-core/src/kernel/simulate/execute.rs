@@ -132,12 +132,16 @@ impl Machine<'_> {
                 }
                 Op::Wait { groups } => self.wait(warp, groups),
                 Op::Collective { dst, function, from, lane, elem, site } => {
+                    // Behind a `break` of all lanes nobody is here.
+                    if warp.active == 0 {
+                        continue;
+                    }
                     self.converged(warp, function.name(), site);
                     together::collective(warp, dst, function, from, lane, elem);
                 }
                 Op::Atomic { dst, src, change, address, mask, site } => {
                     self.atomic(warp, dst, src, change, (address, mask), site);
-                    if let AtomicChange::Load(_) = change {
+                    if warp.active != 0 && matches!(change, AtomicChange::Load(_)) {
                         // It may wait for what another warp writes: that one must have its turn.
                         warp.wait_site = site;
                         return;

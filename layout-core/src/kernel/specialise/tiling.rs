@@ -93,6 +93,18 @@ impl Evaluator<'_> {
         Ok(Datum::View(self.index(origin, part)?))
     }
 
+    /// `cp.async` has one way only.
+    pub fn from_dram_to_sram(&mut self, to: &View, from: &View, name: &str, origin: Origin) -> Outcome<()> {
+        let space = |view: &View| self.tables.place(view.place).space;
+        match (space(to), space(from)) {
+            (Space::Shared { .. }, Space::Global(_)) => Ok(()),
+            _ => {
+                let message = format!("`{name}` copies from a global tensor to a shared one");
+                self.fail_help(origin, message, "use `copy_from` between other places")
+            }
+        }
+    }
+
     fn same_rank(&mut self, view: &View, name: &str, given: usize, origin: Origin) -> Outcome<()> {
         if view.rank() == given {
             return Ok(());

@@ -92,6 +92,12 @@ impl Evaluator<'_> {
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.copy(destination, source, None, false, origin)
             }
+            Intrinsic::CopyFromAsync => {
+                let source = self.view(values.remove(1), name, origin)?;
+                let destination = self.written(values.remove(0), name, origin)?;
+                self.from_dram_to_sram(&destination, &source, name, origin)?;
+                self.copy(destination, source, None, true, origin)
+            }
             Intrinsic::ToLocal => {
                 let source = self.view(values.remove(0), name, origin)?;
                 self.copy_to_local(source, origin)
@@ -106,13 +112,7 @@ impl Evaluator<'_> {
                 };
                 let source = self.view(values.remove(1), name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
-                let space = |view: &View, this: &Self| this.tables.place(view.place).space;
-                if !matches!(space(&destination, self), Space::Shared { .. })
-                    || !matches!(space(&source, self), Space::Global(_))
-                {
-                    let message = format!("`{name}` copies from a global tensor to a shared one");
-                    return self.fail_help(origin, message, "use `copy_from` between other places");
-                }
+                self.from_dram_to_sram(&destination, &source, name, origin)?;
                 self.copy(
                     destination,
                     source,
