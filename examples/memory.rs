@@ -164,7 +164,7 @@ pub fn scan(
 /// The workspace of rows that several blocks share.
 pub struct Meeting {
     parts: Tensor<f32, 2>,
-    flags: Tensor<u32, 1>,
+    counter: Tensor<u32, 1>,
 }
 
 impl Meeting {
@@ -173,8 +173,7 @@ impl Meeting {
     /// # Errors
     /// [`Error::OutOfMemory`] and the driver's.
     pub fn new(stream: &Stream, rows: usize, parts: usize) -> Result<Meeting, Error> {
-        let flags = rows * parts + 1;
-        Ok(Meeting { parts: stream.zeros([2, flags])?, flags: stream.zeros([flags])? })
+        Ok(Meeting { parts: stream.zeros([2, (rows * parts).max(1)])?, counter: stream.zeros([1])? })
     }
 }
 
@@ -186,10 +185,10 @@ pub fn softmax_in_parts(
     out: &mut Tensor<f32, 2>,
     meeting: &mut Meeting,
 ) -> Result<(), Error> {
-    meeting.flags.poison()?;
+    kernels::softmax_start::launch(stream, &mut meeting.parts, &mut meeting.counter)?;
     let set = set(&[("PARTS", parts), ("THREADS", threads), ("ROUNDS", rounds), ("ROWS", at_once)]);
     let config = LaunchConfig { set: Some(&set), grid: None };
-    kernels::softmax_in_parts::launch_with(config, stream, x, out, &mut meeting.parts, &mut meeting.flags)
+    kernels::softmax_in_parts::launch_with(config, stream, x, out, &mut meeting.parts, &mut meeting.counter)
 }
 
 /// Softmax by groups of threads, as laid out.
@@ -201,4 +200,49 @@ pub fn softmax_by_groups(
 ) -> Result<(), Error> {
     let set = set(&[("GROUP", group), ("ROUNDS", rounds)]);
     kernels::softmax::launch_with(LaunchConfig { set: Some(&set), grid: None }, stream, x, out)
+}
+
+/// Layer norm by groups of threads, as laid out.
+pub fn layer_norm_by_groups(
+    stream: &Stream,
+    [group, rounds]: [usize; 2],
+    x: &Tensor<f32, 2>,
+    [scale, shift]: [&Tensor<f32, 1>; 2],
+    out: &mut Tensor<f32, 2>,
+    epsilon: f32,
+) -> Result<(), Error> {
+    let set = set(&[("GROUP", group), ("ROUNDS", rounds)]);
+    let config = LaunchConfig { set: Some(&set), grid: None };
+    kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon)
+}
+
+/// Layer norm in parts, as laid out.
+pub fn layer_norm_in_parts(
+    stream: &Stream,
+    [parts, threads, rounds, at_once]: [usize; 4],
+    x: &Tensor<f32, 2>,
+    [scale, shift]: [&Tensor<f32, 1>; 2],
+    out: &mut Tensor<f32, 2>,
+    (meeting, epsilon): (&mut Meeting, f32),
+) -> Result<(), Error> {
+    kernels::softmax_start::launch(stream, &mut meeting.parts, &mut meeting.counter)?;
+    let set = set(&[("PARTS", parts), ("THREADS", threads), ("ROUNDS", rounds), ("ROWS", at_once)]);
+    let config = LaunchConfig { set: Some(&set), grid: None };
+    let (words, counter) = (&mut meeting.parts, &mut meeting.counter);
+    kernels::layer_norm_in_parts::launch_with(config, stream, x, scale, shift, out, words, counter, epsilon)
+}
+
+/// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn argmax(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    parts: &mut Tensor<f32, 1>,
+    places: &mut Tensor<u32, 1>,
+    out: &mut Tensor<u32, 1>,
+) -> Result<(), Error> {
+    kernels::argmax_of_parts::launch(stream, x, &mut *parts, &mut *places)?;
+    kernels::total_argmax::launch(stream, &*parts, &*places, out)
 }

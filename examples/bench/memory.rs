@@ -6,6 +6,7 @@ mod contest;
 mod reduce;
 mod rows;
 mod scan;
+mod stencil;
 mod transpose;
 
 use clap::Parser;
@@ -84,10 +85,19 @@ fn run(options: &Options) -> Result<usize> {
         };
         for shape in shapes {
             rows::softmax(&mut bench, *shape)?;
+            rows::layer_norm(&mut bench, *shape)?;
         }
     }
     if wanted("scan") {
         scan::scan(&mut bench, if small { 10_007 } else { 1 << 28 })?;
+    }
+    if wanted("stencil") {
+        for n in if small { vec![10_007, 10_008] } else { vec![1 << 26, 1 << 28] } {
+            stencil::vectors(&mut bench, n)?;
+        }
+        for side in if small { vec![129, 132] } else { vec![16_384] } {
+            stencil::matrices(&mut bench, [side, side])?;
+        }
     }
     if wanted("transpose") {
         let sides: &[usize] = if small { &[129] } else { &[16_384, 32_768, 16_381] };

@@ -58,6 +58,18 @@ pub fn vectors(bench: &mut Bench, n: usize, peer: usize) -> Result<()> {
         peer,
         &mut [("dot", &mut || memory::dot(&stream, &x, &y, &mut parts, &mut out))],
     )?;
+    let (mut places, mut place) = (stream.zeros::<u32, 1>([PARTS])?, stream.zeros::<u32, 1>([1])?);
+    memory::argmax(&stream, &x, &mut parts, &mut places, &mut place)?;
+    let first = parallel(n, |range| range.clone().find(|i| f64::from(noise(*i, 11)) == most));
+    let first = first.into_iter().flatten().next().unwrap_or(n);
+    let mut found = Found::default();
+    found.add(0, (place.download()?[0] as f64 - first as f64).abs(), 0.0);
+    bench.beside_dot(
+        &work("argmax", 4 * n),
+        found,
+        peer,
+        &mut [("argmax", &mut || memory::argmax(&stream, &x, &mut parts, &mut places, &mut place))],
+    )?;
     memory::max(&stream, &x, &mut parts, &mut out)?;
     let found = judge(out.download()?[0], most, 1.0, 0.0);
     bench.beside_dot(

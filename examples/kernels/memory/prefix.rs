@@ -12,8 +12,8 @@
 //! tiles there are (2^24 tiles make roundings in f64 that stay below one such unit).
 //!
 //! For speed a block takes one tile after the other: while it works on one, the next is on its way to shared memory, each
-//! thread's elements to a place of its own. Tiles are drawn from a counter, two ahead, so that whoever waits for a tile
-//! waits for a block that runs.
+//! thread's elements to a place of its own. Tiles are drawn from a counter, the next when a block begins with one: whoever waits
+//! for a tile waits for a block that runs, and that block for earlier tiles only.
 
 use layout_cuda::tiled_kernel;
 
@@ -45,14 +45,13 @@ pub fn scan<const N: usize, const STATE: usize>(
         select(seen > 1e304, f64::NAN, known)
     }
     let mut stage = shared::<f32>(row_major([TILE]));
-    let mut drawn = shared::<u32>(row_major([3]));
+    let mut drawn = shared::<u32>(row_major([2]));
     let mut of_warps = shared::<f32>(row_major([WARPS]));
     let mut carried = shared::<f64>(row_major([1]));
     let tiles = N.div_ceil(TILE);
     let landing = stage.tile([ROWS * 128], [warp_id()]).vectorize([4]).distribute(row_major([32]), lane_id());
     if thread_idx.x == 0 {
         drawn[[0]] = ticket.atomic_add([0], 1);
-        drawn[[1]] = ticket.atomic_add([0], 1);
     }
     barrier();
     let first = drawn[[0]] as usize;
@@ -61,7 +60,7 @@ pub fn scan<const N: usize, const STATE: usize>(
         landing.copy_from_async(&from.distribute(row_major([32]), lane_id()));
     }
     for round in 0..tiles {
-        let tile = drawn[[round % 3]] as usize;
+        let tile = drawn[[round % 2]] as usize;
         if tile >= tiles {
             break;
         }
@@ -72,11 +71,6 @@ pub fn scan<const N: usize, const STATE: usize>(
         } else {
             let from = x.tile([TILE], [tile]).tile([ROWS * 128], [warp_id()]).vectorize([4]);
             own.vectorize([4]).copy_from(&from.distribute(row_major([32]), lane_id()));
-        }
-        let next = drawn[[(round + 1) % 3]] as usize;
-        if (next + 1) * TILE <= N {
-            let from = x.tile([TILE], [next]).tile([ROWS * 128], [warp_id()]).vectorize([4]);
-            landing.copy_from_async(&from.distribute(row_major([32]), lane_id()));
         }
         let mut coming: u32 = 0;
         if thread_idx.x == 0 {
@@ -96,7 +90,15 @@ pub fn scan<const N: usize, const STATE: usize>(
         if lane_id() == 0 {
             of_warps[[warp_id()]] = of_warp;
         }
+        if thread_idx.x == 0 {
+            drawn[[(round + 1) % 2]] = coming;
+        }
         barrier();
+        let next = drawn[[(round + 1) % 2]] as usize;
+        if (next + 1) * TILE <= N {
+            let from = x.tile([TILE], [next]).tile([ROWS * 128], [warp_id()]).vectorize([4]);
+            landing.copy_from_async(&from.distribute(row_major([32]), lane_id()));
+        }
         let mut upto: f32 = 0.0;
         if lane_id() < WARPS {
             upto = of_warps[[lane_id()]];
@@ -141,7 +143,6 @@ pub fn scan<const N: usize, const STATE: usize>(
                     state.store_relaxed([tiles + hundred], published(carry + of_tile));
                 }
                 carried[[0]] = carry;
-                drawn[[(round + 2) % 3]] = coming;
             }
         }
         barrier();

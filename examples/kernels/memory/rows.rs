@@ -3,7 +3,7 @@
 //! ```text
 //! short rows:  GROUP threads a row, several rows a block; they meet by shuffles
 //! long rows:   a block a row; it meets in shared memory
-//! longer:      PARTS blocks a row; they meet in global memory, by flags
+//! longer:      PARTS blocks a row; they meet in global memory, by words that say themselves whether they are there
 //! ```
 //!
 //! A row's parts are combined in a fixed order, so that the result does not depend on the run.
@@ -82,24 +82,24 @@ pub fn softmax<const M: usize, const N: usize>(
     to.distribute(row_major([1, GROUP]), thread).copy_from(&own.vectorize([1, 4]));
 }
 
-/// The same with `PARTS` blocks a row. `meeting` holds 4-byte words whose bits are all set before: a flag for each part of
-/// each row, and a counter that blocks draw their number from: `PARTS` neighbours take a row after the other together, so
-/// that a GPU that holds `PARTS` blocks at once is enough. While a block works on one part, the next is on its way to
-/// shared memory.
+/// The same with `PARTS` blocks a row. Before, `parts` is all NaN, which says that nothing is there yet; each block puts
+/// its maximum and its sum there (-1 for NaN, which no other sum is). Blocks draw their number from `counter`, 0 before:
+/// `PARTS` neighbours take one row after the other together, so that a GPU that holds `PARTS` blocks at once is enough.
+/// While a block works on one part, the next is on its way to shared memory.
 #[tiled_kernel(
     PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 33,
     block = [THREADS],
     grid = [M.min(ROWS) * PARTS],
     min_blocks = 1024 / THREADS,
     require(N <= PARTS * THREADS * ROUNDS * 4),
-    require(FLAGS > M * PARTS),
+    require(MEETING >= M * PARTS),
     variant_if(N % 4 == 0),
 )]
-pub fn softmax_in_parts<const M: usize, const N: usize, const FLAGS: usize>(
+pub fn softmax_in_parts<const M: usize, const N: usize, const MEETING: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     out: &mut LayoutTensor<f32, RowMajor<M, N>>,
-    parts: &mut LayoutTensor<f32, RowMajor<2, FLAGS>>,
-    meeting: &mut LayoutTensor<u32, RowMajor<FLAGS>>,
+    parts: &mut LayoutTensor<f32, RowMajor<2, MEETING>>,
+    counter: &mut LayoutTensor<u32, RowMajor<1>>,
 ) {
     const PART: usize = THREADS * ROUNDS * 4;
     let mut stage = shared::<f32>(row_major([1, PART]));
@@ -107,7 +107,7 @@ pub fn softmax_in_parts<const M: usize, const N: usize, const FLAGS: usize>(
     let mut whole = shared::<f32>(row_major([2]));
     let landing = stage.vectorize([1, 4]).distribute(row_major([1, THREADS]), thread_idx.x);
     if thread_idx.x == 0 {
-        drawn[[0]] = meeting.atomic_add([M * PARTS], 1) + 1;
+        drawn[[0]] = counter.atomic_add([0], 1);
     }
     barrier();
     let (first, part) = (drawn[[0]] as usize / PARTS, drawn[[0]] as usize % PARTS);
@@ -141,17 +141,21 @@ pub fn softmax_in_parts<const M: usize, const N: usize, const FLAGS: usize>(
         let sum = sum.block_sum();
         if warp_id() == 0 {
             if lane_id() == 0 {
-                parts[[0, row * PARTS + part]] = most;
-                parts[[1, row * PARTS + part]] = sum;
-                meeting.store_release([row * PARTS + part], 1);
+                parts.store_relaxed([0, row * PARTS + part], most);
+                parts.store_relaxed([1, row * PARTS + part], select(sum == sum, sum, -1.0));
             }
             let mut its_most: f32 = -3.0e38;
             let mut its_sum: f32 = 0.0;
             if lane_id() < PARTS {
                 let other = row * PARTS + lane_id();
-                while meeting.load_acquire([other]) != 1 {}
-                its_most = parts[[0, other]];
-                its_sum = parts[[1, other]];
+                loop {
+                    its_most = parts.load_relaxed([0, other]);
+                    its_sum = parts.load_relaxed([1, other]);
+                    if its_most == its_most && its_sum == its_sum {
+                        break;
+                    }
+                }
+                its_sum = select(its_sum < 0.0, f32::NAN, its_sum);
             }
             let of_row = its_most.warp_max();
             let total = (its_sum * (its_most - of_row).exp()).warp_sum();
@@ -167,5 +171,21 @@ pub fn softmax_in_parts<const M: usize, const N: usize, const FLAGS: usize>(
         }
         let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
         to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
+    }
+}
+
+/// Nothing is there yet.
+#[tiled_kernel(block = [256], grid = [MEETING.div_ceil(256)])]
+pub fn softmax_start<const MEETING: usize>(
+    parts: &mut LayoutTensor<f32, RowMajor<2, MEETING>>,
+    counter: &mut LayoutTensor<u32, RowMajor<1>>,
+) {
+    let i = block_idx.x * 256 + thread_idx.x;
+    if i < MEETING {
+        parts[[0, i]] = f32::NAN;
+        parts[[1, i]] = f32::NAN;
+    }
+    if i == 0 {
+        counter[[0]] = 0;
     }
 }

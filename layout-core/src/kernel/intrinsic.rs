@@ -60,6 +60,8 @@ vocabulary! {
     Local = "local", Function, 1..=1;
     /// `view.tile([m, n], [i, j])`: tile `(i, j)` of extents `(m, n)`.
     Tile = "tile", Method, 3..=3;
+    /// `view.window([m, n], [i, j])`: the extents `(m, n)` from element `(i, j)` on, which may lie before the first.
+    Window = "window", Method, 3..=3;
     /// `view.vectorize([1, 4])`: the view whose elements are vectors of these extents.
     Vectorize = "vectorize", Method, 2..=2;
     /// `view.distribute(thread_layout, thread)`: the elements that belong to a thread, cyclically.

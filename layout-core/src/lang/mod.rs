@@ -12,7 +12,7 @@
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Strided`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
-//! | views | [`Tensor`]: `tile`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
+//! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
@@ -78,6 +78,7 @@ mod tests {
             Intrinsic::Shared => drop(shared::<f32>(rows)),
             Intrinsic::Local => drop(local::<i32>(rows)),
             Intrinsic::Tile => drop(v.tile([4, 1], [n, 0])),
+            Intrinsic::Window => drop(v.window([6, 12], [n - 1, n])),
             Intrinsic::Vectorize => drop(v.vectorize([1, 4])),
             Intrinsic::Distribute => drop(v.distribute(rows, thread_idx.x)),
             Intrinsic::Transpose => drop(v.transpose()),

@@ -21,6 +21,17 @@ pub trait Tensor {
         device_only()
     }
 
+    /// The `extents` elements from element `start` on: a tile with its halo, `a.window([BM + 2, BN + 2], [i * BM - 1, j * BN -
+    /// 1])`. `start` may be negative and the window may reach past the edge: what lies there reads as zero, or as
+    /// [`pad`](Tensor::pad) says, and is not written.
+    fn window<I: Integer, J: Integer, const R: usize>(
+        &self,
+        _extents: [I; R],
+        _start: [J; R],
+    ) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
     /// The view whose elements are vectors of these extents: `[1, 4]` takes four of a row at once.
     fn vectorize<I: Integer, const R: usize>(&self, _extents: [I; R]) -> View<Self::Elem, Self::Access> {
         device_only()

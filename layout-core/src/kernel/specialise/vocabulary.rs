@@ -55,6 +55,7 @@ impl Evaluator<'_> {
             Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),
             Intrinsic::Local => self.allocate(values.remove(0), types, false, origin),
             Intrinsic::Tile => self.tile(values, origin),
+            Intrinsic::Window => self.window(values, origin),
             Intrinsic::Vectorize => self.vectorize(values, origin),
             Intrinsic::Distribute => self.distribute(values, origin),
             Intrinsic::Transpose => Ok(Datum::View(self.view(values.remove(0), name, origin)?.transpose())),
