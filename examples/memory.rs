@@ -127,8 +127,7 @@ pub fn inclusive_scan(
     out: &mut Tensor<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
-    let [threads, rows] = SCAN;
-    scan(stream, false, [threads, rows, 264], x, out, state)
+    scan(stream, false, SCAN, false, x, out, state)
 }
 
 /// `out[i] = x[0] + .. + x[i - 1]`
@@ -141,95 +140,65 @@ pub fn exclusive_scan(
     out: &mut Tensor<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
-    let [threads, rows] = SCAN;
-    scan(stream, true, [threads, rows, 264], x, out, state)
+    scan(stream, true, SCAN, false, x, out, state)
 }
 
 /// Either, as laid out.
 pub fn scan(
     stream: &Stream,
     exclusive: bool,
-    [threads, rows, blocks]: [usize; 3],
+    [threads, rows]: [usize; 2],
+    ticket: bool,
     x: &Tensor<f32, 1>,
     out: &mut Tensor<f32, 1>,
     state: &mut ScanState,
 ) -> Result<(), Error> {
-    let set = set(&[("THREADS", threads), ("ROWS", rows), ("P", blocks)])
-        .with("EXCLUSIVE", ParamValue::Bool(exclusive));
+    let set = set(&[("THREADS", threads), ("ROWS", rows)])
+        .with("EXCLUSIVE", ParamValue::Bool(exclusive))
+        .with("TICKET", ParamValue::Bool(ticket));
     kernels::scan_start::launch(stream, &mut state.sums, &mut state.ticket)?;
     let config = LaunchConfig { set: Some(&set), grid: None };
     kernels::scan::launch_with(config, stream, x, out, &mut state.sums, &mut state.ticket)
 }
 
-/// The workspace of rows that several blocks share.
-pub struct Meeting {
-    parts: Tensor<f32, 2>,
-    counter: Tensor<u32, 1>,
+/// Threads of a row, and vectors of four elements of a thread, for rows of `n` elements that registers hold; `None` of
+/// longer ones.
+pub fn group(n: usize) -> Option<[usize; 2]> {
+    let groups = [(64, 4), (128, 8), (256, 16), (1024, 32), (8192, 256), (16_384, 512), (32_768, 1024)];
+    let (_, threads) = groups.into_iter().find(|(most, _)| n <= *most)?;
+    Some([threads, n.div_ceil(4 * threads).max(1)])
 }
 
-impl Meeting {
-    /// For `rows` rows of `parts` parts each.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`] and the driver's.
-    pub fn new(stream: &Stream, rows: usize, parts: usize) -> Result<Meeting, Error> {
-        Ok(Meeting { parts: stream.zeros([2, (rows * parts).max(1)])?, counter: stream.zeros([1])? })
-    }
-}
-
-/// Softmax in parts, as laid out.
-pub fn softmax_in_parts(
-    stream: &Stream,
-    [parts, threads, rounds, at_once]: [usize; 4],
-    x: &Tensor<f32, 2>,
-    out: &mut Tensor<f32, 2>,
-    meeting: &mut Meeting,
-) -> Result<(), Error> {
-    kernels::softmax_start::launch(stream, &mut meeting.parts, &mut meeting.counter)?;
-    let set = set(&[("PARTS", parts), ("THREADS", threads), ("ROUNDS", rounds), ("ROWS", at_once)]);
-    let config = LaunchConfig { set: Some(&set), grid: None };
-    kernels::softmax_in_parts::launch_with(config, stream, x, out, &mut meeting.parts, &mut meeting.counter)
-}
-
-/// Softmax by groups of threads, as laid out.
-pub fn softmax_by_groups(
-    stream: &Stream,
-    [group, rounds]: [usize; 2],
-    x: &Tensor<f32, 2>,
-    out: &mut Tensor<f32, 2>,
-) -> Result<(), Error> {
-    let set = set(&[("GROUP", group), ("ROUNDS", rounds)]);
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of any length.
+///
+/// # Errors
+/// Those of a launch.
+pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
+    let Some([threads, rounds]) = group(x.shape()[1]) else {
+        return kernels::softmax_long::launch(stream, x, out);
+    };
+    let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
     kernels::softmax::launch_with(LaunchConfig { set: Some(&set), grid: None }, stream, x, out)
 }
 
-/// Layer norm by groups of threads, as laid out.
-pub fn layer_norm_by_groups(
+/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of any
+/// length.
+///
+/// # Errors
+/// Those of a launch.
+pub fn layer_norm(
     stream: &Stream,
-    [group, rounds]: [usize; 2],
     x: &Tensor<f32, 2>,
     [scale, shift]: [&Tensor<f32, 1>; 2],
     out: &mut Tensor<f32, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
-    let set = set(&[("GROUP", group), ("ROUNDS", rounds)]);
+    let Some([threads, rounds]) = group(x.shape()[1]).filter(|[threads, _]| *threads <= 512) else {
+        return kernels::layer_norm_long::launch(stream, x, scale, shift, out, epsilon);
+    };
+    let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
     let config = LaunchConfig { set: Some(&set), grid: None };
     kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon)
-}
-
-/// Layer norm in parts, as laid out.
-pub fn layer_norm_in_parts(
-    stream: &Stream,
-    [parts, threads, rounds, at_once]: [usize; 4],
-    x: &Tensor<f32, 2>,
-    [scale, shift]: [&Tensor<f32, 1>; 2],
-    out: &mut Tensor<f32, 2>,
-    (meeting, epsilon): (&mut Meeting, f32),
-) -> Result<(), Error> {
-    kernels::softmax_start::launch(stream, &mut meeting.parts, &mut meeting.counter)?;
-    let set = set(&[("PARTS", parts), ("THREADS", threads), ("ROUNDS", rounds), ("ROWS", at_once)]);
-    let config = LaunchConfig { set: Some(&set), grid: None };
-    let (words, counter) = (&mut meeting.parts, &mut meeting.counter);
-    kernels::layer_norm_in_parts::launch_with(config, stream, x, scale, shift, out, words, counter, epsilon)
 }
 
 /// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.

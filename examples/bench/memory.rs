@@ -72,7 +72,17 @@ fn run(options: &Options) -> Result<usize> {
     }
     if wanted("softmax") {
         let shapes: &[[usize; 2]] = if small {
-            &[[300, 16], [3, 1000], [5, 8189], [2, 16_384], [2, 32_768]]
+            &[
+                [300, 16],
+                [3, 1000],
+                [5, 8189],
+                [2, 16_384],
+                [2, 32_768],
+                [2, 100_000],
+                [1, 131_072],
+                [2, 90_003],
+                [1, 160_000],
+            ]
         } else {
             &[
                 [1 << 24, 16],
@@ -80,6 +90,7 @@ fn run(options: &Options) -> Result<usize> {
                 [1 << 15, 8192],
                 [16_384, 16_384],
                 [8192, 32_768],
+                [4096, 65_536],
                 [16_384, 131_072],
             ]
         };
@@ -90,6 +101,12 @@ fn run(options: &Options) -> Result<usize> {
     }
     if wanted("scan") {
         scan::scan(&mut bench, if small { 10_007 } else { 1 << 28 })?;
+    }
+    // Never without being asked for: it takes minutes of a simulator, and 40 GB of a GPU.
+    if options.work.iter().any(|work| work == "large") {
+        let n = if small { 1 << 20 } else { (1 << 31) + 1 };
+        reduce::vectors(&mut bench, n, peer)?;
+        scan::scan(&mut bench, n)?;
     }
     if wanted("stencil") {
         for n in if small { vec![10_007, 10_008] } else { vec![1 << 26, 1 << 28] } {

@@ -17,25 +17,19 @@ pub fn scan(bench: &mut Bench, n: usize) -> Result<()> {
         bytes: 8.0 * n as f64,
         elements: n as f64,
     };
-    for layout in [
-        [512, 8, 264],
-        [512, 4, 396],
-        [512, 4, 264],
-        [256, 8, 528],
-        [256, 8, 396],
-        [1024, 4, 132],
-        [1024, 8, 132],
-    ] {
-        let [threads, rows, _] = layout;
+    let layouts: &[[usize; 2]] =
+        if n > 1 << 28 { &[[512, 8]] } else { &[[512, 8], [512, 7], [1024, 8], [256, 8], [768, 8]] };
+    for layout in layouts.iter().copied() {
+        let [threads, rows] = layout;
         let mut state = ScanState::tiled(&stream, n.div_ceil(threads * rows * 4))?;
         out.poison()?;
-        memory::scan(&stream, false, layout, &x, &mut out, &mut state)?;
+        memory::scan(&stream, false, layout, false, &x, &mut out, &mut state)?;
         let found = check(&out.download()?, false);
         let name = format!("scan {layout:?}");
         bench.beside_copy(
             &work,
             found,
-            &mut [(&name, &mut || memory::scan(&stream, false, layout, &x, &mut out, &mut state))],
+            &mut [(&name, &mut || memory::scan(&stream, false, layout, false, &x, &mut out, &mut state))],
         )?;
     }
     Ok(())

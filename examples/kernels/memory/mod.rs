@@ -6,6 +6,7 @@
 mod axis;
 
 mod count;
+mod long;
 mod norm;
 mod place;
 mod plain;
@@ -17,19 +18,20 @@ mod turned;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use count::histogram;
-pub use norm::{layer_norm, layer_norm_in_parts};
+pub use long::{layer_norm_long, softmax_long};
+pub use norm::layer_norm;
 pub use place::{argmax_of_parts, total_argmax};
 pub use plain::{copy, noise};
 pub use prefix::{scan, scan_start};
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
-pub use rows::{softmax, softmax_in_parts, softmax_start};
+pub use rows::softmax;
 pub use stencil::{conv1d, conv2d, pool1d, pool2d};
 pub use turned::transpose;
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 25] {
+pub fn definitions() -> [&'static Definition; 24] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -42,12 +44,11 @@ pub fn definitions() -> [&'static Definition; 25] {
         &column_sums::DEFINITION,
         &column_sums_of_parts::DEFINITION,
         &softmax::DEFINITION,
-        &softmax_in_parts::DEFINITION,
-        &softmax_start::DEFINITION,
+        &softmax_long::DEFINITION,
+        &layer_norm_long::DEFINITION,
         &transpose::DEFINITION,
         &histogram::DEFINITION,
         &layer_norm::DEFINITION,
-        &layer_norm_in_parts::DEFINITION,
         &argmax_of_parts::DEFINITION,
         &total_argmax::DEFINITION,
         &conv1d::DEFINITION,

@@ -56,7 +56,13 @@ pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
     let weights = weights.tile([SIZE, SIZE], [0, 0]).to_local();
     let mut sums = local::<f32>(row_major([ROWS, 4])).fill(0.0);
     for row in unroll(0..ROWS + SIZE - 1) {
-        let near = x.window([1, 12], [rows * ROWS + row - REACH, cols * 4 - 4]).vectorize([1, 4]).to_local();
+        let mut near = local::<f32>(row_major([1, 12]));
+        let from = x.window([1, 12], [rows * ROWS + row - REACH, cols * 4 - 4]).vectorize([1, 4]);
+        if rows * ROWS >= REACH && (rows + 1) * ROWS + REACH <= M && cols >= 1 && (cols + 2) * 4 <= N {
+            near.vectorize([1, 4]).copy_from(&from);
+        } else {
+            near.vectorize([1, 4]).copy_from(&from);
+        }
         for k in unroll(0..SIZE) {
             if row >= k && row - k < ROWS {
                 for l in unroll(0..SIZE) {

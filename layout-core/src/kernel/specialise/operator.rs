@@ -263,9 +263,12 @@ impl Evaluator<'_> {
         let large = difference.terms().iter().filter(|(_, c)| c.unsigned_abs() > 1);
         let divisor = large.fold(0, |all, (_, c)| crate::kernel::arith::gcd(all, *c));
         let (mut rest, _) = difference.partition(|_, c| divisor > 1 && c % divisor != 0);
+        if rest.as_constant().is_some() {
+            return None;
+        }
         rest = rest.plus(difference.offset().checked_rem_euclid(divisor)?).ok()?;
         let range = self.tables.atoms.range(&rest);
-        (rest != Index::default() && range.low >= 0 && range.high < i128::from(divisor)).then_some(rest)
+        (range.low >= 0 && range.high < i128::from(divisor)).then_some(rest)
     }
 
     /// `operand as ty`
