@@ -189,7 +189,8 @@ const HELPERS: &str = "\
     tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
     fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
     mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
-    pack_f16 store_matrix registers_down registers_up named_barrier";
+    pack_f16 store_matrix registers_down registers_up named_barrier \
+    load_relaxed load_acquire store_relaxed store_release";
 
 #[cfg(test)]
 mod tests {

@@ -158,6 +158,7 @@ impl Machine<'_> {
             let agents = self.proxy.known.len() / self.count.max(1);
             let seen = &self.proxy.known[number * agents..(number + 1) * agents];
             known.gathered.join(row, seen);
+            known.gathered.blocks.extend(self.known.get(number));
             if self.end_phase(at) {
                 ended.push(at);
             }
@@ -234,6 +235,7 @@ impl Machine<'_> {
             let ended = known.ended.clone();
             later(&mut self.clocks[number * count..(number + 1) * count], &ended.clocks);
             later(self.proxy.row_mut(number), &ended.agents);
+            self.known.get_mut(number).into_iter().for_each(|known| known.join(&ended.blocks));
         }
         true
     }

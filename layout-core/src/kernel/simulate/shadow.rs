@@ -8,6 +8,7 @@
 //! orders them.
 
 use super::bytecode::LANES;
+use super::order::Known;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 mod proxy;
@@ -46,18 +47,25 @@ pub(super) struct Who<'c> {
     agents: &'c [u32],
     /// The first warp of its block.
     first: u32,
+    /// What of other blocks happened before, where they are ordered at all.
+    known: Option<&'c Known>,
 }
 
 impl<'c> Who<'c> {
     /// Lane 0 of a warp.
     pub fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
         let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
-        Who { warp, lane: 0, clocks, floor, agents: &[], first: 0 }
+        Who { warp, lane: 0, clocks, floor, agents: &[], first: 0, known: None }
     }
 
     /// With what it knows of the asynchronous proxy; `first` is the first warp of its block.
     pub fn seeing(self, agents: &'c [u32], first: u32) -> Who<'c> {
         Who { agents, first, ..self }
+    }
+
+    /// With what it knows of other blocks.
+    pub fn knowing(self, known: Option<&'c Known>) -> Who<'c> {
+        Who { known, ..self }
     }
 
     /// Another lane of the same warp.
@@ -172,6 +180,12 @@ impl SharedShadow {
         hazard
     }
 
+    /// A thread reads a cell undivided: with other threads' atomic operations that is no hazard.
+    pub fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        let write = self.writes[cell];
+        unready(write).or(if write.flags & ATOMIC == 0 { unordered(write, who) } else { None })
+    }
+
     /// A copy of a thread lands in a cell.
     pub fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
         let thread = who.thread() as u16;
@@ -212,7 +226,7 @@ fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
 ///
 /// A stamp is `block + 1` (32 bits), thread or [`THREADS_MANY`] (11), whether it is of an atomic operation (1), clock (20,
 /// it stops at its largest value). Blocks
-/// are never ordered. Blocks on different host threads may use it at once: whichever comes second sees the first.
+/// are ordered by releases and acquires only. Blocks on different host threads may use it at once: whichever comes second sees the first.
 pub(super) struct GlobalShadow {
     cells: Vec<[AtomicU64; 2]>,
 }
@@ -262,6 +276,12 @@ impl GlobalShadow {
         let written = if together { None } else { conflict(before, block, who, true) };
         written.or_else(|| conflict(reader.load(SeqCst), block, who, false))
     }
+
+    /// A thread of a block reads an element undivided: with atomic operations that is no hazard.
+    pub fn atomic_read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+        let before = self.cells.get(element)?[0].load(SeqCst);
+        if before & ATOMIC_STAMP != 0 { None } else { conflict(before, block, who, true) }
+    }
 }
 
 fn stamp(block: u64, thread: u64, clock: u32) -> u64 {
@@ -287,6 +307,11 @@ fn conflict(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard
         return None;
     }
     if owner != block + 1 {
+        let warp = (thread != THREADS_MANY).then_some(thread as u32 / LANES as u32);
+        let ordered = owner != BLOCK_MANY && clock != CLOCK;
+        if ordered && who.known.is_some_and(|known| known.covers(owner - 1, warp, clock as u32)) {
+            return None;
+        }
         let block = (owner != BLOCK_MANY).then(|| owner - 1);
         return Some(Hazard::OtherBlock { block, wrote });
     }

@@ -125,6 +125,8 @@ pub(super) struct Warp {
     pub bulk_committed: [u32; LANES],
     /// Accumulators of products in flight: group, first slot, how many.
     pub accumulators: Vec<(u32, u32, u32)>,
+    /// Where it last read what others may write.
+    pub wait_site: u32,
 }
 
 impl Warp {
@@ -164,6 +166,7 @@ impl Warp {
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
+            wait_site: 0,
         }
     }
 
