@@ -95,7 +95,10 @@ fn every_wrapper_of_an_instruction_compiles_alone() {
                     continue;
                 }
                 // Inlined where it is used, a function would be left out: here nothing uses it.
-                let mut alone = paragraph.replace("__forceinline__ ", "");
+                let names = [("f16", "short"), ("bf16", "short"), ("e4m3", "char"), ("e5m2", "char")];
+                let mut alone: String =
+                    names.iter().map(|(name, bits)| format!("typedef unsigned {bits} {name};\n")).collect();
+                alone.push_str(&paragraph.replace("__forceinline__ ", ""));
                 if let Some((_, rest)) =
                     paragraph.split_once("template <int groups>\n__device__ __forceinline__ ")
                 {

@@ -1,6 +1,7 @@
 //! The one test binary of the workspace.
 
 mod analysis;
+mod asynchronous;
 mod damaged;
 mod device;
 mod findings;
@@ -11,9 +12,11 @@ mod nvrtc_accepts;
 mod oracle;
 mod pictures;
 mod promises;
+mod sass;
 mod simulate;
 mod snapshots;
 mod tensor;
+mod tensor_map;
 mod tidy;
 mod transport;
 mod ui;

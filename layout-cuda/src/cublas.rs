@@ -20,6 +20,10 @@ use crate::loader;
 use crate::nvrtc::search;
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 
+mod gemm;
+
+pub use gemm::Compute;
+pub(crate) use gemm::operation;
 mod dot;
 
 /// Why there is no product by cuBLAS.
@@ -94,6 +98,7 @@ struct Table {
     create: unsafe extern "C" fn(*mut Handle) -> c_int,
     destroy: unsafe extern "C" fn(Handle) -> c_int,
     set_stream: unsafe extern "C" fn(Handle, *mut c_void) -> c_int,
+    gemm_ex: gemm::GemmEx,
     set_pointer_mode: unsafe extern "C" fn(Handle, c_int) -> c_int,
     #[allow(clippy::type_complexity)]
     sdot: unsafe extern "C" fn(Handle, c_int, *const f32, c_int, *const f32, c_int, *mut f32) -> c_int,
@@ -248,6 +253,7 @@ fn load_from(path: &Path) -> Result<Table, String> {
             create: loader::function(library, c"cublasCreate_v2")?,
             destroy: loader::function(library, c"cublasDestroy_v2")?,
             set_stream: loader::function(library, c"cublasSetStream_v2")?,
+            gemm_ex: loader::function(library, c"cublasGemmEx")?,
             set_pointer_mode: loader::function(library, c"cublasSetPointerMode_v2")?,
             sdot: loader::function(library, c"cublasSdot_v2")?,
             sgemm: loader::function(library, c"cublasSgemm_v2")?,

@@ -5,6 +5,7 @@
 use std::fmt::Debug;
 
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+use half::{bf16, f16};
 use layout_core::kernel::{Constant, Elem};
 
 /// A Rust type that can be an element of a device tensor.
@@ -56,6 +57,8 @@ elements! {
     u32, U32, u64::from, |bits| bits as u32;
     i8, I8, |value| u64::from(value as u8), |bits| bits as i8;
     u8, U8, u64::from, |bits| bits as u8;
+    f16, F16, |value| u64::from(value.to_bits()), |bits| f16::from_bits(bits as u16);
+    bf16, Bf16, |value| u64::from(value.to_bits()), |bits| bf16::from_bits(bits as u16);
 }
 
 // SAFETY: a `bool` is one byte; not every byte is a `bool`, and `ANY_BITS` says so.
@@ -113,6 +116,10 @@ mod tests {
         check(&[u32::MAX, 7], &[255; 4]);
         check(&[i8::MIN, -1], &[128, 255]);
         check(&[255u8, 0], &[255, 0]);
+        check(&[f16::from_f32(1.5), f16::NEG_INFINITY], &0x3e00u16.to_le_bytes());
+        check(&[bf16::from_f32(1.5), bf16::MIN_POSITIVE], &0x3fc0u16.to_le_bytes());
+        check(&[crate::E4m3::from_f32(448.0)], &[0x7e]);
+        check(&[crate::E5m2::from_f32(-0.0)], &[0x80]);
         check(&[true, false], &[1, 0]);
         assert_eq!(from_bytes::<bool>(&[0, 2, 255]), [false, true, true]);
         assert_eq!((-1i8).constant(), Constant { elem: Elem::I8, bits: 255 });

@@ -29,7 +29,7 @@
 //! | to | take |
 //! |---|---|
 //! | choose where kernels run | [`Device`], [`Stream`]; cudarc's own by [`Stream::from_cudarc`] |
-//! | hold data | [`Tensor`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
+//! | hold data | [`Tensor`], of Rust's numbers, [`struct@f16`], [`bf16`], [`E4m3`], [`E5m2`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
 //! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
 //! | time a launch | [`bench::time`] |
@@ -45,11 +45,14 @@ pub mod cache;
 pub mod compile;
 #[cfg(feature = "cublas")]
 pub mod cublas;
+#[cfg(feature = "cublas")]
+pub mod cublaslt;
 mod device;
 mod doctor;
 pub mod driver;
 mod element;
 mod error;
+mod float8;
 mod functions;
 #[doc(hidden)]
 pub mod generated;
@@ -66,6 +69,7 @@ mod prepare;
 mod shape;
 mod simulator;
 mod tensor;
+mod tensor_map;
 #[cfg(test)]
 mod test_folder;
 #[cfg(test)]
@@ -80,6 +84,8 @@ pub use device::{Device, Properties, Stream};
 pub use doctor::{CacheReport, Diagnosis, FoundNvrtc, doctor};
 pub use element::Element;
 pub use error::{Error, Result};
+pub use float8::{E4m3, E5m2};
+pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch};
 pub use launch_error::LaunchError;
 pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
@@ -89,4 +95,5 @@ pub use layout_macros::tiled_kernel;
 pub use prepare::{Prepared, prepare};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
+pub use tensor_map::TensorMapError;
 pub use view::{TensorArg, TensorArgMut, TensorView, TensorViewMut};

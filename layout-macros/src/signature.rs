@@ -178,19 +178,17 @@ fn kind(ty: &Type, types: &[Ident], errors: &mut Errors) -> Kind {
         }
         Type::Group(group) => kind(&group.elem, types, errors),
         Type::Paren(paren) => kind(&paren.elem, types, errors),
-        other => {
-            match type_ref(other, types) {
-                Some(scalar) => Kind::Scalar(scalar),
-                None => {
-                    errors.push(
+        other => match type_ref(other, types) {
+            Some(scalar) => Kind::Scalar(scalar),
+            None => {
+                errors.push(
                     Place::of(other),
                     "an argument of this type cannot be passed to a kernel",
-                    format!("scalars are f32, f64, i64, i32, u32, i8, u8, bool, usize and isize; {TENSOR_HELP}"),
+                    format!("scalars are f64, f32, f16, bf16, e4m3, e5m2, i64, i32, u32, i8, u8, bool, usize and isize; {TENSOR_HELP}"),
                 );
-                    Kind::Unknown
-                }
+                Kind::Unknown
             }
-        }
+        },
     }
 }
 
@@ -219,7 +217,7 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
         errors.push(
             Place::of(elem),
             "this is no element type",
-            "the element types are f64, f32, i64, i32, u32, i8, u8 and bool, or a type parameter of the function",
+            "the element types are f64, f32, f16, bf16, e4m3, e5m2, i64, i32, u32, i8, u8 and bool, or a type parameter of the function",
         );
         return Kind::Unknown;
     };
@@ -311,8 +309,6 @@ pub fn type_ref(ty: &Type, types: &[Ident]) -> Option<TypeRef> {
     match name.to_string().as_str() {
         "usize" => Some(TypeRef::Usize),
         "isize" => Some(TypeRef::Isize),
-        // These have no stub in `lang` yet.
-        "f16" | "bf16" | "e4m3" | "e5m2" => None,
         other => Elem::from_name(other).map(TypeRef::Elem),
     }
 }

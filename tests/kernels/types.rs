@@ -3,7 +3,7 @@
 use crate::support::case::{Case, Outcome, around};
 use crate::support::data::{floats, integers};
 use layout_core::kernel::Elem;
-use layout_cuda::tiled_kernel;
+use layout_cuda::{E4m3, E5m2, bf16, f16, tiled_kernel};
 
 /// Sums and products that wrap, bits, shifts, the larger and the smaller: a column for each.
 #[tiled_kernel(T = [i32, u32, i64, u8, i8], block = [64], grid = [N.div_ceil(64)])]
@@ -92,6 +92,79 @@ pub fn matmul_of<T, const M: usize, const N: usize, const K: usize>(
     dst[[thread_idx.y, thread_idx.x]] = acc[[0]];
 }
 
+/// Sums and products of 16-bit floats, each rounded; the larger and the smaller; constants.
+#[tiled_kernel(T = [f16, bf16], block = [64], grid = [N.div_ceil(64)])]
+pub fn halves<T, const N: usize>(
+    a: &LayoutTensor<T, RowMajor<N>>,
+    b: &LayoutTensor<T, RowMajor<N>>,
+    scale: T,
+    c: &mut LayoutTensor<T, RowMajor<N, 4>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        let (x, y) = (a[[i]], b[[i]]);
+        c[[i, 0]] = x * y + T::ONE;
+        c[[i, 1]] = (x - y) / scale;
+        c[[i, 2]] = select(x < y, -x, x.max(y).min(T::INFINITY).abs());
+        c[[i, 3]] = (x.cast::<f32>() * y.cast::<f32>() + 0.375).cast::<T>();
+    }
+}
+
+/// Small floats through shared memory by the widest vectors, and their conversions.
+#[tiled_kernel(
+    T = [f16, bf16], LANES = 8,
+    block = [32],
+    grid = [N.div_ceil(32 * LANES)],
+    variant_if(N % LANES == 0),
+)]
+pub fn widen<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<1, N>>,
+    y: &mut LayoutTensor<f32, RowMajor<1, N>>,
+    z: &mut LayoutTensor<T, RowMajor<1, N>>,
+) {
+    let mut staged = shared::<T>(row_major([1, 32 * LANES]));
+    let tile = x.tile([1, 32 * LANES], [0, block_idx.x]).pad(1.0);
+    copy_dram_to_sram_async(
+        &mut staged.vectorize([1, LANES]),
+        &tile.vectorize([1, LANES]),
+        row_major([1, 32]),
+    );
+    async_copy_wait_all();
+    barrier();
+    let own = staged.tile([1, LANES], [0, thread_idx.x]).vectorize([1, LANES]).to_local();
+    let mut wide = local::<f32>(row_major([1, LANES]));
+    let mut half = local::<T>(row_major([1, LANES])).fill(0.0);
+    for lane in unroll(0..LANES) {
+        wide[[0, lane]] = own[[0, lane]].cast::<f32>() * 3.0;
+        half[[0, lane]] += (wide[[0, lane]] / 7.0).cast::<T>();
+    }
+    let mut into = y.tile([1, 32 * LANES], [0, block_idx.x]).tile([1, LANES], [0, thread_idx.x]);
+    into.vectorize([1, 4]).copy_from(&wide.vectorize([1, 4]));
+    let mut into = z.tile([1, 32 * LANES], [0, block_idx.x]).tile([1, LANES], [0, thread_idx.x]);
+    into.vectorize([1, LANES]).copy_from(&half.vectorize([1, LANES]));
+}
+
+/// 8-bit floats are stored and converted.
+#[tiled_kernel(arch = "sm_90", block = [64], grid = [N.div_ceil(64)])]
+pub fn bytes<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    a: &LayoutTensor<e4m3, RowMajor<N>>,
+    b: &LayoutTensor<e5m2, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N, 2>>,
+    narrow: &mut LayoutTensor<e4m3, RowMajor<N, 2>>,
+    wide: &mut LayoutTensor<e5m2, RowMajor<N, 2>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        y[[i, 0]] = a[[i]].cast::<f32>();
+        y[[i, 1]] = b[[i]].cast::<f32>();
+        narrow[[i, 0]] = x[[i]].cast::<e4m3>();
+        narrow[[i, 1]] = select(i % 2 == 0, e4m3::ONE, e4m3::MIN);
+        wide[[i, 0]] = x[[i]].cast::<e5m2>();
+        wide[[i, 1]] = b[[i]].cast::<f16>().cast::<e5m2>();
+    }
+}
+
 /// The case of an integer type.
 macro_rules! whole_numbers {
     ($elem:ident, $ty:ty) => {
@@ -142,9 +215,95 @@ macro_rules! matmul_of {
     };
 }
 
+/// The cases of a 16-bit float.
+macro_rules! halves {
+    ($elem:ident) => {
+        [
+            Case::new(&halves::DEFINITION, around(64), |run| {
+                let [n, ..] = run.size;
+                let some = |seed| floats(n, seed).iter().map(|v| half(v * 1.1)).collect::<Vec<$elem>>();
+                let (a, b, scale) = (some(1), some(2), half(1.5));
+                let (on_a, on_b, mut c) = (run.tensor(&a, [n])?, run.tensor(&b, [n])?, run.output([n, 4])?);
+                let (a_view, b_view) = (on_a.view()?, on_b.view()?);
+                halves::launch_with(
+                    run.config(),
+                    &run.stream(),
+                    &a_view,
+                    &b_view,
+                    scale,
+                    &mut c.view_mut()?,
+                )?;
+                fn half(value: f32) -> $elem {
+                    $elem::from_f32(value)
+                }
+                let row = |(x, y): (&$elem, &$elem)| {
+                    let (x, y) = (x.to_f32(), y.to_f32());
+                    [
+                        half(half(x * y).to_f32() + 1.0),
+                        half(half(x - y).to_f32() / 1.5),
+                        half(if x < y { -x } else { x.max(y).abs() }),
+                        half(x * y + 0.375),
+                    ]
+                };
+                Ok(Outcome::exact(c.read()?, a.iter().zip(&b).flat_map(row)))
+            }),
+            Case::new(&widen::DEFINITION, around(256), |run| {
+                let [n, ..] = run.size;
+                let x: Vec<$elem> = floats(n, 1).iter().map(|v| $elem::from_f32(v * 1.1)).collect();
+                let on_x = run.tensor(&x, [1, n])?;
+                let (mut y, mut z) = (run.output([1, n])?, run.output([1, n])?);
+                let (x_view, mut y_view, mut z_view) = (on_x.view()?, y.view_mut()?, z.view_mut()?);
+                widen::launch_with(run.config(), &run.stream(), &x_view, &mut y_view, &mut z_view)?;
+                let wide = |x: &$elem| x.to_f32() * 3.0;
+                let found = Outcome::exact(y.read()?, x.iter().map(wide));
+                let halves = x.iter().map(|x| $elem::from_f32(wide(x) / 7.0));
+                Ok(found.and(Outcome::exact(z.read()?, halves)))
+            }),
+        ]
+    };
+}
+
+/// The cases of 16- and 8-bit floats.
+fn small_floats() -> Vec<Case> {
+    let [a, b] = halves!(f16);
+    let [c, d] = halves!(bf16);
+    let bytes = Case::new(&bytes::DEFINITION, around(64), |run| {
+        let [n, ..] = run.size;
+        let mut x: Vec<f32> = floats(n, 1).iter().map(|v| v * v * v * 77.0 + 0.3).collect();
+        let special = [f32::INFINITY, -1e9, 1e-9, -0.0, 464.0, 61440.0];
+        x.iter_mut().zip(special).for_each(|(x, special)| *x = special);
+        let patterns = integers(n, 2, 1 << 20);
+        // Every pattern but the NaNs, which come back as another NaN, and the infinities, which do not come back.
+        let a: Vec<E4m3> = patterns.iter().map(|p| E4m3::from_bits((*p % 127) as u8)).collect();
+        let b: Vec<E5m2> = patterns.iter().map(|p| E5m2::from_bits((*p % 123) as u8)).collect();
+        let b: Vec<E5m2> = b.into_iter().map(|b| E5m2::from_f32(b.to_f32().clamp(-5e4, 5e4))).collect();
+        let a: Vec<E4m3> =
+            a.into_iter().map(|a| if a.to_f32().is_nan() { E4m3::default() } else { a }).collect();
+        let (on_x, on_a, on_b) = (run.tensor(&x, [n])?, run.tensor(&a, [n])?, run.tensor(&b, [n])?);
+        let (mut y, mut narrow, mut wide) = (run.output([n, 2])?, run.output([n, 2])?, run.output([n, 2])?);
+        bytes::launch_with(
+            run.config(),
+            &run.stream(),
+            &on_x.view()?,
+            &on_a.view()?,
+            &on_b.view()?,
+            &mut y.view_mut()?,
+            &mut narrow.view_mut()?,
+            &mut wide.view_mut()?,
+        )?;
+        let y = Outcome::exact(y.read()?, (0..n).flat_map(|i| [a[i].to_f32(), b[i].to_f32()]));
+        let other = |i: usize| E4m3::from_f32(if i.is_multiple_of(2) { 1.0 } else { -448.0 });
+        let narrow = Outcome::exact(narrow.read()?, (0..n).flat_map(|i| [E4m3::from_f32(x[i]), other(i)]));
+        let wide = Outcome::exact(wide.read()?, (0..n).flat_map(|i| [E5m2::from_f32(x[i]), b[i]]));
+        Ok(y.and(narrow).and(wide))
+    });
+    let [f16, bf16] = [Elem::F16, Elem::Bf16];
+    vec![a.of(f16), b.of(f16), c.of(bf16), d.of(bf16), bytes]
+}
+
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
-    vec![
+    let mut cases = vec![
         whole_numbers!(I32, i32),
         whole_numbers!(U32, u32),
         whole_numbers!(I64, i64),
@@ -205,5 +364,7 @@ pub fn cases() -> Vec<Case> {
         matmul_of!(F64, f64),
         matmul_of!(I32, i32),
         matmul_of!(U8, u8),
-    ]
+    ];
+    cases.extend(small_floats());
+    cases
 }

@@ -1,5 +1,6 @@
 //! Element types: what one cell of a tensor, of a shared or local tensor, or a scalar variable holds.
 
+use super::small_float;
 use super::wire::wire;
 use std::fmt;
 
@@ -116,12 +117,16 @@ impl Constant {
         Constant { elem, bits: 0 }
     }
 
-    /// A floating-point value rounded to `elem`; `None` where `elem` is no float of 32 or 64 bits.
+    /// A floating-point value rounded to `elem`, to nearest even; `None` where `elem` is no float. What is too large
+    /// for an 8-bit float becomes its largest finite value.
     pub fn float(elem: Elem, value: f64) -> Option<Constant> {
         match elem {
             Elem::F64 => Some(Constant { elem, bits: value.to_bits() }),
             Elem::F32 => Some(Constant { elem, bits: u64::from((value as f32).to_bits()) }),
-            _ => None,
+            Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => {
+                Some(Constant { elem, bits: u64::from(small_float::encode(to_odd(value), elem)) })
+            }
+            Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 | Elem::Bool => None,
         }
     }
 
@@ -143,11 +148,14 @@ impl Constant {
         Constant { elem: Elem::Bool, bits: value as u64 }
     }
 
-    /// The value as a double, for floats of 32 and 64 bits and for integers.
+    /// The value as a double, for floats and for integers.
     pub fn as_f64(self) -> f64 {
         match self.elem {
             Elem::F64 => f64::from_bits(self.bits),
             Elem::F32 => f64::from(f32::from_bits(self.bits as u32)),
+            Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => {
+                f64::from(small_float::decode(self.bits as u32, self.elem))
+            }
             Elem::I64 => self.bits as i64 as f64,
             Elem::I32 => f64::from(self.bits as u32 as i32),
             Elem::I8 => f64::from(self.bits as u8 as i8),
@@ -163,5 +171,36 @@ impl Constant {
             Elem::I8 => i128::from(self.bits as u8 as i8),
             _ => i128::from(self.bits),
         }
+    }
+}
+
+/// A double as an `f32` that rounds to the same smaller float: where it is not exact, its last bit is one, so that it
+/// lies on no tie between two of them.
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || !near.is_finite() {
+        return near;
+    }
+    let toward_zero = if f64::from(near).abs() > value.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(toward_zero | 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Constant, Elem};
+
+    #[test]
+    fn a_double_is_rounded_once() {
+        // Between 1 and the next bf16, 1 + 2^-7, a hair above the tie: an `f32` would lie on it.
+        let above = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
+        assert_eq!(Constant::float(Elem::Bf16, above).map(Constant::as_f64), Some(1.0 + 2f64.powi(-7)));
+        let below = 1.0 + 2f64.powi(-7) + 2f64.powi(-8) - 2f64.powi(-40);
+        assert_eq!(Constant::float(Elem::Bf16, below).map(Constant::as_f64), Some(1.0 + 2f64.powi(-7)));
+        assert_eq!(Constant::float(Elem::F16, -1.5).map(Constant::as_f64), Some(-1.5));
+        assert_eq!(Constant::float(Elem::E4m3, 1e300).map(Constant::as_f64), Some(448.0));
+        assert_eq!(
+            Constant::float(Elem::F16, f64::NEG_INFINITY).map(Constant::as_f64),
+            Some(f64::NEG_INFINITY)
+        );
     }
 }

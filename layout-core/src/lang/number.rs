@@ -2,8 +2,19 @@
 
 use super::device_only;
 
-/// An element type that Rust has: `f64 f32 i64 i32 u32 i8 u8 bool`.
+/// An element type: `f64 f32 i64 i32 u32 i8 u8 bool`, and the floats of 16 and 8 bits of [this module](super),
+/// `f16 bf16 e4m3 e5m2`.
 pub trait Element: Number {}
+
+/// What is written where a value of type `T` is wanted: a `T`; for the floats of 16 and 8 bits, which have no literals
+/// of their own, also the literal of an `f32`, which is rounded.
+#[diagnostic::on_unimplemented(
+    message = "expected a value of type `{T}`, found `{Self}`",
+    note = "convert it: `x as f32`, `x.cast::<bf16>()`"
+)]
+pub trait Literal<T> {}
+
+impl<T: Element> Literal<T> for T {}
 
 /// What an index, an extent or a stride is written as.
 pub trait Integer: Copy {}

@@ -2,7 +2,7 @@
 
 use super::device_only;
 use super::layout::Layout;
-use super::number::{Element, Integer};
+use super::number::{Element, Integer, Literal};
 use super::view::{LayoutTensor, Read, View, Write};
 
 /// A tensor argument or a view. The methods give views of the same elements; nothing is copied unless it says so.
@@ -42,13 +42,23 @@ pub trait Tensor {
         device_only()
     }
 
+    /// Element `coordinate` of the first mode, without that mode: a stage of `[STAGES, BM, BK]`.
+    fn slice(&self, _coordinate: usize) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The bytes of its elements.
+    fn bytes(&self) -> usize {
+        device_only()
+    }
+
     /// The modes in reverse order: element `(j, i)` is element `(i, j)` of this.
     fn transpose(&self) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
     /// The view whose elements out of the tensor's range read as `value`; without it they read as zero.
-    fn pad(&self, _value: Self::Elem) -> View<Self::Elem, Self::Access> {
+    fn pad(&self, _value: impl Literal<Self::Elem>) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
@@ -58,7 +68,7 @@ pub trait Tensor {
     }
 
     /// Writes `value` to every element; gives the view.
-    fn fill(&self, _value: Self::Elem) -> View<Self::Elem, Self::Access>
+    fn fill(&self, _value: impl Literal<Self::Elem>) -> View<Self::Elem, Self::Access>
     where
         Self: Tensor<Access = Write>,
     {

@@ -82,6 +82,11 @@ fn uses(face: &Face, ty: &Ident) -> bool {
 
 fn type_tokens(ty: TypeRef, types: &[Ident]) -> TokenStream {
     let name = match ty {
+        TypeRef::Elem(elem) if elem.is_float() && elem.bytes() < 4 => {
+            // Rust has no such type; the run time does.
+            let (run, name) = (runtime(), Ident::new(elem.name(), Span::call_site()));
+            return quote!(#run::#name);
+        }
         TypeRef::Elem(elem) => Ident::new(elem.name(), Span::call_site()),
         TypeRef::Usize => Ident::new("usize", Span::call_site()),
         TypeRef::Isize => Ident::new("isize", Span::call_site()),

@@ -96,7 +96,7 @@ impl Lowering<'_> {
         name: &Ident,
         turbofish: Option<&AngleBracketedGenericArguments>,
     ) -> Vec<TypeRef> {
-        let takes_type = matches!(intrinsic, Intrinsic::Shared | Intrinsic::Local);
+        let takes_type = matches!(intrinsic, Intrinsic::Shared | Intrinsic::Local | Intrinsic::SizeOf);
         match turbofish {
             None if takes_type => {
                 self.errors.push(

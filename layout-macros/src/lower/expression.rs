@@ -87,7 +87,7 @@ impl Lowering<'_> {
         self.refuse(
             Place::of(ty),
             "this is no element type and no index type",
-            "the types are f64, f32, i64, i32, u32, i8, u8, bool, usize, isize and the kernel's type parameters",
+            "the types are f64, f32, f16, bf16, e4m3, e5m2, i64, i32, u32, i8, u8, bool, usize, isize and the kernel's type parameters",
         )
     }
 

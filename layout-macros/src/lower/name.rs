@@ -27,7 +27,7 @@ impl Lowering<'_> {
         let place = Place::of(&node.path);
         match node.path.get_ident() {
             Some(name) if node.qself.is_none() => self.name(name),
-            _ => match limit(node) {
+            _ => match limit(node, &self.types) {
                 Some(kind) => self.add(place, kind),
                 None => self.refuse(
                     place,
@@ -160,19 +160,43 @@ pub fn distance(a: &str, b: &str) -> usize {
 }
 
 /// `f32::INFINITY`, `i32::MAX`: constants of the element types.
-fn limit(node: &ExprPath) -> Option<ExprKind> {
+fn limit(node: &ExprPath, types: &[Ident]) -> Option<ExprKind> {
     if node.qself.is_some() || node.path.segments.len() != 2 {
         return None;
     }
     let ty = node.path.segments[0].ident.to_string();
     let name = node.path.segments[1].ident.to_string();
+    if let Some(number) = types.iter().position(|known| *known == ty) {
+        // What every float type has; the others' values depend on the type.
+        let value = match name.as_str() {
+            "INFINITY" => f64::INFINITY,
+            "NEG_INFINITY" => f64::NEG_INFINITY,
+            "NAN" => f64::NAN,
+            "ZERO" => 0.0,
+            "ONE" => 1.0,
+            _ => return None,
+        };
+        return Some(ExprKind::Float(value.to_bits(), Some(TypeRef::Parameter(number as u32))));
+    }
     let elem = Elem::from_name(&ty)?;
     let suffix = Some(TypeRef::Elem(elem));
     if elem.is_float() {
         let value = match (elem, name.as_str()) {
+            (Elem::E4m3 | Elem::E5m2, "INFINITY" | "NEG_INFINITY" | "NAN") => return None,
             (_, "INFINITY") => f64::INFINITY,
             (_, "NEG_INFINITY") => f64::NEG_INFINITY,
             (_, "NAN") => f64::NAN,
+            (Elem::F32 | Elem::F64, "ZERO" | "ONE") => return None,
+            (_, "ZERO") => 0.0,
+            (_, "ONE") => 1.0,
+            (Elem::F16, "MAX") => 65504.0,
+            (Elem::F16, "MIN") => -65504.0,
+            (Elem::Bf16, "MAX") => f64::from(f32::from_bits(0x7f7f_0000)),
+            (Elem::Bf16, "MIN") => f64::from(f32::from_bits(0xff7f_0000)),
+            (Elem::E4m3, "MAX") => 448.0,
+            (Elem::E4m3, "MIN") => -448.0,
+            (Elem::E5m2, "MAX") => 57344.0,
+            (Elem::E5m2, "MIN") => -57344.0,
             (Elem::F32, "MAX") => f64::from(f32::MAX),
             (Elem::F32, "MIN") => f64::from(f32::MIN),
             (Elem::F32, "EPSILON") => f64::from(f32::EPSILON),

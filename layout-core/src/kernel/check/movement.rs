@@ -16,7 +16,7 @@ use crate::kernel::specialise::{TileAccess, TileOperation, thread_coordinates};
 use crate::kernel::view::View;
 
 /// What stands inside a nest of loops, given the coordinates.
-type Element<'a> = dyn FnMut(&mut Lower, &[Index], &mut Out) -> Result<(), Failed> + 'a;
+pub(super) type Element<'a> = dyn FnMut(&mut Lower, &[Index], &mut Out) -> Result<(), Failed> + 'a;
 
 /// From so many pieces a thread on, a block copy tests once whether the whole tile lies inside, instead of each piece.
 const FEW_ROUNDS: i64 = 4;
@@ -41,11 +41,23 @@ impl Lower {
             TileOperation::OuterProduct { accumulator, left, right } => {
                 self.outer_product(accumulator, left, right, origin, out)
             }
+            TileOperation::TensorLoad { destination, source, barrier, multicast } => {
+                self.tensor_load(destination, source, barrier, *multicast, origin, out)
+            }
+            TileOperation::TensorStore { destination, source } => {
+                self.tensor_store(destination, source, origin, out)
+            }
+            TileOperation::Wgmma { accumulator, a, b, accumulate } => {
+                self.wgmma(accumulator, a, b, accumulate, origin, out)
+            }
+            TileOperation::StoreMatrix { destination, source } => {
+                self.store_matrix(destination, source, origin, out)
+            }
         }
     }
 
     /// Loops `0..extents[i]`, unrolled or not, around what `body` makes of the coordinates.
-    fn nest(
+    pub fn nest(
         &mut self,
         extents: &[i64],
         unroll: bool,
@@ -83,7 +95,7 @@ impl Lower {
     }
 
     /// The extents of a view; specialise has seen to it that they are numbers.
-    fn extents(&mut self, view: &View, origin: Origin) -> Result<Vec<i64>, Failed> {
+    pub fn extents(&mut self, view: &View, origin: Origin) -> Result<Vec<i64>, Failed> {
         let extents: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.extent.as_constant()).collect();
         match extents {
             Some(extents) if extents.len() <= COUNTERS.len() => Ok(extents),
@@ -95,7 +107,7 @@ impl Lower {
         }
     }
 
-    fn thread_copy(
+    pub fn thread_copy(
         &mut self,
         destination: &View,
         source: &View,

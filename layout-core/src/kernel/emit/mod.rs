@@ -12,6 +12,7 @@
 //! Laws: the text has the kernel's meaning ([`super::program`]); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
+mod asynchronous;
 mod cuda_c;
 mod device;
 mod expression;
@@ -107,8 +108,9 @@ pub fn emit(checked: &Checked) -> CudaSource {
 
     let (body, lines) = emitter.writer.finish();
     let device = emitter.device.text();
-    let lines = device.lines().map(|_| 0).chain(lines).collect();
-    CudaSource { entry, text: device + &body, lines }
+    let head = types::typedefs(&(device.clone() + &body)) + &device;
+    let lines = head.lines().map(|_| 0).chain(lines).collect();
+    CudaSource { entry, text: head + &body, lines }
 }
 
 impl Emitter<'_> {
@@ -159,6 +161,12 @@ impl Emitter<'_> {
                 };
                 (kind, Name::Argument(number), named(number).to_owned())
             }
+            KernelParameter::TensorMap(number) => {
+                let map = plan.maps.get(number as usize);
+                let wanted = map.map_or("tensor", |map| named(map.argument));
+                let kind = "const __grid_constant__ TensorMap".to_owned();
+                (kind, Name::Map(number), format!("{wanted}_map"))
+            }
             KernelParameter::Scalar(number) => {
                 let kind = match argument(number).map(|argument| &argument.kind) {
                     Some(PlanArgumentKind::Scalar(elem)) => types::scalar(*elem),
@@ -202,7 +210,7 @@ impl Emitter<'_> {
                     scan(index);
                 }
             }
-            Part::Read(_) | Part::Write(_) | Part::Assigned(_) | Part::Declared(_) => {}
+            Part::Read(_) | Part::Write(_) | Part::Assigned(_) | Part::Declared(_) | Part::Barrier(_) => {}
         });
         for (special, axis) in used {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
@@ -222,6 +230,7 @@ impl Emitter<'_> {
                     used.insert(place);
                 }
             }
+            Part::Barrier(place) => drop(used.insert(place)),
             Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
         });
         let dynamic = dynamic_shared_bytes(self.checked) > 0;

@@ -12,6 +12,7 @@
 //! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
 //! `__` or begins with an underscore and a capital (both are reserved in C++).
 
+use super::types::SMALL_FLOATS;
 use crate::kernel::index::VarId;
 use crate::kernel::ir::Special;
 use crate::kernel::program::PlaceId;
@@ -26,6 +27,8 @@ pub(super) enum Name {
     Place(PlaceId),
     /// An argument.
     Argument(u32),
+    /// A tensor map.
+    Map(u32),
     /// A dimension.
     Dim(u32),
     /// The stride of an argument's mode.
@@ -151,7 +154,10 @@ fn sanitise(wanted: &str) -> String {
 }
 
 fn is_reserved(name: &str) -> bool {
-    [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
+    let small_float = |(typedef, _): &(&str, &str)| *typedef == name;
+    SMALL_FLOATS.iter().any(small_float)
+        || name.starts_with("wgmma_m64")
+        || [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
 }
 
 /// Words of C++20, and names that a C++ compiler treats as its own.
@@ -178,7 +184,13 @@ const HELPERS: &str = "\
     cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
-    f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2";
+    f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \
+    TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
+    tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
+    fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
+    mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
+    pack_f16 store_matrix registers_down registers_up named_barrier \
+    load_relaxed load_acquire store_relaxed store_release";
 
 #[cfg(test)]
 mod tests {

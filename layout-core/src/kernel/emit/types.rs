@@ -4,21 +4,27 @@
 //! |---|---|---|---|---|
 //! | `f64` | `double` | | `i64` | `long long` |
 //! | `f32` | `float` | | `i32` | `int` |
-//! | `f16`, `bf16` | `unsigned short` (the bits) | | `u32` | `unsigned int` |
-//! | `e4m3`, `e5m2` | `unsigned char` (the bits) | | `i8`, `u8` | `signed char`, `unsigned char` |
+//! | `f16`, `bf16` | the same, of `unsigned short` | | `u32` | `unsigned int` |
+//! | `e4m3`, `e5m2` | the same, of `unsigned char` | | `i8`, `u8` | `signed char`, `unsigned char` |
+//!
+//! The floats that C does not have are names for their bits: a text that uses one opens with its `typedef`.
 //!
 //! Law: a constant's literal is exactly its value.
 
 use super::expression::Expression;
 use crate::kernel::elem::{Constant, Elem};
+use std::collections::BTreeSet;
 
 /// The type of an element.
 pub(super) fn scalar(elem: Elem) -> &'static str {
     match elem {
         Elem::F64 => "double",
         Elem::F32 => "float",
-        Elem::F16 | Elem::Bf16 => "unsigned short",
-        Elem::E4m3 | Elem::E5m2 | Elem::U8 => "unsigned char",
+        Elem::F16 => "f16",
+        Elem::Bf16 => "bf16",
+        Elem::E4m3 => "e4m3",
+        Elem::E5m2 => "e5m2",
+        Elem::U8 => "unsigned char",
         Elem::I64 => "long long",
         Elem::I32 => "int",
         Elem::U32 => "unsigned int",
@@ -26,6 +32,23 @@ pub(super) fn scalar(elem: Elem) -> &'static str {
         Elem::Bool => "bool",
     }
 }
+
+/// The `typedef`s of the types that a text names, and an empty line.
+pub(super) fn typedefs(text: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = text.split(|c| !is_word(c)).collect();
+    let named = SMALL_FLOATS.iter().filter(|(name, _)| words.contains(name));
+    let lines: String = named.map(|(name, bits)| format!("typedef {bits} {name};  // its bits\n")).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}
+
+/// The names that [`typedefs`] defines, and what of.
+pub(super) const SMALL_FLOATS: [(&str, &str); 4] = [
+    ("f16", "unsigned short"),
+    ("bf16", "unsigned short"),
+    ("e4m3", "unsigned char"),
+    ("e5m2", "unsigned char"),
+];
 
 /// The type of an index.
 pub(super) fn index(wide: bool) -> &'static str {

@@ -169,15 +169,15 @@ impl Emitter<'_> {
             Value::Constant(constant) => Some(constant.bits & u64::from(elem.bytes() * 8 - 1)),
             _ => None,
         };
-        let (left, right) = (self.value(left), self.value(right));
         if is_small_float(elem) {
-            let (left, right) = (self.lifted(elem, left), self.lifted(elem, right));
+            let (left, right) = (self.float(left), self.float(right));
             return match op {
                 _ if is_condition(op) => Expression::infix(op, left, right),
                 BinaryOp::Rem => self.lowered(elem, Expression::call("fmodf", vec![left, right])),
                 _ => self.lowered(elem, Expression::infix(op, left, right)),
             };
         }
+        let (left, right) = (self.value(left), self.value(right));
         let wrapping = match op {
             BinaryOp::Add => Some("wrapping_add"),
             BinaryOp::Sub => Some("wrapping_sub"),
@@ -257,12 +257,12 @@ impl Emitter<'_> {
 
     fn math(&mut self, function: Math, arguments: &[Value<Access>]) -> Expression {
         let elem = arguments.first().map_or(Elem::F32, |first| self.elem(first));
-        let values: Vec<Expression> = arguments.iter().map(|argument| self.value(argument)).collect();
         if is_small_float(elem) {
-            let values = values.into_iter().map(|value| self.lifted(elem, value)).collect();
+            let values = arguments.iter().map(|argument| self.float(argument)).collect();
             let value = self.function(function, Elem::F32, values);
             return self.lowered(elem, value);
         }
+        let values: Vec<Expression> = arguments.iter().map(|argument| self.value(argument)).collect();
         self.function(function, elem, values)
     }
 
@@ -291,6 +291,18 @@ impl Emitter<'_> {
         };
         let suffix = if elem == Elem::F64 { "" } else { "f" };
         Expression::call(format!("{name}{suffix}"), values)
+    }
+
+    /// A value of a 16- or 8-bit float type as a `float`.
+    fn float(&mut self, value: &Value<Access>) -> Expression {
+        if let Value::Constant(constant) = value
+            && let Some(wide) = Constant::float(Elem::F32, constant.as_f64())
+        {
+            return types::literal(wide);
+        }
+        let elem = self.elem(value);
+        let value = self.value(value);
+        self.lifted(elem, value)
     }
 
     /// A 16- or 8-bit float as a `float`.

@@ -10,9 +10,11 @@
 //! Law: every block gets its turns, whatever the others do. A GPU holds a limited number of blocks at once, so that
 //! only [`MOST`] are held here: who waits for a later one has no right to.
 
+use super::cluster::{Block, Remote};
 use super::findings::Moment;
 use super::machine::{Machine, Turn};
 use super::order::Known;
+use super::proxy::Proxy;
 use super::report::FindingKind;
 use super::shadow::SharedShadow;
 use super::warp::{State, Warp};
@@ -33,8 +35,9 @@ pub(super) struct Resident {
     known: Vec<Known>,
     shared: Vec<u8>,
     shadow: Option<SharedShadow>,
-    block: u64,
-    block_idx: [u32; 3],
+    proxy: Proxy,
+    remote: Vec<Remote>,
+    blocks: Vec<Block>,
     moment: Moment,
 }
 
@@ -79,18 +82,19 @@ impl Machine<'_> {
     }
 
     /// A block at its start.
-    fn resident(&self, block: u64) -> Resident {
+    fn resident(&self, number: u64) -> Resident {
         let mut other = Machine::new(self.launch);
-        other.start(block);
+        other.start(number);
         Resident {
             warps: other.warps,
             clocks: other.clocks,
             known: other.known,
             shared: other.shared,
             shadow: other.shadow,
-            block: other.block,
-            block_idx: other.block_idx,
-            moment: Moment { block, order: 0 },
+            proxy: other.proxy,
+            remote: other.remote,
+            blocks: other.blocks,
+            moment: Moment { block: number, order: 0 },
         }
     }
 
@@ -102,8 +106,9 @@ impl Machine<'_> {
         swap(&mut self.known, &mut other.known);
         swap(&mut self.shared, &mut other.shared);
         swap(&mut self.shadow, &mut other.shadow);
-        swap(&mut self.block, &mut other.block);
-        swap(&mut self.block_idx, &mut other.block_idx);
+        swap(&mut self.proxy, &mut other.proxy);
+        swap(&mut self.remote, &mut other.remote);
+        swap(&mut self.blocks, &mut other.blocks);
         self.findings.exchange(&mut other.moment);
     }
 }

@@ -4,13 +4,14 @@ use super::arithmetic::{self, compared, doubles, float_to_integer, floats, integ
 use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
 use super::machine::Machine;
+use super::proxy::Flow;
 use super::report::FindingKind;
-use super::small_float;
 use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::{AtomicChange, Participants};
+use crate::kernel::small_float;
 
 impl Machine<'_> {
     /// Runs a ready warp until it waits or ends.
@@ -160,6 +161,14 @@ impl Machine<'_> {
                         return;
                     }
                 }
+                Op::Asynchronous { work } => match self.asynchronous(warp, work) {
+                    Flow::Next => {}
+                    Flow::Again => {
+                        warp.pc = at;
+                        return;
+                    }
+                    Flow::Stop => return,
+                },
                 Op::CheckInitialised { slot, site } => {
                     let missing = warp.active & !warp.initialised[slot as usize];
                     if missing != 0 {
@@ -256,7 +265,7 @@ impl Machine<'_> {
     }
 
     /// Reports threads of the warp that are not here, where all of them take part.
-    fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
+    pub(super) fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
         let missing = warp.live & !warp.active;
         if missing == 0 {
             return;

@@ -4,9 +4,9 @@ use super::arithmetic::wrap;
 use super::bytecode::{Bank, LANES, Sum, Target};
 use super::machine::Machine;
 use super::report::FindingKind;
-use super::small_float;
 use super::touch::{Kind, gather};
 use super::warp::{Warp, each_lane, put};
+use crate::kernel::small_float;
 
 impl Machine<'_> {
     /// Reads a local array at an index of each lane.

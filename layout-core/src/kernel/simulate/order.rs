@@ -5,6 +5,7 @@
 
 use super::bytecode::{Site, Target};
 use super::machine::Machine;
+use super::proxy::later;
 use super::touch::Touch;
 use super::warp::{Warp, each_lane};
 use crate::kernel::program::{AtomicChange, Ordering};
@@ -22,6 +23,11 @@ impl Known {
             Some(warp) => clocks.get(warp as usize).is_some_and(|known| clock < *known),
             None => clocks.iter().all(|known| clock < *known),
         }
+    }
+
+    /// Adds what another knows, if there is one.
+    pub fn extend(&mut self, other: Option<&Known>) {
+        other.into_iter().for_each(|other| self.join(other));
     }
 
     /// Both.
@@ -51,7 +57,7 @@ impl Machine<'_> {
         }
         let (space, base) = match site.target {
             Target::Global(argument) => (u64::from(argument), 0),
-            Target::Shared(base) => (1 << 32 | self.block, base as usize),
+            Target::Shared(base) => (1 << 32 | warp.block, base as usize),
             Target::Local { .. } | Target::None => return,
         };
         let row = number * self.count..(number + 1) * self.count;
@@ -64,15 +70,19 @@ impl Machine<'_> {
                     let mut clocks = self.clocks[row.clone()].to_vec();
                     // What the warp does from here on is later than the release.
                     clocks[number] += 1;
-                    given.learn(self.block, &clocks);
+                    for (rank, block) in self.blocks.iter().enumerate() {
+                        given.learn(block.number, &clocks[self.warps_of(rank)]);
+                    }
                     self.releases.0.insert(place, given);
                 }
                 AtomicChange::Load(Ordering::Synchronising) => {
                     let Some(given) = self.releases.0.get(&place) else { continue };
                     self.known[number].join(given);
-                    if let Some(own) = given.0.get(&self.block) {
-                        let clocks = &mut self.clocks[row.clone()];
-                        clocks.iter_mut().zip(own).for_each(|(mine, clock)| *mine = (*mine).max(*clock));
+                    for (rank, block) in self.blocks.iter().enumerate() {
+                        let Some(own) = given.0.get(&block.number) else { continue };
+                        let warps = self.warps_of(rank);
+                        let clocks = &mut self.clocks[row.start + warps.start..row.start + warps.end];
+                        later(clocks, own);
                     }
                 }
                 AtomicChange::Load(Ordering::Relaxed)

@@ -154,7 +154,7 @@ impl Machine<'_> {
                 Target::Shared(base) if reads => memory::read(&self.shared, base as usize + byte, size),
                 Target::Global(argument) if reads => self.launch.globals[argument as usize].read(byte, size),
                 Target::Shared(base) => {
-                    let byte = base as usize + byte;
+                    let byte = (warp.shared + base) as usize + byte;
                     let old = memory::read(&self.shared, byte, size);
                     memory::write(&mut self.shared, byte, size, changed(old));
                     old

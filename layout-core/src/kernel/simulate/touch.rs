@@ -6,11 +6,11 @@ use super::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::small_float;
 use super::traffic;
 use super::warp::{Warp, each_lane, put};
 use super::watch::Write;
 use crate::kernel::elem::Elem;
+use crate::kernel::small_float;
 
 /// One access of a warp, ready: where each lane goes.
 pub(super) struct Touch {
@@ -133,7 +133,8 @@ impl Machine<'_> {
             match site.target {
                 Target::Shared(base) => {
                     let byte = |lane: usize| {
-                        base as usize + (touch.index[lane] as usize + part as usize) * site.bytes as usize
+                        (warp.shared + base) as usize
+                            + (touch.index[lane] as usize + part as usize) * site.bytes as usize
                     };
                     let shared = &self.shared[..];
                     match site.bytes {
@@ -198,7 +199,7 @@ impl Machine<'_> {
                 let byte = (touch.index[lane] as usize + part as usize) * size as usize;
                 match site.target {
                     Target::Shared(base) => {
-                        let byte = base as usize + byte;
+                        let byte = (warp.shared + base) as usize + byte;
                         let old = memory::read(&self.shared, byte, size);
                         equal &= !(u32::from(old != raw[lane] & low) << lane);
                         memory::write(&mut self.shared, byte, size, raw[lane]);

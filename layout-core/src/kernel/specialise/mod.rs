@@ -4,6 +4,7 @@
 //! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
 //! layout and no nested function remains.
 
+mod asynchronous;
 mod attribute;
 mod datum;
 mod evaluator;
@@ -71,6 +72,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         out: Vec::new(),
         bindings: HashMap::new(),
         versions: HashMap::new(),
+        bounded: HashMap::new(),
         undecided: HashMap::new(),
         decided: Vec::new(),
         unnamed: HashSet::new(),
@@ -78,6 +80,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         dims: Vec::new(),
         arguments: Vec::new(),
         block: [1; 3],
+        cluster: [1; 3],
         grid: None,
         shared_bytes: 0,
         shared_limit: shared_limit(kernel.arch.as_deref()),

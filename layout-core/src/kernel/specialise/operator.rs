@@ -171,7 +171,7 @@ impl Evaluator<'_> {
             Datum::Bool(value) if elem == Elem::Bool => Ok(Value::Constant(Constant::bool(value))),
             Datum::Float(value) if elem.is_float() => match Constant::float(elem, value) {
                 Some(constant) => Ok(Value::Constant(constant)),
-                None => self.fail(origin, format!("literals of type {elem} are not supported yet")),
+                None => self.fail(origin, format!("{value} is no {elem}")),
             },
             Datum::Index(index) if elem.is_integer() && index.as_constant().is_some() => {
                 let value = i128::from(index.offset());
@@ -182,7 +182,9 @@ impl Evaluator<'_> {
             }
             other => {
                 let message = format!("expected a value of type {elem}, found {}", other.kind());
-                self.fail_help(origin, message, format!("convert it: `x as {elem}`"))
+                let rust_has_it = !elem.is_float() || elem.bytes() >= 4;
+                let way = if rust_has_it { format!("x as {elem}") } else { format!("x.cast::<{elem}>()") };
+                self.fail_help(origin, message, format!("convert it: `{way}`"))
             }
         }
     }

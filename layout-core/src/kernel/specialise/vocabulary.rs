@@ -35,7 +35,9 @@ impl Evaluator<'_> {
         if values.iter().any(|value| matches!(value, Datum::Unknown)) {
             return Err(Failed);
         }
-        if self.host && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max) {
+        if self.host
+            && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max | Intrinsic::SizeOf)
+        {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
         match intrinsic {
@@ -47,7 +49,9 @@ impl Evaluator<'_> {
                 let shape = self.sizes(values.remove(0), name, origin)?;
                 let stride = self.sizes(values.remove(0), name, origin)?;
                 match Layout::new(IntTuple::flat(shape), IntTuple::flat(stride)) {
-                    Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None })),
+                    Ok(layout) => {
+                        Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }))
+                    }
                     Err(error) => self.fail(origin, error.to_string()),
                 }
             }
@@ -198,6 +202,46 @@ impl Evaluator<'_> {
             | Intrinsic::LoadAcquire
             | Intrinsic::StoreRelaxed
             | Intrinsic::StoreRelease => self.together(intrinsic, values, origin),
+            Intrinsic::SizeOf => {
+                let elem = match types {
+                    [ty] => self.elem(*ty, origin)?,
+                    _ => None,
+                };
+                match elem {
+                    Some(elem) => Ok(Datum::Index(Index::constant(i64::from(elem.bytes())))),
+                    None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
+                }
+            }
+            Intrinsic::Slice
+            | Intrinsic::Bytes
+            | Intrinsic::SwizzleBytes
+            | Intrinsic::WarpGroup
+            | Intrinsic::ClusterRank
+            | Intrinsic::ClusterBarrier
+            | Intrinsic::NamedBarrier
+            | Intrinsic::SetMaxRegisters
+            | Intrinsic::Mbarriers
+            | Intrinsic::At
+            | Intrinsic::Arrive
+            | Intrinsic::ArriveExpect
+            | Intrinsic::ArriveRemote
+            | Intrinsic::Wait
+            | Intrinsic::PipelineState
+            | Intrinsic::Stage
+            | Intrinsic::Phase
+            | Intrinsic::Advance
+            | Intrinsic::TmaLoad
+            | Intrinsic::TmaLoadMulticast
+            | Intrinsic::TmaStore
+            | Intrinsic::BulkCommitGroup
+            | Intrinsic::BulkWaitGroup
+            | Intrinsic::BulkWaitGroupRead
+            | Intrinsic::FenceAsyncProxy
+            | Intrinsic::Accumulator
+            | Intrinsic::Wgmma
+            | Intrinsic::WgmmaCommitGroup
+            | Intrinsic::WgmmaWaitGroup
+            | Intrinsic::StoreMatrix => self.asynchronous(intrinsic, values, origin),
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {
@@ -218,7 +262,11 @@ impl Evaluator<'_> {
         }
     }
 
-    fn effect(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) -> Outcome<Datum> {
+    pub fn effect(
+        &mut self,
+        origin: Origin,
+        kind: StatementKind<TileAccess, TileOperation>,
+    ) -> Outcome<Datum> {
         self.push(origin, kind);
         Ok(Datum::Unit)
     }
@@ -323,7 +371,7 @@ impl Evaluator<'_> {
         let shape = IntTuple::flat(shape);
         let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
         match layout {
-            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None })),
+            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None })),
             Err(error) => self.fail(origin, error.to_string()),
         }
     }
@@ -354,10 +402,17 @@ impl Evaluator<'_> {
                 );
             }
         }
+        layout.swizzle_bytes = None;
         Ok(Datum::Layout(layout))
     }
 
-    fn allocate(&mut self, layout: Datum, types: &[TypeRef], shared: bool, origin: Origin) -> Outcome<Datum> {
+    pub fn allocate(
+        &mut self,
+        layout: Datum,
+        types: &[TypeRef],
+        shared: bool,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         let what = if shared { "shared" } else { "local" };
         let Datum::Layout(layout) = layout else {
             return self.fail_help(
@@ -378,7 +433,11 @@ impl Evaluator<'_> {
         if extents.contains(&0) {
             return self.fail(origin, format!("a {what} tensor without elements"));
         }
-        let cosize = match layout.swizzle {
+        let swizzle = match layout.swizzle_bytes {
+            Some(bytes) => Swizzle::new(bytes.ilog2() - 4, 4u32.saturating_sub(elem.bytes().ilog2()), 3).ok(),
+            None => layout.swizzle,
+        };
+        let cosize = match swizzle {
             // A swizzle permutes the offsets of a block of 2^(bits + base + shift) elements.
             Some(swizzle) => {
                 let block =
@@ -389,7 +448,7 @@ impl Evaluator<'_> {
         };
         let id = PlaceId(self.tables.places.len() as u32);
         let space = if shared {
-            let align = if layout.swizzle.is_some() { 1024 } else { 16 };
+            let align = if swizzle.is_some() { 1024 } else { 128 };
             let offset = self.shared_bytes.next_multiple_of(align);
             let bytes = u64::try_from(cosize).unwrap_or(u64::MAX).saturating_mul(u64::from(elem.bytes()));
             self.shared_bytes = offset.saturating_add(bytes);
@@ -425,7 +484,7 @@ impl Evaluator<'_> {
         });
         let constants = |values: &[i64]| values.iter().map(|v| Index::constant(*v)).collect();
         let mut view = View::whole(id, constants(&extents), constants(&strides), true);
-        view.swizzle = layout.swizzle;
+        view.swizzle = swizzle;
         Ok(Datum::View(view))
     }
 

@@ -1,27 +1,27 @@
 // 16-bit floats, kept as their bits. Arithmetic on them is done in `float` and rounded once, to nearest even.
 
 // Exact.
-__device__ __forceinline__ float f16_to_f32(unsigned short bits) {
+__device__ __forceinline__ float f16_to_f32(f16 bits) {
     float value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 }
 
 // The bits of the nearest f16.
-__device__ __forceinline__ unsigned short f32_to_f16(float value) {
-    unsigned short bits;
+__device__ __forceinline__ f16 f32_to_f16(float value) {
+    f16 bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
 }
 
 // Exact.
-__device__ __forceinline__ float bf16_to_f32(unsigned short bits) {
+__device__ __forceinline__ float bf16_to_f32(bf16 bits) {
     return __int_as_float((int)((unsigned int)bits << 16));
 }
 
 // The bits of the nearest bf16 (sm_80 and later).
-__device__ __forceinline__ unsigned short f32_to_bf16(float value) {
-    unsigned short bits;
+__device__ __forceinline__ bf16 f32_to_bf16(float value) {
+    bf16 bits;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
 }

@@ -95,6 +95,8 @@ impl Compiler<'_> {
             StatementKind::Operation(Operation::AsyncCopy { destination, source }) => {
                 self.copy_async(destination, source)
             }
+            StatementKind::Operation(operation) => self.asynchronous(operation),
+            StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 let (variable, step, reversed) = (*variable, *step, *reversed);
                 self.for_loop(&For { variable, start, end, step, reversed, body }, *unroll)

@@ -5,12 +5,12 @@
 
 use super::super::SimulateError;
 use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum};
-use super::super::small_float;
 use super::index::compare;
 use super::{ArgumentValue, Compiler};
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::program::{Access, Math, Value, VariableKind};
+use crate::kernel::small_float;
 
 impl Compiler<'_> {
     /// The value and its type.

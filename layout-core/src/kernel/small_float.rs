@@ -6,7 +6,7 @@
 //!
 //! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
 
-use crate::kernel::elem::Elem;
+use super::elem::Elem;
 
 /// How a small float is made.
 struct Format {
