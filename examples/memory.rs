@@ -157,7 +157,7 @@ pub fn scan(
         .with("EXCLUSIVE", ParamValue::Bool(exclusive))
         .with("TICKET", ParamValue::Bool(ticket));
     kernels::scan_start::launch(stream, &mut state.sums, &mut state.ticket)?;
-    let config = LaunchConfig { set: Some(&set), grid: None };
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     kernels::scan::launch_with(config, stream, x, out, &mut state.sums, &mut state.ticket)
 }
 
@@ -169,20 +169,46 @@ pub fn group(n: usize) -> Option<[usize; 2]> {
     Some([threads, n.div_ceil(4 * threads).max(1)])
 }
 
-/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of any length.
+/// The blocks that share a row of `n` elements, for rows that the registers of one do not hold.
+fn sharing(n: usize, of_block: usize) -> usize {
+    n.div_ceil(of_block).next_power_of_two().clamp(2, 8)
+}
+
+/// Elements of each of the two rows of the workspace of [`softmax`] and [`layer_norm`], for an `m` by `n` matrix.
+pub fn row_parts(m: usize, n: usize) -> usize {
+    m.max(1) * sharing(n, 16_384)
+}
+
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of up to 262144 elements.
+/// `parts` is 2 by [`row_parts`].
 ///
 /// # Errors
 /// Those of a launch.
-pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
-    let Some([threads, rounds]) = group(x.shape()[1]) else {
-        return kernels::softmax_long::launch(stream, x, out);
-    };
-    let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
-    kernels::softmax::launch_with(LaunchConfig { set: Some(&set), grid: None }, stream, x, out)
+pub fn softmax(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    parts: &mut Tensor<f32, 2>,
+    out: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    let n = x.shape()[1];
+    if let Some([threads, rounds]) = group(n) {
+        let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
+        return kernels::softmax::launch_with(
+            LaunchConfig { set: Some(&set), ..LaunchConfig::default() },
+            stream,
+            x,
+            out,
+        );
+    }
+    let blocks = sharing(n, 32_768);
+    let rounds = n.div_ceil(blocks * 4096).min(8);
+    let set = set(&[("PARTS", blocks), ("ROUNDS", rounds)]);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::softmax_in_parts::launch_with(config, stream, x, out, parts)
 }
 
-/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of any
-/// length.
+/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of up to
+/// 262144 elements. `parts` is 2 by [`row_parts`].
 ///
 /// # Errors
 /// Those of a launch.
@@ -190,15 +216,23 @@ pub fn layer_norm(
     stream: &Stream,
     x: &Tensor<f32, 2>,
     [scale, shift]: [&Tensor<f32, 1>; 2],
+    parts: &mut Tensor<f32, 2>,
     out: &mut Tensor<f32, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
-    let Some([threads, rounds]) = group(x.shape()[1]).filter(|[threads, _]| *threads <= 512) else {
-        return kernels::layer_norm_long::launch(stream, x, scale, shift, out, epsilon);
-    };
-    let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
-    let config = LaunchConfig { set: Some(&set), grid: None };
-    kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon)
+    let n = x.shape()[1];
+    if let Some([threads, rounds]) = group(n).filter(|[threads, _]| *threads <= 512) {
+        let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
+    }
+    // Two rows at once where that leaves enough registers.
+    let (of_block, rows) = if n <= 131_072 { (16_384, 2) } else { (32_768, 1) };
+    let blocks = sharing(n, of_block);
+    let rounds = n.div_ceil(blocks * 4096).min(of_block / 4096);
+    let set = set(&[("PARTS", blocks), ("ROUNDS", rounds), ("ROWS", rows)]);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::layer_norm_in_parts::launch_with(config, stream, x, scale, shift, out, parts, epsilon)
 }
 
 /// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.

@@ -1,76 +1,44 @@
 //! The kernels at the speed of memory: each checked in float64 and timed beside the best peer in the same process.
-//!
-//! `cargo run --release --example memory -- reduce softmax`
 
-mod contest;
-mod reduce;
-mod rows;
-mod scan;
-mod stencil;
-mod transpose;
-
-use clap::Parser;
-use contest::{Bench, Result};
+use crate::contest::{Bench, Result};
+use crate::options::{Common, Records};
+use crate::{reduce, rows, scan, stencil, transpose};
 use layout_cuda::Device;
-use layout_examples::record::{Occasion, append};
-use std::path::PathBuf;
-use std::process::ExitCode;
 
-/// Kernels at the speed of memory, beside cuBLAS's dot product or the best device copy.
-#[derive(Parser)]
-struct Options {
-    /// What to measure: reduce, histogram, softmax; all without any
-    work: Vec<String>,
-    /// gpu or simulator; the GPU where there is one without it
-    #[arg(long)]
-    device: Option<String>,
-    /// Appends one JSON record a line to this file
-    #[arg(long)]
-    json: Option<PathBuf>,
-    /// The commit to write into the records, where git cannot tell
-    #[arg(long)]
-    commit: Option<String>,
-    /// Timed samples of each candidate on a GPU
-    #[arg(long, default_value_t = 21)]
-    samples: usize,
+/// What to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Sums and the like, of vectors, rows and columns.
+    Reduce,
+    /// Counts of bytes.
+    Histogram,
+    /// Softmax and layer norm.
+    Softmax,
+    /// Prefix sums.
+    Scan,
+    /// Convolutions and poolings.
+    Stencil,
+    /// Transpositions.
+    Transpose,
+    /// Vectors of 2^31 + 1 elements.
+    Large,
 }
 
-fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(wrong) => {
-            eprintln!("{wrong} of the runs above are wrong");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(options: &Options) -> Result<usize> {
-    let device = match options.device.as_deref() {
-        None => Device::best(),
-        Some("gpu") => Device::gpu(0)?,
-        Some("simulator") => Device::simulator(),
-        Some(other) => return Err(format!("`--device {other}`: there are `gpu` and `simulator`").into()),
-    };
-    println!("device: {}", device.describe());
+/// Measures one kind of work.
+pub fn run(device: &Device, common: &Common, work: Work) -> Result<Records> {
     let small = device.is_simulator();
-    let stream = device.stream();
-    let mut bench = Bench { device, stream, samples: options.samples.max(1), records: Vec::new() };
-    let wanted = |name: &str| options.work.is_empty() || options.work.iter().any(|work| work == name);
+    let (device, stream) = (device.clone(), device.stream());
+    let mut bench = Bench { device, stream, samples: common.samples.max(1), records: Vec::new() };
     let peer = if small { 1 << 12 } else { 1 << 28 };
-    if wanted("reduce") {
+    if work == Work::Reduce {
         let (n, side) = if small { (10_007, 129) } else { (1 << 28, 16_384) };
         reduce::vectors(&mut bench, n, peer)?;
         reduce::axes(&mut bench, [side, side], peer)?;
     }
-    if wanted("histogram") {
+    if work == Work::Histogram {
         reduce::histogram(&mut bench, if small { 10_007 } else { 1 << 28 }, peer)?;
     }
-    if wanted("softmax") {
+    if work == Work::Softmax {
         let shapes: &[[usize; 2]] = if small {
             &[
                 [300, 16],
@@ -99,16 +67,15 @@ fn run(options: &Options) -> Result<usize> {
             rows::layer_norm(&mut bench, *shape)?;
         }
     }
-    if wanted("scan") {
+    if work == Work::Scan {
         scan::scan(&mut bench, if small { 10_007 } else { 1 << 28 })?;
     }
-    // Never without being asked for: it takes minutes of a simulator, and 40 GB of a GPU.
-    if options.work.iter().any(|work| work == "large") {
+    if work == Work::Large {
         let n = if small { 1 << 20 } else { (1 << 31) + 1 };
         reduce::vectors(&mut bench, n, peer)?;
         scan::scan(&mut bench, n)?;
     }
-    if wanted("stencil") {
+    if work == Work::Stencil {
         for n in if small { vec![10_007, 10_008] } else { vec![1 << 26, 1 << 28] } {
             stencil::vectors(&mut bench, n)?;
         }
@@ -116,14 +83,11 @@ fn run(options: &Options) -> Result<usize> {
             stencil::matrices(&mut bench, [side, side])?;
         }
     }
-    if wanted("transpose") {
+    if work == Work::Transpose {
         let sides: &[usize] = if small { &[129] } else { &[16_384, 32_768, 16_381] };
         for side in sides {
             transpose::transpose(&mut bench, [*side, *side])?;
         }
     }
-    if let Some(path) = &options.json {
-        append(path, &bench.records, &Occasion::now(bench.device.describe(), options.commit.clone()))?;
-    }
-    Ok(bench.records.iter().filter(|record| record.wrong > 0).count())
+    Ok(bench.records)
 }

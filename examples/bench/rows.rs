@@ -5,8 +5,8 @@ use layout_cuda::Tensor;
 use layout_examples::memory;
 use layout_examples::noise::{fill, noise};
 
-/// Up to so many elements every row is checked; beyond, every 64th.
-const CHECKED: usize = 1 << 28;
+/// Rows of about so many elements are checked, evenly spread; all rows of smaller matrices.
+const CHECKED: usize = 1 << 25;
 
 /// Softmax of an `m` by `n` matrix.
 pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
@@ -15,7 +15,8 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     fill(&stream, &mut x, 21)?;
     let mut out = stream.zeros::<f32, 2>([m, n])?;
     out.poison()?;
-    memory::softmax(&stream, &x, &mut out)?;
+    let mut parts = stream.zeros::<f32, 2>([2, memory::row_parts(m, n)])?;
+    memory::softmax(&stream, &x, &mut parts, &mut out)?;
     let found = check(&out, |row, found| {
         let x = |j: usize| f64::from(noise(row * n + j, 21));
         let most = (0..n).map(x).fold(f64::NEG_INFINITY, f64::max);
@@ -30,7 +31,7 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     bench.beside_copy(
         &work("softmax", [m, n]),
         found,
-        &mut [("softmax", &mut || memory::softmax(&stream, &x, &mut out))],
+        &mut [("softmax", &mut || memory::softmax(&stream, &x, &mut parts, &mut out))],
     )
 }
 
@@ -44,7 +45,8 @@ pub fn layer_norm(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     fill(&stream, &mut shift, 23)?;
     let mut out = stream.zeros::<f32, 2>([m, n])?;
     out.poison()?;
-    memory::layer_norm(&stream, &x, [&scale, &shift], &mut out, 1e-5)?;
+    let mut parts = stream.zeros::<f32, 2>([2, memory::row_parts(m, n)])?;
+    memory::layer_norm(&stream, &x, [&scale, &shift], &mut parts, &mut out, 1e-5)?;
     let found = check(&out, |row, found| {
         let x = |j: usize| f64::from(noise(row * n + j, 21));
         let mean = (0..n).map(x).sum::<f64>() / n as f64;
@@ -60,7 +62,9 @@ pub fn layer_norm(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     bench.beside_copy(
         &work("layer_norm", [m, n]),
         found,
-        &mut [("layer_norm", &mut || memory::layer_norm(&stream, &x, [&scale, &shift], &mut out, 1e-5))],
+        &mut [("layer_norm", &mut || {
+            memory::layer_norm(&stream, &x, [&scale, &shift], &mut parts, &mut out, 1e-5)
+        })],
     )
 }
 
@@ -72,7 +76,7 @@ fn work(workload: &'static str, [m, n]: [usize; 2]) -> Work {
 /// What a judge of one row finds in the rows that are checked.
 fn check(out: &Tensor<f32, 2>, judge: impl Fn(usize, &[f32]) -> Found + Sync) -> Result<Found> {
     let [m, n] = out.shape();
-    let step = if m * n <= CHECKED { 1 } else { 64 };
+    let step = (m * n).div_ceil(CHECKED).max(1);
     let mut kept = Vec::new();
     for row in (0..m).step_by(step) {
         if step == 1 {

@@ -34,7 +34,7 @@ pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
     });
     for rounds in [1, 2, 4] {
         let set = set(&[("TAPS", 5), ("THREADS", 256), ("ROUNDS", rounds)]);
-        let config = LaunchConfig { set: Some(&set), grid: None };
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         bench.beside_copy(
             &work("conv1d", &[n]),
             found,
@@ -45,7 +45,7 @@ pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
     }
     for (kind, name) in POOLS.into_iter().enumerate() {
         let set = set(&[("KIND", kind), ("WINDOW", 3), ("THREADS", 256), ("ROUNDS", 2)]);
-        let config = LaunchConfig { set: Some(&set), grid: None };
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         out.poison()?;
         kernels::pool1d::launch_with(config, &stream, &x, &mut out)?;
         let found = compare(&out.download()?, |i| {
@@ -80,9 +80,9 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     for size in [3, 5] {
         let weights: Vec<f32> = (0..size * size).map(|i| noise(i, 53)).collect();
         let on_device = stream.upload(&weights, [size, size])?;
-        for rows in [4, 5] {
-            let set = set(&[("SIZE", size), ("ROWS", rows)]);
-            let config = LaunchConfig { set: Some(&set), grid: None };
+        for (rows, cols) in [(4, 4), (4, 8), (2, 8), (5, 4)] {
+            let set = set(&[("SIZE", size), ("ROWS", rows), ("COLS", cols)]);
+            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
             out.poison()?;
             kernels::conv2d::launch_with(config, &stream, &x, &on_device, &mut out)?;
             let found = compare(&out.download()?, |at| {
@@ -99,7 +99,7 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
                 }
                 (sum, (size * size) as f64 * magnitude * UNIT)
             });
-            let name = format!("conv2d {size} {rows}");
+            let name = format!("conv2d {size} {rows} {cols}");
             bench.beside_copy(
                 &work("conv2d", &[m, n]),
                 found,
@@ -111,7 +111,7 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     }
     for (kind, name) in POOLS.into_iter().enumerate() {
         let set = set(&[("KIND", kind), ("WINDOW", 3), ("ROWS", 4)]);
-        let config = LaunchConfig { set: Some(&set), grid: None };
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         out.poison()?;
         kernels::pool2d::launch_with(config, &stream, &x, &mut out)?;
         let found = compare(&out.download()?, |at| {

@@ -18,7 +18,7 @@ mod turned;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use count::histogram;
-pub use long::{layer_norm_long, softmax_long};
+pub use long::{layer_norm_in_parts, softmax_in_parts};
 pub use norm::layer_norm;
 pub use place::{argmax_of_parts, total_argmax};
 pub use plain::{copy, noise};
@@ -44,8 +44,8 @@ pub fn definitions() -> [&'static Definition; 24] {
         &column_sums::DEFINITION,
         &column_sums_of_parts::DEFINITION,
         &softmax::DEFINITION,
-        &softmax_long::DEFINITION,
-        &layer_norm_long::DEFINITION,
+        &softmax_in_parts::DEFINITION,
+        &layer_norm_in_parts::DEFINITION,
         &transpose::DEFINITION,
         &histogram::DEFINITION,
         &layer_norm::DEFINITION,

@@ -3,7 +3,6 @@
 //! ```text
 //! short rows:  GROUP threads a row, several rows a block; they meet by shuffles
 //! long rows:   a block a row; it meets in shared memory
-//! longer:      a block a row; what registers and shared memory do not hold is read a second time, from the L2 cache
 //! ```
 
 use layout_cuda::tiled_kernel;

@@ -40,9 +40,9 @@ pub fn conv1d<const N: usize, const TAPS: usize>(
 /// `out[i, j] = sum over k, l of weights[k, l] x[i + k - SIZE / 2, j + l - SIZE / 2]`. The error is at most `SIZE SIZE` units in
 /// the last place of the sum of absolute values.
 #[tiled_kernel(
-    SIZE = [3, 5], ROWS = 4,
+    SIZE = [3, 5], ROWS = 4, COLS = 4,
     block = [32, 8],
-    grid = [N.div_ceil(128), M.div_ceil(8 * ROWS)],
+    grid = [N.div_ceil(32 * COLS), M.div_ceil(8 * ROWS)],
     variant_if(N % 4 == 0),
 )]
 pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
@@ -54,26 +54,21 @@ pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
     assert!(REACH <= 4, "a window reaches four elements to each side");
     let (rows, cols) = (block_idx.y * 8 + thread_idx.y, block_idx.x * 32 + thread_idx.x);
     let weights = weights.tile([SIZE, SIZE], [0, 0]).to_local();
-    let mut sums = local::<f32>(row_major([ROWS, 4])).fill(0.0);
+    let mut sums = local::<f32>(row_major([ROWS, COLS])).fill(0.0);
     for row in unroll(0..ROWS + SIZE - 1) {
-        let mut near = local::<f32>(row_major([1, 12]));
-        let from = x.window([1, 12], [rows * ROWS + row - REACH, cols * 4 - 4]).vectorize([1, 4]);
-        if rows * ROWS >= REACH && (rows + 1) * ROWS + REACH <= M && cols >= 1 && (cols + 2) * 4 <= N {
-            near.vectorize([1, 4]).copy_from(&from);
-        } else {
-            near.vectorize([1, 4]).copy_from(&from);
-        }
+        let near = x.window([1, COLS + 8], [rows * ROWS + row - REACH, cols * COLS - 4]);
+        let near = near.vectorize([1, 4]).to_local();
         for k in unroll(0..SIZE) {
             if row >= k && row - k < ROWS {
                 for l in unroll(0..SIZE) {
-                    for j in unroll(0..4) {
+                    for j in unroll(0..COLS) {
                         sums[[row - k, j]] += weights[[k, l]] * near[[0, 4 + j + l - REACH]];
                     }
                 }
             }
         }
     }
-    out.tile([ROWS, 4], [rows, cols]).vectorize([1, 4]).copy_from(&sums.vectorize([1, 4]));
+    out.tile([ROWS, COLS], [rows, cols]).vectorize([1, 4]).copy_from(&sums.vectorize([1, 4]));
 }
 
 /// Of the `WINDOW` elements that end with `x[i]`, as far as they exist: their sum (`KIND` 0), their mean (1), the largest (2).

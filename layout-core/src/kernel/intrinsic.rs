@@ -224,6 +224,16 @@ vocabulary! {
     StoreRelaxed = "store_relaxed", Method, 3..=3;
     /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
     StoreRelease = "store_release", Method, 3..=3;
+    /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
+    MmaAtom = "mma_atom", Function, 1..=1;
+    /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.
+    LoadA = "load_a", Method, 2..=2;
+    /// `core.load_b(&tile)`: the fragments of a tile of B, in registers.
+    LoadB = "load_b", Method, 2..=2;
+    /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
+    Mma = "mma", Method, 4..=4;
+    /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
+    StoreD = "store_d", Method, 3..=3;
 }
 
 impl Intrinsic {

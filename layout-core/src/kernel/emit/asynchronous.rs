@@ -11,7 +11,7 @@ use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::Operation;
 
 /// The text of a product, with a place for each number that depends on its shape.
-const PRODUCT: &str = include_str!("device/wgmma.cuh");
+const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
 
 impl Emitter<'_> {
     /// `head(arguments);`, and the wrapper is taken.
@@ -84,7 +84,10 @@ impl Emitter<'_> {
     /// A box, a product, a store of matrices.
     pub(super) fn asynchronous(&mut self, operation: &Operation) {
         match operation {
-            Operation::Move { .. } | Operation::AsyncCopy { .. } => {}
+            Operation::Move { .. }
+            | Operation::AsyncCopy { .. }
+            | Operation::Mma(_)
+            | Operation::LoadMatrix(_) => {}
             Operation::TensorLoad(load) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![
