@@ -160,6 +160,18 @@ impl View {
         Ok(view)
     }
 
+    /// The `sizes` vectors from vector `start` on, which may reach past every edge.
+    pub fn window(&self, sizes: &[i64], start: &[Index]) -> Fallible<View> {
+        let mut view = self.clone();
+        for (mode, (size, start)) in sizes.iter().zip(start).enumerate() {
+            view.close(mode);
+            view.shift(mode, start)?;
+            view.modes[mode].extent = Index::constant(*size);
+            view.modes[mode].bounded = false;
+        }
+        Ok(view)
+    }
+
     /// The view of vectors of these extents.
     pub fn vectorize(
         &self,
