@@ -121,9 +121,9 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
     grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
 )]
 pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<T, RowMajor<M, K>>,
-    b: &LayoutTensor<T, ColMajor<K, N>>,
-    c: &mut LayoutTensor<U, RowMajor<M, N>>,
+    a: &LayoutTensor<T, Pitched<M, K>>,
+    b: &LayoutTensor<T, Pitched<N, K>>,
+    c: &mut LayoutTensor<U, Pitched<M, N>>,
 ) {
     /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
     fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
@@ -157,7 +157,7 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
                         empty.at(stage).wait(1 - next.phase());
                         full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
                         tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
-                        tma_load(&mut b_stage, &b.transpose().tile([BN, bk], [col, block]), full.at(stage));
+                        tma_load(&mut b_stage, &b.tile([BN, bk], [col, block]), full.at(stage));
                         next.advance();
                     }
                 }

@@ -9,6 +9,7 @@ mod indices;
 mod layouts;
 mod memory;
 mod movement;
+mod pitch;
 mod puzzles;
 mod reduce;
 mod stencil;
@@ -32,6 +33,7 @@ pub fn cases() -> Vec<Case> {
         layouts::cases(),
         stencil::cases(),
         movement::cases(),
+        pitch::cases(),
         reduce::cases(),
         together::cases(),
         puzzles::cases(),
