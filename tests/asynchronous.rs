@@ -261,11 +261,7 @@ fn right_gemm<T: Element, U: Element>(
         ((0..m * k).map(small).collect(), (0..k * n).map(|i| small(i + 5)).collect());
     let on = |values: &[f32]| values.iter().map(|value| to(*value)).collect::<Vec<T>>();
     let on_a = device.upload(&on(&a), [m, k])?;
-    let on_b = if by_columns {
-        device.upload_strided(&on(&b), [k, n], [1, k])?
-    } else {
-        device.upload(&on(&b), [k, n])?
-    };
+    let on_b = if by_columns { device.upload(&on(&b), [n, k])? } else { device.upload(&on(&b), [k, n])? };
     let at = |x: usize, j: usize| if by_columns { b[j * k + x] } else { b[x * n + j] };
     let elem = |name: &str| Elem::from_name(name).map(ParamValue::Type);
     let sets = definition.kernel().expect("bytes of this version").parameter_sets();

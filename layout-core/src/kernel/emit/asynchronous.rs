@@ -11,7 +11,7 @@ use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::Operation;
 
 /// The text of a product, with a place for each number that depends on its shape.
-const PRODUCT: &str = include_str!("device/wgmma.cuh");
+const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
 
 impl Emitter<'_> {
     /// `head(arguments);`, and the wrapper is taken.

@@ -10,6 +10,7 @@ mod datum;
 mod evaluator;
 mod expression;
 mod operator;
+mod place;
 mod statement;
 mod tile;
 mod tiling;
@@ -119,7 +120,7 @@ fn shared_limit(arch: Option<&str>) -> u64 {
         Some("80" | "87") => 166_912,
         Some("75") => 65_536,
         Some("86" | "89" | "120" | "121") => 101_376,
-        _ => vocabulary::MAX_SHARED_BYTES,
+        _ => place::MAX_SHARED_BYTES,
     }
 }
 

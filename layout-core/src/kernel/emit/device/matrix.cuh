@@ -1,4 +1,4 @@
-// Matrix products of a warpgroup (wgmma, sm_90a), stores of matrices (stmatrix), registers of a warpgroup.
+// Matrix products of a warpgroup (wgmma), stores of matrices (stmatrix), registers of a warpgroup (sm_90 and later: sm_90a).
 
 // Where a matrix lies in shared memory: bytes to its next columns and to its next eight rows, and the swizzle (1: over
 // 128 bytes, 2: over 64, 3: over 32).
