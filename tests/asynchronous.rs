@@ -131,6 +131,44 @@ fn product(
     }
 }
 
+/// `y[i, 32 r + j] = x[i, j] + r` by the blocks `r` of a cluster: rank 0 loads each tile for both.
+#[tiled_kernel(
+    MISTAKE = [0, 1, 2, 3],
+    arch = "sm_90a", block = [64], cluster = [2], grid = [2],
+)]
+fn pair<const M: usize>(x: &LayoutTensor<f32, RowMajor<M, 32>>, y: &mut LayoutTensor<f32, RowMajor<M, 64>>) {
+    let mut tile = shared::<f32>(row_major([32, 32]));
+    let full = mbarriers(1, 1);
+    let empty = mbarriers(1, if MISTAKE == 1 { 64 } else { 128 });
+    if MISTAKE == 3 {
+        barrier();
+    } else {
+        cluster_barrier();
+    }
+    let rank = cluster_rank();
+    for step in 0..M.div_ceil(32) {
+        if thread_idx.x == 0 {
+            full.at(0).arrive_expect(4096);
+            if rank == 0 {
+                empty.at(0).wait((step + 1) % 2);
+                tma_load_multicast(&mut tile, &x.tile([32, 32], [step, 0]), full.at(0), 3); // here: multicast
+            }
+        }
+        full.at(0).wait(step % 2);
+        for row in 0..16 {
+            let row = 2 * row + thread_idx.x / 32;
+            let mut to = y.tile([32, 32], [step, rank]);
+            to[[row, thread_idx.x % 32]] = tile[[row, thread_idx.x % 32]] + rank as f32;
+        }
+        if MISTAKE != 1 || rank == 0 {
+            empty.at(0).arrive_remote(0); // here: remote
+        }
+    }
+    if MISTAKE != 2 {
+        cluster_barrier();
+    }
+}
+
 /// The line that a comment marks.
 fn marked(name: &str) -> u32 {
     let mark = format!("// here: {name}");
@@ -323,4 +361,114 @@ fn gemm_by_columns_of_every_type() -> Result<(), Error> {
     right_gemm(definition, ["bf16", "f32"], bf16::from_f32, same, same, true, |config, a, b, c| {
         gemm_by_columns::simulate_with(config, &options, a, b, c)
     })
+}
+
+fn run_pair(mistake: i64, rows: usize) -> Result<(Report, Vec<f32>), Error> {
+    let device = Device::simulator();
+    let values: Vec<f32> = (0..rows * 32).map(|i| i as f32).collect();
+    let x = device.upload(&values, [rows, 32])?;
+    let mut y = device.zeros::<f32, 2>([rows, 64])?;
+    let set = set(&pair::DEFINITION, mistake);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    let report = pair::simulate_with(config, &Options::default(), &x, &mut y)?;
+    Ok((report, y.download()?))
+}
+
+#[test]
+fn a_cluster_shares_its_tiles() -> Result<(), Error> {
+    for rows in [32, 70] {
+        let (report, y) = run_pair(0, rows)?;
+        assert!(report.clean(), "{report}");
+        for (place, found) in y.into_iter().enumerate() {
+            let (i, j) = (place / 64, place % 64);
+            assert_eq!(found, (i * 32 + j % 32 + j / 32) as f32, "({i}, {j})");
+        }
+        assert_eq!((report.blocks, report.totals.global_bytes_read), (2, rows as u64 * 128), "{report}");
+    }
+    let table = [
+        (1, FindingKind::Overwritten, "multicast", "nothing orders them"),
+        (2, FindingKind::EndedBlock, "remote", "uses shared memory of rank 0, which may have ended by then"),
+        (3, FindingKind::ReadWriteRace, "multicast", "of rank 1 writes"),
+    ];
+    for (mistake, kind, line, words) in table {
+        expect(&run_pair(mistake, 70)?.0, mistake, kind, line, words);
+    }
+    Ok(())
+}
+
+/// `c = a b` of 64 by 64 by 64, both operands in slabs of rows as long as the swizzle.
+#[tiled_kernel(S = [32, 64, 128], arch = "sm_90a", block = [128], grid = [1])]
+fn slabs(
+    a: &LayoutTensor<f16, RowMajor<64, 64>>,
+    b: &LayoutTensor<f16, RowMajor<64, 64>>,
+    c: &mut LayoutTensor<f16, RowMajor<64, 64>>,
+) {
+    let width = S / 2;
+    let mut left = shared::<f16>(row_major([64 / width, 64, width]).swizzle_bytes(S));
+    let mut right = shared::<f16>(row_major([64 / width, 64, width]).swizzle_bytes(S));
+    let mut staged = shared::<f16>(row_major([64 / width, 64, width]).swizzle_bytes(S));
+    let full = mbarriers(1, 1);
+    barrier();
+    if thread_idx.x == 0 {
+        full.at(0).arrive_expect(left.bytes() + right.bytes());
+        tma_load(&mut left, &a.tile([64, 64], [0, 0]), full.at(0));
+        tma_load(&mut right, &b.tile([64, 64], [0, 0]), full.at(0));
+    }
+    full.at(0).wait(0);
+    let mut acc = accumulator([64, 64]).fill(0.0);
+    for slab in unroll(0..64 / width) {
+        let b_part = right.tile([64 / width, width, width], [0, slab, 0]);
+        wgmma(&mut acc, &left.slice(slab), &b_part, slab > 0);
+    }
+    wgmma_commit_group();
+    wgmma_wait_group(0);
+    store_matrix(&mut staged, &acc);
+    fence_async_proxy();
+    barrier();
+    if thread_idx.x == 0 {
+        tma_store(&mut c.tile([64, 64], [0, 0]), &staged);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+
+#[test]
+fn every_swizzle() -> Result<(), Error> {
+    let device = Device::simulator();
+    let on = |values: &[f32]| values.iter().map(|value| f16::from_f32(*value)).collect::<Vec<f16>>();
+    let (a, b): (Vec<f32>, Vec<f32>) =
+        ((0..4096).map(small).collect(), (0..4096).map(|i| small(i + 5)).collect());
+    let (on_a, on_b) = (device.upload(&on(&a), [64, 64])?, device.upload(&on(&b), [64, 64])?);
+    for set in slabs::DEFINITION.kernel().expect("bytes of this version").parameter_sets() {
+        let mut c = device.zeros::<f16, 2>([64, 64])?;
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let report = slabs::simulate_with(config, &Options::default(), &on_a, &on_b, &mut c)?;
+        assert!(report.clean(), "{}: {report}", set.key());
+        for (place, found) in c.download()?.into_iter().enumerate() {
+            let (i, j) = (place / 64, place % 64);
+            let sum: f32 = (0..64).map(|k| a[i * 64 + k] * b[k * 64 + j]).sum();
+            assert_eq!(found, f16::from_f32(sum), "{} ({i}, {j})", set.key());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn results_do_not_depend_on_the_hosts_threads() -> Result<(), Error> {
+    let device = Device::simulator();
+    let (m, n, k) = (300, 520, 130);
+    let values = |count: usize, first: usize| (first..first + count).map(|i| bf16::from_f32(small(i) / 3.0));
+    let a: Vec<bf16> = values(m * 136, 0).collect();
+    let b: Vec<bf16> = values(k * n, 5).collect();
+    let on_a = device.upload_strided(&a, [m, k], [136, 1])?;
+    let on_b = device.upload(&b, [k, n])?;
+    let mut runs = Vec::new();
+    for threads in [1, 5] {
+        let mut c = device.zeros::<bf16, 2>([m, n])?;
+        let options = Options { threads, ..Options::default() };
+        let report = gemm::simulate_with(LaunchConfig::default(), &options, &on_a, &on_b, &mut c)?;
+        runs.push((report, c.download()?));
+    }
+    assert!(runs[0] == runs[1] && runs[0].0.clean(), "{}\n{}", runs[0].0, runs[1].0);
+    Ok(())
 }

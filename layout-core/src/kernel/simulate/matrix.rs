@@ -43,15 +43,21 @@ impl Products {
         self.issued.clear();
         self.issued.resize(warps, 0);
         self.log.iter_mut().for_each(Vec::clear);
-        self.log.resize(warps.div_ceil(4), Vec::new());
+        self.log.resize(warps, Vec::new());
     }
 }
 
 impl Machine<'_> {
     /// The warps of a warp's warpgroup.
     fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
-        let first = warp / 4 * 4;
-        first..self.count.min(first + 4)
+        let block = self.warps_of(self.rank(warp));
+        let first = block.start + (warp - block.start) / 4 * 4;
+        first..block.end.min(first + 4)
+    }
+
+    /// The number of a warp's warpgroup in the cluster.
+    fn group(&self, warp: usize) -> usize {
+        self.rank(warp) * self.warps_of_block().div_ceil(4) + self.inside(warp) / 4
     }
 
     /// Whether every warp of the warpgroup has closed so many groups.
@@ -75,7 +81,7 @@ impl Machine<'_> {
             return false;
         }
         warp.accumulators.retain(|(group, _, _)| *group > done);
-        let agent = self.proxy.product_agent(number / 4);
+        let agent = self.proxy.product_agent(self.group(number));
         self.proxy.learn(number, agent, done + 1);
         true
     }
@@ -114,7 +120,7 @@ impl Machine<'_> {
             }
         }
         warp.initialised[slots].iter_mut().for_each(|lanes| *lanes |= warp.active);
-        let rows = number % 4 * ROWS;
+        let rows = self.inside(number) % 4 * ROWS;
         let a = match &product.a {
             LeftUse::Shared(matrix) => self.operand(warp, matrix, product.elem, rows..rows + ROWS, group),
             LeftUse::Registers(registers) => fragment(warp, registers, product.elem),
@@ -158,7 +164,8 @@ impl Machine<'_> {
                 format!("a product of a warpgroup that has {count} warps; it takes 4")
             });
         }
-        let log = &mut self.proxy.products.log[number / 4];
+        let at = self.group(number);
+        let log = &mut self.proxy.products.log[at];
         let mine = self.proxy.products.issued[number];
         self.proxy.products.issued[number] += 1;
         let Some(other) = log.get(mine).copied() else {
@@ -179,14 +186,14 @@ impl Machine<'_> {
             let group = self.warpgroup(number);
             let most = group.clone().map(|warp| self.proxy.products.issued[warp]).max().unwrap_or(0);
             let mine = self.proxy.products.issued[number];
-            let site = self.proxy.products.log.get(number / 4).and_then(|log| log.get(mine)).copied();
+            let site = self.proxy.products.log.get(self.group(number)).and_then(|log| log.get(mine)).copied();
             if let Some(site) = site.filter(|_| mine < most) {
                 self.report(FindingKind::DivergentBarrier, site, number as u32, 1, None, |_| {
                     format!("warp {number} takes part in {mine} of the {most} products of its warpgroup")
                 });
             }
             let in_flight = self.warps[number].accumulators.len();
-            let site = self.proxy.products.log.get(number / 4).and_then(|log| log.last()).copied();
+            let site = self.proxy.products.log.get(self.group(number)).and_then(|log| log.last()).copied();
             if let Some(site) = site.filter(|_| in_flight > 0) {
                 self.report(FindingKind::InFlightAtEnd, site, number as u32, 1, None, |_| {
                     "the block ends with products in flight: no `wgmma_wait_group(0)` after them".to_owned()
@@ -215,18 +222,18 @@ impl Machine<'_> {
             self.ready(warp, Sum::constant(index), None, matrix.site, Kind::Read);
             return values;
         }
-        let first = u64::from(base) + index as u64 * size as u64;
+        let first = u64::from(warp.shared + base) + index as u64 * size as u64;
         let span = matrix.swizzle_bytes as usize;
         let width = (span / size).max(1);
         let lanes = PIECE / size;
         let number = warp.number as usize;
-        let agent = self.proxy.product_agent(number / 4);
+        let agent = self.proxy.product_agent(self.group(number));
         let mut hazard: Option<(u64, Hazard)> = None;
         let mut outside = false;
         let mut shadow = self.shadow.take();
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         // The warp's lanes take part together: none of them is the one that wrote.
-        let who = who.seeing(self.proxy.row(number)).lane(LANES);
+        let who = who.seeing(self.proxy.row(number), warp.first).lane(LANES);
         let mut piece = |offset: usize, put: &mut dyn FnMut(usize, f32)| {
             let address = swizzled(first + offset as u64, matrix.swizzle_bytes);
             if let Some(shadow) = &mut shadow {

@@ -8,6 +8,7 @@
 //! Law: who passes a wait knows what each arrival knew, and that the boxes told of have landed.
 
 use super::bytecode::Sum;
+use super::cluster;
 use super::machine::Machine;
 use super::proxy::{Knowledge, later};
 use super::report::FindingKind;
@@ -55,9 +56,24 @@ impl Machine<'_> {
     /// An mbarrier in words.
     pub(super) fn barrier_name(&self, barrier: usize) -> String {
         let program = self.launch.program;
-        let (place, index) = program.works.barrier_names.get(barrier).copied().unwrap_or_default();
+        let each = program.works.barrier_names.len().max(1);
+        let (place, index) = program.works.barrier_names.get(barrier % each).copied().unwrap_or_default();
         let name = program.names.get(place as usize).map_or("", String::as_str);
-        format!("mbarrier {index} of `{name}`")
+        match self.ranks() {
+            1 => format!("mbarrier {index} of `{name}`"),
+            _ => format!("mbarrier {index} of `{name}` of rank {}", barrier / each),
+        }
+    }
+
+    /// The first warp of an mbarrier's block.
+    pub(super) fn barrier_warp(&self, barrier: usize) -> u32 {
+        let each = self.launch.program.works.barrier_names.len().max(1);
+        (barrier / each * self.warps_of_block()) as u32
+    }
+
+    /// The number of a block's mbarrier in the cluster.
+    pub(super) fn barrier_at(&self, rank: usize, barrier: &BarrierUse, index: i64) -> usize {
+        rank * self.launch.program.works.barriers as usize + barrier.first as usize + index as usize
     }
 
     /// The mbarrier of each lane; those out of range are reported and left out.
@@ -66,14 +82,15 @@ impl Machine<'_> {
     }
 
     /// Reports mbarriers that the lanes do not know of.
-    fn look(&mut self, warp: &Warp, barrier: &BarrierUse, touch: &Touch) {
+    pub(super) fn look(&mut self, warp: &Warp, barrier: &BarrierUse, touch: &Touch, rank: usize) {
         let Some(shadow) = &self.shadow else { return };
         let number = warp.number as usize;
         let clocks = &self.clocks[number * self.count..(number + 1) * self.count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number));
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number), warp.first);
         let site = &self.launch.program.sites[barrier.site as usize];
         let super::bytecode::Target::Shared(base) = site.target else { return };
         let hazard = each_lane(touch.open).find_map(|lane| {
+            let base = base + rank as u32 * cluster::stride(self.launch.program);
             let address = u64::from(base) + touch.index[lane] as u64 * u64::from(site.bytes);
             let cell = self.cells(address, 1).start;
             shadow.look(cell, who.lane(lane)).map(|hazard| (lane, touch.index[lane], hazard))
@@ -89,7 +106,7 @@ impl Machine<'_> {
         let site = &self.launch.program.sites[barrier.site as usize];
         self.watch_writes(warp, site, barrier.site, &touch, touch.open, Write::Plain);
         for lane in each_lane(touch.open) {
-            let number = barrier.first as usize + touch.index[lane] as usize;
+            let number = self.barrier_at(self.rank(warp.number as usize), barrier, touch.index[lane]);
             if let Some(known) = self.proxy.barriers.get_mut(number) {
                 let maker = warp.number * 32 + lane as u32;
                 let (pending, site) = (arrivals, barrier.site);
@@ -109,15 +126,14 @@ impl Machine<'_> {
     /// Each lane arrives.
     pub(super) fn arrive(&mut self, warp: &mut Warp, barrier: &BarrierUse, expect: u32, rank: Option<Sum>) {
         let touch = self.barriers(warp, barrier, Kind::Write);
-        self.look(warp, barrier, &touch);
         let number = warp.number as usize;
+        let Some(rank) = self.remote(warp, barrier, rank) else { return };
+        self.look(warp, barrier, &touch, rank);
+        self.reach(number, rank, barrier.site);
         self.tick(number);
-        if rank.is_some() && !self.remote(warp, barrier, rank) {
-            return;
-        }
         let mut ended = Vec::new();
         for lane in each_lane(touch.open) {
-            let at = barrier.first as usize + touch.index[lane] as usize;
+            let at = self.barrier_at(rank, barrier, touch.index[lane]);
             let Some(known) = self.proxy.barriers.get(at).filter(|known| known.arrivals > 0) else {
                 continue;
             };
@@ -167,7 +183,8 @@ impl Machine<'_> {
             let (expected, reported) = (known.expected, known.landed + in_flight);
             let site = if known.told > 0 { known.told } else { known.site };
             let name = self.barrier_name(at);
-            self.report(FindingKind::TransactionBytes, site, 0, 1, None, |_| {
+            let warp = self.barrier_warp(at);
+            self.report(FindingKind::TransactionBytes, site, warp, 1, None, |_| {
                 format!(
                     "phase {phase} of {name} expects {expected} bytes and its copies report {reported}: it ends too early"
                 )
@@ -195,11 +212,12 @@ impl Machine<'_> {
     /// Whether the phases that the lanes wait for have ended; the warp waits where one has not.
     pub(super) fn barrier_wait(&mut self, warp: &mut Warp, barrier: &BarrierUse, parity: Sum) -> bool {
         let touch = self.barriers(warp, barrier, Kind::Read);
-        self.look(warp, barrier, &touch);
+        let rank = self.rank(warp.number as usize);
+        self.look(warp, barrier, &touch, rank);
         let parity = warp.lanes(parity);
         let mut passed: Vec<usize> = Vec::new();
         for lane in each_lane(touch.open) {
-            let at = barrier.first as usize + touch.index[lane] as usize;
+            let at = self.barrier_at(rank, barrier, touch.index[lane]);
             let Some(known) = self.proxy.barriers.get(at) else { continue };
             if !known.passes(parity[lane]) {
                 let (barrier, site) = (at as u32, barrier.site);
@@ -220,15 +238,17 @@ impl Machine<'_> {
         true
     }
 
-    /// The rank of a remote arrival; a block that is no cluster has one only.
-    fn remote(&mut self, warp: &Warp, barrier: &BarrierUse, rank: Option<Sum>) -> bool {
+    /// The block whose mbarrier it is: the warp's own where no rank is given.
+    fn remote(&mut self, warp: &Warp, barrier: &BarrierUse, rank: Option<Sum>) -> Option<usize> {
+        let Some(rank) = rank else { return Some(self.rank(warp.number as usize)) };
         let lane = warp.active.trailing_zeros() as usize;
-        let rank = rank.map_or(0, |rank| warp.lanes(rank)[lane]);
-        if rank != 0 {
+        let (rank, ranks) = (warp.lanes(rank)[lane], self.ranks());
+        if !(0..ranks as i64).contains(&rank) {
             self.report(FindingKind::OutOfBounds, barrier.site, warp.number, 1 << lane, None, |_| {
-                format!("an arrival at an mbarrier of block {rank} of a cluster of 1 block")
+                format!("an arrival at an mbarrier of rank {rank} of a cluster of {ranks} blocks")
             });
+            return None;
         }
-        rank == 0
+        Some(rank as usize)
     }
 }

@@ -60,17 +60,18 @@ pub(super) struct Proxy {
     pub issued: Vec<u32>,
     /// Registers of a thread of each warp, where the kernel changes them.
     pub registers: Vec<u32>,
-    /// Registers of the block.
+    /// Registers of a thread at the start.
     pub pool: u32,
 }
 
 impl Proxy {
-    /// For a block of some warps.
-    pub fn new(program: &Program, warps: usize) -> Proxy {
+    /// For some blocks of some warps each.
+    pub fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
         let has = |what: fn(&Work) -> bool| program.works.list.iter().any(what);
-        let groups = if has(|work| matches!(work, Work::Product(_))) { warps.div_ceil(4) } else { 0 };
+        let groups = if has(|work| matches!(work, Work::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
+        let warps = ranks * each;
         let stores = if has(|work| matches!(work, Work::Store { .. })) { warps } else { 0 };
-        let agents = groups + stores + program.works.barriers as usize;
+        let agents = groups + stores + ranks * program.works.barriers as usize;
         Proxy { warps, groups, stores, agents, ..Proxy::default() }
     }
 
@@ -99,7 +100,7 @@ impl Proxy {
         let each = (65_536 / threads.max(1)).min(255) / 8 * 8;
         self.registers.clear();
         self.registers.resize(self.warps, each);
-        self.pool = each * self.warps as u32;
+        self.pool = each;
     }
 
     /// The agent of a warpgroup's products, of all actors.
@@ -235,8 +236,13 @@ impl Machine<'_> {
         let actor = thread as usize / LANES;
         let (warps, proxy) = (self.count, &self.proxy);
         if actor < warps {
-            let [x, y, z] = super::warp::coordinates(u64::from(thread), self.launch.block);
-            return format!("thread ({x}, {y}, {z})");
+            let inside = (self.inside(actor) * LANES) as u32 + thread % LANES as u32;
+            let [x, y, z] = super::warp::coordinates(u64::from(inside), self.launch.block);
+            let rank = self.rank(actor);
+            return match self.ranks() {
+                1 => format!("thread ({x}, {y}, {z})"),
+                _ => format!("thread ({x}, {y}, {z}) of rank {rank}"),
+            };
         }
         let agent = actor - warps;
         if agent < proxy.groups {
@@ -261,7 +267,8 @@ impl Machine<'_> {
         let known = &program.sites[site as usize];
         let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
         let super::bytecode::Target::Shared(base) = known.target else { return };
-        let index = (address as i64 - i64::from(base)).div_euclid(i64::from(known.bytes.max(1)));
+        let address = address as i64 % i64::from(super::cluster::stride(program).max(1));
+        let index = (address - i64::from(base)).div_euclid(i64::from(known.bytes.max(1)));
         let verb = if writes { "writes" } else { "reads" };
         let line = |site: u32| match program.sites.get(site as usize) {
             Some(site) if site.line > 0 => format!(" in line {}", site.line),

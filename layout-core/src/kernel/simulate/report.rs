@@ -31,6 +31,8 @@ pub enum FindingKind {
     Arrivals,
     /// A block ends while copies or products are in flight, or in the middle of a phase.
     InFlightAtEnd,
+    /// A block uses shared memory of another one of its cluster that may have ended.
+    EndedBlock,
     /// A vector access whose address is no multiple of its bytes.
     Misaligned,
     /// An integer division or remainder by zero.
@@ -57,6 +59,7 @@ impl FindingKind {
             FindingKind::TransactionBytes => "wrong count of bytes",
             FindingKind::Arrivals => "surplus arrival",
             FindingKind::InFlightAtEnd => "work in flight at the end",
+            FindingKind::EndedBlock => "use of an ended block",
             FindingKind::Misaligned => "misaligned access",
             FindingKind::DivisionByZero => "division by zero",
             FindingKind::StepLimit => "step limit",

@@ -36,7 +36,7 @@ impl Machine<'_> {
         for first in 0..self.count {
             let State::Named { barrier, threads, site } = self.warps[first].state else { continue };
             let (mut met, mut there) = (Vec::new(), 0);
-            for number in first..self.count {
+            for number in first..self.warps_of(self.rank(first)).end {
                 let State::Named { barrier: other, threads: count, site: its_site } =
                     self.warps[number].state
                 else {
@@ -59,7 +59,7 @@ impl Machine<'_> {
                 self.meet(&met);
                 any = true;
             } else if self.report_missing(first, threads, there) {
-                let count = self.count;
+                let count = self.warps_of_block();
                 self.report(FindingKind::DivergentBarrier, site, first as u32, 1, None, |_| {
                     format!("a barrier for {threads} threads in a block of {count} warps")
                 });
@@ -72,13 +72,15 @@ impl Machine<'_> {
 
     /// Whether a named barrier waits for more threads than the block has, all of which are there.
     fn report_missing(&self, _first: usize, threads: u32, there: u32) -> bool {
-        threads > there && there as usize == self.count * LANES
+        threads > there && there as usize == self.warps_of_block() * LANES
     }
 
     /// Registers that each thread of a warp may have at most now.
     fn registers_left(&self, warp: usize) -> u32 {
-        let others: u32 = self.proxy.registers.iter().sum::<u32>() - self.proxy.registers[warp];
-        self.proxy.pool.saturating_sub(others)
+        let block = self.warps_of(self.rank(warp));
+        let pool = self.proxy.pool * block.len() as u32;
+        let others = self.proxy.registers[block].iter().sum::<u32>() - self.proxy.registers[warp];
+        pool.saturating_sub(others)
     }
 
     /// Changes the registers of a warp's threads; false where there are too few.
@@ -97,6 +99,7 @@ impl Machine<'_> {
     pub(super) fn finish(&mut self) {
         self.finish_transfers();
         self.finish_products();
+        self.finish_cluster();
         for number in 0..self.proxy.barriers.len() {
             let known = &self.proxy.barriers[number];
             let (arrivals, pending, bytes) = (known.arrivals, known.pending, known.expected - known.landed);
@@ -105,7 +108,8 @@ impl Machine<'_> {
             }
             let (phase, site, arrived) = (known.phase, known.site, arrivals - pending);
             let name = self.barrier_name(number);
-            self.report(FindingKind::InFlightAtEnd, site, 0, 1, None, |_| {
+            let warp = self.barrier_warp(number);
+            self.report(FindingKind::InFlightAtEnd, site, warp, 1, None, |_| {
                 format!(
                     "the block ends in phase {phase} of {name}, with {arrived} of its {arrivals} arrivals and \
                      {bytes} bytes missing"
@@ -136,7 +140,7 @@ impl Machine<'_> {
                 let (first, last) = (warps.first().copied(), warps.last().copied());
                 let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
                 let who = if first == last {
-                    format!("warp {first} waits")
+                    format!("{} waits", self.warp_name(first))
                 } else {
                     format!("{} warps from {first} to {last} wait", warps.len())
                 };
@@ -159,7 +163,8 @@ impl Machine<'_> {
             return;
         }
         let name = self.barrier_name(number);
-        self.report(FindingKind::TransactionBytes, site, 0, 1, None, |_| {
+        let warp = self.barrier_warp(number);
+        self.report(FindingKind::TransactionBytes, site, warp, 1, None, |_| {
             format!("phase {phase} of {name} expects {expected} bytes and its copies report {landed}: it cannot end")
         });
     }
@@ -193,7 +198,7 @@ impl Machine<'_> {
             }
             State::Registers { registers, .. } => format!(
                 "for {registers} registers a thread, of which the block's {} leave fewer",
-                self.proxy.pool * LANES as u32
+                self.proxy.pool * (self.warps_of_block() * LANES) as u32
             ),
             State::Ready | State::Exhausted(_) | State::Ended => "for nothing".to_owned(),
         };

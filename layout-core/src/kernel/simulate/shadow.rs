@@ -44,18 +44,20 @@ pub(super) struct Who<'c> {
     floor: u32,
     /// The times of the asynchronous proxy's agents that it knows; their numbers follow the warps'.
     agents: &'c [u32],
+    /// The first warp of its block.
+    first: u32,
 }
 
 impl<'c> Who<'c> {
     /// Lane 0 of a warp.
     pub fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
         let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
-        Who { warp, lane: 0, clocks, floor, agents: &[] }
+        Who { warp, lane: 0, clocks, floor, agents: &[], first: 0 }
     }
 
-    /// With what it knows of the asynchronous proxy.
-    pub fn seeing(self, agents: &'c [u32]) -> Who<'c> {
-        Who { agents, ..self }
+    /// With what it knows of the asynchronous proxy; `first` is the first warp of its block.
+    pub fn seeing(self, agents: &'c [u32], first: u32) -> Who<'c> {
+        Who { agents, first, ..self }
     }
 
     /// Another lane of the same warp.
@@ -65,6 +67,10 @@ impl<'c> Who<'c> {
 
     fn thread(self) -> u32 {
         self.warp * LANES as u32 + self.lane
+    }
+    /// Its number in its block.
+    fn inside(self) -> u32 {
+        self.thread() - self.first * LANES as u32
     }
     fn now(self) -> u32 {
         self.clocks[self.warp as usize]
@@ -228,7 +234,7 @@ impl GlobalShadow {
     /// A thread of a block reads an element.
     pub fn read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let mine = stamp(block, u64::from(who.thread()), who.now());
+        let mine = stamp(block, u64::from(who.inside()), who.now());
         let before = reader.swap(mine, SeqCst);
         let joined = join(before, mine);
         if joined != mine {
@@ -240,14 +246,14 @@ impl GlobalShadow {
     /// A thread of a block writes an element.
     pub fn write(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let before = writer.swap(stamp(block, u64::from(who.thread()), who.now()), SeqCst);
+        let before = writer.swap(stamp(block, u64::from(who.inside()), who.now()), SeqCst);
         conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
     }
 
     /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard.
     pub fn atomic(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let mine = stamp(block, u64::from(who.thread()), who.now()) | ATOMIC_STAMP;
+        let mine = stamp(block, u64::from(who.inside()), who.now()) | ATOMIC_STAMP;
         let before = writer.swap(mine, SeqCst);
         let together = before & ATOMIC_STAMP != 0;
         if together && join(before, mine) != mine {
@@ -285,12 +291,12 @@ fn conflict(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard
         return Some(Hazard::OtherBlock { block, wrote });
     }
     let many = thread == THREADS_MANY;
-    let warp = if many { who.warp } else { thread as u32 / LANES as u32 };
-    let own = !many && thread as u32 == who.thread();
+    let warp = if many { who.warp } else { who.first + thread as u32 / LANES as u32 };
+    let own = !many && thread as u32 == who.inside();
     if own || clock == CLOCK || who.after(warp, clock as u32) {
         return None;
     }
-    let thread = thread as u32;
+    let thread = thread as u32 + who.first * LANES as u32;
     Some(if wrote {
         Hazard::Writer { thread, site: 0 }
     } else {

@@ -82,7 +82,7 @@ impl Machine<'_> {
                 )
             });
         }
-        Some(first)
+        Some(u64::from(warp.shared) + first)
     }
 
     /// Reads a box of a tensor for a warp's lane, and counts what that moves.
@@ -94,8 +94,8 @@ impl Machine<'_> {
         let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
         let number = warp.number as usize;
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        let who = who.seeing(self.proxy.row(number)).lane(lane);
-        let block = self.block;
+        let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+        let block = warp.block;
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
         let mut found: Option<(i64, Hazard)> = None;
         let mut traffic = Traffic::default();
@@ -132,65 +132,76 @@ impl Machine<'_> {
         multicast: Option<u32>,
     ) {
         let told = self.ready(warp, barrier.index, None, barrier.site, Kind::Write);
-        for lane in each_lane(told.open) {
-            let at = barrier.first as usize + told.index[lane] as usize;
-            let Some(first) = self.place_box(warp, copy, lane, Kind::Write) else { continue };
-            let Some(known) = self.proxy.barriers.get(at) else { continue };
-            let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
-            if !made || !fenced {
-                let name = self.barrier_name(at);
-                let (kind, message) = if made {
-                    (
-                        FindingKind::MissingFence,
-                        format!(
-                            "a tensor load tells {name}, which the copy engine does not see: no fence after its making"
-                        ),
-                    )
-                } else {
-                    (
-                        FindingKind::Uninitialised,
-                        format!("a tensor load tells {name}, which nothing has made"),
-                    )
-                };
-                self.report(kind, barrier.site, warp.number, 1 << lane, Some(told.index[lane]), |_| message);
-            }
-            if multicast.is_some_and(|blocks| blocks != 1) {
-                self.report(FindingKind::OutOfBounds, copy.shared_site, warp.number, 1 << lane, None, |_| {
-                    "a tensor load to other blocks of a cluster of 1 block".to_owned()
-                });
-            }
-            let pieces = self.fetch(warp, lane, copy, first);
-            let agent = (self.proxy.barrier_agent(at), phase + 1);
-            let mut hazards: Vec<(u64, Hazard)> = Vec::new();
-            if let Some(mut shadow) = self.shadow.take() {
-                let number = warp.number as usize;
-                let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-                let who = who.seeing(self.proxy.row(number)).lane(lane);
-                for (address, _) in &pieces {
-                    for cell in self.cells(u64::from(*address), PIECE as u64) {
-                        let fences = &self.proxy.fences;
-                        let (agent, time) = agent;
-                        let hazard = shadow.write_by_proxy(cell, who, fences, agent, time, copy.shared_site);
-                        keep(&mut hazards, u64::from(*address), hazard);
-                    }
-                }
-                self.shadow = Some(shadow);
-            }
-            for (address, hazard) in hazards {
-                self.proxy_hazard(warp, copy.shared_site, (address, true), hazard, "a tensor load");
-            }
-            let bytes = self.launch.program.works.boxes[copy.plan as usize].bytes();
-            self.proxy.arriving.push(Arriving {
-                tells: made.then_some((at, phase)),
-                agent,
-                bytes,
-                pieces,
-                site: copy.shared_site,
-                thread: warp.number * 32 + lane as u32,
+        let (own, ranks) = (self.rank(warp.number as usize), self.ranks());
+        let mask = multicast.unwrap_or(1 << own);
+        if u64::from(mask) >> ranks != 0 {
+            self.report(FindingKind::OutOfBounds, copy.shared_site, warp.number, warp.active, None, |_| {
+                format!("a tensor load to the blocks {mask:#b} of a cluster of {ranks}")
             });
+        }
+        for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
+            self.look(warp, barrier, &told, rank);
+        }
+        for lane in each_lane(told.open) {
+            let Some(first) = self.place_box(warp, copy, lane, Kind::Write) else { continue };
+            let pieces = self.fetch(warp, lane, copy, first);
+            for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
+                let at = self.barrier_at(rank, barrier, told.index[lane]);
+                let moved = rank as u32 * super::cluster::stride(self.launch.program);
+                let shift = |address: u32| address - warp.shared + moved;
+                let pieces = pieces.iter().map(|(address, data)| (shift(*address), *data)).collect();
+                self.reach(warp.number as usize, rank, copy.shared_site);
+                self.depart(warp, lane, copy, (at, barrier.site), pieces);
+            }
         }
         // What the warp does from here on comes after the issue.
         self.tick(warp.number as usize);
+    }
+
+    /// The copy of a box to a block begins.
+    fn depart(
+        &mut self,
+        warp: &Warp,
+        lane: usize,
+        copy: &BoxUse,
+        (at, barrier_site): (usize, u32),
+        pieces: Vec<(u32, [u8; PIECE])>,
+    ) {
+        let Some(known) = self.proxy.barriers.get(at) else { return };
+        let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
+        // One that nothing has made was told of by who looked at it.
+        if made && !fenced {
+            let name = self.barrier_name(at);
+            self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
+                format!("a tensor load tells {name}, which the copy engine does not see: no fence after its making")
+            });
+        }
+        let (agent, time) = (self.proxy.barrier_agent(at), phase + 1);
+        let mut hazards: Vec<(u64, Hazard)> = Vec::new();
+        if let Some(mut shadow) = self.shadow.take() {
+            let number = warp.number as usize;
+            let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+            let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+            for (address, _) in &pieces {
+                for cell in self.cells(u64::from(*address), PIECE as u64) {
+                    let fences = &self.proxy.fences;
+                    let hazard = shadow.write_by_proxy(cell, who, fences, agent, time, copy.shared_site);
+                    keep(&mut hazards, u64::from(*address), hazard);
+                }
+            }
+            self.shadow = Some(shadow);
+        }
+        for (address, hazard) in hazards {
+            self.proxy_hazard(warp, copy.shared_site, (address, true), hazard, "a tensor load");
+        }
+        self.proxy.arriving.push(Arriving {
+            tells: made.then_some((at, phase)),
+            agent: (agent, time),
+            bytes: self.launch.program.works.boxes[copy.plan as usize].bytes(),
+            pieces,
+            site: copy.shared_site,
+            thread: warp.number * 32 + lane as u32,
+        });
     }
 
     /// A box lands, if somebody waits for one; false where none does.
@@ -237,7 +248,7 @@ impl Machine<'_> {
             let mut hazards: Vec<(u64, Hazard)> = Vec::new();
             if let Some(mut shadow) = self.shadow.take() {
                 let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-                let who = who.seeing(self.proxy.row(number)).lane(lane);
+                let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
                 plan.each(shared, &coordinates, |piece| {
                     for cell in self.cells(piece.address, PIECE as u64) {
                         let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, agent, time);
@@ -317,8 +328,8 @@ impl Machine<'_> {
         let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
         let number = warp.number as usize;
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        let who = who.seeing(self.proxy.row(number)).lane(store.by.1 as usize);
-        let block = self.block;
+        let who = who.seeing(self.proxy.row(number), warp.first).lane(store.by.1 as usize);
+        let block = warp.block;
         let mut found: Option<(i64, Hazard, bool)> = None;
         let mut data = store.data.iter().flatten();
         plan.each(store.shared, &store.coordinates, |piece| {

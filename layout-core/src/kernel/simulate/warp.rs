@@ -79,8 +79,14 @@ pub(super) struct Pending {
 /// A warp.
 #[derive(Clone, Debug)]
 pub(super) struct Warp {
-    /// Its number in the block.
+    /// Its number in the cluster.
     pub number: u32,
+    /// The number of its block's first warp.
+    pub first: u32,
+    /// The number of its block in the grid.
+    pub block: u64,
+    /// Where its block's shared memory begins, bytes.
+    pub shared: u32,
     /// The next instruction.
     pub pc: usize,
     /// Whether it can go on.
@@ -136,6 +142,9 @@ impl Warp {
         }
         Warp {
             number,
+            first: 0,
+            block: 0,
+            shared: 0,
             pc: 0,
             state: State::Ended,
             live,

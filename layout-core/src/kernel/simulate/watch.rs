@@ -23,10 +23,11 @@ impl Machine<'_> {
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize));
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
+                let base = base + warp.shared;
                 let Some(shadow) = &mut self.shadow else { return };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
@@ -59,7 +60,7 @@ impl Machine<'_> {
                 for lane in each_lane(touch.open) {
                     for part in 0..site.width as usize {
                         let element = touch.index[lane] as usize + part;
-                        if let Some(hazard) = shadow.read(element, self.block, who.lane(lane)) {
+                        if let Some(hazard) = shadow.read(element, warp.block, who.lane(lane)) {
                             found.push((lane, element as i64, hazard));
                         }
                     }
@@ -84,10 +85,11 @@ impl Machine<'_> {
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize));
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
+                let base = base + warp.shared;
                 let Some(shadow) = &mut self.shadow else { return };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
@@ -114,8 +116,8 @@ impl Machine<'_> {
                         let element = touch.index[lane] as usize + part;
                         let who = who.lane(lane);
                         let hazard = match how {
-                            Write::Atomic => shadow.atomic(element, self.block, who),
-                            Write::Plain | Write::InFlight => shadow.write(element, self.block, who),
+                            Write::Atomic => shadow.atomic(element, warp.block, who),
+                            Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
                         };
                         found.extend(hazard.map(|hazard| (lane, element as i64, hazard)));
                     }
