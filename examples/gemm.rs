@@ -7,7 +7,7 @@
 //! copy engine itself keeps to the true extents.
 
 use crate::kernels::gemm::{gemm, gemm_by_columns};
-use crate::kernels::repitch;
+use crate::kernels::{repitch, turn};
 use layout_cuda::{Element, Error, LaunchConfig, Stream, Tensor, TensorView, TensorViewMut};
 
 /// Rows of the copy engine begin at multiples of so many bytes.
@@ -59,6 +59,16 @@ impl<T: Element, U: Element> Workspace<T, U> {
     /// [`Error::OutOfMemory`].
     pub fn columns(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
         Ok(Workspace { a: moved(stream, [m, k])?, b: moved(stream, [n, k])?, c: moved(stream, [m, n])? })
+    }
+
+    /// For `b` of shape `[k, n]` that is turned on the way: [`gemm_turned`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn turned(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
+        let whole = ROW_BYTES / size_of::<T>();
+        let b = Some(stream.zeros([n, k.next_multiple_of(whole)])?);
+        Ok(Workspace { a: moved(stream, [m, k])?, b, c: moved(stream, [m, n])? })
     }
 
     /// Bytes that it takes.
@@ -143,4 +153,49 @@ pub fn gemm_by_columns<T: Element, U: Element>(
     c: &mut Tensor<U, 2>,
 ) -> Result<(), Error> {
     workspace.around(stream, [a, b], c, |a, b, c| self::gemm_by_columns::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a b`, all row-major, of 8-bit floats and, as TF32, of float32, whose products want B by columns: it is turned
+/// first. The workspace is one of [`Workspace::turned`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+///
+/// ```
+/// use layout_cuda::{Device, LaunchConfig};
+/// use layout_examples::gemm::{Workspace, gemm_turned};
+///
+/// let device = Device::simulator();
+/// let stream = device.stream();
+/// let values = |count: usize| (0..count).map(|i| (i % 5) as f32).collect::<Vec<_>>();
+/// let (a, b) = (device.upload(&values(15), [3, 5])?, device.upload(&values(35), [5, 7])?);
+/// let mut c = device.zeros::<f32, 2>([3, 7])?;
+/// let mut workspace = Workspace::turned(&stream, [3, 7, 5])?;
+/// gemm_turned(&stream, LaunchConfig::default(), &mut workspace, &a, &b, &mut c)?;
+/// assert_eq!(c.download()?[0], 25.0);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn gemm_turned<T: Element, U: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, U>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<U, 2>,
+) -> Result<(), Error> {
+    // The turned B is the workspace's; it is taken out while the product runs around the other two.
+    let [k, n] = b.shape();
+    let mut own = match workspace.b.take() {
+        Some(own) => own,
+        None => stream.zeros([n, k.next_multiple_of(ROW_BYTES / size_of::<T>())])?,
+    };
+    let done =
+        columns_mut(&mut own, k).and_then(|mut own| turn::launch(stream, b, &mut own)).and_then(|()| {
+            let by_columns = columns(&own, k)?;
+            workspace.around(stream, [a, b], c, |a, _, c| {
+                self::gemm_by_columns::launch_with(config, stream, a, &by_columns, c)
+            })
+        });
+    workspace.b = Some(own);
+    done
 }

@@ -13,7 +13,7 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
     bf16,
 };
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns};
+use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_turned};
 use layout_examples::kernels::gemm as kernels;
 use layout_examples::kernels::sgemm;
 use layout_examples::record::{Record, table_head, table_row};
@@ -139,26 +139,35 @@ type Launch<T, U> = fn(
     &mut Tensor<U, 2>,
 ) -> Result<(), Error>;
 
-/// One of our kernels for these types, and its launch.
-type Kernel<T, U> = (&'static Definition, Launch<T, U>);
+/// One of our ways for these types: its name, the kernel whose parameters may be set, the launch.
+type Way<T, U> = (&'static str, &'static Definition, Launch<T, U>);
 
 fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
-    let rows = work.lies == Lies::Rows;
-    match work.dtype {
-        Dtype::Bf16 if rows => work.measure(bf16::from_f32, (&kernels::gemm::DEFINITION, gemm::<bf16>)),
-        Dtype::Bf16 => work
-            .measure(bf16::from_f32, (&kernels::gemm_by_columns::DEFINITION, gemm_by_columns::<bf16, bf16>)),
-        Dtype::Tf32 if !rows => {
-            work.measure(|value| value, (&kernels::gemm_by_columns::DEFINITION, gemm_by_columns::<f32, f32>))
+    let (rows, columns) = (&kernels::gemm::DEFINITION, &kernels::gemm_by_columns::DEFINITION);
+    match (work.dtype, work.lies) {
+        (Dtype::Bf16, Lies::Rows) => work.measure(bf16::from_f32, ("gemm", rows, gemm::<bf16>)),
+        (Dtype::Bf16, Lies::Columns) => {
+            work.measure(bf16::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>))
         }
-        Dtype::E4m3 if !rows => work
-            .measure(E4m3::from_f32, (&kernels::gemm_by_columns::DEFINITION, gemm_by_columns::<E4m3, bf16>)),
-        Dtype::F32 if rows => work.measure(
-            |value| value,
-            (&sgemm::DEFINITION, |stream, config, _, a, b, c| sgemm::launch_with(config, stream, a, b, c)),
-        ),
-        Dtype::Tf32 | Dtype::E4m3 | Dtype::F32 => {
-            println!("\n{}, B by {:?}: there is no kernel for it", work.dtype.name(), work.lies);
+        (Dtype::Tf32, Lies::Rows) => {
+            work.measure(|value| value, ("gemm_turned", columns, gemm_turned::<f32, f32>))
+        }
+        (Dtype::Tf32, Lies::Columns) => {
+            work.measure(|value| value, ("gemm_by_columns", columns, gemm_by_columns::<f32, f32>))
+        }
+        (Dtype::E4m3, Lies::Rows) => {
+            work.measure(E4m3::from_f32, ("gemm_turned", columns, gemm_turned::<E4m3, bf16>))
+        }
+        (Dtype::E4m3, Lies::Columns) => {
+            work.measure(E4m3::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<E4m3, bf16>))
+        }
+        (Dtype::F32, Lies::Rows) => {
+            let launch: Launch<f32, f32> =
+                |stream, config, _, a, b, c| sgemm::launch_with(config, stream, a, b, c);
+            work.measure(|value| value, ("sgemm", &sgemm::DEFINITION, launch))
+        }
+        (Dtype::F32, Lies::Columns) => {
+            println!("\nf32, B by columns: there is no kernel for it");
             Ok(Records::new())
         }
     }
@@ -191,7 +200,7 @@ impl Work<'_> {
     fn measure<T: Element, U: Element>(
         &self,
         round: fn(f32) -> T,
-        kernel: Kernel<T, U>,
+        way: Way<T, U>,
     ) -> Result<Records, Box<dyn std::error::Error>> {
         let Work { device, common, options, dtype, lies, shape: [m, n, k] } = *self;
         let stream = device.stream();
@@ -227,7 +236,7 @@ impl Work<'_> {
 
         let mut candidates = self.peers(&stream, &operands, &c)?;
         let peers = candidates.len();
-        candidates.extend(self.ours(&stream, &operands, &c, kernel)?);
+        candidates.extend(self.ours(&stream, &operands, &c, way)?);
         let mut checked: Vec<(Candidate<'_>, Verdict, bool)> = Vec::new();
         for (number, mut candidate) in candidates.into_iter().enumerate() {
             c.borrow_mut().poison()?;
@@ -334,15 +343,18 @@ impl Work<'_> {
         stream: &Stream,
         operands: &'a Operands<T>,
         c: &'a RefCell<Tensor<U, 2>>,
-        (definition, launch): Kernel<T, U>,
+        (name, definition, launch): Way<T, U>,
     ) -> Result<Vec<Candidate<'a>>, Box<dyn std::error::Error>> {
         let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
         let own = ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-        let mut sets = vec![(definition.name.to_owned(), own.clone())];
+        let mut sets = vec![(name.to_owned(), own.clone())];
         for text in &self.options.set {
-            sets.push((format!("{} {text}", definition.name), with(own.clone(), text)?));
+            sets.push((format!("{name} {text}"), with(own.clone(), text)?));
         }
         let workspace = Rc::new(RefCell::new(match self.lies {
+            Lies::Rows if matches!(self.dtype, Dtype::Tf32 | Dtype::E4m3) => {
+                Workspace::turned(stream, self.shape)?
+            }
             Lies::Rows => Workspace::rows(stream, self.shape)?,
             Lies::Columns => Workspace::columns(stream, self.shape)?,
         }));

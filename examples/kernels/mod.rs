@@ -17,7 +17,7 @@ mod warp_tiles;
 pub use banks::read_shared;
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
-pub use pitch::repitch;
+pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
 pub use warp_tiles::sgemm;
