@@ -2,7 +2,9 @@
 
 mod analysis;
 mod asynchronous;
+mod command;
 mod damaged;
+mod definition;
 mod device;
 mod findings;
 mod hopper;

@@ -2,10 +2,12 @@
 //!
 //! `cargo run --release --example bench -- matmul`; a file of this folder for each subcommand.
 
+mod cpu;
 mod gemm;
 mod jit;
 mod matmul;
 mod options;
+mod product;
 mod truth;
 mod turns;
 

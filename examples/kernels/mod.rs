@@ -12,6 +12,7 @@ mod pitch;
 pub mod puzzles;
 mod register_tiles;
 mod sliced;
+mod tensor_cores;
 mod warp_tiles;
 
 pub use banks::read_shared;
@@ -20,12 +21,13 @@ pub use matmul::{coalescing, naive, tiled};
 pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
+pub use tensor_cores::tensor_core;
 pub use warp_tiles::sgemm;
 
 use layout_cuda::Definition;
 
 /// Every kernel here, in the order of the ladder.
-pub fn definitions() -> [&'static Definition; 9] {
+pub fn definitions() -> [&'static Definition; 10] {
     [
         &vector_add::DEFINITION,
         &naive::DEFINITION,
@@ -34,6 +36,7 @@ pub fn definitions() -> [&'static Definition; 9] {
         &tiled_register::DEFINITION,
         &block_tiled::DEFINITION,
         &block_tiled_vectorized::DEFINITION,
+        &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
         &sgemm_sliced::DEFINITION,
     ]
