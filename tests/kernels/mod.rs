@@ -10,6 +10,7 @@ mod indices;
 mod layouts;
 mod memory;
 mod movement;
+mod pitch;
 mod puzzles;
 mod reduce;
 mod stencil;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         layouts::cases(),
         stencil::cases(),
         movement::cases(),
+        pitch::cases(),
         reduce::cases(),
         together::cases(),
         puzzles::cases(),
