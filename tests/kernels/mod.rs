@@ -8,6 +8,7 @@ mod examples;
 mod gemm;
 mod indices;
 mod layouts;
+mod matrix;
 mod memory;
 mod movement;
 mod pitch;
@@ -32,6 +33,7 @@ pub fn cases() -> Vec<Case> {
         control::cases(),
         indices::cases(),
         layouts::cases(),
+        matrix::cases(),
         stencil::cases(),
         movement::cases(),
         pitch::cases(),
