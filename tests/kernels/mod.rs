@@ -7,6 +7,7 @@ mod elementwise;
 mod examples;
 mod indices;
 mod layouts;
+mod matrix;
 mod memory;
 mod movement;
 mod puzzles;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
         control::cases(),
         indices::cases(),
         layouts::cases(),
+        matrix::cases(),
         stencil::cases(),
         movement::cases(),
         reduce::cases(),
