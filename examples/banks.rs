@@ -42,7 +42,7 @@ fn banks() -> Result<bool, Box<dyn std::error::Error>> {
         let listed =
             listed.find(|set| set.contains(&("W", ParamValue::Int(width)))).ok_or("a width of 1, 2 or 4")?;
         let set = ParamSet(listed.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-        let config = LaunchConfig { set: Some(&set), grid: None };
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         let shape = [requests as usize, lanes as usize];
         let run = |device: &Device| -> Result<Vec<f32>, layout_cuda::Error> {
             let words = device.upload(&table, shape)?;

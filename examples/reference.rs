@@ -98,7 +98,7 @@ impl Reference {
 }
 
 /// The product by ndarray, the rows of `a` shared among the machine's cores.
-fn multiply(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> Vec<f64> {
+pub fn multiply(a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) -> Vec<f64> {
     let mut c = Array2::<f64>::zeros((m, n));
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let rows = m.div_ceil(cores).max(1);

@@ -6,19 +6,7 @@
 use layout_cuda::Device;
 use layout_tests::kernels::cases;
 use layout_tests::support::case::{Run, differ};
-
-/// The first GPU.
-fn gpu() -> Option<Device> {
-    match Device::gpu(0) {
-        Ok(device) => Some(device),
-        Err(error) => {
-            let required = std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!required, "REQUIRE_GPU=1, and {error}");
-            println!("skipped: no device ({error})");
-            None
-        }
-    }
-}
+use layout_tests::support::gpu::gpu;
 
 #[test]
 fn the_gpu_gives_what_reference_and_simulator_give() {

@@ -173,7 +173,7 @@ fn choices_at_compile_time_and_at_run_time() -> Result<(), Error> {
     let set = layout_cuda::ParamSet(
         choices::variants()[1].parameters.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
     );
-    let config = layout_cuda::LaunchConfig { set: Some(&set), grid: None };
+    let config = layout_cuda::LaunchConfig { set: Some(&set), ..layout_cuda::LaunchConfig::default() };
     choices::launch_with(config, &device.stream(), &mut y)?;
     assert_eq!(y.download()?[19], -(sum - 1.0));
     Ok(())

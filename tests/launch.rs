@@ -106,7 +106,7 @@ fn a_parameter_set_that_the_kernel_does_not_allow() {
     let stream = Device::simulator().stream();
     let set = |key: &str, value| ParamSet(vec![(key.to_string(), layout_cuda::ParamValue::Int(value))]);
     for set in [set("BLOCK", 4096), set("BLOCK", 0), set("BLOCK", -1), set("OTHER", 1)] {
-        let config = LaunchConfig { set: Some(&set), grid: None };
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         let outcome = vector_add::launch_with(config, &stream, &zeros([3]), &zeros([3]), &mut zeros([3]));
         let error = outcome.expect_err("a set that cannot be");
         assert!(matches!(error, Error::Launch(LaunchError::Parameters { .. })), "{}: {error}", set.key());

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test of the workspace. Installs NVRTC from PyPI under target/nvrtc where no NVRTC is found; needs no GPU.
+# Runs every test of the workspace. Installs NVRTC and nvdisasm from PyPI under target/ where they are not found;
+# needs no GPU.
 #   REQUIRE_GPU=1   a GPU test without a GPU fails instead of saying `skipped: no device`
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +10,10 @@ if ! cargo run --quiet -p layout-examples --example doctor -- --nvrtc; then
     echo "no NVRTC found: installing it from PyPI under $nvrtc"
     python3 -m pip install --quiet --disable-pip-version-check --target "$nvrtc" nvidia-cuda-nvrtc==13.0.88
     cargo run --quiet -p layout-examples --example doctor -- --nvrtc
+fi
+if ! command -v nvdisasm >/dev/null && [ ! -e target/nvdisasm ]; then
+    echo "no nvdisasm found: installing it from PyPI under target/nvdisasm"
+    python3 -m pip install --quiet --disable-pip-version-check --target target/nvdisasm nvidia-cuda-nvdisasm==13.2.78
 fi
 cargo test --workspace --quiet "$@"
 cargo test --quiet -p layout-core --features ndarray --doc

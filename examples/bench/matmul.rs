@@ -194,7 +194,7 @@ impl<'a> Bench<'a> {
         let set = text.map(|text| parameters(algorithm, text)).transpose()?;
         let stream = self.device.stream();
         let precision = algorithm.precision();
-        let config = || LaunchConfig { set: set.as_ref(), grid: None };
+        let config = || LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
         let mut call =
             |a: &Matrix, b: &Matrix, c: &mut Matrix| algorithm.launch_with(config(), &stream, a, b, c);
         let (timing, found) = self.time(precision, &mut call)?;

@@ -5,6 +5,7 @@
 
 mod banks;
 mod elementwise;
+pub mod gemm;
 mod matmul;
 pub mod memory;
 pub mod puzzles;

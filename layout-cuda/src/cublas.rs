@@ -23,6 +23,7 @@ use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 mod gemm;
 
 pub use gemm::Compute;
+pub(crate) use gemm::operation;
 
 /// Why there is no product by cuBLAS.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,7 +15,7 @@ use crate::compile::{Origin, compile_cached};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch_error::LaunchError;
-use crate::nvrtc::{Compiled, NvrtcError, Resources};
+use crate::nvrtc::{Compiled, NvrtcError, Resources, SlowPath, slow_paths};
 
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
@@ -53,6 +53,16 @@ pub(crate) struct Code {
     pub(crate) resources: Option<Resources>,
     /// Why the cache did not take it, where it did not.
     pub(crate) note: Option<CacheError>,
+    /// What a launch refuses, unless it is told to allow it.
+    pub(crate) slow_paths: Vec<SlowPath>,
+}
+
+/// A kernel's device code, and where it came from.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) compiled: Compiled,
+    pub(crate) origin: Origin,
+    pub(crate) slow_paths: Vec<SlowPath>,
 }
 
 impl Functions {
@@ -148,15 +158,26 @@ impl Family {
         checked: &Checked,
         arch: &str,
         cache: &Cache,
-    ) -> Result<(Compiled, Origin)> {
+    ) -> Result<Built> {
         let (text, lines) = self.text(promises, checked);
-        compile_cached(cache, &text, arch, &[]).map_err(|error| match error {
+        let (compiled, origin) = compile_cached(cache, &text, arch, &[]).map_err(|error| match error {
             NvrtcError::Compile { arch, log } => {
                 let log = crate::nvrtc::locate(&log, self.definition.file, &lines);
-                LaunchError::Compile { kernel: self.name().to_string(), arch, log }.into()
+                Error::from(LaunchError::Compile { kernel: self.name().to_string(), arch, log })
             }
             error => error.into(),
-        })
+        })?;
+        let slow_paths = slow_paths(&text, arch, &lines, &compiled);
+        Ok(Built { compiled, origin, slow_paths })
+    }
+
+    /// Refuses code with slow paths.
+    pub(crate) fn refuse_slow(&self, slow_paths: &[SlowPath]) -> Result<()> {
+        if slow_paths.is_empty() {
+            return Ok(());
+        }
+        let (kernel, file) = (self.name().to_string(), self.definition.file.to_string());
+        Err(LaunchError::SlowPaths { kernel, file, paths: slow_paths.to_vec() }.into())
     }
 
     fn load(&self, promises: Promises, checked: &Checked, device: &Device) -> Result<Code> {
@@ -173,17 +194,18 @@ impl Family {
         if needed > most {
             return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
         }
-        let (compiled, origin) = self.compile(promises, checked, arch, &gpu.cache)?;
+        let Built { compiled, origin, slow_paths } = self.compile(promises, checked, arch, &gpu.cache)?;
         let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
         let entry = layout_core::kernel::emit::entry_name(checked);
         let resources = compiled.resources.into_iter().find(|resources| resources.entry == entry);
-        let function = crate::module::load(gpu, compiled.cubin, &entry, dynamic_shared_bytes)
+        let cluster = checked.plan().cluster.iter().product();
+        let function = crate::module::load(gpu, compiled.cubin, &entry, dynamic_shared_bytes, cluster)
             .map_err(|error| LaunchError::Load { kernel: kernel(), error, driver: gpu.properties.driver })?;
         let note = match origin {
             Origin::Nvrtc(note) => note,
             Origin::Cache => None,
         };
-        Ok(Code { function, dynamic_shared_bytes, resources, note })
+        Ok(Code { function, dynamic_shared_bytes, resources, note, slow_paths })
     }
 }
 

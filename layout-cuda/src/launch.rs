@@ -32,6 +32,9 @@ pub struct LaunchConfig<'a> {
     pub set: Option<&'a ParamSet>,
     /// Blocks of the grid, where the attribute gives none.
     pub grid: Option<[u32; 3]>,
+    /// Whether a kernel that asks for Hopper's units may run although its code takes slow paths: spills, arrays in local
+    /// memory, serialised products. Else that is [`LaunchError::SlowPaths`].
+    pub allow_slow_paths: bool,
 }
 
 /// Launches a kernel on the stream's device. On a GPU the launch is asynchronous: [`Stream::synchronize`] or a
@@ -132,7 +135,11 @@ fn launch_on_gpu<const N: usize>(
         return Ok(());
     }
     let code = family.code(candidate, stream.device())?;
-    let parameters = &family.checked(candidate)?.plan().parameters;
+    if !config.allow_slow_paths {
+        family.refuse_slow(&code.slow_paths)?;
+    }
+    let plan = family.checked(candidate)?.plan();
+    let parameters = &plan.parameters;
     let (mut few_values, mut few_pointers) = ([0u64; FEW], [std::ptr::null_mut::<c_void>(); FEW]);
     let (mut many_values, mut many_pointers) = (Vec::new(), Vec::new());
     let (values, pointers) = match parameters.len() {
@@ -143,6 +150,7 @@ fn launch_on_gpu<const N: usize>(
             (many_values.as_mut_slice(), many_pointers.as_mut_slice())
         }
     };
+    let mut maps = crate::tensor_map::encode(plan, &bound, &words)?;
     for (slot, (parameter, bound)) in values.iter_mut().zip(parameters.iter().zip(&bound.values)) {
         *slot = match *parameter {
             KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
@@ -151,13 +159,18 @@ fn launch_on_gpu<const N: usize>(
             KernelParameter::Index(_) | KernelParameter::Dim(_) | KernelParameter::Stride { .. } => {
                 *bound as u64
             }
+            KernelParameter::TensorMap(_) => 0, // no word: its pointer is to the map
         };
     }
-    for (pointer, value) in pointers.iter_mut().zip(values) {
-        *pointer = std::ptr::from_mut(value).cast();
+    for (pointer, (value, parameter)) in pointers.iter_mut().zip(values.iter_mut().zip(parameters)) {
+        *pointer = match *parameter {
+            KernelParameter::TensorMap(number) => std::ptr::from_mut(&mut maps[number as usize]).cast(),
+            _ => std::ptr::from_mut(value).cast(),
+        };
     }
     // SAFETY: there is a pointer to a value for each parameter, in the plan's order, its low bytes first, which is
-    // where the driver reads narrower ones; the values live to the end of this function. The plan has bound these
+    // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
+    // each of the plan's. The values live to the end of this function. The plan has bound these
     // tensors: the checked kernel reaches nothing outside them. The guards keep other streams away, and the arguments'
     // borrows the memory.
     let started = unsafe {

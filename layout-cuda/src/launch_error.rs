@@ -7,6 +7,8 @@ use layout_core::kernel::wire::WireError;
 use layout_core::kernel::{BindError, Errors};
 
 use crate::driver::DriverError;
+use crate::nvrtc::SlowPath;
+use crate::tensor_map::TensorMapError;
 
 /// A launch that was refused, or, on the simulator, found faulty.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +75,15 @@ pub enum LaunchError {
         /// NVRTC's log, with the lines of the kernel's Rust file.
         log: String,
     },
+    /// The kernel asks for Hopper's units, and the compiler made slow code of it.
+    SlowPaths {
+        /// The kernel.
+        kernel: String,
+        /// Its Rust file.
+        file: String,
+        /// What is slow, and where.
+        paths: Vec<SlowPath>,
+    },
     /// The driver did not load the code.
     Load {
         /// The kernel.
@@ -82,6 +93,8 @@ pub enum LaunchError {
         /// The driver's CUDA version.
         driver: (u32, u32),
     },
+    /// The driver made no tensor map of an argument.
+    TensorMap(Box<TensorMapError>),
     /// Code for a GPU was asked for, of the simulator.
     NotOnSimulator {
         /// The kernel.
@@ -129,11 +142,19 @@ impl fmt::Display for LaunchError {
             LaunchError::Compile { kernel, arch, log } => {
                 write!(f, "kernel `{kernel}`: NVRTC refused the text for {arch}:\n{log}")
             }
+            LaunchError::SlowPaths { kernel, file, paths } => {
+                write!(f, "kernel `{kernel}` is slow as the compiler made it:")?;
+                for SlowPath { reason, rust_line, .. } in paths {
+                    write!(f, "\n  {file}:{rust_line}: {reason}")?;
+                }
+                write!(f, "\n`LaunchConfig::allow_slow_paths` runs it all the same")
+            }
             LaunchError::Load { kernel, error, driver: (major, minor) } => write!(
                 f,
                 "kernel `{kernel}`: the driver of CUDA {major}.{minor} did not load the code: {error}; an NVRTC that is \
                  not newer than the driver makes code that it takes"
             ),
+            LaunchError::TensorMap(error) => error.fmt(f),
             LaunchError::NotOnSimulator { kernel } => {
                 write!(f, "kernel `{kernel}`: the simulator has no code for a GPU")
             }

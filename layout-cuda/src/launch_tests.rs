@@ -8,6 +8,7 @@ use crate::argument::Argument;
 use crate::cache::Cache;
 use crate::functions::on_simulator;
 use crate::launch::{LaunchConfig, choose, launch};
+use crate::test_folder::TestFolder;
 use crate::test_gpu::{devices, gpu};
 use crate::test_kernels::{LENGTHS, REFUSED, scale_add, unguarded};
 use crate::view::{TensorArg, TensorArgMut};
@@ -49,7 +50,7 @@ fn results() {
                 let up = |data: &[f32]| device.upload(data, [len]).expect("a tensor");
                 let (on_a, on_b, mut c) = (up(&a), up(&b), up(&b));
                 c.poison().expect("poisoned");
-                let config = LaunchConfig { set, grid: None };
+                let config = LaunchConfig { set, ..LaunchConfig::default() };
                 run(&stream, config, &on_a, &on_b, &mut c, 2.0).expect("a launch");
                 let what = format!("{}, {set:?}, {len} elements", device.describe());
                 assert_eq!(c.download().expect("data"), expected(&a, &b, 2.0), "{what}");
@@ -123,11 +124,42 @@ fn every_candidate_compiles() {
         assert_eq!(text.lines().count(), lines.len());
         for arch in ["sm_80", "sm_90a"] {
             let compiled = family.compile(candidate.promises, checked, arch, &Cache::off());
-            let (compiled, _) = compiled.expect("NVRTC takes the text");
-            let [resources] = compiled.resources.as_slice() else { panic!("{:?}", compiled.resources) };
+            let built = compiled.expect("NVRTC takes the text");
+            let [resources] = built.compiled.resources.as_slice() else { panic!("{built:?}") };
+            assert_eq!(built.slow_paths, []);
             assert_eq!(resources.entry, checked.entry());
             assert!(!resources.spills(), "{resources:?}");
         }
+    }
+}
+
+#[test]
+fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
+    static VARIANTS: [Variant; 1] = [Variant {
+        key: "THREADS128",
+        parameters: &[("THREADS", ParamValue::Int(128))],
+        promises: Promises::USUAL,
+        entry: "scale_add",
+        text: "extern \"C\" __global__ void scale_add() {\n    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");\n}\n",
+        lines: &[7, 9, 0],
+        block: [128, 1, 1],
+        shared_bytes: 0,
+    }];
+    static SLOW: OnceLock<Definition> = OnceLock::new();
+    let Definition { name, file, bytes, .. } = *scale_add();
+    let slow = SLOW.get_or_init(|| Definition { name, file, bytes, variants: &VARIANTS });
+    let family = on_simulator().family(slow, None).expect("the kernel");
+    let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
+    let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
+    let folder = TestFolder::new("slow");
+    // From the cache the same is told.
+    for _ in 0..2 {
+        let built = family.compile(Promises::USUAL, checked, "sm_90a", &Cache::at(folder.path()));
+        let error =
+            family.refuse_slow(&built.expect("code").slow_paths).expect_err("set_max_registers is dropped");
+        let text = error.to_string();
+        assert!(text.contains("\n  src/kernels.rs:9: C7508: "), "{text}");
+        assert!(text.contains("allow_slow_paths"), "{text}");
     }
 }
 
@@ -174,7 +206,7 @@ fn refusals() {
         assert!(matches!(bind_error(&error), Some(BindError::Require { .. })), "{error}");
 
         let bad = ParamSet(vec![("THREADS".to_string(), ParamValue::Int(2048))]);
-        let config = LaunchConfig { set: Some(&bad), grid: None };
+        let config = LaunchConfig { set: Some(&bad), ..LaunchConfig::default() };
         let error = run(&stream, config, &up(8), &up(8), &mut up(8), 1.0).expect_err("too many threads");
         assert!(matches!(&error, Error::Launch(LaunchError::Parameters { .. })), "{error}");
 

@@ -46,6 +46,8 @@ pub mod cache;
 pub mod compile;
 #[cfg(feature = "cublas")]
 pub mod cublas;
+#[cfg(feature = "cublas")]
+pub mod cublaslt;
 mod device;
 mod doctor;
 pub mod driver;
@@ -68,6 +70,7 @@ mod prepare;
 mod shape;
 mod simulator;
 mod tensor;
+mod tensor_map;
 #[cfg(test)]
 mod test_folder;
 #[cfg(test)]
@@ -93,4 +96,5 @@ pub use layout_macros::tiled_kernel;
 pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
+pub use tensor_map::TensorMapError;
 pub use view::{TensorArg, TensorArgMut, TensorView, TensorViewMut};

@@ -9,7 +9,10 @@ use cudarc::nvrtc::Ptx;
 use crate::device::Gpu;
 use crate::driver::{DriverError, check};
 
-/// Loads a CUBIN and finds its entry. `dynamic_shared_bytes` is what launches will ask for.
+/// Clusters of up to so many blocks are taken by every device that has clusters.
+const PORTABLE_CLUSTER: u32 = 8;
+
+/// Loads a CUBIN and finds its entry. `dynamic_shared_bytes` is what launches will ask for, `cluster` the blocks of one.
 ///
 /// # Errors
 /// The failure of a call, as where the driver is older than the code.
@@ -18,6 +21,7 @@ pub(crate) fn load(
     cubin: Vec<u8>,
     entry: &str,
     dynamic_shared_bytes: u32,
+    cluster: u32,
 ) -> Result<CudaFunction, DriverError> {
     let module = check("cuModuleLoadData", gpu.context.load_module(Ptx::from_binary(cubin)))?;
     let function = check("cuModuleGetFunction", module.load_function(entry))?;
@@ -26,6 +30,11 @@ pub(crate) fn load(
         let bytes = i32::try_from(dynamic_shared_bytes).unwrap_or(i32::MAX);
         check("cuCtxSetCurrent", gpu.context.bind_to_thread())?;
         check("cuFuncSetAttribute", function.set_attribute(attribute, bytes))?;
+    }
+    if cluster > PORTABLE_CLUSTER {
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+        check("cuCtxSetCurrent", gpu.context.bind_to_thread())?;
+        check("cuFuncSetAttribute", function.set_attribute(attribute, 1))?;
     }
     Ok(function)
 }

@@ -82,7 +82,8 @@ pub fn prepare(
     let prepared = Prepared { family, candidate: position.unwrap_or(last), device: device.clone() };
     prepared.family.checked(prepared.candidate())?;
     if !device.is_simulator() {
-        prepared.family.code(prepared.candidate(), device)?;
+        let code = prepared.family.code(prepared.candidate(), device)?;
+        prepared.family.refuse_slow(&code.slow_paths)?;
     }
     Ok(prepared)
 }

@@ -5,6 +5,7 @@
 mod control;
 mod elementwise;
 mod examples;
+mod gemm;
 mod indices;
 mod layouts;
 mod matrix;
@@ -38,6 +39,7 @@ pub fn cases() -> Vec<Case> {
         together::cases(),
         puzzles::cases(),
         memory::cases(),
+        gemm::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

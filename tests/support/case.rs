@@ -94,7 +94,7 @@ impl Run<'_> {
 
     /// The configuration of the launch.
     pub fn config(&self) -> LaunchConfig<'_> {
-        LaunchConfig { set: Some(self.set), grid: None }
+        LaunchConfig { set: Some(self.set), ..LaunchConfig::default() }
     }
 
     /// A row-major tensor.

@@ -2,3 +2,5 @@
 
 pub mod case;
 pub mod data;
+pub mod gpu;
+pub mod sass;

@@ -2,6 +2,7 @@
 //!
 //! Law: what [`LaunchPlan::bind`] accepts, the checked kernel is right for.
 
+use super::asynchronous::TensorMap;
 use super::bind_error::{BindError, Broken};
 use super::elem::Elem;
 use super::index::{Atom, AtomId, Index};
@@ -41,8 +42,19 @@ pub struct Bound {
     pub block: [u32; 3],
     /// The value of each dimension.
     pub dims: Vec<i64>,
-    /// The value of each entry of [`LaunchPlan::parameters`]; 0 for pointers and scalars.
+    /// The value of each entry of [`LaunchPlan::parameters`]; 0 for pointers, tensor maps and scalars.
     pub values: Vec<i64>,
+    /// What each entry of [`LaunchPlan::maps`] is made of.
+    pub maps: Vec<BoundMap>,
+}
+
+/// A tensor as a tensor map describes it, the contiguous mode first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundMap {
+    /// The extent of each mode, 1 to 2³².
+    pub extents: Vec<u64>,
+    /// Bytes from one element to the next along each mode after the first; multiples of 16 below 2⁴⁰.
+    pub strides: Vec<u64>,
 }
 
 /// The most blocks of a grid along each axis.
@@ -86,19 +98,61 @@ impl LaunchPlan {
             if !(0..=MAX_GRID[axis]).contains(&count) {
                 return Err(BindError::Grid { axis, found: count, most: MAX_GRID[axis] });
             }
+            let cluster = self.cluster[axis].max(1);
+            if count % i64::from(cluster) != 0 {
+                return Err(BindError::Cluster { axis, found: count, cluster });
+            }
             blocks[axis] = count as u32;
         }
         let parameters = self
             .parameters
             .iter()
             .map(|parameter| match *parameter {
-                KernelParameter::Pointer(_) | KernelParameter::Scalar(_) => 0,
+                KernelParameter::Pointer(_) | KernelParameter::TensorMap(_) | KernelParameter::Scalar(_) => 0,
                 KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
                 KernelParameter::Dim(dim) => dims[dim as usize],
                 KernelParameter::Stride { argument, mode } => values.stride(argument, mode).unwrap_or(0),
             })
             .collect();
-        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims })
+        let maps = self.maps.iter().map(|map| self.map(map, &arguments[map.argument as usize]));
+        let maps = maps.collect::<Result<Vec<_>, BindError>>()?;
+        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps })
+    }
+
+    /// A tensor for the copy engine, which asks for addresses and pitches that are multiples of 16 bytes.
+    fn map(&self, map: &TensorMap, argument: &LaunchArgument<'_>) -> Result<BoundMap, BindError> {
+        let name = || self.arguments[map.argument as usize].name.clone();
+        let LaunchArgument::Tensor { shape, strides, address, .. } = argument else {
+            return Err(BindError::Map { argument: name(), reason: "it is no tensor".into() });
+        };
+        let refuse = |reason: String| Err(BindError::Map { argument: name(), reason });
+        if !address.is_multiple_of(16) {
+            return refuse(format!("its address {address:#x} is no multiple of 16"));
+        }
+        let bytes = u64::from(map.elem.bytes());
+        let (mut extents, mut pitches) = (Vec::new(), Vec::new());
+        for (step, mode) in map.modes.iter().map(|mode| *mode as usize).enumerate() {
+            // A tensor of no elements is never read; the driver takes none.
+            let extent = shape[mode].max(1) as u64;
+            if extent > 1 << 32 {
+                return refuse(format!("extent {extent} of mode {mode} is above 2^32"));
+            }
+            extents.push(extent);
+            if step == 0 {
+                continue;
+            }
+            let pitch = (strides[mode] as u64).saturating_mul(bytes);
+            // The pitch of a mode of one element is never used.
+            let pitch =
+                if extent == 1 { pitch.next_multiple_of(16).clamp(16, (1 << 40) - 16) } else { pitch };
+            if !pitch.is_multiple_of(16) || pitch >= 1 << 40 {
+                return refuse(format!(
+                    "{pitch} bytes from one element to the next along mode {mode} are no multiple of 16"
+                ));
+            }
+            pitches.push(pitch);
+        }
+        Ok(BoundMap { extents, strides: pitches })
     }
 
     /// Kind, rank and extents of an argument.

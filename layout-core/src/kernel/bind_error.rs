@@ -88,6 +88,22 @@ pub enum BindError {
         /// The most.
         most: i64,
     },
+    /// The grid is no whole number of clusters.
+    Cluster {
+        /// The axis.
+        axis: usize,
+        /// The blocks asked for.
+        found: i64,
+        /// Blocks of a cluster along it.
+        cluster: u32,
+    },
+    /// The copy engine cannot address a tensor.
+    Map {
+        /// The argument.
+        argument: String,
+        /// What it cannot do.
+        reason: String,
+    },
     /// A dimension or a span is beyond 2⁴⁸.
     TooLarge {
         /// The argument.
@@ -148,6 +164,16 @@ impl fmt::Display for BindError {
             BindError::Grid { axis, found, most } => {
                 write!(f, "the grid has {found} blocks along axis {axis}, a GPU takes at most {most}")
             }
+            BindError::Cluster { axis, found, cluster } => write!(
+                f,
+                "the grid has {found} blocks along axis {axis}, which are no whole clusters of {cluster}; round it up, \
+                 `blocks.div_ceil({cluster}) * {cluster}`, and let the blocks beyond the tensor do nothing"
+            ),
+            BindError::Map { argument, reason } => write!(
+                f,
+                "the copy engine cannot address tensor `{argument}`: {reason}; pad the rows of the tensor, or take a \
+                 kernel without `tma_load` for it"
+            ),
             BindError::TooLarge { argument } => write!(f, "tensor `{argument}` is beyond 2^48 elements"),
             BindError::Promise(broken) => write!(f, "the variant's promise does not hold: {broken:?}"),
         }

@@ -160,6 +160,68 @@ vocabulary! {
     Mma = "mma", Method, 4..=4;
     /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
     StoreD = "store_d", Method, 3..=3;
+    /// `size_of::<T>()`: the bytes of an element.
+    SizeOf = "size_of", Function, 0..=0;
+    /// `view.slice(i)`: element `i` of the first mode, without that mode.
+    Slice = "slice", Method, 2..=2;
+    /// `view.bytes()`: the bytes of its elements.
+    Bytes = "bytes", Method, 1..=1;
+    /// `layout.swizzle_bytes(128)`: the swizzle of a tensor map and of a warpgroup's matrices, over 32, 64 or 128 bytes.
+    SwizzleBytes = "swizzle_bytes", Method, 2..=2;
+    /// `warp_group()`: the warpgroup's place in its block.
+    WarpGroup = "warp_group", Function, 0..=0;
+    /// `cluster_rank()`: the block's place in its cluster.
+    ClusterRank = "cluster_rank", Function, 0..=0;
+    /// `cluster_barrier()`: every thread of the cluster waits for every other.
+    ClusterBarrier = "cluster_barrier", Function, 0..=0;
+    /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
+    NamedBarrier = "named_barrier", Function, 2..=2;
+    /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.
+    SetMaxRegisters = "set_max_registers", Function, 1..=1;
+    /// `mbarriers(count, arrivals)`: barriers in shared memory whose phases end after so many arrivals.
+    Mbarriers = "mbarriers", Function, 2..=2;
+    /// `barriers.at(i)`: one of them.
+    At = "at", Method, 2..=2;
+    /// `barrier.arrive()`
+    Arrive = "arrive", Method, 1..=1;
+    /// `barrier.arrive_expect(bytes)`: arrives; the phase waits for the bytes that copies report, too.
+    ArriveExpect = "arrive_expect", Method, 2..=2;
+    /// `barrier.arrive_remote(rank)`: arrives at the same barrier of another block of the cluster.
+    ArriveRemote = "arrive_remote", Method, 2..=2;
+    /// `barrier.wait(parity)`: waits until the phase of this parity has ended.
+    Wait = "wait", Method, 2..=2;
+    /// `pipeline_state(stages)`: where a thread stands in a ring of stages: stage 0, phase 0.
+    PipelineState = "pipeline_state", Function, 1..=1;
+    /// `state.stage()`: the stage.
+    Stage = "stage", Method, 1..=1;
+    /// `state.phase()`: 0 or 1, the other one after each time round the ring.
+    Phase = "phase", Method, 1..=1;
+    /// `state.advance()`: goes to the next stage.
+    Advance = "advance", Method, 1..=1;
+    /// `tma_load(&mut dst, &src, barrier)`: one thread starts the copy of a tile; it reports its bytes to the barrier.
+    TmaLoad = "tma_load", Function, 3..=3;
+    /// `tma_load_multicast(&mut dst, &src, barrier, mask)`: to the blocks of the cluster that the mask names.
+    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4;
+    /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
+    TmaStore = "tma_store", Function, 2..=2;
+    /// `bulk_commit_group()`: closes the group of the `tma_store`s that this thread issued since the last one.
+    BulkCommitGroup = "bulk_commit_group", Function, 0..=0;
+    /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
+    BulkWaitGroup = "bulk_wait_group", Function, 1..=1;
+    /// `bulk_wait_group_read(n)`: likewise, until they have read shared memory.
+    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1;
+    /// `fence_async_proxy()`: the thread's accesses to shared memory before come before those of `tma_store` and `wgmma`.
+    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0;
+    /// `accumulator([64, n])`: the warpgroup's part of a product, in registers: `(2, n / 8)` vectors of `(1, 2)`.
+    Accumulator = "accumulator", Function, 1..=1;
+    /// `wgmma(&mut acc, &a, &b, accumulate)`: `acc = a b` or `acc += a b`, by the warpgroup; in flight until the wait.
+    Wgmma = "wgmma", Function, 4..=4;
+    /// `wgmma_commit_group()`: closes the group of the products since the last one.
+    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0;
+    /// `wgmma_wait_group(n)`: waits until at most `n` groups of the warpgroup are in flight.
+    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1;
+    /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
+    StoreMatrix = "store_matrix", Function, 2..=2;
 }
 
 impl Intrinsic {

@@ -2,6 +2,7 @@
 //!
 //! Plain data; [`super::bind`] meets it with the tensors of a launch.
 
+use super::asynchronous::TensorMap;
 use super::elem::Elem;
 use super::index::{Atoms, Index};
 use super::ir::ArgumentLayout;
@@ -31,6 +32,8 @@ pub struct LaunchPlan {
     pub promises: Promises,
     /// Bytes of dynamic shared memory of a block.
     pub shared_bytes: u32,
+    /// How tensors are cut into boxes, for copies by tensor map.
+    pub maps: Vec<TensorMap>,
     /// What the CUDA function takes, in order.
     pub parameters: Vec<KernelParameter>,
     /// The atoms that the indices here are made of.
@@ -44,6 +47,16 @@ pub struct PlanArgument {
     pub name: String,
     /// What it is.
     pub kind: PlanArgumentKind,
+}
+
+impl PlanArgument {
+    /// How many modes it has; 0 where it is no tensor.
+    pub fn rank(&self) -> usize {
+        match &self.kind {
+            PlanArgumentKind::Tensor { extents, .. } => extents.len(),
+            PlanArgumentKind::Scalar(_) | PlanArgumentKind::Index => 0,
+        }
+    }
 }
 
 /// What an argument is.
@@ -80,6 +93,8 @@ pub enum Extent {
 pub enum KernelParameter {
     /// The address of a tensor argument's first element.
     Pointer(u32),
+    /// The tensor map of this number, by value: 128 bytes, at a multiple of 64.
+    TensorMap(u32),
     /// A scalar argument of an element type.
     Scalar(u32),
     /// An index argument; 32 bits in a narrow variant, else 64.

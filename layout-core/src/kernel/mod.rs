@@ -9,6 +9,7 @@
 //! account.
 
 mod arith;
+pub mod asynchronous;
 pub mod bind;
 pub mod bind_error;
 pub mod check;
@@ -33,7 +34,7 @@ mod valid;
 pub mod view;
 pub mod wire;
 
-pub use bind::{Bound, LaunchArgument};
+pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, Broken};
 pub use check::{Checked, check, compile};
 pub use definition::{Definition, Variant};

@@ -11,6 +11,7 @@
 //! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
 //! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
 
+use super::asynchronous::{Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
 use super::elem::{Constant, Elem};
 use super::index::{AtomId, Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
@@ -160,6 +161,8 @@ pub enum StatementKind<A, O> {
     AsyncCommit,
     /// Waits until at most this many of this thread's groups are in flight.
     AsyncWait(u32),
+    /// What orders the work of the asynchronous proxy.
+    Signal(Signal),
 }
 
 /// What the 32 threads of a warp make of their values: of one of type `f32 f64 i32 u32 i64`, or of a `bool`.
@@ -370,4 +373,12 @@ pub enum Operation {
     Mma(Box<Mma>),
     /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
     LoadMatrix(LoadMatrix),
+    /// A box of a tensor to shared memory. Proxy: asynchronous. Completed by: an mbarrier.
+    TensorLoad(TensorLoad),
+    /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.
+    TensorStore(TensorStore),
+    /// A product of matrices. Proxy: asynchronous. Completed by: the warpgroup's matrix group.
+    Wgmma(Box<Wgmma>),
+    /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.
+    StoreMatrix(StoreMatrix),
 }

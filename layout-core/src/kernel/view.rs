@@ -253,6 +253,19 @@ impl View {
         Ok(view)
     }
 
+    /// Element `coordinate` of the first mode, without that mode.
+    pub fn slice(&self, coordinate: &Index) -> Fallible<View> {
+        let mut view = self.clone();
+        view.close(0);
+        view.shift(0, coordinate)?;
+        view.modes.remove(0);
+        for bound in &mut view.bounds {
+            bound.steps.remove(0);
+            bound.lane_steps.remove(0);
+        }
+        Ok(view)
+    }
+
     /// The modes in reverse order.
     pub fn transpose(&self) -> View {
         let mut view = self.clone();

@@ -58,4 +58,11 @@ impl Layout {
     pub fn swizzle(self, _bits: usize, _base: usize, _shift: usize) -> Layout {
         device_only()
     }
+
+    /// The layout with the hardware's swizzle over 32, 64 or 128 bytes: 16-byte pieces of a row change places, by the
+    /// row's number, whatever the element type. Rows are as long as the swizzle. See [`tma_load`](super::tma_load) and
+    /// [`wgmma`](super::wgmma).
+    pub fn swizzle_bytes(self, _bytes: usize) -> Layout {
+        device_only()
+    }
 }

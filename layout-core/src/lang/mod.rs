@@ -18,6 +18,7 @@
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
+//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -37,6 +38,7 @@
 //! }
 //! ```
 
+mod asynchronous;
 mod layout;
 mod matrix;
 mod movement;
@@ -46,6 +48,11 @@ mod tensor;
 mod threads;
 mod view;
 
+pub use asynchronous::{
+    Mbarrier, Mbarriers, PipelineState, accumulator, bulk_commit_group, bulk_wait_group,
+    bulk_wait_group_read, fence_async_proxy, mbarriers, pipeline_state, store_matrix, tma_load,
+    tma_load_multicast, tma_store, wgmma, wgmma_commit_group, wgmma_wait_group,
+};
 pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
 pub use matrix::{TensorCore, mma_atom};
 pub use movement::{
@@ -56,7 +63,8 @@ pub use number::{Element, Integer, Literal, Number, select, unroll};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
-    Axes, all, any, ballot, barrier, block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id,
+    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, grid_dim, lane_id,
+    named_barrier, set_max_registers, thread_idx, warp_group, warp_id,
 };
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
 
@@ -133,6 +141,37 @@ mod tests {
             Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),
             Intrinsic::Mma => mma_atom([16, 8, 8]).mma(v, v, v),
             Intrinsic::StoreD => mma_atom::<bf16>([16, 8, 16]).store_d(v, v),
+            Intrinsic::SizeOf => drop(size_of::<f32>()),
+            Intrinsic::Slice => drop(v.slice(n)),
+            Intrinsic::Bytes => drop(v.bytes()),
+            Intrinsic::SwizzleBytes => drop(rows.swizzle_bytes(128)),
+            Intrinsic::WarpGroup => drop(warp_group()),
+            Intrinsic::ClusterRank => drop(cluster_rank()),
+            Intrinsic::ClusterBarrier => cluster_barrier(),
+            Intrinsic::NamedBarrier => named_barrier(1, 128),
+            Intrinsic::SetMaxRegisters => set_max_registers(40),
+            Intrinsic::Mbarriers => drop(mbarriers(4, 1)),
+            Intrinsic::At => drop(mbarriers(4, 1).at(n)),
+            Intrinsic::Arrive => mbarriers(4, 1).at(n).arrive(),
+            Intrinsic::ArriveExpect => mbarriers(4, 1).at(n).arrive_expect(v.bytes()),
+            Intrinsic::ArriveRemote => mbarriers(4, 1).at(n).arrive_remote(cluster_rank()),
+            Intrinsic::Wait => mbarriers(4, 1).at(n).wait(n % 2),
+            Intrinsic::PipelineState => drop(pipeline_state(4)),
+            Intrinsic::Stage => drop(pipeline_state(4).stage()),
+            Intrinsic::Phase => drop(pipeline_state(4).phase()),
+            Intrinsic::Advance => pipeline_state(4).advance(),
+            Intrinsic::TmaLoad => tma_load(v, v, mbarriers(1, 1).at(0)),
+            Intrinsic::TmaLoadMulticast => tma_load_multicast(v, v, mbarriers(1, 1).at(0), 3),
+            Intrinsic::TmaStore => tma_store(v, v),
+            Intrinsic::BulkCommitGroup => bulk_commit_group(),
+            Intrinsic::BulkWaitGroup => bulk_wait_group(0),
+            Intrinsic::BulkWaitGroupRead => bulk_wait_group_read(0),
+            Intrinsic::FenceAsyncProxy => fence_async_proxy(),
+            Intrinsic::Accumulator => drop(accumulator([64, 128])),
+            Intrinsic::Wgmma => wgmma(accumulator([64, 128]), v, v, n > 0),
+            Intrinsic::WgmmaCommitGroup => wgmma_commit_group(),
+            Intrinsic::WgmmaWaitGroup => wgmma_wait_group(0),
+            Intrinsic::StoreMatrix => store_matrix(v, accumulator([64, 128])),
         }
     }
 

@@ -31,6 +31,16 @@ pub trait Tensor {
         device_only()
     }
 
+    /// Element `coordinate` of the first mode, without that mode: a stage of `[STAGES, BM, BK]`.
+    fn slice(&self, _coordinate: usize) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
+    /// The bytes of its elements.
+    fn bytes(&self) -> usize {
+        device_only()
+    }
+
     /// The modes in reverse order: element `(j, i)` is element `(i, j)` of this.
     fn transpose(&self) -> View<Self::Elem, Self::Access> {
         device_only()

@@ -61,3 +61,30 @@ pub fn all(_condition: bool) -> bool {
 pub fn barrier() {
     device_only()
 }
+
+/// The warpgroup's place in its block: four warps each, from 0.
+pub fn warp_group() -> usize {
+    device_only()
+}
+
+/// The block's place in its cluster, from 0.
+pub fn cluster_rank() -> usize {
+    device_only()
+}
+
+/// Every thread of the cluster waits for every other; shared memory written before is seen after.
+pub fn cluster_barrier() {
+    device_only()
+}
+
+/// So many threads, whole warps, wait for each other at barrier `id`, 1 to 15; shared memory that they wrote before is
+/// seen by them after.
+pub fn named_barrier(_id: usize, _threads: usize) {
+    device_only()
+}
+
+/// From here on each thread of this warpgroup has `registers` registers: 24 to 256, a multiple of 8. The first statement
+/// of a warpgroup's role. The block's sum may not exceed 65536; one that asks for more waits for others to give.
+pub fn set_max_registers(_registers: usize) {
+    device_only()
+}

@@ -40,6 +40,8 @@ struct Table {
     log: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     cubin_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
     cubin: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+    ptx_size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    ptx: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
     error_string: unsafe extern "C" fn(c_int) -> *const c_char,
 }
 
@@ -84,6 +86,8 @@ impl Nvrtc {
                 log: loader::function(library, c"nvrtcGetProgramLog")?,
                 cubin_size: loader::function(library, c"nvrtcGetCUBINSize")?,
                 cubin: loader::function(library, c"nvrtcGetCUBIN")?,
+                ptx_size: loader::function(library, c"nvrtcGetPTXSize")?,
+                ptx: loader::function(library, c"nvrtcGetPTX")?,
                 error_string: loader::function(library, c"nvrtcGetErrorString")?,
             };
             let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
@@ -144,6 +148,45 @@ impl Nvrtc {
     /// [`NvrtcError::UnsupportedArch`], [`NvrtcError::NulInText`], [`NvrtcError::Compile`] with NVRTC's log, or
     /// [`NvrtcError::Call`] for any other status.
     pub fn compile(&self, text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, NvrtcError> {
+        let (program, log) = self.program(text, arch, flags)?;
+        let mut size = 0;
+        // SAFETY: the program is live and the pointer is to a live integer.
+        let status = unsafe { (self.table.cubin_size)(program.program, &mut size) };
+        self.check("nvrtcGetCUBINSize", status)?;
+        let mut cubin = vec![0u8; size];
+        // SAFETY: the buffer has the size that NVRTC has just told.
+        let status = unsafe { (self.table.cubin)(program.program, cubin.as_mut_ptr().cast()) };
+        self.check("nvrtcGetCUBIN", status)?;
+        Ok(Compiled { cubin, resources: resources::parse(&log), log })
+    }
+
+    /// The PTX of `text` with the text's lines in it, and the log, whose "around line" is a line of this PTX.
+    ///
+    /// # Errors
+    /// As [`Nvrtc::compile`].
+    pub fn ptx_with_lines(&self, text: &str, arch: &str) -> Result<(String, String), NvrtcError> {
+        let (program, log) = self.program(text, arch, &["-lineinfo"])?;
+        let mut size = 0;
+        // SAFETY: the program is live and the pointer is to a live integer.
+        let status = unsafe { (self.table.ptx_size)(program.program, &mut size) };
+        self.check("nvrtcGetPTXSize", status)?;
+        let mut ptx = vec![0u8; size];
+        // SAFETY: the buffer has the size that NVRTC has just told.
+        let status = unsafe { (self.table.ptx)(program.program, ptx.as_mut_ptr().cast()) };
+        self.check("nvrtcGetPTX", status)?;
+        while ptx.last() == Some(&0) {
+            ptx.pop();
+        }
+        Ok((String::from_utf8_lossy(&ptx).into_owned(), log))
+    }
+
+    /// A program that has been compiled, and its log.
+    fn program(
+        &self,
+        text: &str,
+        arch: &str,
+        flags: &[&str],
+    ) -> Result<(OwnedProgram<'_>, String), NvrtcError> {
         let supported = capability(arch).is_some_and(|number| self.architectures.contains(&number));
         if !supported {
             return Err(NvrtcError::UnsupportedArch {
@@ -184,16 +227,7 @@ impl Nvrtc {
             return Err(NvrtcError::Compile { arch: arch.to_string(), log });
         }
         self.check("nvrtcCompileProgram", status)?;
-
-        let mut size = 0;
-        // SAFETY: the program is live and the pointer is to a live integer.
-        let status = unsafe { (self.table.cubin_size)(program.program, &mut size) };
-        self.check("nvrtcGetCUBINSize", status)?;
-        let mut cubin = vec![0u8; size];
-        // SAFETY: the buffer has the size that NVRTC has just told.
-        let status = unsafe { (self.table.cubin)(program.program, cubin.as_mut_ptr().cast()) };
-        self.check("nvrtcGetCUBIN", status)?;
-        Ok(Compiled { cubin, resources: resources::parse(&log), log })
+        Ok((program, log))
     }
 
     /// The program's log, without the NUL at its end.

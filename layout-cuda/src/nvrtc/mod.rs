@@ -7,6 +7,7 @@ mod library;
 mod locate;
 pub(crate) mod resources;
 pub mod search;
+mod slow_path;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::sync::OnceLock;
 pub use library::Nvrtc;
 pub use locate::locate;
 pub use resources::Resources;
+pub use slow_path::{SlowPath, SlowReason, slow_paths};
 
 /// What every compilation is given besides the architecture: the language, and ptxas's count of what the kernel uses.
 pub const FLAGS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];

@@ -58,7 +58,8 @@ impl Lowering<'_> {
     /// Lowers the bodies, once the constants of the block are in scope.
     pub(super) fn define_functions(&mut self, declared: Vec<(u32, &ItemFn)>) {
         for (number, item) in declared {
-            self.no_attributes(&item.attrs);
+            // What a function is for may be said in front of it.
+            self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
             let generics = &item.sig.generics;
             if !generics.params.is_empty() || generics.where_clause.is_some() {
                 self.errors.push(

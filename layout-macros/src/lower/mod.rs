@@ -127,8 +127,8 @@ impl Lowering<'_> {
     }
 
     /// Refuses attributes inside of a kernel.
-    fn no_attributes(&mut self, attributes: &[syn::Attribute]) {
-        if let Some(attribute) = attributes.first() {
+    fn no_attributes<'a>(&mut self, attributes: impl IntoIterator<Item = &'a syn::Attribute>) {
+        if let Some(attribute) = attributes.into_iter().next() {
             self.errors.push(
                 Place::of(attribute),
                 "an attribute inside of a kernel",

@@ -1,6 +1,7 @@
 //! What is left after lowering: names that nothing reads go, and the function takes only what it uses.
 
 use super::lower::Out;
+use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
 use crate::kernel::matrix::Mma;
@@ -18,6 +19,8 @@ pub(super) struct Uses {
     pub places: BTreeSet<u32>,
     /// Scalar arguments.
     pub arguments: BTreeSet<u32>,
+    /// Tensor maps.
+    pub maps: BTreeSet<u32>,
 }
 
 impl Uses {
@@ -91,6 +94,76 @@ impl Uses {
         }
     }
 
+    fn barrier(&mut self, tables: &Tables, barrier: &BarrierAt) {
+        self.index(&tables.atoms, &barrier.index);
+        self.places.insert(barrier.place.0);
+    }
+
+    fn signal(&mut self, tables: &Tables, signal: &Signal) {
+        match signal {
+            Signal::BarrierInit { barrier, .. } => self.barrier(tables, barrier),
+            Signal::BarrierArrive { barrier, rank, .. } => {
+                self.barrier(tables, barrier);
+                rank.iter().for_each(|rank| self.index(&tables.atoms, rank));
+            }
+            Signal::BarrierWait { barrier, parity } => {
+                self.barrier(tables, barrier);
+                self.index(&tables.atoms, parity);
+            }
+            Signal::NamedBarrier { barrier, .. } => self.index(&tables.atoms, barrier),
+            Signal::PrefetchMap(_)
+            | Signal::BarrierInitFence
+            | Signal::AsyncProxyFence
+            | Signal::BulkCommit
+            | Signal::BulkWait { .. }
+            | Signal::MatrixFence
+            | Signal::MatrixCommit
+            | Signal::MatrixWait(_)
+            | Signal::SetMaxRegisters { .. } => {}
+        }
+    }
+
+    fn operation(&mut self, tables: &Tables, operation: &Operation) {
+        match operation {
+            Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
+                self.access(tables, destination);
+                self.access(tables, source);
+            }
+            Operation::Mma(mma) => {
+                let Mma { accumulator, left, right, .. } = &**mma;
+                [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
+            }
+            Operation::LoadMatrix(load) => {
+                self.access(tables, &load.destination);
+                self.access(tables, &load.source);
+            }
+            Operation::TensorLoad(load) => {
+                self.maps.insert(load.map);
+                self.access(tables, &load.destination);
+                load.coordinates.iter().for_each(|at| self.index(&tables.atoms, at));
+                self.barrier(tables, &load.barrier);
+            }
+            Operation::TensorStore(store) => {
+                self.maps.insert(store.map);
+                self.access(tables, &store.source);
+                store.coordinates.iter().for_each(|at| self.index(&tables.atoms, at));
+            }
+            Operation::Wgmma(product) => {
+                self.access(tables, &product.accumulator);
+                match &product.a {
+                    MatrixSource::Shared(matrix) => self.access(tables, &matrix.first),
+                    MatrixSource::Registers(parts) => parts.iter().for_each(|part| self.access(tables, part)),
+                }
+                self.access(tables, &product.b.first);
+                self.value(tables, &product.accumulate);
+            }
+            Operation::StoreMatrix(store) => {
+                self.access(tables, &store.destination);
+                store.values.iter().for_each(|value| self.value(tables, value));
+            }
+        }
+    }
+
     pub fn statements(&mut self, tables: &Tables, statements: &Out) {
         for statement in statements {
             match &statement.kind {
@@ -107,20 +180,8 @@ impl Uses {
                     self.access(tables, access);
                     self.value(tables, value);
                 }
-                StatementKind::Operation(
-                    Operation::Move { destination, source } | Operation::AsyncCopy { destination, source },
-                ) => {
-                    self.access(tables, destination);
-                    self.access(tables, source);
-                }
-                StatementKind::Operation(Operation::Mma(mma)) => {
-                    let Mma { accumulator, left, right, .. } = &**mma;
-                    [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
-                }
-                StatementKind::Operation(Operation::LoadMatrix(load)) => {
-                    self.access(tables, &load.destination);
-                    self.access(tables, &load.source);
-                }
+                StatementKind::Operation(operation) => self.operation(tables, operation),
+                StatementKind::Signal(signal) => self.signal(tables, signal),
                 StatementKind::Collective(_, _, parts) => {
                     parts.iter().for_each(|part| self.value(tables, part));
                 }
@@ -223,6 +284,7 @@ pub(super) fn parameters(tables: &Tables, arguments: &[PlanArgument], body: &Out
             _ => {}
         }
     }
+    parameters.extend(uses.maps.iter().map(|map| KernelParameter::TensorMap(*map)));
     parameters.extend(dims.into_iter().map(KernelParameter::Dim));
     parameters.extend(strides.into_iter().map(|(argument, mode)| KernelParameter::Stride { argument, mode }));
     parameters

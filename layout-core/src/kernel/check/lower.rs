@@ -3,11 +3,12 @@
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 
 use super::finish::Uses;
+use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{
-    Access, Comparison, Operation, Statement, StatementKind, Tables, Value, Variable, VariableKind,
+    Access, Comparison, Operation, PlaceId, Statement, StatementKind, Tables, Value, Variable, VariableKind,
 };
 use crate::kernel::prove::Facts;
 use crate::kernel::specialise::{TileAccess, TileOperation};
@@ -23,6 +24,12 @@ pub(super) struct Lower {
     pub unrolled: HashSet<AtomId>,
     /// Indices of the thread alone, named once at the kernel's start.
     pub prologue: Out,
+    /// How tensors are cut into boxes, and the shared place that each is for.
+    pub maps: Vec<(TensorMap, PlaceId)>,
+    /// Shared places that are read as tf32.
+    pub tf32: Vec<PlaceId>,
+    /// The rank of each argument that is a tensor.
+    pub ranks: Vec<usize>,
     pub thread: Index,
     pub threads: i64,
     pub narrow: bool,
@@ -135,6 +142,7 @@ impl Lower {
             }
             StatementKind::AsyncCommit => StatementKind::AsyncCommit,
             StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
+            StatementKind::Signal(signal) => StatementKind::Signal(self.signal(signal, origin)?),
         };
         out.push(Statement { kind, origin });
         Ok(())
@@ -143,7 +151,13 @@ impl Lower {
     /// Adds what follows from a condition that holds, or does not.
     fn assume(&mut self, condition: &Value<Access>, holds: bool) {
         match condition {
-            Value::Compare(comparison) => self.facts.assume(comparison, holds),
+            Value::Compare(comparison) => {
+                self.facts.assume(comparison, holds);
+                let unequal = if holds { BinaryOp::Ne } else { BinaryOp::Eq };
+                if comparison.op == unequal {
+                    self.assume_unequal(comparison);
+                }
+            }
             Value::Binary(BinaryOp::And | BinaryOp::BitAnd, left, right) if holds => {
                 self.assume(left, true);
                 self.assume(right, true);
@@ -155,6 +169,18 @@ impl Lower {
             Value::Unary(UnaryOp::Not, inner) => self.assume(inner, !holds),
             _ => {}
         }
+    }
+
+    /// Of two indices that differ one is the larger: known where their intervals meet only at an end.
+    fn assume_unequal(&mut self, comparison: &Comparison) {
+        let Ok(difference) = comparison.left.sub(&comparison.right) else { return };
+        let range = self.tables.atoms.range(&difference);
+        let op = match (range.low, range.high) {
+            (0, _) => BinaryOp::Gt,
+            (_, 0) => BinaryOp::Lt,
+            _ => return,
+        };
+        self.facts.assume(&Comparison { op, ..comparison.clone() }, true);
     }
 
     pub fn value(&mut self, value: &Value<TileAccess>) -> Result<Value<Access>, Failed> {

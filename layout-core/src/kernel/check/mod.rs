@@ -1,15 +1,20 @@
 //! From tiles to elements: every view becomes a place, an index and a mask; what can be proved in range has no mask.
 
 mod access;
+mod asynchronous;
 mod finish;
+mod flight;
 mod lower;
 mod matrix;
 mod movement;
 mod vectors;
 
-use super::launch::LaunchPlan;
+use super::asynchronous::{Signal, TensorMap};
+use super::index::Index;
+use super::ir::BinaryOp;
+use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
-use super::program::{Access, Operation, Statement, Tables};
+use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, Value};
 use super::prove::Facts;
 use super::specialise::Specialised;
 use std::collections::HashSet;
@@ -76,15 +81,32 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         errors: Errors::new(),
         unrolled: HashSet::new(),
         prologue: Vec::new(),
+        maps: Vec::new(),
+        tf32: Vec::new(),
+        ranks: specialised.plan.arguments.iter().map(PlanArgument::rank).collect(),
         thread: specialised.thread.clone(),
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
     };
-    let body = lower.statements(&specialised.body);
-    let lower::Lower { tables, errors, prologue, .. } = lower;
+    let mut body = lower.statements(&specialised.body);
+    let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
+    flight::check(&tables, &body, &mut errors);
+    // The copy engine reads a map from memory first; the block's first thread sends for them at once.
+    if !maps.is_empty() {
+        let origin = super::origin::Origin(0);
+        let hint = |map: usize| StatementKind::Signal(Signal::PrefetchMap(map as u32));
+        let hints = (0..maps.len()).map(|map| Statement { kind: hint(map), origin }).collect();
+        let first =
+            Comparison { op: BinaryOp::Eq, left: specialised.thread.clone(), right: Index::constant(0) };
+        let kind = StatementKind::If(Value::Compare(first), hints, Vec::new());
+        body.insert(0, Statement { kind, origin });
+    }
     let mut body = [prologue, errors.propagate(body)?].concat();
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
+    // What the matrix units read as tf32 is rounded on the way, to nearest; they themselves would cut bits off.
+    plan.maps =
+        maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
     Ok(Checked {
         entry: specialised.entry.clone(),

@@ -50,6 +50,18 @@ impl Lower {
             TileOperation::OuterProduct { accumulator, left, right } => {
                 self.outer_product(accumulator, left, right, origin, out)
             }
+            TileOperation::TensorLoad { destination, source, barrier, multicast } => {
+                self.tensor_load(destination, source, barrier, *multicast, origin, out)
+            }
+            TileOperation::TensorStore { destination, source } => {
+                self.tensor_store(destination, source, origin, out)
+            }
+            TileOperation::Wgmma { accumulator, a, b, accumulate } => {
+                self.wgmma(accumulator, a, b, accumulate, origin, out)
+            }
+            TileOperation::StoreMatrix { destination, source } => {
+                self.store_matrix(destination, source, origin, out)
+            }
         }
     }
 

@@ -95,7 +95,7 @@ impl<'a> Emitter<'a> {
         Scope { tables: self.tables, names: &self.names, narrow: self.checked.plan.promises.narrow }
     }
 
-    fn index(&self, index: &Index) -> Expression {
+    pub(super) fn index(&self, index: &Index) -> Expression {
         self.scope().index(index, Steps::Proved).expression
     }
 
@@ -213,6 +213,7 @@ impl<'a> Emitter<'a> {
             StatementKind::Atomic { change, target, value, old } => {
                 self.atomic(*change, target, value, *old);
             }
+            StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::AsyncCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),
             StatementKind::AsyncWait(groups) => {
                 self.statement_call("copy_async_wait", &format!("copy_async_wait<{groups}>();"));
@@ -386,6 +387,10 @@ impl<'a> Emitter<'a> {
             }
             Operation::Mma(mma) => self.mma(mma),
             Operation::LoadMatrix(load) => self.load_matrix(load),
+            Operation::TensorLoad(_)
+            | Operation::TensorStore(_)
+            | Operation::Wgmma(_)
+            | Operation::StoreMatrix(_) => self.asynchronous(operation),
         }
     }
 

@@ -5,9 +5,12 @@
 
 use std::collections::BTreeSet;
 
-const FILES: [&str; 9] = [
+const FILES: [&str; 12] = [
     include_str!("device/copy_async.cuh"),
     include_str!("device/barrier.cuh"),
+    include_str!("device/mbarrier.cuh"),
+    include_str!("device/tensor_map.cuh"),
+    include_str!("device/matrix.cuh"),
     include_str!("device/warp.cuh"),
     include_str!("device/atomic.cuh"),
     include_str!("device/mma.cuh"),
@@ -21,12 +24,18 @@ const FILES: [&str; 9] = [
 #[derive(Debug, Default)]
 pub(super) struct Device {
     called: BTreeSet<String>,
+    defined: BTreeSet<String>,
 }
 
 impl Device {
     /// The function is called.
     pub(super) fn call(&mut self, head: impl Into<String>) {
         self.called.insert(head.into());
+    }
+
+    /// A function that is made for its numbers, with an end of line.
+    pub(super) fn define(&mut self, text: String) {
+        self.defined.insert(text);
     }
 
     /// The definitions of the called functions, an empty line after each.
@@ -37,6 +46,10 @@ impl Device {
                 text.push_str(paragraph.trim_end());
                 text.push_str("\n\n");
             }
+        }
+        for one in &self.defined {
+            text.push_str(one.trim_end());
+            text.push_str("\n\n");
         }
         text
     }
@@ -72,7 +85,8 @@ mod tests {
     #[test]
     fn every_paragraph_is_one_function() {
         for paragraph in FILES.iter().flat_map(|file| file.split("\n\n").skip(1)) {
-            assert_eq!(paragraph.matches("__device__").count(), 1, "{paragraph}");
+            let functions = paragraph.matches("__device__").count();
+            assert_eq!(functions + paragraph.matches("struct ").count(), 1, "{paragraph}");
         }
         assert_eq!(names().iter().filter(|name| *name == "saturate_i32").count(), 2);
     }

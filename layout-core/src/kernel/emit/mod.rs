@@ -12,6 +12,7 @@
 //! Laws: the text has the kernel's meaning ([`super::program`]); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
+mod asynchronous;
 mod cuda_c;
 mod device;
 mod expression;
@@ -161,6 +162,12 @@ impl Emitter<'_> {
                 };
                 (kind, Name::Argument(number), named(number).to_owned())
             }
+            KernelParameter::TensorMap(number) => {
+                let map = plan.maps.get(number as usize);
+                let wanted = map.map_or("tensor", |map| named(map.argument));
+                let kind = "const __grid_constant__ TensorMap".to_owned();
+                (kind, Name::Map(number), format!("{wanted}_map"))
+            }
             KernelParameter::Scalar(number) => {
                 let kind = match argument(number).map(|argument| &argument.kind) {
                     Some(PlanArgumentKind::Scalar(elem)) => types::scalar(*elem),
@@ -204,7 +211,7 @@ impl Emitter<'_> {
                     scan(index);
                 }
             }
-            Part::Read(_) | Part::Write(_) | Part::Assigned(_) | Part::Declared(_) => {}
+            Part::Read(_) | Part::Write(_) | Part::Assigned(_) | Part::Declared(_) | Part::Barrier(_) => {}
         });
         for (special, axis) in used {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
@@ -224,6 +231,7 @@ impl Emitter<'_> {
                     used.insert(place);
                 }
             }
+            Part::Barrier(place) => drop(used.insert(place)),
             Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
         });
         let dynamic = dynamic_shared_bytes(self.checked) > 0;

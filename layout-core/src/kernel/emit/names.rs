@@ -27,6 +27,8 @@ pub(super) enum Name {
     Place(PlaceId),
     /// An argument.
     Argument(u32),
+    /// A tensor map.
+    Map(u32),
     /// A dimension.
     Dim(u32),
     /// The stride of an argument's mode.
@@ -154,6 +156,7 @@ fn sanitise(wanted: &str) -> String {
 fn is_reserved(name: &str) -> bool {
     let small_float = |(typedef, _): &(&str, &str)| *typedef == name;
     SMALL_FLOATS.iter().any(small_float)
+        || name.starts_with("wgmma_m64")
         || [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
 }
 
@@ -183,7 +186,12 @@ const HELPERS: &str = "\
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 round_tf32 mma_16x8x8_tf32 \
     mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 load_matrix_2 load_matrix_4 \
-    load_matrix_2_transposed load_matrix_4_transposed";
+    load_matrix_2_transposed load_matrix_4_transposed \
+    TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
+    tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
+    fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
+    mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
+    pack_f16 store_matrix registers_down registers_up named_barrier";
 
 #[cfg(test)]
 mod tests {

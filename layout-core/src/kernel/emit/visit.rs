@@ -1,7 +1,8 @@
 //! Walks over statements: what they read and write, in the order in which it stands.
 
+use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
-use crate::kernel::program::{Access, Operation, Statement, StatementKind, Value};
+use crate::kernel::program::{Access, Operation, PlaceId, Statement, StatementKind, Value};
 use std::collections::BTreeSet;
 
 /// What a statement holds.
@@ -15,6 +16,8 @@ pub(super) enum Part<'a> {
     Read(&'a Access),
     /// An element written.
     Write(&'a Access),
+    /// An mbarrier of this array.
+    Barrier(PlaceId),
     /// A variable that an assignment changes.
     Assigned(VarId),
     /// A variable that is declared.
@@ -54,27 +57,8 @@ pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut imp
             access(target, see);
             see(Part::Write(target));
         }
-        StatementKind::Operation(
-            Operation::Move { destination, source } | Operation::AsyncCopy { destination, source },
-        ) => {
-            access(source, see);
-            see(Part::Read(source));
-            access(destination, see);
-            see(Part::Write(destination));
-        }
-        StatementKind::Operation(Operation::Mma(mma)) => {
-            for part in [&mma.left, &mma.right, &mma.accumulator] {
-                access(part, see);
-                see(Part::Read(part));
-            }
-            see(Part::Write(&mma.accumulator));
-        }
-        StatementKind::Operation(Operation::LoadMatrix(load)) => {
-            access(&load.source, see);
-            see(Part::Read(&load.source));
-            access(&load.destination, see);
-            see(Part::Write(&load.destination));
-        }
+        StatementKind::Operation(one) => operation(one, see),
+        StatementKind::Signal(one) => signal(one, see),
         StatementKind::Collective(variable, _, parts) => {
             parts.iter().for_each(|part| value(part, see));
             see(Part::Declared(*variable));
@@ -106,6 +90,95 @@ pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut imp
         | StatementKind::Barrier(_)
         | StatementKind::AsyncCommit
         | StatementKind::AsyncWait(_) => {}
+    }
+}
+
+fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
+    match one {
+        Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
+            access(source, see);
+            see(Part::Read(source));
+            access(destination, see);
+            see(Part::Write(destination));
+        }
+        Operation::Mma(mma) => {
+            for part in [&mma.left, &mma.right, &mma.accumulator] {
+                access(part, see);
+                see(Part::Read(part));
+            }
+            see(Part::Write(&mma.accumulator));
+        }
+        Operation::LoadMatrix(load) => {
+            access(&load.source, see);
+            see(Part::Read(&load.source));
+            access(&load.destination, see);
+            see(Part::Write(&load.destination));
+        }
+        Operation::TensorLoad(load) => {
+            load.coordinates.iter().for_each(|at| see(Part::Index(at)));
+            barrier(&load.barrier, see);
+            access(&load.destination, see);
+            see(Part::Write(&load.destination));
+        }
+        Operation::TensorStore(store) => {
+            store.coordinates.iter().for_each(|at| see(Part::Index(at)));
+            access(&store.source, see);
+            see(Part::Read(&store.source));
+        }
+        Operation::Wgmma(product) => {
+            value(&product.accumulate, see);
+            match &product.a {
+                MatrixSource::Shared(matrix) => {
+                    access(&matrix.first, see);
+                    see(Part::Read(&matrix.first));
+                }
+                MatrixSource::Registers(parts) => {
+                    for part in parts {
+                        access(part, see);
+                        see(Part::Read(part));
+                    }
+                }
+            }
+            access(&product.b.first, see);
+            see(Part::Read(&product.b.first));
+            access(&product.accumulator, see);
+            see(Part::Read(&product.accumulator));
+            see(Part::Write(&product.accumulator));
+        }
+        Operation::StoreMatrix(store) => {
+            store.values.iter().for_each(|part| value(part, see));
+            access(&store.destination, see);
+            see(Part::Write(&store.destination));
+        }
+    }
+}
+
+fn barrier<'a>(one: &'a BarrierAt, see: &mut impl FnMut(Part<'a>)) {
+    see(Part::Index(&one.index));
+    see(Part::Barrier(one.place));
+}
+
+fn signal<'a>(one: &'a Signal, see: &mut impl FnMut(Part<'a>)) {
+    match one {
+        Signal::BarrierInit { barrier: at, .. } => barrier(at, see),
+        Signal::BarrierArrive { barrier: at, rank, .. } => {
+            barrier(at, see);
+            rank.iter().for_each(|rank| see(Part::Index(rank)));
+        }
+        Signal::BarrierWait { barrier: at, parity } => {
+            barrier(at, see);
+            see(Part::Index(parity));
+        }
+        Signal::NamedBarrier { barrier: id, .. } => see(Part::Index(id)),
+        Signal::PrefetchMap(_)
+        | Signal::BarrierInitFence
+        | Signal::AsyncProxyFence
+        | Signal::BulkCommit
+        | Signal::BulkWait { .. }
+        | Signal::MatrixFence
+        | Signal::MatrixCommit
+        | Signal::MatrixWait(_)
+        | Signal::SetMaxRegisters { .. } => {}
     }
 }
 

@@ -137,9 +137,7 @@ macro_rules! floats {
                 FloatOp::Math(Math::Exp2) => each(<$float>::exp2),
                 FloatOp::Math(Math::Ln) => each(<$float>::ln),
                 FloatOp::Math(Math::Tanh) => each(<$float>::tanh),
-                FloatOp::Math(Math::RoundTf32) => {
-                    each(|value| super::matrix::round_tf32(value as f32).into())
-                }
+                FloatOp::Math(Math::RoundTf32) => each(|value| super::mma::round_tf32(value as f32).into()),
                 FloatOp::Math(Math::MulAdd) => std::array::from_fn(|i| a[i].mul_add(b[i], c[i])),
             }
         }

@@ -10,6 +10,7 @@
 //!                    Jump test                    LoopEnd ◄─┘
 //! ```
 
+use super::work::Works;
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::matrix::TensorCore;
@@ -243,6 +244,8 @@ pub(super) enum Op {
     Atomic { dst: Option<u32>, src: u32, change: AtomicChange, address: Sum, mask: Option<u32>, site: u32 },
     /// A barrier.
     Barrier { participants: Participants, site: u32 },
+    /// Work of the asynchronous proxy, or what orders it; of this number in the program's list.
+    Asynchronous { work: u32 },
     /// Reports lanes in which the tracked register is uninitialised.
     CheckInitialised { slot: u32, site: u32 },
     /// The tracked register is initialised in the active lanes.
@@ -342,6 +345,8 @@ pub(super) struct Program {
     pub findings: bool,
     /// Whether results depend on the order in which blocks run: sums of floats by atomics, and what they give back.
     pub ordered: bool,
+    /// Asynchronous work.
+    pub works: Works,
     /// The names of the places.
     pub names: Vec<String>,
 }

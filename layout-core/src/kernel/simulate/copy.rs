@@ -39,7 +39,7 @@ impl Machine<'_> {
         };
         let global = &self.launch.globals[argument as usize];
         for lane in each_lane(written.open) {
-            pending.offsets[lane] = base + written.index[lane] as u32 * to.bytes;
+            pending.offsets[lane] = warp.shared + base + written.index[lane] as u32 * to.bytes;
             if read.open >> lane & 1 == 0 {
                 continue;
             }
@@ -58,7 +58,7 @@ impl Machine<'_> {
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
         let shift = self.launch.program.granule.trailing_zeros();
         let (active, committed, number) = (warp.active, warp.committed, warp.number);
-        let who = Who::new(number, clocks);
+        let who = Who::new(number, clocks).seeing(self.proxy.row(number as usize), warp.first);
         for pending in &mut warp.pending {
             for lane in each_lane(pending.lanes & active) {
                 if u64::from(pending.groups[lane]) + u64::from(groups) >= u64::from(committed[lane]) {

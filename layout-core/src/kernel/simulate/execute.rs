@@ -4,7 +4,8 @@ use super::arithmetic::{self, compared, doubles, float_to_integer, floats, integ
 use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
 use super::machine::Machine;
-use super::matrix;
+use super::mma;
+use super::proxy::Flow;
 use super::report::FindingKind;
 use super::together;
 use super::warp::{Frame, State, Warp, put};
@@ -138,7 +139,7 @@ impl Machine<'_> {
                 }
                 Op::Mma { d, a, b, core, site } => {
                     self.converged(warp, "a matrix instruction", site);
-                    matrix::mma(warp, core, [d, a, b]);
+                    mma::mma(warp, core, [d, a, b]);
                 }
                 Op::LoadMatrix { dst, address, count, transposed, site } => {
                     self.converged(warp, "a load of matrices", site);
@@ -160,6 +161,14 @@ impl Machine<'_> {
                         return;
                     }
                 }
+                Op::Asynchronous { work } => match self.asynchronous(warp, work) {
+                    Flow::Next => {}
+                    Flow::Again => {
+                        warp.pc = at;
+                        return;
+                    }
+                    Flow::Stop => return,
+                },
                 Op::CheckInitialised { slot, site } => {
                     let missing = warp.active & !warp.initialised[slot as usize];
                     if missing != 0 {
@@ -256,7 +265,7 @@ impl Machine<'_> {
     }
 
     /// Reports threads of the warp that are not here, where all of them take part.
-    fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
+    pub(super) fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
         let missing = warp.live & !warp.active;
         if missing == 0 {
             return;

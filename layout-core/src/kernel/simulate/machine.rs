@@ -10,8 +10,10 @@
 //! Law: a block's result does not depend on other blocks, unless blocks race; that is told in `crossed`.
 
 use super::bytecode::{LANES, Program};
+use super::cluster::{self, Block, Remote};
 use super::findings::Findings;
 use super::memory::Global;
+use super::proxy::{Knowledge, Proxy};
 use super::report::{Counts, Finding, FindingKind};
 use super::shadow::{GlobalShadow, SharedShadow};
 use super::warp::{State, Warp, coordinates};
@@ -27,6 +29,7 @@ pub(super) struct Launch<'a> {
     pub shadows: Vec<Option<GlobalShadow>>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    pub cluster: [u32; 3],
     pub max_steps: u64,
     pub counters: bool,
 }
@@ -45,39 +48,63 @@ pub(super) struct Machine<'a> {
     pub sites: Vec<Counts>,
     /// For each instruction: how often a warp ran it, and how many lanes.
     pub runs: Vec<[u64; 2]>,
-    /// The block that runs, by number and by coordinates.
-    pub block: u64,
-    pub block_idx: [u32; 3],
+    /// The blocks that run, by rank in their cluster.
+    pub blocks: Vec<Block>,
+    /// What warps did last to other blocks' shared memory.
+    pub remote: Vec<Remote>,
     /// Whether this block touched an element that another block writes.
     pub crossed: bool,
+    /// What is in flight beside the threads.
+    pub proxy: Proxy,
+}
+
+/// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
+pub(super) const MOST_ACTORS: u64 = 2048;
+
+/// The actors of a cluster of so many blocks.
+pub(super) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
+    let each = threads.div_ceil(LANES as u32);
+    Proxy::new(program, each as usize, 1).actors() as u64 * ranks
 }
 
 impl<'a> Machine<'a> {
     pub fn new(launch: &'a Launch<'a>) -> Machine<'a> {
         let program = launch.program;
-        let count = launch.block.iter().product::<u32>().div_ceil(LANES as u32);
-        let cells = program.shared_bytes.div_ceil(program.granule.max(1)) as usize;
+        let (ranks, each) =
+            (cluster::size(launch.cluster), launch.block.iter().product::<u32>().div_ceil(LANES as u32));
+        let count = ranks * each;
+        let proxy = Proxy::new(program, each as usize, ranks as usize);
+        let stride = cluster::stride(program);
+        let cells = (ranks * stride).div_ceil(program.granule.max(1)) as usize;
         Machine {
             launch,
             count: count as usize,
-            warps: (0..count).map(|number| Warp::new(program, number, launch.block)).collect(),
+            warps: (0..count)
+                .map(|number| Warp {
+                    number,
+                    first: number / each.max(1) * each,
+                    shared: number / each.max(1) * stride,
+                    ..Warp::new(program, number % each.max(1), launch.block)
+                })
+                .collect(),
             clocks: Vec::new(),
-            shared: vec![u8::MAX; program.shared_bytes as usize],
-            shadow: program.findings.then(|| SharedShadow::new(cells, count as usize)),
+            shared: vec![u8::MAX; (ranks * stride) as usize],
+            shadow: program.findings.then(|| SharedShadow::new(cells, proxy.columns())),
             findings: Findings::default(),
             sites: vec![Counts::default(); program.sites.len()],
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
-            block: 0,
-            block_idx: [0; 3],
+            blocks: vec![Block::default(); ranks as usize],
+            remote: Vec::new(),
             crossed: false,
+            proxy,
         }
     }
 
-    /// Runs a block; false where the launch must stop.
-    pub fn run_block(&mut self, block: u64) -> bool {
-        self.block = block;
-        self.block_idx = coordinates(block, self.launch.grid);
-        self.findings.start_block(block);
+    /// Runs a cluster; false where the launch must stop.
+    pub fn run_cluster(&mut self, number: u64) -> bool {
+        self.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
+        self.remote.clear();
+        self.findings.start_block(number);
         self.shared.fill(u8::MAX);
         if let Some(shadow) = &mut self.shadow {
             shadow.reset();
@@ -85,8 +112,15 @@ impl<'a> Machine<'a> {
         let count = self.count;
         self.clocks.clear();
         self.clocks.resize(count * count, 1);
-        for warp in &mut self.warps {
-            warp.start(self.launch.program, self.block_idx);
+        self.proxy.start(
+            self.ranks() * self.launch.program.works.barriers as usize,
+            self.launch.block.iter().product(),
+        );
+        let each = self.warps_of_block();
+        for (number, warp) in self.warps.iter_mut().enumerate() {
+            let block = self.blocks[number / each.max(1)];
+            warp.start(self.launch.program, block.index);
+            warp.block = block.number;
         }
         loop {
             let mut ran = false;
@@ -96,47 +130,48 @@ impl<'a> Machine<'a> {
                     self.run_warp(number);
                 }
                 if let State::Exhausted(site) = self.warps[number].state {
-                    self.stop(number, FindingKind::StepLimit, site);
+                    self.stop(number, site);
                     return false;
                 }
             }
             if self.warps.iter().all(|warp| warp.state == State::Ended) {
+                self.finish();
                 return true;
             }
-            let released = self.release();
+            let released = self.release() | self.wake() || self.land();
             if !ran && !released {
-                let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
-                let site = match self.warps[stuck].state {
-                    State::Waiting(_, site) | State::Exhausted(site) => site,
-                    State::Ready | State::Ended => 0,
-                };
-                self.stop(stuck, FindingKind::Deadlock, site);
+                self.deadlock();
                 return false;
             }
         }
     }
 
-    fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
+    fn stop(&mut self, warp: usize, site: u32) {
         let lanes = self.warps[warp].active;
         let limit = self.launch.max_steps;
-        self.report(kind, site, warp as u32, lanes, None, |_| match kind {
-            FindingKind::StepLimit => {
-                format!("warp {warp} took more than {limit} steps; the launch was stopped")
-            }
-            _ => format!("warp {warp} and all others wait for something that cannot happen"),
+        self.report(FindingKind::StepLimit, site, warp as u32, lanes, None, |_| {
+            format!("warp {warp} took more than {limit} steps; the launch was stopped")
         });
     }
 
     /// Releases every barrier that all of its warps wait at.
     fn release(&mut self) -> bool {
         let count = self.count;
+        // Of a block that is alone both are one barrier.
+        let alone = self.ranks() == 1;
         let mut any = self.release_group(0..count, |participants| {
-            matches!(participants, Participants::Block | Participants::Cluster)
+            participants == Participants::Cluster || alone && participants == Participants::Block
         });
-        for first in (0..count).step_by(4) {
-            any |= self.release_group(first..count.min(first + 4), |participants| {
-                participants == Participants::Warpgroup
-            });
+        for rank in 0..self.ranks() {
+            let warps = self.warps_of(rank);
+            if !alone {
+                any |= self.release_group(warps.clone(), |participants| participants == Participants::Block);
+            }
+            for first in warps.clone().step_by(4) {
+                any |= self.release_group(first..warps.end.min(first + 4), |participants| {
+                    participants == Participants::Warpgroup
+                });
+            }
         }
         any
     }
@@ -154,7 +189,13 @@ impl<'a> Machine<'a> {
                     }
                 }
                 State::Ended => ended = Some(number),
-                State::Ready | State::Waiting(..) | State::Exhausted(_) => return false,
+                State::Ready
+                | State::Waiting(..)
+                | State::Phase { .. }
+                | State::Named { .. }
+                | State::Products { .. }
+                | State::Registers { .. }
+                | State::Exhausted(_) => return false,
             }
         }
         let Some((waiting, _, site)) = first else { return false };
@@ -173,25 +214,24 @@ impl<'a> Machine<'a> {
             let lanes = self.warps[warp].live;
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
-        let count = self.count;
-        for warp in group.clone() {
-            if self.warps[warp].state != State::Ended {
-                self.warps[warp].state = State::Ready;
-                self.tick(warp);
-            }
-        }
-        // Everyone who waited knows of everything that anyone who waited knows of.
-        let mut joined = vec![0; count];
-        let waited = || group.clone().filter(|warp| self.warps[*warp].state != State::Ended);
-        for warp in waited() {
-            for (known, clock) in joined.iter_mut().zip(&self.clocks[warp * count..(warp + 1) * count]) {
-                *known = (*known).max(*clock);
-            }
-        }
-        for warp in waited().collect::<Vec<_>>() {
-            self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined);
-        }
+        let met: Vec<usize> = group.filter(|warp| self.warps[*warp].state != State::Ended).collect();
+        self.meet(&met);
         true
+    }
+
+    /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
+    pub(super) fn meet(&mut self, warps: &[usize]) {
+        let count = self.count;
+        let mut joined = Knowledge::default();
+        for warp in warps {
+            self.warps[*warp].state = State::Ready;
+            self.tick(*warp);
+            joined.join(&self.clocks[warp * count..(warp + 1) * count], self.proxy.row(*warp));
+        }
+        for warp in warps {
+            self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined.clocks);
+            self.proxy.row_mut(*warp).copy_from_slice(&joined.agents);
+        }
     }
 
     /// A warp's time goes on.
@@ -215,13 +255,14 @@ impl<'a> Machine<'a> {
             return;
         }
         let lane = lanes.trailing_zeros().min(LANES as u32 - 1);
-        let (extents, block) = (self.launch.block, self.block_idx);
+        let inside = self.inside(warp as usize) as u32;
+        let (extents, block) = (self.launch.block, self.blocks[self.rank(warp as usize)].index);
         let known = &program.sites[site as usize];
         self.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
             kind,
             message: message(lane as usize),
             line: known.line,
-            thread: coordinates(u64::from(warp * LANES as u32 + lane), extents),
+            thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
             block,
             place: program.names.get(known.place as usize).cloned(),
             index,

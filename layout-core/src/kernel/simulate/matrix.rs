@@ -1,140 +1,338 @@
-//! The matrix instructions of a warp, by the instructions' thread-value layouts.
+//! Products of a warpgroup from shared memory, and stores of matrices.
 //!
-//! Laws: products are exact, and each element is the sum of its products and of what was there, rounded once; a GPU
-//! may round more often and drop low bits of small terms. Of what feeds TF32 the last 13 bits do not count.
+//! Each of the four warps computes its 16 rows when it issues the product, from what shared memory holds then; operands
+//! and accumulator count as in use until the warp has waited for the group. Operands are read where
+//! [`SharedMatrix`](crate::kernel::asynchronous::SharedMatrix) says. Products of two elements are exact in f32; they are
+//! added in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first.
+//!
+//! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 
 use super::bytecode::{LANES, Sum, Target};
 use super::machine::Machine;
 use super::memory;
+use super::report::FindingKind;
+use super::shadow::{Hazard, Who};
+use super::tensor_map::{PIECE, swizzled};
 use super::touch::Kind;
-use super::warp::{Warp, each_lane};
+use super::warp::{State, Warp, each_lane};
+use super::work::{LeftUse, MatrixUse, ProductUse};
 use crate::kernel::elem::Elem;
-use crate::kernel::matrix::{Operand, TensorCore};
 use crate::kernel::small_float;
-use std::sync::OnceLock;
 
-/// The nearest float with 10 bits of fraction, ties to even.
-pub(super) fn round_tf32(value: f32) -> f32 {
-    let bits = value.to_bits();
-    let rounded = bits.wrapping_add(0xfff + (bits >> 13 & 1));
-    if value.is_nan() { value } else { f32::from_bits(truncated(rounded)) }
+/// Rows of a warp.
+const ROWS: usize = 16;
+/// Bytes of `k` of one product.
+const DEPTH: usize = 32;
+
+/// What each warp has issued.
+#[derive(Debug, Default)]
+pub(super) struct Products {
+    /// Groups that each warp has closed.
+    committed: Vec<u32>,
+    /// Products that each warp has issued.
+    issued: Vec<usize>,
+    /// The sites of each warpgroup's products, in order.
+    log: Vec<Vec<u32>>,
 }
 
-/// What the matrix units see of a float's bits.
-fn truncated(bits: u32) -> u32 {
-    bits & !0x1fff
-}
-
-/// For each operand the index in its tile of each lane's each value.
-struct Places {
-    a: Vec<[usize; LANES]>,
-    b: Vec<[usize; LANES]>,
-    c: Vec<[usize; LANES]>,
-}
-
-fn places(core: TensorCore) -> &'static Places {
-    static PLACES: [OnceLock<Places>; 5] = [const { OnceLock::new() }; 5];
-    PLACES[core as usize].get_or_init(|| {
-        let of = |operand: Operand| {
-            let layout = core.layout(operand);
-            let at = |lane: i64, value: i64| {
-                let index = layout.as_ref().and_then(|layout| layout.crd2idx(&(lane, value).into()).ok());
-                index.unwrap_or(0) as usize
-            };
-            (0..core.values(operand))
-                .map(|value| std::array::from_fn(|lane| at(lane as i64, value)))
-                .collect()
-        };
-        Places { a: of(Operand::A), b: of(Operand::B), c: of(Operand::C) }
-    })
-}
-
-/// `d += a b`, of consecutive registers from these on.
-pub(super) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
-    let [m, n, k] = core.shape().map(|extent| extent as usize);
-    let places = places(core);
-    let seen = |value: f32| match core {
-        TensorCore::Tf32 => f64::from(f32::from_bits(truncated(value.to_bits()))),
-        TensorCore::F16 | TensorCore::Bf16 | TensorCore::E4m3 | TensorCore::E5m2 => f64::from(value),
-    };
-    let tile = |first: u32, places: &[[usize; LANES]], size: usize| {
-        let mut tile = vec![0.0; size];
-        for (value, places) in places.iter().enumerate() {
-            let register = &warp.f32[first as usize + value];
-            places.iter().zip(register).for_each(|(place, element)| tile[*place] = seen(*element));
-        }
-        tile
-    };
-    let (a, b) = (tile(a, &places.a, m * k), tile(b, &places.b, n * k));
-    for (value, places) in places.c.iter().enumerate() {
-        for lane in each_lane(warp.active) {
-            let (row, column) = (places[lane] % m, places[lane] / m);
-            let sum: f64 = (0..k).map(|step| a[row + m * step] * b[column + n * step]).sum();
-            let element = &mut warp.f32[d as usize + value][lane];
-            *element = (f64::from(*element) + sum) as f32;
-        }
+impl Products {
+    /// Nothing is issued.
+    pub fn reset(&mut self, warps: usize) {
+        self.committed.clear();
+        self.committed.resize(warps, 0);
+        self.issued.clear();
+        self.issued.resize(warps, 0);
+        self.log.iter_mut().for_each(Vec::clear);
+        self.log.resize(warps, Vec::new());
     }
 }
 
 impl Machine<'_> {
-    /// Matrices from shared memory to consecutive registers from `dst` on.
-    pub(super) fn load_matrix(
-        &mut self,
-        warp: &mut Warp,
-        dst: u32,
-        address: Sum,
-        (count, transposed): (u32, bool),
-        number: u32,
-    ) {
-        let program = self.launch.program;
-        let site = &program.sites[number as usize];
-        let Target::Shared(base) = site.target else { return };
-        let active = warp.active;
-        // What the lanes beyond the matrices' rows name is not read.
-        warp.active &= u32::MAX >> (32 - 8 * count.clamp(1, 4));
-        let touch = self.ready(warp, address, None, number, Kind::Read);
-        self.watch_reads(warp, site, number, &touch);
-        self.count(site, number, &touch, Kind::Read);
-        warp.active = active;
-        let size = site.bytes;
-        let each = (4 / size.max(1)) as usize;
-        for matrix in 0..count as usize {
-            for part in 0..each {
-                let register = dst as usize + matrix * each + part;
-                for lane in each_lane(active) {
-                    let (row, element) = match transposed {
-                        false => (lane / 4, lane % 4 * each + part),
-                        true => (lane % 4 * each + part, lane / 4),
-                    };
-                    let source = matrix * 8 + row;
-                    if touch.open >> source & 1 == 0 {
-                        continue;
-                    }
-                    let byte = base as usize + (touch.index[source] as usize + element) * size as usize;
-                    let bits = memory::read(&self.shared, byte, size) as u32;
-                    warp.f32[register][lane] = match site.elem {
-                        Elem::F32 => f32::from_bits(bits),
-                        small => small_float::decode(bits, small),
-                    };
+    /// The warps of a warp's warpgroup.
+    fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
+        let block = self.warps_of(self.rank(warp));
+        let first = block.start + (warp - block.start) / 4 * 4;
+        first..block.end.min(first + 4)
+    }
+
+    /// The number of a warp's warpgroup in the cluster.
+    fn group(&self, warp: usize) -> usize {
+        self.rank(warp) * self.warps_of_block().div_ceil(4) + self.inside(warp) / 4
+    }
+
+    /// Whether every warp of the warpgroup has closed so many groups.
+    pub(super) fn issued_by_all(&self, warp: usize, groups: u32) -> bool {
+        self.warpgroup(warp).all(|other| self.proxy.products.committed[other] >= groups)
+    }
+
+    /// Closes the group of products.
+    pub(super) fn matrix_commit(&mut self, warp: &mut Warp, site: u32) {
+        self.converged(warp, "wgmma_commit_group", site);
+        self.proxy.products.committed[warp.number as usize] += 1;
+    }
+
+    /// Waits until at most `groups` groups are in flight; false where another warp has yet to issue one.
+    pub(super) fn matrix_wait(&mut self, warp: &mut Warp, groups: u32, site: u32) -> bool {
+        self.converged(warp, "wgmma_wait_group", site);
+        let number = warp.number as usize;
+        let done = self.proxy.products.committed[number].saturating_sub(groups);
+        if !self.issued_by_all(number, done) {
+            warp.state = State::Products { groups: done, site };
+            return false;
+        }
+        warp.accumulators.retain(|(group, _, _)| *group > done);
+        let agent = self.proxy.product_agent(self.group(number));
+        self.proxy.learn(number, agent, done + 1);
+        true
+    }
+
+    /// Reports accumulators in flight among these registers.
+    pub(super) fn touched(&mut self, warp: &mut Warp, slot: u32, width: u32, number: u32) {
+        let hit =
+            warp.accumulators.iter().find(|(_, first, count)| slot < first + count && *first < slot + width);
+        if hit.is_none() {
+            return;
+        }
+        let site = &self.launch.program.sites[number as usize];
+        let name = self.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
+        self.report(FindingKind::MissingWait, number, warp.number, warp.active, None, |_| {
+            format!("the accumulator `{name}` is touched while a product into it is in flight: no `wgmma_wait_group` between")
+        });
+    }
+
+    /// One product, of a warp's rows.
+    pub(super) fn product(&mut self, warp: &mut Warp, product: &ProductUse) {
+        self.converged(warp, "wgmma", product.site);
+        self.take_part(warp, product);
+        let depth = DEPTH / product.elem.bytes() as usize;
+        let n = product.n as usize;
+        let (number, half) = (warp.number as usize, product.n / 2);
+        let group = self.proxy.products.committed[number] + 1;
+        let adds = warp.mask[product.accumulate as usize];
+        let registers = product.register as usize..(product.register + half) as usize;
+        let slots = product.slot as usize..(product.slot + half) as usize;
+        let in_flight = warp.accumulators.iter().any(|(_, first, _)| *first == product.slot);
+        if adds & warp.active != 0 && self.launch.program.findings && !in_flight {
+            let missing = slots.clone().find(|slot| warp.active & adds & !warp.initialised[*slot] != 0);
+            if let Some(slot) = missing {
+                let lanes = warp.active & adds & !warp.initialised[slot];
+                self.uninitialised(warp, slot as u32, product.site, lanes);
+            }
+        }
+        warp.initialised[slots].iter_mut().for_each(|lanes| *lanes |= warp.active);
+        let rows = self.inside(number) % 4 * ROWS;
+        let a = match &product.a {
+            LeftUse::Shared(matrix) => self.operand(warp, matrix, product.elem, rows..rows + ROWS, group),
+            LeftUse::Registers(registers) => fragment(warp, registers, product.elem),
+        };
+        let b = self.operand(warp, &product.b, product.elem, 0..n, group);
+        // The accumulator as rows, then back to the registers of the lanes.
+        let mut d = vec![0f32; ROWS * n];
+        for (register, lanes) in warp.f32[registers.clone()].iter().enumerate() {
+            for lane in each_lane(warp.active & adds) {
+                d[at(register, lane, n)] = lanes[lane];
+            }
+        }
+        for (row, d) in d.chunks_exact_mut(n).enumerate() {
+            for k in 0..depth {
+                let a = a[k * ROWS + row];
+                for (d, b) in d.iter_mut().zip(&b[k * n..(k + 1) * n]) {
+                    *d += a * b;
                 }
             }
         }
+        for (register, lanes) in warp.f32[registers].iter_mut().enumerate() {
+            for lane in each_lane(warp.active) {
+                lanes[lane] = d[at(register, lane, n)];
+            }
+        }
+        if !warp.accumulators.contains(&(group, product.slot, half)) {
+            warp.accumulators.push((group, product.slot, half));
+        }
+        if self.launch.counters {
+            self.sites[product.site as usize].flops += 2 * (ROWS * n * depth) as u64;
+        }
+    }
+
+    /// A product is issued by the four warps of a warpgroup, the same one by each.
+    fn take_part(&mut self, warp: &Warp, product: &ProductUse) {
+        let number = warp.number as usize;
+        let group = self.warpgroup(number);
+        if group.len() < 4 && self.proxy.products.issued[number] == 0 {
+            let count = group.len();
+            self.report(FindingKind::DivergentBarrier, product.site, warp.number, warp.live, None, |_| {
+                format!("a product of a warpgroup that has {count} warps; it takes 4")
+            });
+        }
+        let at = self.group(number);
+        let log = &mut self.proxy.products.log[at];
+        let mine = self.proxy.products.issued[number];
+        self.proxy.products.issued[number] += 1;
+        let Some(other) = log.get(mine).copied() else {
+            log.push(product.site);
+            return;
+        };
+        if other != product.site {
+            let line = self.launch.program.sites[other as usize].line;
+            self.report(FindingKind::DivergentBarrier, product.site, warp.number, warp.live, None, |_| {
+                format!("warp {number} takes part in this product while another warp of its warpgroup is at the one in line {line}")
+            });
+        }
+    }
+
+    /// What is in flight when the block ends, and warps that left products out.
+    pub(super) fn finish_products(&mut self) {
+        for number in 0..self.count {
+            let group = self.warpgroup(number);
+            let most = group.clone().map(|warp| self.proxy.products.issued[warp]).max().unwrap_or(0);
+            let mine = self.proxy.products.issued[number];
+            let site = self.proxy.products.log.get(self.group(number)).and_then(|log| log.get(mine)).copied();
+            if let Some(site) = site.filter(|_| mine < most) {
+                self.report(FindingKind::DivergentBarrier, site, number as u32, 1, None, |_| {
+                    format!("warp {number} takes part in {mine} of the {most} products of its warpgroup")
+                });
+            }
+            let in_flight = self.warps[number].accumulators.len();
+            let site = self.proxy.products.log.get(self.group(number)).and_then(|log| log.last()).copied();
+            if let Some(site) = site.filter(|_| in_flight > 0) {
+                self.report(FindingKind::InFlightAtEnd, site, number as u32, 1, None, |_| {
+                    "the block ends with products in flight: no `wgmma_wait_group(0)` after them".to_owned()
+                });
+            }
+        }
+    }
+
+    /// Reads rows of A or columns of B, `outer` many, as `[k][outer]`.
+    fn operand(
+        &mut self,
+        warp: &Warp,
+        matrix: &MatrixUse,
+        elem: Elem,
+        outer: std::ops::Range<usize>,
+        group: u32,
+    ) -> Vec<f32> {
+        let size = elem.bytes() as usize;
+        let (depth, count) = (DEPTH / size, outer.len());
+        let mut values = vec![0f32; depth * count];
+        let lane = warp.active.trailing_zeros() as usize;
+        let index = warp.lanes(matrix.first)[lane];
+        let site = &self.launch.program.sites[matrix.site as usize];
+        let Target::Shared(base) = site.target else { return values };
+        if !(0..site.len.max(1)).contains(&index) {
+            self.ready(warp, Sum::constant(index), None, matrix.site, Kind::Read);
+            return values;
+        }
+        let first = u64::from(warp.shared + base) + index as u64 * size as u64;
+        let span = matrix.swizzle_bytes as usize;
+        let width = (span / size).max(1);
+        let lanes = PIECE / size;
+        let number = warp.number as usize;
+        let agent = self.proxy.product_agent(self.group(number));
+        let mut hazard: Option<(u64, Hazard)> = None;
+        let mut outside = false;
+        let mut shadow = self.shadow.take();
+        let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+        // The warp's lanes take part together: none of them is the one that wrote.
+        let who = who.seeing(self.proxy.row(number), warp.first).lane(LANES);
+        let mut piece = |offset: usize, put: &mut dyn FnMut(usize, f32)| {
+            let address = swizzled(first + offset as u64, matrix.swizzle_bytes);
+            if let Some(shadow) = &mut shadow {
+                for cell in self.cells(address, PIECE as u64) {
+                    let found = shadow.read_by_proxy(cell, who, &self.proxy.fences, agent, group);
+                    hazard = hazard.or(found.map(|hazard| (address, hazard)));
+                }
+            }
+            let Some(bytes) = self.shared.get(address as usize..address as usize + PIECE) else {
+                outside = true;
+                return;
+            };
+            for element in 0..lanes {
+                let bits = memory::read(bytes, element * size, elem.bytes()) as u32;
+                let value = match elem {
+                    Elem::F32 => f32::from_bits(bits & !0x1fff),
+                    small => small_float::decode(bits, small),
+                };
+                put(element, value);
+            }
+        };
+        if matrix.k_major {
+            for (at, i) in outer.enumerate() {
+                let row = i % 8 * span + i / 8 * matrix.stride_bytes as usize;
+                for part in 0..DEPTH / PIECE {
+                    piece(row + part * PIECE, &mut |element, value| {
+                        values[(part * lanes + element) * count + at] = value;
+                    });
+                }
+            }
+        } else {
+            for k in 0..depth {
+                let row = k % 8 * span + k / 8 * matrix.stride_bytes as usize;
+                for (at, i) in outer.clone().enumerate().step_by(lanes) {
+                    let offset = i % width * size + i / width * matrix.leading_bytes as usize + row;
+                    piece(offset, &mut |element, value| {
+                        if let Some(known) = values.get_mut(k * count + at + element) {
+                            *known = value;
+                        }
+                    });
+                }
+            }
+        }
+        self.shadow = shadow;
+        if self.launch.counters {
+            let counts = &mut self.sites[matrix.site as usize];
+            counts.shared_requests += 1;
+            counts.shared_bytes_read += (count * DEPTH) as u64;
+            counts.shared_wavefronts += (count * DEPTH).div_ceil(128) as u64;
+        }
+        if let Some((address, hazard)) = hazard {
+            self.proxy_hazard(warp, matrix.site, (address, false), hazard, "a product (wgmma)");
+        }
+        if outside {
+            self.report(FindingKind::OutOfBounds, matrix.site, warp.number, warp.active, Some(index), |_| {
+                format!("an operand of a product that begins at element {index} ends beyond shared memory")
+            });
+        }
+        values
+    }
+
+    /// Four matrices of 8 x 8: lane `l` gives row `l % 8` of matrix `l / 8`, and holds of each matrix two elements of row
+    /// `l / 4`.
+    pub(super) fn store_matrix(&mut self, warp: &mut Warp, src: u32, dst: u32, address: Sum, site: u32) {
+        self.converged(warp, "store_matrix", site);
+        for column in 0..8 {
+            for lane in 0..LANES {
+                let (matrix, row) = (lane / 8, lane % 8);
+                let register = src as usize + 2 * matrix + column % 2;
+                warp.f32[dst as usize + column][lane] = warp.f32[register][4 * row + column / 2];
+            }
+        }
+        self.store(warp, dst, address, None, site);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::round_tf32;
+/// Where an accumulator's register of a lane is in the warp's 16 rows of `n`.
+fn at(register: usize, lane: usize, n: usize) -> usize {
+    let (j, h, c) = (register / 4, register / 2 % 2, register % 2);
+    (lane / 4 + 8 * h) * n + 8 * j + 2 * (lane % 4) + c
+}
 
-    #[test]
-    fn tf32_rounds_to_the_nearest_and_ties_to_even() {
-        let ulp = 2f32.powi(-10);
-        assert_eq!(round_tf32(1.0 + ulp / 2.0), 1.0);
-        assert_eq!(round_tf32(-1.0 - 1.5 * ulp), -1.0 - 2.0 * ulp);
-        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_up()), 1.0 + ulp);
-        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_down()), 1.0);
-        assert_eq!(round_tf32(f32::INFINITY), f32::INFINITY);
-        assert_eq!(round_tf32(f32::MAX), f32::INFINITY);
-        assert!(round_tf32(f32::NAN).is_nan());
+/// The left operand from registers, as `[k][row]`: register `v` of lane `l` in the order of the atom.
+fn fragment(warp: &Warp, registers: &[u32], elem: Elem) -> Vec<f32> {
+    let size = elem.bytes() as usize;
+    // Elements of a 32-bit register, which follow each other in k.
+    let pack = 4 / size;
+    let mut values = vec![0f32; DEPTH / size * ROWS];
+    for (number, register) in registers.iter().enumerate() {
+        let (inner, half, far) = (number % pack, number / pack % 2, number / pack / 2);
+        for lane in 0..LANES {
+            let row = lane / 4 + 8 * half;
+            let k = lane % 4 * pack + inner + 4 * pack * far;
+            let value = warp.f32[*register as usize][lane];
+            let value = if elem == Elem::F32 { f32::from_bits(value.to_bits() & !0x1fff) } else { value };
+            if let Some(known) = values.get_mut(k * ROWS + row) {
+                *known = value;
+            }
+        }
     }
+    values
 }

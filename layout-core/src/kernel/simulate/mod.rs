@@ -11,6 +11,7 @@
 
 mod arithmetic;
 mod bytecode;
+mod cluster;
 mod compile;
 mod copy;
 mod execute;
@@ -18,16 +19,23 @@ mod findings;
 mod local;
 mod machine;
 mod matrix;
+mod mbarrier;
 mod memory;
+mod mma;
+mod proxy;
 mod report;
+mod schedule;
 mod shadow;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
 mod together;
 mod touch;
 mod traffic;
+mod transfer;
 mod warp;
 mod watch;
+mod work;
 
 pub use report::{Counts, Finding, FindingKind, Report};
 
@@ -160,15 +168,24 @@ pub fn simulate(
     if blocks == 0 || threads_of_block == 0 {
         return Ok(Report::default());
     }
+    let cluster = checked.plan().cluster;
+    let ranks = u64::from(cluster::size(cluster));
+    let whole = (0..3).all(|axis| bound.grid[axis].is_multiple_of(cluster[axis].max(1)));
+    let actors = machine::actors(&program, threads_of_block as u32, ranks);
+    if !whole || ranks > 16 || actors > machine::MOST_ACTORS {
+        let what =
+            format!("a grid of {:?} blocks in clusters of {cluster:?} with {actors} actors", bound.grid);
+        return Err(SimulateError::TooLarge { what });
+    }
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if options.threads == 0 { available } else { options.threads };
     let workers = if program.ordered { 1 } else { workers };
-    let workers = workers.min(usize::try_from(blocks).unwrap_or(usize::MAX)).min(256);
+    let workers = workers.min(usize::try_from(blocks / ranks).unwrap_or(usize::MAX)).min(256);
     let mut report = None;
     // More than one worker first; one alone if that met what depends on the order of blocks.
     for workers in if workers > 1 { vec![workers, 1] } else { vec![1] } {
-        let launch = launch(&program, bound, arguments, options)?;
-        let outcome = run(&launch, blocks, workers);
+        let launch = launch(&program, bound, arguments, options, cluster)?;
+        let outcome = run(&launch, blocks / ranks, workers);
         if workers > 1 && outcome.ordered {
             continue;
         }
@@ -249,6 +266,7 @@ fn launch<'a>(
     bound: &Bound,
     arguments: &'a [SimulatorArgument<'_>],
     options: &Options,
+    cluster: [u32; 3],
 ) -> Result<Launch<'a>, SimulateError> {
     let (mut globals, mut shadows) = (Vec::new(), Vec::new());
     for (number, argument) in arguments.iter().enumerate() {
@@ -276,6 +294,7 @@ fn launch<'a>(
         shadows,
         grid: bound.grid,
         block: bound.block,
+        cluster,
         max_steps: options.max_steps,
         counters: options.counters,
     })
@@ -293,19 +312,19 @@ struct Outcome {
     ordered: bool,
 }
 
-/// Runs every block, by this many host threads.
-fn run(launch: &Launch<'_>, blocks: u64, workers: usize) -> Outcome {
+/// Runs every cluster, by this many host threads.
+fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
     let (next, halt) = (AtomicU64::new(0), AtomicBool::new(false));
     let work = || {
         let mut machine = Machine::new(launch);
         let (mut count, mut stopped) = (0, false);
         while !halt.load(SeqCst) {
             let block = next.fetch_add(1, SeqCst);
-            if block >= blocks {
+            if block >= clusters {
                 break;
             }
-            count += 1;
-            let done = machine.run_block(block);
+            count += machine.ranks() as u64;
+            let done = machine.run_cluster(block);
             stopped |= !done;
             if !done || workers > 1 && machine.crossed {
                 halt.store(true, SeqCst);

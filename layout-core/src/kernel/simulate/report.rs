@@ -21,6 +21,18 @@ pub enum FindingKind {
     DivergentBarrier,
     /// Shared memory is used while an asynchronous copy to it is in flight.
     MissingWait,
+    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`.
+    MissingFence,
+    /// The asynchronous proxy writes what others still use.
+    Overwritten,
+    /// A phase of an mbarrier expects other bytes than its copies report.
+    TransactionBytes,
+    /// More arrivals at an mbarrier than a phase takes.
+    Arrivals,
+    /// A block ends while copies or products are in flight, or in the middle of a phase.
+    InFlightAtEnd,
+    /// A block uses shared memory of another one of its cluster that may have ended.
+    EndedBlock,
     /// A vector access whose address is no multiple of its bytes.
     Misaligned,
     /// An integer division or remainder by zero.
@@ -42,6 +54,12 @@ impl FindingKind {
             FindingKind::ReadWriteRace => "read-write race",
             FindingKind::DivergentBarrier => "divergent barrier",
             FindingKind::MissingWait => "missing wait",
+            FindingKind::MissingFence => "missing proxy fence",
+            FindingKind::Overwritten => "overwritten in use",
+            FindingKind::TransactionBytes => "wrong count of bytes",
+            FindingKind::Arrivals => "surplus arrival",
+            FindingKind::InFlightAtEnd => "work in flight at the end",
+            FindingKind::EndedBlock => "use of an ended block",
             FindingKind::Misaligned => "misaligned access",
             FindingKind::DivisionByZero => "division by zero",
             FindingKind::StepLimit => "step limit",

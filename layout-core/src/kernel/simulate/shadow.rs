@@ -10,6 +10,10 @@
 use super::bytecode::LANES;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+mod proxy;
+
+pub(super) use proxy::Fences;
+
 /// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hazard {
@@ -21,6 +25,8 @@ pub(super) enum Hazard {
     Writer { thread: u32, site: u32 },
     /// A thread's read is not ordered with the write; the thread where it is one.
     Reader { thread: Option<u32> },
+    /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
+    Unfenced { thread: u32, site: u32 },
     /// Another block's access of this number is not ordered with it, a write or not.
     OtherBlock { block: Option<u64>, wrote: bool },
 }
@@ -36,13 +42,22 @@ pub(super) struct Who<'c> {
     pub clocks: &'c [u32],
     /// The least of them: what every warp did before it is ordered before this access.
     floor: u32,
+    /// The times of the asynchronous proxy's agents that it knows; their numbers follow the warps'.
+    agents: &'c [u32],
+    /// The first warp of its block.
+    first: u32,
 }
 
 impl<'c> Who<'c> {
     /// Lane 0 of a warp.
     pub fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
         let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
-        Who { warp, lane: 0, clocks, floor }
+        Who { warp, lane: 0, clocks, floor, agents: &[], first: 0 }
+    }
+
+    /// With what it knows of the asynchronous proxy; `first` is the first warp of its block.
+    pub fn seeing(self, agents: &'c [u32], first: u32) -> Who<'c> {
+        Who { agents, first, ..self }
     }
 
     /// Another lane of the same warp.
@@ -53,12 +68,18 @@ impl<'c> Who<'c> {
     fn thread(self) -> u32 {
         self.warp * LANES as u32 + self.lane
     }
+    /// Its number in its block.
+    fn inside(self) -> u32 {
+        self.thread() - self.first * LANES as u32
+    }
     fn now(self) -> u32 {
         self.clocks[self.warp as usize]
     }
     /// Whether a stamp of another thread is ordered before this access.
     fn after(self, warp: u32, clock: u32) -> bool {
-        self.clocks.get(warp as usize).is_some_and(|known| clock < *known)
+        let agent = (warp as usize).checked_sub(self.clocks.len());
+        let known = agent.map_or_else(|| self.clocks.get(warp as usize), |agent| self.agents.get(agent));
+        known.is_some_and(|known| clock < *known)
     }
 }
 
@@ -74,21 +95,24 @@ struct Write {
 const INITIALISED: u16 = 1;
 const IN_FLIGHT: u16 = 2;
 const ATOMIC: u16 = 4;
+/// Written by the asynchronous proxy.
+const PROXY: u16 = 8;
 /// In the low bits of a read stamp: several lanes of the warp.
 const MANY: u32 = 32;
 
 /// The shadow of a block's shared memory, a cell for each `granule` bytes.
 pub(super) struct SharedShadow {
-    warps: usize,
+    /// Warps, and agents that read.
+    columns: usize,
     writes: Vec<Write>,
-    /// For each cell and warp `clock << 6 | lane`.
+    /// For each cell and column `clock << 6 | lane`.
     reads: Vec<u32>,
 }
 
 impl SharedShadow {
-    /// Cells for a block of some warps.
-    pub fn new(cells: usize, warps: usize) -> SharedShadow {
-        SharedShadow { warps, writes: vec![Write::default(); cells], reads: vec![0; cells * warps] }
+    /// Cells for a block of some warps, and agents that read.
+    pub fn new(cells: usize, columns: usize) -> SharedShadow {
+        SharedShadow { columns, writes: vec![Write::default(); cells], reads: vec![0; cells * columns] }
     }
 
     /// A new block: nothing is written or read.
@@ -101,7 +125,7 @@ impl SharedShadow {
     #[inline]
     pub fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         let write = self.writes[cell];
-        let stamp = &mut self.reads[cell * self.warps + who.warp as usize];
+        let stamp = &mut self.reads[cell * self.columns + who.warp as usize];
         let now = who.now();
         *stamp =
             if *stamp >> 6 == now && *stamp & 63 != who.lane { now << 6 | MANY } else { now << 6 | who.lane };
@@ -116,7 +140,7 @@ impl SharedShadow {
     pub fn read_by_all(&mut self, cell: usize, open: u32, who: Who<'_>) -> Option<Hazard> {
         let write = self.writes[cell];
         let now = who.now();
-        self.reads[cell * self.warps + who.warp as usize] = now << 6 | MANY;
+        self.reads[cell * self.columns + who.warp as usize] = now << 6 | MANY;
         if write.flags == INITIALISED && write.clock < who.floor {
             return None;
         }
@@ -155,7 +179,7 @@ impl SharedShadow {
     }
 
     fn unordered_reader(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
-        let stamps = &self.reads[cell * self.warps..(cell + 1) * self.warps];
+        let stamps = &self.reads[cell * self.columns..(cell + 1) * self.columns];
         stamps.iter().enumerate().find_map(|(warp, stamp)| {
             let (warp, clock, lane) = (warp as u32, stamp >> 6, stamp & 63);
             let own = warp == who.warp && lane == who.lane;
@@ -210,7 +234,7 @@ impl GlobalShadow {
     /// A thread of a block reads an element.
     pub fn read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let mine = stamp(block, u64::from(who.thread()), who.now());
+        let mine = stamp(block, u64::from(who.inside()), who.now());
         let before = reader.swap(mine, SeqCst);
         let joined = join(before, mine);
         if joined != mine {
@@ -222,14 +246,14 @@ impl GlobalShadow {
     /// A thread of a block writes an element.
     pub fn write(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let before = writer.swap(stamp(block, u64::from(who.thread()), who.now()), SeqCst);
+        let before = writer.swap(stamp(block, u64::from(who.inside()), who.now()), SeqCst);
         conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
     }
 
     /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard.
     pub fn atomic(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let mine = stamp(block, u64::from(who.thread()), who.now()) | ATOMIC_STAMP;
+        let mine = stamp(block, u64::from(who.inside()), who.now()) | ATOMIC_STAMP;
         let before = writer.swap(mine, SeqCst);
         let together = before & ATOMIC_STAMP != 0;
         if together && join(before, mine) != mine {
@@ -267,12 +291,12 @@ fn conflict(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard
         return Some(Hazard::OtherBlock { block, wrote });
     }
     let many = thread == THREADS_MANY;
-    let warp = if many { who.warp } else { thread as u32 / LANES as u32 };
-    let own = !many && thread as u32 == who.thread();
+    let warp = if many { who.warp } else { who.first + thread as u32 / LANES as u32 };
+    let own = !many && thread as u32 == who.inside();
     if own || clock == CLOCK || who.after(warp, clock as u32) {
         return None;
     }
-    let thread = thread as u32;
+    let thread = thread as u32 + who.first * LANES as u32;
     Some(if wrote {
         Hazard::Writer { thread, site: 0 }
     } else {

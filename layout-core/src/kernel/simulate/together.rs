@@ -148,7 +148,7 @@ impl Machine<'_> {
             let changed = |old: u64| changed(change, site.elem, old, value);
             before[lane] = match site.target {
                 Target::Shared(base) => {
-                    let byte = base as usize + byte;
+                    let byte = (warp.shared + base) as usize + byte;
                     let old = memory::read(&self.shared, byte, size);
                     memory::write(&mut self.shared, byte, size, changed(old));
                     old

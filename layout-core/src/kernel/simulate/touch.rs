@@ -133,7 +133,8 @@ impl Machine<'_> {
             match site.target {
                 Target::Shared(base) => {
                     let byte = |lane: usize| {
-                        base as usize + (touch.index[lane] as usize + part as usize) * site.bytes as usize
+                        (warp.shared + base) as usize
+                            + (touch.index[lane] as usize + part as usize) * site.bytes as usize
                     };
                     let shared = &self.shared[..];
                     match site.bytes {
@@ -197,7 +198,7 @@ impl Machine<'_> {
                 let byte = (touch.index[lane] as usize + part as usize) * size as usize;
                 match site.target {
                     Target::Shared(base) => {
-                        let byte = base as usize + byte;
+                        let byte = (warp.shared + base) as usize + byte;
                         let old = memory::read(&self.shared, byte, size);
                         equal &= !(u32::from(old != raw[lane] & low) << lane);
                         memory::write(&mut self.shared, byte, size, raw[lane]);

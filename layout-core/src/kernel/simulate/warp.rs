@@ -21,6 +21,38 @@ pub(super) enum State {
     Ready,
     /// It waits at a barrier.
     Waiting(Participants, u32),
+    /// It waits for a phase of an mbarrier.
+    Phase {
+        /// Its number.
+        barrier: u32,
+        /// The parity of the phase.
+        parity: i64,
+        /// Where.
+        site: u32,
+    },
+    /// It waits at a named barrier.
+    Named {
+        /// Its number.
+        barrier: i64,
+        /// How many threads meet there.
+        threads: u32,
+        /// Where.
+        site: u32,
+    },
+    /// It waits for products: until every warp of the warpgroup has issued this many groups.
+    Products {
+        /// Groups.
+        groups: u32,
+        /// Where.
+        site: u32,
+    },
+    /// It waits for registers.
+    Registers {
+        /// How many for each thread.
+        registers: u32,
+        /// Where.
+        site: u32,
+    },
     /// It took too many steps.
     Exhausted(u32),
     /// It has ended.
@@ -47,8 +79,14 @@ pub(super) struct Pending {
 /// A warp.
 #[derive(Clone, Debug)]
 pub(super) struct Warp {
-    /// Its number in the block.
+    /// Its number in the cluster.
     pub number: u32,
+    /// The number of its block's first warp.
+    pub first: u32,
+    /// The number of its block in the grid.
+    pub block: u64,
+    /// Where its block's shared memory begins, bytes.
+    pub shared: u32,
     /// The next instruction.
     pub pc: usize,
     /// Whether it can go on.
@@ -83,6 +121,10 @@ pub(super) struct Warp {
     pub pending: Vec<Pending>,
     /// Copy groups that each lane has closed.
     pub committed: [u32; LANES],
+    /// Groups of tensor stores that each lane has closed.
+    pub bulk_committed: [u32; LANES],
+    /// Accumulators of products in flight: group, first slot, how many.
+    pub accumulators: Vec<(u32, u32, u32)>,
 }
 
 impl Warp {
@@ -100,6 +142,9 @@ impl Warp {
         }
         Warp {
             number,
+            first: 0,
+            block: 0,
+            shared: 0,
             pc: 0,
             state: State::Ended,
             live,
@@ -117,6 +162,8 @@ impl Warp {
             initialised: vec![0; program.slots as usize],
             pending: Vec::new(),
             committed: [0; LANES],
+            bulk_committed: [0; LANES],
+            accumulators: Vec::new(),
         }
     }
 
@@ -128,7 +175,8 @@ impl Warp {
         (self.round, self.gone, self.broken, self.steps) = (self.live, 0, 0, 0);
         self.frames.clear();
         self.pending.clear();
-        self.committed = [0; LANES];
+        (self.committed, self.bulk_committed) = ([0; LANES], [0; LANES]);
+        self.accumulators.clear();
         self.initialised.fill(0);
         for (scalar, at) in self.scalars.iter_mut().zip(block) {
             *scalar = i64::from(at);

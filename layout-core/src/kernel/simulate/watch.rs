@@ -1,6 +1,6 @@
 //! Hazards of a warp's accesses, from the shadows to findings.
 
-use super::bytecode::{Site, Target};
+use super::bytecode::{LANES, Site, Target};
 use super::machine::Machine;
 use super::report::FindingKind;
 use super::shadow::{Hazard, Who};
@@ -23,10 +23,11 @@ impl Machine<'_> {
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
+                let base = base + warp.shared;
                 let Some(shadow) = &mut self.shadow else { return };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
@@ -59,7 +60,7 @@ impl Machine<'_> {
                 for lane in each_lane(touch.open) {
                     for part in 0..site.width as usize {
                         let element = touch.index[lane] as usize + part;
-                        if let Some(hazard) = shadow.read(element, self.block, who.lane(lane)) {
+                        if let Some(hazard) = shadow.read(element, warp.block, who.lane(lane)) {
                             found.push((lane, element as i64, hazard));
                         }
                     }
@@ -84,10 +85,11 @@ impl Machine<'_> {
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
+                let base = base + warp.shared;
                 let Some(shadow) = &mut self.shadow else { return };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
@@ -114,8 +116,8 @@ impl Machine<'_> {
                         let element = touch.index[lane] as usize + part;
                         let who = who.lane(lane);
                         let hazard = match how {
-                            Write::Atomic => shadow.atomic(element, self.block, who),
-                            Write::Plain | Write::InFlight => shadow.write(element, self.block, who),
+                            Write::Atomic => shadow.atomic(element, warp.block, who),
+                            Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
                         };
                         found.extend(hazard.map(|hazard| (lane, element as i64, hazard)));
                     }
@@ -129,7 +131,7 @@ impl Machine<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a record of one call would be read once")]
-    fn hazard(
+    pub(super) fn hazard(
         &mut self,
         warp: &Warp,
         number: u32,
@@ -142,11 +144,9 @@ impl Machine<'_> {
         let program = self.launch.program;
         let name = program.names.get(program.sites[number as usize].place as usize);
         let name = name.map_or("", String::as_str);
-        let (grid, extents) = (self.launch.grid, self.launch.block);
-        let thread = |number: u32| {
-            let [x, y, z] = coordinates(u64::from(number), extents);
-            format!("thread ({x}, {y}, {z})")
-        };
+        let grid = self.launch.grid;
+        let thread = |number: u32| self.actor(number);
+        let agent = |number: u32| number as usize / LANES >= self.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
         let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
         let race = if kind == Kind::Read { FindingKind::ReadWriteRace } else { written };
@@ -161,6 +161,23 @@ impl Machine<'_> {
                     "{what} of element {index} of `{name}` while an asynchronous copy to it is in flight"
                 ),
             ),
+            Hazard::Writer { thread: other, site } if agent(other) => {
+                let line = program.sites.get(site as usize).map_or(0, |site| site.line);
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {} writes in line {line}; no wait for it stands between",
+                    thread(other)
+                );
+                (FindingKind::MissingWait, message)
+            }
+            Hazard::Reader { thread: Some(other) } if agent(other) => {
+                let message = format!(
+                    "{what} of element {index} of `{name}`, which {} may have yet to read; no wait for it stands between",
+                    thread(other)
+                );
+                (FindingKind::MissingWait, message)
+            }
+            // The asynchronous proxy's own.
+            Hazard::Unfenced { .. } => return,
             Hazard::Writer { thread: other, site } => {
                 let line = program.sites.get(site as usize).map_or(0, |site| site.line);
                 let place = if site != 0 { format!(" in line {line}") } else { String::new() };

@@ -53,6 +53,7 @@ impl Evaluator<'_> {
         facts.extend(variant_if.iter().cloned());
         let (block, grid, cluster, min_blocks) = (block?, grid?, cluster?, min_blocks?);
         self.block = block;
+        cluster.iter().take(3).enumerate().for_each(|(i, n)| self.cluster[i] = *n);
         self.grid = grid;
         let arguments = self.arguments()?;
         if let Some(grid) = self.grid.clone() {
@@ -76,19 +77,18 @@ impl Evaluator<'_> {
         } else {
             format!("{}_{}", kernel.name, key.trim_start_matches('_'))
         };
-        let mut cluster3 = [1; 3];
-        cluster.iter().take(3).enumerate().for_each(|(i, n)| cluster3[i] = *n);
         let plan = LaunchPlan {
             name: kernel.name.clone(),
             arguments,
             dims: kernel.dims.clone(),
             block: self.block,
             grid: self.grid.clone(),
-            cluster: cluster3,
+            cluster: self.cluster,
             require,
             variant_if,
             promises: self.promises,
             shared_bytes: 0,
+            maps: Vec::new(),
             parameters: Vec::new(),
             atoms: self.tables.atoms.clone(),
         };

@@ -1,10 +1,11 @@
 //! What an expression of the kernel language evaluates to while a kernel is specialised.
 
 use super::tile::TileAccess;
+use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::matrix::TensorCore;
-use crate::kernel::program::Value;
+use crate::kernel::program::{PlaceId, Value};
 use crate::kernel::view::View;
 use crate::{Layout, Swizzle};
 
@@ -31,6 +32,12 @@ pub enum Datum {
     Layout(LayoutDatum),
     /// A matrix instruction.
     TensorCore(TensorCore),
+    /// An array of mbarriers and how many they are.
+    Barriers(PlaceId, i64),
+    /// The stage and the phase of a ring of so many stages: two mutable index variables.
+    Pipeline(VarId, VarId, i64),
+    /// An mbarrier.
+    Barrier(BarrierAt),
     /// What could not be evaluated; its error is already told.
     Unknown,
 }
@@ -42,6 +49,8 @@ pub struct LayoutDatum {
     pub layout: Layout,
     /// The swizzle, in elements.
     pub swizzle: Option<Swizzle>,
+    /// The swizzle over so many bytes, in elements once their size is known.
+    pub swizzle_bytes: Option<u32>,
 }
 
 impl Datum {
@@ -58,6 +67,9 @@ impl Datum {
             Datum::View(_) => "a tensor".into(),
             Datum::Layout(_) => "a layout".into(),
             Datum::TensorCore(_) => "a matrix instruction".into(),
+            Datum::Barriers(..) => "an array of mbarriers".into(),
+            Datum::Barrier(_) => "an mbarrier".into(),
+            Datum::Pipeline(..) => "a state of a pipeline".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }

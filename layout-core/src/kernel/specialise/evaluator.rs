@@ -31,6 +31,8 @@ pub(super) struct Evaluator<'k> {
     pub bindings: HashMap<LocalId, Binding>,
     /// How often each mutable index variable was assigned so far.
     pub versions: HashMap<VarId, u32>,
+    /// Mutable index variables that stay between 0 and a number.
+    pub bounded: HashMap<VarId, i64>,
     /// Float variables whose type is still open, with their first value.
     pub undecided: HashMap<VarId, f64>,
     /// Those whose type was found, with their first value.
@@ -43,6 +45,7 @@ pub(super) struct Evaluator<'k> {
     pub dims: Vec<Index>,
     pub arguments: Vec<Datum>,
     pub block: [u32; 3],
+    pub cluster: [u32; 3],
     pub grid: Option<[Index; 3]>,
     pub shared_bytes: u64,
     /// The most that the architecture has.
@@ -146,7 +149,8 @@ impl Evaluator<'_> {
     /// The present value of a mutable index variable.
     pub fn read_index(&mut self, var: VarId) -> Index {
         let version = self.versions.get(&var).copied().unwrap_or(0);
-        let range = Range::new(i128::from(i64::MIN), i128::from(i64::MAX));
+        let whole = Range::new(i128::from(i64::MIN), i128::from(i64::MAX));
+        let range = self.bounded.get(&var).map_or(whole, |last| Range::new(0, i128::from(*last)));
         Index::atom(self.tables.atoms.intern(Atom::Variable(var, version), range, 1, None))
     }
 

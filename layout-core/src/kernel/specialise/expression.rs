@@ -107,7 +107,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<Datum> {
+    pub fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<Datum> {
         let axis_index = (axis as usize).min(2);
         if self.host && matches!(special, Special::ThreadIdx | Special::BlockIdx) {
             return self
@@ -246,6 +246,10 @@ impl Evaluator<'_> {
                 Datum::Scalar(Value::Variable(var), elem)
             }
             Datum::View(view) => Datum::View(self.point(name, view, origin)),
+            Datum::Barriers(place, count) => {
+                self.tables.places[place.0 as usize].name = name.to_owned();
+                Datum::Barriers(place, count)
+            }
             Datum::Tuple(parts) => {
                 Datum::Tuple(parts.into_iter().map(|part| self.hold(name, part, origin)).collect())
             }

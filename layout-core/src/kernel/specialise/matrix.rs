@@ -112,7 +112,7 @@ impl Evaluator<'_> {
         let [rows, columns] = self.atoms_of(core, operand, &source, name, origin)?;
         let shape = IntTuple::flat([rows, columns * core.values(operand)]);
         let layout = match Layout::row_major(shape) {
-            Ok(layout) => Datum::Layout(LayoutDatum { layout, swizzle: None }),
+            Ok(layout) => Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }),
             Err(error) => return self.fail(origin, error.to_string()),
         };
         let Datum::View(destination) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {

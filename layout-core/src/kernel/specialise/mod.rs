@@ -4,12 +4,14 @@
 //! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
 //! layout and no nested function remains.
 
+mod asynchronous;
 mod attribute;
 mod datum;
 mod evaluator;
 mod expression;
 mod matrix;
 mod operator;
+mod place;
 mod statement;
 mod tile;
 mod tiling;
@@ -72,6 +74,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         out: Vec::new(),
         bindings: HashMap::new(),
         versions: HashMap::new(),
+        bounded: HashMap::new(),
         undecided: HashMap::new(),
         decided: Vec::new(),
         unnamed: HashSet::new(),
@@ -79,6 +82,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         dims: Vec::new(),
         arguments: Vec::new(),
         block: [1; 3],
+        cluster: [1; 3],
         grid: None,
         shared_bytes: 0,
         shared_limit: shared_limit(kernel.arch.as_deref()),
@@ -117,7 +121,7 @@ fn shared_limit(arch: Option<&str>) -> u64 {
         Some("80" | "87") => 166_912,
         Some("75") => 65_536,
         Some("86" | "89" | "120" | "121") => 101_376,
-        _ => vocabulary::MAX_SHARED_BYTES,
+        _ => place::MAX_SHARED_BYTES,
     }
 }
 

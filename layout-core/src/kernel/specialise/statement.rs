@@ -79,7 +79,9 @@ impl Evaluator<'_> {
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
             Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
             Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) => true,
-            Datum::Unit | Datum::View(_) => false,
+            Datum::Unit | Datum::View(_) | Datum::Barriers(..) | Datum::Barrier(_) | Datum::Pipeline(..) => {
+                false
+            }
         };
         if known {
             return Ok(datum);
@@ -351,6 +353,8 @@ impl Evaluator<'_> {
                 _ => None,
             })
             .collect();
+        // `state.advance()` assigns too.
+        vars.extend(self.bounded.keys());
         vars.sort_unstable();
         vars.dedup();
         vars

@@ -1,6 +1,7 @@
 //! The tile level: what [`Specialised`](super::Specialised) holds where the scalar level has elements.
 
 use crate::Layout;
+use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::index::{Atoms, Index, IndexOverflow};
 use crate::kernel::matrix::{Operand, TensorCore};
 use crate::kernel::origin::Origin;
@@ -78,6 +79,42 @@ pub enum TileOperation {
         left: View,
         /// As many elements as the accumulator has columns.
         right: View,
+    },
+    /// By one thread: a tile to shared memory by the copy engine.
+    TensorLoad {
+        /// Written, in shared memory.
+        destination: View,
+        /// A tile of a tensor argument.
+        source: View,
+        /// Who is told.
+        barrier: BarrierAt,
+        /// The blocks of the cluster that get it.
+        multicast: Option<u32>,
+    },
+    /// By one thread: a tile from shared memory by the copy engine.
+    TensorStore {
+        /// A tile of a tensor argument.
+        destination: View,
+        /// Read, in shared memory.
+        source: View,
+    },
+    /// By the warpgroup: `accumulator = a b`, or `+=`.
+    Wgmma {
+        /// In registers.
+        accumulator: View,
+        /// 64 rows.
+        a: View,
+        /// In shared memory; rows of `k`.
+        b: View,
+        /// Whether to add.
+        accumulate: Value<TileAccess>,
+    },
+    /// By the warpgroup: an accumulator to shared memory, rounded.
+    StoreMatrix {
+        /// Written, in shared memory.
+        destination: View,
+        /// Columns of an accumulator.
+        source: View,
     },
 }
 

@@ -8,14 +8,9 @@ use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Math, Participants, Place, PlaceId, Space, StatementKind, Value, VariableKind};
+use crate::kernel::program::{Math, Participants, Space, StatementKind, Value};
 use crate::kernel::view::View;
-use crate::{IntTuple, Layout, Swizzle};
-
-/// Shared memory that a block may have on the largest architecture (sm_90), bytes.
-pub const MAX_SHARED_BYTES: u64 = 232_448;
-/// Elements of a local tensor at most: beyond, no register file holds it.
-const MAX_LOCAL_ELEMENTS: i64 = 1024;
+use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
     pub fn intrinsic(
@@ -35,7 +30,9 @@ impl Evaluator<'_> {
         if values.iter().any(|value| matches!(value, Datum::Unknown)) {
             return Err(Failed);
         }
-        if self.host && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max) {
+        if self.host
+            && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max | Intrinsic::SizeOf)
+        {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
         match intrinsic {
@@ -47,7 +44,9 @@ impl Evaluator<'_> {
                 let shape = self.sizes(values.remove(0), name, origin)?;
                 let stride = self.sizes(values.remove(0), name, origin)?;
                 match Layout::new(IntTuple::flat(shape), IntTuple::flat(stride)) {
-                    Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None })),
+                    Ok(layout) => {
+                        Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }))
+                    }
                     Err(error) => self.fail(origin, error.to_string()),
                 }
             }
@@ -196,6 +195,46 @@ impl Evaluator<'_> {
             Intrinsic::MmaAtom | Intrinsic::LoadA | Intrinsic::LoadB | Intrinsic::Mma | Intrinsic::StoreD => {
                 self.matrix(intrinsic, types, values, origin)
             }
+            Intrinsic::SizeOf => {
+                let elem = match types {
+                    [ty] => self.elem(*ty, origin)?,
+                    _ => None,
+                };
+                match elem {
+                    Some(elem) => Ok(Datum::Index(Index::constant(i64::from(elem.bytes())))),
+                    None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
+                }
+            }
+            Intrinsic::Slice
+            | Intrinsic::Bytes
+            | Intrinsic::SwizzleBytes
+            | Intrinsic::WarpGroup
+            | Intrinsic::ClusterRank
+            | Intrinsic::ClusterBarrier
+            | Intrinsic::NamedBarrier
+            | Intrinsic::SetMaxRegisters
+            | Intrinsic::Mbarriers
+            | Intrinsic::At
+            | Intrinsic::Arrive
+            | Intrinsic::ArriveExpect
+            | Intrinsic::ArriveRemote
+            | Intrinsic::Wait
+            | Intrinsic::PipelineState
+            | Intrinsic::Stage
+            | Intrinsic::Phase
+            | Intrinsic::Advance
+            | Intrinsic::TmaLoad
+            | Intrinsic::TmaLoadMulticast
+            | Intrinsic::TmaStore
+            | Intrinsic::BulkCommitGroup
+            | Intrinsic::BulkWaitGroup
+            | Intrinsic::BulkWaitGroupRead
+            | Intrinsic::FenceAsyncProxy
+            | Intrinsic::Accumulator
+            | Intrinsic::Wgmma
+            | Intrinsic::WgmmaCommitGroup
+            | Intrinsic::WgmmaWaitGroup
+            | Intrinsic::StoreMatrix => self.asynchronous(intrinsic, values, origin),
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {
@@ -319,143 +358,6 @@ impl Evaluator<'_> {
                 }
             })
             .collect()
-    }
-
-    fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
-        let shape = IntTuple::flat(shape);
-        let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
-        match layout {
-            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None })),
-            Err(error) => self.fail(origin, error.to_string()),
-        }
-    }
-
-    fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
-        let mut values = values.into_iter();
-        let Some(Datum::Layout(mut layout)) = values.next() else {
-            return self.fail(origin, "`swizzle` applies to a layout");
-        };
-        let mut parts = Vec::new();
-        for value in values {
-            let part = self.expect_index(value, origin)?.as_constant().and_then(|v| u32::try_from(v).ok());
-            match part.filter(|part| *part <= 16) {
-                Some(part) => parts.push(part),
-                None => {
-                    return self.fail(origin, "bits, base and shift of `swizzle` are numbers from 0 to 16");
-                }
-            }
-        }
-        let swizzle = Swizzle::new(parts[0], parts[1], parts[2] as i32);
-        match swizzle {
-            Ok(swizzle) => layout.swizzle = Some(swizzle),
-            Err(error) => {
-                return self.fail_help(
-                    origin,
-                    error.to_string(),
-                    "128-byte swizzle of f32: `swizzle(3, 2, 3)`",
-                );
-            }
-        }
-        Ok(Datum::Layout(layout))
-    }
-
-    pub fn allocate(
-        &mut self,
-        layout: Datum,
-        types: &[TypeRef],
-        shared: bool,
-        origin: Origin,
-    ) -> Outcome<Datum> {
-        let what = if shared { "shared" } else { "local" };
-        let Datum::Layout(layout) = layout else {
-            return self.fail_help(
-                origin,
-                format!("`{what}` takes a layout, not {}", layout.kind()),
-                format!("`{what}::<f32>(row_major([8, 8]))`"),
-            );
-        };
-        let elem = match types {
-            [ty] => self.elem(*ty, origin)?,
-            _ => None,
-        };
-        let Some(elem) = elem else {
-            return self.fail(origin, format!("`{what}` needs its element type: `{what}::<f32>(..)`"));
-        };
-        let (extents, strides): (Vec<i64>, Vec<i64>) =
-            layout.layout.leaves().map(|mode| (mode.shape, mode.stride)).unzip();
-        if extents.contains(&0) {
-            return self.fail(origin, format!("a {what} tensor without elements"));
-        }
-        let cosize = match layout.swizzle {
-            // A swizzle permutes the offsets of a block of 2^(bits + base + shift) elements.
-            Some(swizzle) => {
-                let block =
-                    1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs()).min(40);
-                layout.layout.cosize().saturating_add(block - 1) / block * block
-            }
-            None => layout.layout.cosize(),
-        };
-        let id = PlaceId(self.tables.places.len() as u32);
-        let space = if shared {
-            let align = if layout.swizzle.is_some() { 1024 } else { 16 };
-            let offset = self.shared_bytes.next_multiple_of(align);
-            let bytes = u64::try_from(cosize).unwrap_or(u64::MAX).saturating_mul(u64::from(elem.bytes()));
-            self.shared_bytes = offset.saturating_add(bytes);
-            if self.shared_bytes > self.shared_limit {
-                let (total, limit) = (self.shared_bytes, self.shared_limit);
-                // Told once; further tensors would only repeat it.
-                self.shared_bytes = 0;
-                return self.fail_help(
-                    origin,
-                    format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
-                    "choose smaller tiles or fewer stages",
-                );
-            }
-            Space::Shared { byte_offset: offset as u32 }
-        } else {
-            if cosize > MAX_LOCAL_ELEMENTS {
-                return self.fail_help(
-                    origin,
-                    format!("a local tensor of {cosize} elements; a thread has 255 registers"),
-                    "use `shared`, or a smaller tile for each thread",
-                );
-            }
-            Space::Local
-        };
-        self.tables.places.push(Place {
-            name: what.to_owned(),
-            space,
-            elem,
-            len: cosize as u64,
-            align: 16,
-            mutable: true,
-            origin,
-        });
-        let constants = |values: &[i64]| values.iter().map(|v| Index::constant(*v)).collect();
-        let mut view = View::whole(id, constants(&extents), constants(&strides), true);
-        view.swizzle = layout.swizzle;
-        Ok(Datum::View(view))
-    }
-
-    /// A named view of global or shared memory gets a pointer, so that its offset is computed once.
-    pub fn point(&mut self, name: &str, view: View, origin: Origin) -> View {
-        let mut view = view;
-        let place = &mut self.tables.places[view.place.0 as usize];
-        // The first name of a new tensor is the tensor's own.
-        if place.name == "shared" || place.name == "local" {
-            place.name = name.to_owned();
-            place.origin = origin;
-        }
-        let local = place.space == Space::Local;
-        if local || view.swizzle.is_some() || self.host || view.offset.as_constant() == Some(0) {
-            return view;
-        }
-        let Ok(full) = view.full_offset() else { return view };
-        let var = self.variable(name, VariableKind::Pointer(view.place), false, origin);
-        self.push(origin, StatementKind::LetIndex(var, full.clone()));
-        view.pointer = Some((var, full));
-        view.offset = Index::constant(0);
-        view
     }
 
     fn copy(

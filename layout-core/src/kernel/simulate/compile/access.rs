@@ -60,11 +60,16 @@ impl Compiler<'_> {
             return Ok(Located::Memory(element));
         };
         let last = known.len - i64::from(known.width);
+        let len = known.len as u32;
         Ok(match element.as_constant() {
             Some(index) if access.mask.is_empty() && (0..=last).contains(&index) => {
+                self.touch(access.place, slot + index as u32, access.width, site);
                 Located::Registers { first: register + index as u32, slot: slot + index as u32 }
             }
-            _ => Located::Array(element),
+            _ => {
+                self.touch(access.place, slot, len, site);
+                Located::Array(element)
+            }
         })
     }
 

@@ -4,6 +4,7 @@
 
 use super::super::SimulateError;
 use super::Compiler;
+use crate::kernel::asynchronous::{MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Index, VarId};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::{Access, Comparison, Operation, Statement, StatementKind, Value};
@@ -44,21 +45,8 @@ pub(super) fn walk<'p>(body: &'p Body, visit: &mut impl FnMut(Item<'p>)) {
                 walk_access(access, visit);
                 walk_value(value, visit);
             }
-            StatementKind::Operation(
-                Operation::Move { destination, source } | Operation::AsyncCopy { destination, source },
-            ) => {
-                walk_access(destination, visit);
-                walk_access(source, visit);
-            }
-            StatementKind::Operation(Operation::Mma(mma)) => {
-                [&mma.accumulator, &mma.left, &mma.right]
-                    .into_iter()
-                    .for_each(|part| walk_access(part, visit));
-            }
-            StatementKind::Operation(Operation::LoadMatrix(load)) => {
-                walk_access(&load.destination, visit);
-                walk_access(&load.source, visit);
-            }
+            StatementKind::Operation(operation) => walk_operation(operation, visit),
+            StatementKind::Signal(signal) => walk_signal(signal, visit),
             StatementKind::Collective(variable, _, parts) => {
                 visit(Item::Changes(*variable));
                 parts.iter().for_each(|part| walk_value(part, visit));
@@ -89,6 +77,68 @@ pub(super) fn walk<'p>(body: &'p Body, visit: &mut impl FnMut(Item<'p>)) {
             | StatementKind::AsyncCommit
             | StatementKind::AsyncWait(_) => {}
         }
+    }
+}
+
+fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)) {
+    match operation {
+        Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
+            walk_access(destination, visit);
+            walk_access(source, visit);
+        }
+        Operation::Mma(mma) => {
+            [&mma.accumulator, &mma.left, &mma.right].into_iter().for_each(|part| walk_access(part, visit));
+        }
+        Operation::LoadMatrix(load) => {
+            walk_access(&load.destination, visit);
+            walk_access(&load.source, visit);
+        }
+        Operation::TensorLoad(load) => {
+            walk_access(&load.destination, visit);
+            load.coordinates.iter().for_each(|at| visit(Item::Index(at)));
+            visit(Item::Index(&load.barrier.index));
+        }
+        Operation::TensorStore(store) => {
+            walk_access(&store.source, visit);
+            store.coordinates.iter().for_each(|at| visit(Item::Index(at)));
+        }
+        Operation::Wgmma(product) => {
+            walk_access(&product.accumulator, visit);
+            match &product.a {
+                MatrixSource::Shared(matrix) => walk_access(&matrix.first, visit),
+                MatrixSource::Registers(parts) => parts.iter().for_each(|part| walk_access(part, visit)),
+            }
+            walk_access(&product.b.first, visit);
+            walk_value(&product.accumulate, visit);
+        }
+        Operation::StoreMatrix(store) => {
+            walk_access(&store.destination, visit);
+            store.values.iter().for_each(|value| walk_value(value, visit));
+        }
+    }
+}
+
+fn walk_signal<'p>(signal: &'p Signal, visit: &mut impl FnMut(Item<'p>)) {
+    match signal {
+        Signal::BarrierInit { barrier, .. } => visit(Item::Index(&barrier.index)),
+        Signal::BarrierArrive { barrier, rank, .. } => {
+            visit(Item::Index(&barrier.index));
+            rank.iter().for_each(|rank| visit(Item::Index(rank)));
+        }
+        Signal::BarrierWait { barrier, parity } => {
+            visit(Item::Index(&barrier.index));
+            visit(Item::Index(parity));
+        }
+        Signal::NamedBarrier { barrier, .. } => visit(Item::Index(barrier)),
+        Signal::PrefetchMap(_)
+        | Signal::BarrierInitFence
+        | Signal::AsyncProxyFence
+        | Signal::BulkCommit
+        | Signal::BulkWait { .. }
+        | Signal::MatrixFence
+        | Signal::MatrixCommit
+        | Signal::MatrixWait(_)
+        | Signal::SetMaxRegisters { .. } => {}
     }
 }
 
@@ -128,6 +178,7 @@ pub(super) fn leaves(body: &Body) -> bool {
         | StatementKind::AssignIndex(..)
         | StatementKind::Store(..)
         | StatementKind::Operation(_)
+        | StatementKind::Signal(_)
         | StatementKind::For { .. }
         | StatementKind::While(..)
         | StatementKind::Barrier(_)

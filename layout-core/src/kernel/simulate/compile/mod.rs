@@ -8,6 +8,7 @@
 //! divide by zero is left where it stands).
 
 mod access;
+mod asynchronous;
 mod index;
 mod invariant;
 mod matrix;
@@ -19,13 +20,14 @@ pub(super) use index::compare;
 
 use super::SimulateError;
 use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, VarId};
 use crate::kernel::launch::KernelParameter;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Place, Space, Tables};
+use crate::kernel::program::{Place, PlaceId, Space, Tables};
 use index::Cache;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -64,6 +66,7 @@ struct Taken {
 struct Compiler<'a> {
     tables: &'a Tables,
     bound: &'a Bound,
+    maps: &'a [TensorMap],
     arguments: &'a [ArgumentValue],
     strides: HashMap<(u32, u32), i64>,
     program: Program,
@@ -81,6 +84,10 @@ struct Compiler<'a> {
     taken: Taken,
     line: u32,
     site: u32,
+    /// The statement that is compiled.
+    origin: Origin,
+    /// Places that products write.
+    accumulators: BTreeSet<PlaceId>,
 }
 
 /// The code of a launch.
@@ -94,6 +101,7 @@ pub(super) fn compile(
     let mut compiler = Compiler {
         tables,
         bound,
+        maps: &checked.plan().maps,
         arguments,
         strides: strides(checked, bound),
         program: Program { findings, granule: 1, ..Program::default() },
@@ -107,6 +115,8 @@ pub(super) fn compile(
         taken: Taken { int: super::bytecode::AXES, scalars: super::bytecode::AXES, ..Taken::default() },
         line: 0,
         site: 0,
+        origin: Origin(0),
+        accumulators: asynchronous::accumulators(checked.body()),
     };
     compiler.places(checked.plan().shared_bytes)?;
     compiler.count_registers();
@@ -122,6 +132,7 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
         .filter_map(|(parameter, value)| match parameter {
             KernelParameter::Stride { argument, mode } => Some(((*argument, *mode), *value)),
             KernelParameter::Pointer(_)
+            | KernelParameter::TensorMap(_)
             | KernelParameter::Scalar(_)
             | KernelParameter::Index(_)
             | KernelParameter::Dim(_) => None,
@@ -257,6 +268,7 @@ impl Compiler<'_> {
     /// The line that the next instructions belong to.
     fn at(&mut self, origin: Origin) -> Result<(), SimulateError> {
         self.line = self.position(origin);
+        self.origin = origin;
         self.site = self.site(None)?;
         Ok(())
     }
@@ -333,7 +345,7 @@ impl Compiler<'_> {
         Ok(number)
     }
 
-    fn place(&self, id: crate::kernel::program::PlaceId) -> Result<&Place, SimulateError> {
+    fn place(&self, id: PlaceId) -> Result<&Place, SimulateError> {
         self.tables
             .places
             .get(id.0 as usize)

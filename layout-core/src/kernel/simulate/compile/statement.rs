@@ -97,6 +97,8 @@ impl Compiler<'_> {
             }
             StatementKind::Operation(Operation::Mma(mma)) => self.mma(mma),
             StatementKind::Operation(Operation::LoadMatrix(load)) => self.load_matrix(load),
+            StatementKind::Operation(operation) => self.asynchronous(operation),
+            StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 let (variable, step, reversed) = (*variable, *step, *reversed);
                 self.for_loop(&For { variable, start, end, step, reversed, body }, *unroll)

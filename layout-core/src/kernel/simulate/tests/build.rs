@@ -1,5 +1,6 @@
 //! Checked programs by hand: statement `n` of line `n`, places and atoms by short names.
 
+use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
@@ -23,6 +24,7 @@ pub(super) struct Build {
     pub body: Vec<Code>,
     arguments: Vec<PlanArgument>,
     shared_bytes: u32,
+    pub maps: Vec<TensorMap>,
     pub bound: Bound,
 }
 
@@ -76,7 +78,8 @@ impl Build {
             body: Vec::new(),
             arguments: Vec::new(),
             shared_bytes: 0,
-            bound: Bound { grid, block, dims: dims.to_vec(), values: Vec::new() },
+            maps: Vec::new(),
+            bound: Bound { grid, block, dims: dims.to_vec(), values: Vec::new(), maps: Vec::new() },
         }
     }
 
@@ -184,6 +187,7 @@ impl Build {
                 variant_if: Vec::new(),
                 promises: Promises::USUAL,
                 shared_bytes: self.shared_bytes,
+                maps: self.maps.clone(),
                 parameters: Vec::new(),
                 atoms: Atoms::default(),
             },

@@ -78,6 +78,7 @@ impl Thread<'_> {
                 StatementKind::Continue => return Flow::Continue,
                 StatementKind::Let(_, None)
                 | StatementKind::Operation(_)
+                | StatementKind::Signal(_)
                 | StatementKind::Barrier(_)
                 | StatementKind::Collective(..)
                 | StatementKind::Atomic { .. }

@@ -1,0 +1,219 @@
+//! `C = A B` on Hopper's matrix units: a producer that fills a ring of stages by the copy engine, two warpgroups that
+//! multiply, one persistent block on each multiprocessor.
+//!
+//! ```text
+//! warpgroup 0: for each tile of C of this block, for each BK columns of A and rows of B:
+//!     wait until the stage is empty; load it; the stage is full when its bytes are there
+//! warpgroups 1 and 2, 64 rows of C each:
+//!     wait until the stage is full; acc += a b; the stage before is empty
+//!     round acc and store it to shared memory, slab by slab; the copy engine takes it from there
+//! ```
+
+use layout_cuda::tiled_kernel;
+
+/// Products of 16-bit floats, accumulated in float32. Operands lie row by row.
+#[tiled_kernel(
+    T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
+    arch = "sm_90a", block = [384], min_blocks = 1,
+    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+)]
+pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, Pitched<M, K>>,
+    b: &LayoutTensor<T, Pitched<K, N>>,
+    c: &mut LayoutTensor<T, Pitched<M, N>>,
+) {
+    /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
+    fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
+        let first = tile / (GROUP * cols) * GROUP;
+        let size = GROUP.min(rows - first).max(1);
+        let inside = tile % (GROUP * cols);
+        (first + inside % size, inside / size)
+    }
+    let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
+    let tiles = (rows * cols).min(1 << 24);
+    let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
+    let b_smem = shared::<T>(row_major([STAGES, BN / 64, BK, 64]).swizzle_bytes(128));
+    let c_smem = shared::<T>(row_major([2 * BUFFERS, SLABS, 64, 64]).swizzle_bytes(128));
+    let full = mbarriers(STAGES, 1);
+    let empty = mbarriers(STAGES, 2);
+    barrier();
+
+    if warp_group() == 0 {
+        set_max_registers(40);
+        if thread_idx.x == 0 {
+            let mut next = pipeline_state(STAGES);
+            for turn in 0..tiles.div_ceil(SMS) {
+                let tile = turn * SMS + block_idx.x;
+                if tile < tiles {
+                    let (row, col) = place(tile, rows, cols);
+                    for block in 0..blocks {
+                        let stage = next.stage();
+                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                        empty.at(stage).wait(1 - next.phase());
+                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                        tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
+                        tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                        next.advance();
+                    }
+                }
+            }
+        }
+    } else {
+        set_max_registers(232);
+        let consumer = warp_group() - 1;
+        let leads = thread_idx.x % 128 == 0;
+        let mut acc = accumulator([64, BN]).fill(0.0);
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for turn in 0..tiles.div_ceil(SMS) {
+            let tile = turn * SMS + block_idx.x;
+            if tile < tiles {
+                let (row, col) = place(tile, rows, cols);
+                for block in 0..blocks {
+                    let stage = next.stage();
+                    let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
+                    full.at(stage).wait(next.phase());
+                    wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
+                    wgmma_commit_group();
+                    next.advance();
+                    wgmma_wait_group(AHEAD);
+                    if block >= AHEAD {
+                        if leads {
+                            empty.at(read.stage()).arrive();
+                        }
+                        read.advance();
+                    }
+                }
+                wgmma_wait_group(0);
+                if blocks >= AHEAD && AHEAD > 0 {
+                    if leads {
+                        empty.at(read.stage()).arrive();
+                    }
+                    read.advance();
+                }
+                let dst = c.tile([BM, BN], [row, col]);
+                for part in unroll(0..BN / (64 * SLABS)) {
+                    let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
+                    if leads {
+                        bulk_wait_group_read(BUFFERS - 1);
+                    }
+                    named_barrier(1 + consumer, 128);
+                    store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
+                    fence_async_proxy();
+                    named_barrier(1 + consumer, 128);
+                    if leads {
+                        tma_store(&mut dst.tile([64, 64 * SLABS], [consumer, part]), &staged);
+                        bulk_commit_group();
+                    }
+                }
+            }
+        }
+        if leads {
+            bulk_wait_group_read(0);
+        }
+    }
+}
+
+/// Products of 16-bit, 8-bit and, as TF32, of 32-bit floats, accumulated in float32. A lies row by row, B column by
+/// column: the matrix units take types other than those of 16 bits no other way.
+#[tiled_kernel(
+    T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, AHEAD = 1, GROUP = 16, SMS = 132,
+    arch = "sm_90a", block = [384], min_blocks = 1,
+    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+)]
+pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, Pitched<M, K>>,
+    b: &LayoutTensor<T, Pitched<N, K>>,
+    c: &mut LayoutTensor<U, Pitched<M, N>>,
+) {
+    /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
+    fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
+        let first = tile / (GROUP * cols) * GROUP;
+        let size = GROUP.min(rows - first).max(1);
+        let inside = tile % (GROUP * cols);
+        (first + inside % size, inside / size)
+    }
+    // A row of a stage, and of a slab of C, is as long as the swizzle.
+    let (bk, slab) = (128 / size_of::<T>(), 128 / size_of::<U>());
+    let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
+    let tiles = (rows * cols).min(1 << 24);
+    let a_smem = shared::<T>(row_major([STAGES, BM, bk]).swizzle_bytes(128));
+    let b_smem = shared::<T>(row_major([STAGES, BN, bk]).swizzle_bytes(128));
+    let c_smem = shared::<U>(row_major([2, 2, 64, slab]).swizzle_bytes(128));
+    let full = mbarriers(STAGES, 1);
+    let empty = mbarriers(STAGES, 2);
+    barrier();
+
+    if warp_group() == 0 {
+        set_max_registers(40);
+        if thread_idx.x == 0 {
+            let mut next = pipeline_state(STAGES);
+            for turn in 0..tiles.div_ceil(SMS) {
+                let tile = turn * SMS + block_idx.x;
+                if tile < tiles {
+                    let (row, col) = place(tile, rows, cols);
+                    for block in 0..blocks {
+                        let stage = next.stage();
+                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                        empty.at(stage).wait(1 - next.phase());
+                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                        tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
+                        tma_load(&mut b_stage, &b.tile([BN, bk], [col, block]), full.at(stage));
+                        next.advance();
+                    }
+                }
+            }
+        }
+    } else {
+        set_max_registers(232);
+        let consumer = warp_group() - 1;
+        let leads = thread_idx.x % 128 == 0;
+        let mut staged = c_smem.slice(consumer);
+        let mut acc = accumulator([64, BN]).fill(0.0);
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for turn in 0..tiles.div_ceil(SMS) {
+            let tile = turn * SMS + block_idx.x;
+            if tile < tiles {
+                let (row, col) = place(tile, rows, cols);
+                for block in 0..blocks {
+                    let stage = next.stage();
+                    let a_part = a_smem.slice(stage).tile([64, bk], [consumer, 0]);
+                    full.at(stage).wait(next.phase());
+                    wgmma(&mut acc, &a_part, &b_smem.slice(stage).transpose(), block > 0);
+                    wgmma_commit_group();
+                    next.advance();
+                    wgmma_wait_group(AHEAD);
+                    if block >= AHEAD {
+                        if leads {
+                            empty.at(read.stage()).arrive();
+                        }
+                        read.advance();
+                    }
+                }
+                wgmma_wait_group(0);
+                if blocks >= AHEAD && AHEAD > 0 {
+                    if leads {
+                        empty.at(read.stage()).arrive();
+                    }
+                    read.advance();
+                }
+                let dst = c.tile([BM, BN], [row, col]);
+                for part in unroll(0..BN / (2 * slab)) {
+                    if leads {
+                        bulk_wait_group_read(0);
+                    }
+                    named_barrier(1 + consumer, 128);
+                    store_matrix(&mut staged, &acc.tile([2, slab / 4], [0, part]));
+                    fence_async_proxy();
+                    named_barrier(1 + consumer, 128);
+                    if leads {
+                        tma_store(&mut dst.tile([64, 2 * slab], [consumer, part]), &staged);
+                        bulk_commit_group();
+                    }
+                }
+            }
+        }
+        if leads {
+            bulk_wait_group_read(0);
+        }
+    }
+}

@@ -1,0 +1,575 @@
+//! Tiles for the copy engine and for the matrix units: what they can address becomes boxes and descriptors.
+//!
+//! Law: what is accepted here the hardware can do; everything else is an error that names the rule. Sources: the CUDA
+//! driver API's `cuTensorMapEncodeTiled`; PTX ISA, "Shared memory matrix layout", "wgmma.mma_async", "stmatrix".
+
+use super::lower::{Failed, Lower, Out};
+use crate::kernel::asynchronous::{
+    BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorMap, TensorStore, Wgmma,
+};
+use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::index::{Index, IndexOverflow};
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Access, Comparison, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::specialise::TileAccess;
+use crate::kernel::view::View;
+
+/// The extent of a box along a mode at most.
+const BOX: i64 = 256;
+
+/// A tile as boxes of one map.
+struct Boxes {
+    map: u32,
+    /// Of each box: elements from the shared view's first one, and the first coordinate of the tensor.
+    parts: Vec<(i64, Vec<Index>)>,
+}
+
+impl Lower {
+    /// What orders asynchronous work, where its numbers are the hardware's.
+    pub fn signal(&mut self, signal: &Signal, origin: Origin) -> Result<Signal, Failed> {
+        if let Signal::NamedBarrier { barrier, .. } = signal {
+            let low = Comparison { op: BinaryOp::Ge, left: barrier.clone(), right: Index::constant(1) };
+            let high = Comparison { op: BinaryOp::Le, left: barrier.clone(), right: Index::constant(15) };
+            if ![low, high].iter().all(|bound| self.facts.holds(&self.tables.atoms, bound)) {
+                return self.fail(
+                    origin,
+                    "the number of a barrier that is not known to be 1 to 15; 0 is the block's own",
+                    "`named_barrier(1 + warp_group(), 128)`",
+                );
+            }
+        }
+        Ok(signal.clone())
+    }
+
+    pub fn tensor_load(
+        &mut self,
+        destination: &View,
+        source: &View,
+        barrier: &BarrierAt,
+        multicast: Option<u32>,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let boxes = self.boxes(source, destination, "tma_load", origin)?;
+        let first = self.first_element(destination, "tma_load", origin)?;
+        for (offset, coordinates) in boxes.parts {
+            let destination = self.moved(&first, offset, origin)?;
+            let (map, barrier) = (boxes.map, barrier.clone());
+            let load = TensorLoad { map, destination, coordinates, barrier, multicast };
+            out.push(Statement { kind: StatementKind::Operation(Operation::TensorLoad(load)), origin });
+        }
+        Ok(())
+    }
+
+    pub fn tensor_store(
+        &mut self,
+        destination: &View,
+        source: &View,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let boxes = self.boxes(destination, source, "tma_store", origin)?;
+        let first = self.first_element(source, "tma_store", origin)?;
+        for (offset, coordinates) in boxes.parts {
+            let source = self.moved(&first, offset, origin)?;
+            let store = TensorStore { map: boxes.map, source, coordinates };
+            out.push(Statement { kind: StatementKind::Operation(Operation::TensorStore(store)), origin });
+        }
+        Ok(())
+    }
+
+    /// The first element of a view of shared memory, before the swizzle.
+    fn first_element(&mut self, view: &View, name: &str, origin: Origin) -> Result<Access, Failed> {
+        let place = self.tables.place(view.place).clone();
+        if !matches!(place.space, Space::Shared { .. }) {
+            return self.fail(
+                origin,
+                format!("`{name}` of `{}`, which is not in shared memory", place.name),
+                "one side is a tile of an argument, the other a `shared` tensor",
+            );
+        }
+        let plain = View { swizzle: None, ..view.clone() };
+        let zeros = vec![Index::constant(0); view.rank()];
+        let first = self.access(&plain, &zeros, &vec![0; view.rank()], origin)?;
+        if !first.mask.is_empty() || view.lanes() != 1 {
+            return self.fail(
+                origin,
+                format!("`{name}` of a part of `{}` that may lie outside of it", place.name),
+                "take stages modulo their number, and no `vectorize`",
+            );
+        }
+        Ok(first)
+    }
+
+    fn moved(&mut self, first: &Access, offset: i64, origin: Origin) -> Result<Access, Failed> {
+        let index = first.index.plus(offset);
+        Ok(Access { index: self.index(origin, index)?, ..first.clone() })
+    }
+
+    /// The divisor of an access' byte address, as far as it is known.
+    fn alignment(&self, access: &Access) -> i64 {
+        let place = self.tables.place(access.place);
+        let base = access.pointer.and_then(|var| {
+            let atom = crate::kernel::index::Atom::Variable(var, 0);
+            self.tables.atoms.find(&atom).map(|id| self.tables.atoms.divisor(&Index::atom(id)))
+        });
+        // A divisor of 0 is that of zero.
+        let of = |divisor: i64| if divisor == 0 { 1 << 20 } else { divisor };
+        let index = of(self.tables.atoms.divisor(&access.index));
+        let elements = match (access.pointer, base) {
+            (None, _) => index,
+            (Some(_), Some(base)) => crate::kernel::arith::gcd(index, of(base)),
+            (Some(_), None) => 1,
+        };
+        crate::kernel::arith::gcd(elements * i64::from(place.elem.bytes()), i64::from(place.align).max(1024))
+    }
+
+    /// Bytes of the swizzle of a shared view, where the hardware has it; 0 for none.
+    fn swizzle_bytes(&mut self, view: &View, name: &str, origin: Origin) -> Result<u32, Failed> {
+        let Some(swizzle) = view.swizzle else { return Ok(0) };
+        let place = self.tables.place(view.place).clone();
+        let base = 4 - place.elem.bytes().ilog2().min(4);
+        let (bits, shift) = (swizzle.bits(), swizzle.shift());
+        if swizzle.base() == base && shift == 3 && (1..=3).contains(&bits) {
+            return Ok(16 << bits);
+        }
+        self.fail(
+            origin,
+            format!("`{name}` cannot do the swizzle of `{}`", place.name),
+            "the hardware's are `.swizzle_bytes(32)`, `.swizzle_bytes(64)` and `.swizzle_bytes(128)`",
+        )
+    }
+
+    /// A tile of an argument as boxes, each compact in the shared view.
+    fn boxes(&mut self, global: &View, shared: &View, name: &str, origin: Origin) -> Result<Boxes, Failed> {
+        let (to, from) = (self.tables.place(shared.place).clone(), self.tables.place(global.place).clone());
+        let Space::Global(argument) = from.space else {
+            return self.fail(
+                origin,
+                format!("`{name}` of `{}`, which is no argument", from.name),
+                "one side is a tile of an argument, the other a `shared` tensor",
+            );
+        };
+        if to.elem != from.elem {
+            let message =
+                format!("`{name}` between `{}` of {} and `{}` of {}", to.name, to.elem, from.name, from.elem);
+            return self.fail(origin, message, "the copy engine converts nothing");
+        }
+        let extents = self.extents(global, origin)?;
+        let inside = self.extents(shared, origin)?;
+        if global.lanes() != 1 || shared.lanes() != 1 {
+            return self.fail(origin, format!("`{name}` of a vectorised view"), "leave `vectorize` out");
+        }
+        // The shared view has the tile's modes, or slabs of its contiguous mode before them.
+        let contiguous = global.modes.iter().position(|mode| mode.stride == Index::constant(1));
+        let Some(contiguous) = contiguous else {
+            let message = format!("`{name}` of `{}` along modes of which none is contiguous", from.name);
+            return self.fail(origin, message, "the copy engine needs one mode of stride 1 in the tile");
+        };
+        let slabs = if inside.len() == extents.len() + 1 { inside[0] } else { 1 };
+        let of_box = &inside[inside.len().saturating_sub(extents.len())..];
+        let fits = of_box.len() == extents.len()
+            && (0..extents.len())
+                .all(|mode| of_box[mode] * if mode == contiguous { slabs } else { 1 } == extents[mode]);
+        if !fits {
+            return self.fail(
+                origin,
+                format!(
+                    "`{name}` of a tile of extents {extents:?} and a part of `{}` of {inside:?}",
+                    to.name
+                ),
+                "both have the same extents, or the shared one slabs of the contiguous mode first: \
+                 `[cols / 64, rows, 64]`",
+            );
+        }
+        let skip = inside.len() - extents.len();
+        let strides: Vec<Option<i64>> =
+            shared.modes[skip..].iter().map(|mode| mode.stride.as_constant()).collect();
+        let mut order: Vec<usize> = (0..extents.len()).collect();
+        order.sort_by_key(|mode| (*mode != contiguous, strides[*mode]));
+        let mut compact = 1;
+        for mode in &order {
+            if strides[*mode] != Some(compact) && of_box[*mode] != 1 {
+                return self.fail(
+                    origin,
+                    format!("`{name}`: the part of `{}` is not compact with the tile's contiguous mode first", to.name),
+                    "the copy engine writes boxes densely: `row_major(..)` of the box, `.transpose()` where needed",
+                );
+            }
+            compact *= of_box[*mode];
+        }
+        let bytes = i64::from(from.elem.bytes());
+        let swizzle = self.swizzle_bytes(shared, name, origin)?;
+        let row = of_box[contiguous] * bytes;
+        if swizzle > 0 && row != i64::from(swizzle) {
+            return self.fail(
+                origin,
+                format!("`{name}`: rows of {row} bytes with a swizzle over {swizzle}"),
+                "a box's row is as long as the swizzle: cut the tile into slabs, `[cols / 64, rows, 64]`",
+            );
+        }
+        if row % 16 != 0 {
+            let message = format!("`{name}`: rows of {row} bytes; the copy engine moves multiples of 16");
+            return self.fail(origin, message, "choose a wider tile");
+        }
+        if let Some(extent) = of_box.iter().find(|extent| **extent > BOX) {
+            let message = format!("`{name}`: a box of {extent} elements along a mode; {BOX} are possible");
+            return self.fail(origin, message, "cut the tile, or load it in two parts");
+        }
+        // Which of the argument's modes each mode of the tile is, and where the tile begins.
+        let rank = self.ranks.get(argument as usize).copied().unwrap_or(0);
+        let mut begins = Vec::new();
+        let mut found = vec![None; rank];
+        for (number, bound) in global.bounds.iter().enumerate() {
+            let unit = |mode: &usize| bound.steps[*mode] == Index::constant(1);
+            let zero = |mode: usize| bound.steps[mode] == Index::constant(0);
+            let mine = (0..extents.len()).find(unit);
+            let plain = (0..extents.len()).all(|mode| Some(mode) == mine || zero(mode));
+            if number >= rank || !plain {
+                return self.fail(
+                    origin,
+                    format!("`{name}` of a view of `{}` that is no plain tile", from.name),
+                    "take the tile from the argument itself, with extents that divide the outer tile's",
+                );
+            }
+            found[number] = mine;
+            begins.push(bound.base.clone());
+        }
+        let mut modes: Vec<u32> = Vec::new();
+        let mut box_extents: Vec<u32> = Vec::new();
+        for mode in &order {
+            if let Some(number) = found.iter().position(|found| *found == Some(*mode)) {
+                modes.push(number as u32);
+                box_extents.push(of_box[*mode] as u32);
+            }
+        }
+        for number in (0..rank).filter(|number| found[*number].is_none()) {
+            modes.push(number as u32);
+            box_extents.push(1);
+        }
+        if modes.len() != rank || begins.len() != rank {
+            return self.fail(
+                origin,
+                format!("`{name}` of a view of `{}` that is no plain tile", from.name),
+                "",
+            );
+        }
+        let map = TensorMap {
+            argument,
+            elem: from.elem,
+            modes,
+            extents: box_extents,
+            swizzle_bytes: swizzle,
+            round_tf32: false,
+        };
+        let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
+        let first = self.first_element(shared, name, origin)?;
+        let slab = if skip == 1 { shared.modes[0].stride.as_constant().unwrap_or(0) } else { 0 };
+        if self.alignment(&first) % alignment.min(1024) != 0 || slab * bytes % alignment.min(1024) != 0 {
+            return self.fail(
+                origin,
+                format!(
+                    "`{name}`: the part of `{}` does not begin at a multiple of {alignment} bytes",
+                    to.name
+                ),
+                "make a stage a multiple of it",
+            );
+        }
+        let mut parts = Vec::new();
+        for number in 0..slabs {
+            let mut coordinates = Vec::new();
+            for mode in &map.modes {
+                let at = if found[*mode as usize] == Some(contiguous) {
+                    begins[*mode as usize].plus(number * of_box[contiguous])
+                } else {
+                    Ok(begins[*mode as usize].clone())
+                };
+                coordinates.push(self.index(origin, at)?);
+            }
+            parts.push((number * slab, coordinates));
+        }
+        let known = self.maps.iter().position(|known| *known == (map.clone(), shared.place));
+        let map = known.unwrap_or_else(|| {
+            self.maps.push((map, shared.place));
+            self.maps.len() - 1
+        });
+        Ok(Boxes { map: map as u32, parts })
+    }
+
+    pub fn wgmma(
+        &mut self,
+        accumulator: &View,
+        a: &View,
+        b: &View,
+        accumulate: &Value<TileAccess>,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let accumulate = self.value(accumulate)?;
+        let registers = self.tables.place(accumulator.place).clone();
+        let n = 4 * registers.len as i64 / 2;
+        let shape: Vec<_> = accumulator.modes.iter().map(|m| (m.extent.as_constant(), m.lanes)).collect();
+        if registers.space != Space::Local || shape != [(Some(2), 1), (Some(n / 8), 2)] {
+            return self.fail(
+                origin,
+                format!("`{}` is no accumulator of a warpgroup", registers.name),
+                "make it with `accumulator([64, n])` and give it whole",
+            );
+        }
+        let elem = self.tables.place(b.place).elem;
+        if self.tables.place(a.place).elem != elem {
+            return self.fail(origin, "`wgmma` of operands of two element types", "both are of one type");
+        }
+        if !matches!(elem, Elem::F16 | Elem::Bf16 | Elem::F32 | Elem::E4m3 | Elem::E5m2) {
+            return self.fail(
+                origin,
+                format!("`wgmma` of {elem}"),
+                "there are f16, bf16, f32 (as tf32), e4m3 and e5m2",
+            );
+        }
+        if elem == Elem::F32 {
+            self.tf32.extend([a.place, b.place]);
+        }
+        let (a, m, k) = self.matrix(a, false, origin)?;
+        let (b, columns, depth) = self.matrix(b, true, origin)?;
+        let step = 32 / i64::from(elem.bytes());
+        if m != 64 || columns != n || k != depth || k % step != 0 {
+            return self.fail(
+                origin,
+                format!("`wgmma` of ({m}, {k}) by ({depth}, {columns}) into (64, {n})"),
+                "A has 64 rows, B the accumulator's columns, and both as many k, 32 bytes or a multiple",
+            );
+        }
+        for (number, (a, b)) in a.into_iter().zip(b).enumerate() {
+            let zeros = [Index::constant(0), Index::constant(0)];
+            let product = Wgmma {
+                n: n as u32,
+                elem,
+                accumulator: self.access(accumulator, &zeros, &[0, 0], origin)?,
+                a: MatrixSource::Shared(a),
+                b,
+                accumulate: match number {
+                    0 => accumulate.clone(),
+                    _ => Value::Constant(Constant::bool(true)),
+                },
+            };
+            let kind = StatementKind::Operation(Operation::Wgmma(Box::new(product)));
+            out.push(Statement { kind, origin });
+        }
+        Ok(())
+    }
+
+    /// An operand in shared memory, one descriptor for each 32 bytes of `k`; its rows (columns of B); its `k`.
+    fn matrix(
+        &mut self,
+        view: &View,
+        is_b: bool,
+        origin: Origin,
+    ) -> Result<(Vec<SharedMatrix>, i64, i64), Failed> {
+        let place = self.tables.place(view.place).clone();
+        let first = self.first_element(view, "wgmma", origin)?;
+        let span = self.swizzle_bytes(view, "wgmma", origin)?;
+        let size = i64::from(place.elem.bytes());
+        let extents = self.extents(view, origin)?;
+        let strides: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.stride.as_constant()).collect();
+        let row = i64::from(span) / size;
+        let help = "operands are `row_major([rows, 64]).swizzle_bytes(128)`-like: rows as long as the swizzle, or slabs \
+                    of them, `[n / 64, k, 64]`";
+        let (Some(strides), 1..) = (strides, row) else {
+            let message = format!("`wgmma` of `{}`, whose layout the matrix units cannot read", place.name);
+            return self.fail(origin, message, help);
+        };
+        // (outer extent, k extent, outer stride, k stride, slabs of the outer mode, their stride)
+        let found = match (extents.as_slice(), strides.as_slice(), is_b) {
+            ([m, k], [sm, sk], false) => Some((*m, *k, *sm, *sk, 1, 0)),
+            ([k, n], [sk, sn], true) => Some((*n, *k, *sn, *sk, 1, 0)),
+            ([slabs, k, n], [ss, sk, sn], true) => Some((*n, *k, *sn, *sk, *slabs, *ss)),
+            _ => None,
+        };
+        let Some((outer, k, outer_stride, k_stride, slabs, slab_stride)) = found else {
+            let message = format!("`wgmma` of a view of `{}` of rank {}", place.name, extents.len());
+            return self.fail(origin, message, help);
+        };
+        let k_major = k_stride == 1;
+        let fits = if k_major {
+            outer_stride == row && k <= row && slabs == 1 && outer % 8 == 0
+        } else {
+            outer_stride == 1 && k_stride == row && outer == row && k % 8 == 0
+        };
+        if !fits {
+            let message = format!(
+                "`wgmma` of `{}` of extents {extents:?} and strides {strides:?} with a swizzle over {span} bytes",
+                place.name
+            );
+            return self.fail(origin, message, help);
+        }
+        if !k_major && size != 2 {
+            return self.fail(
+                origin,
+                format!("`wgmma` of {} whose `k` is not contiguous", place.elem),
+                "only 16-bit types may be so: lay the operand with `k` contiguous, or transpose it first",
+            );
+        }
+        let alignment = 8 * i64::from(span);
+        if self.alignment(&first) % alignment != 0 {
+            let message = format!(
+                "`wgmma`: the part of `{}` does not begin at a multiple of {alignment} bytes",
+                place.name
+            );
+            return self.fail(
+                origin,
+                message,
+                "make a stage, and each warpgroup's part of it, a multiple of it",
+            );
+        }
+        let step = 32 / size;
+        let mut parts = Vec::new();
+        for number in 0..k / step {
+            let offset = number * step * k_stride;
+            parts.push(SharedMatrix {
+                first: self.moved(&first, offset, origin)?,
+                k_major,
+                swizzle_bytes: span,
+                leading_bytes: if k_major { 0 } else { (slab_stride * size) as u32 },
+                stride_bytes: 8 * span,
+            });
+        }
+        Ok((parts, outer * slabs, k))
+    }
+
+    pub fn store_matrix(
+        &mut self,
+        destination: &View,
+        source: &View,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let (to, from) =
+            (self.tables.place(destination.place).clone(), self.tables.place(source.place).clone());
+        let shape: Vec<_> = source.modes.iter().map(|m| (m.extent.as_constant(), m.lanes)).collect();
+        let extents = self.extents(destination, origin)?;
+        let columns: i64 = match (shape.as_slice(), extents.as_slice()) {
+            ([(Some(2), 1), (Some(vectors), 2)], [64, n]) if 8 * vectors == *n => *n,
+            ([(Some(2), 1), (Some(vectors), 2)], [slabs, 64, n]) if 8 * vectors == slabs * n => *n,
+            _ => 0,
+        };
+        let places = from.space == Space::Local && matches!(to.space, Space::Shared { .. });
+        let elems = from.elem == Elem::F32 && matches!(to.elem, Elem::F16 | Elem::Bf16 | Elem::F32);
+        if columns == 0
+            || extents.last().is_none_or(|n| n % 16 != 0)
+            || !places
+            || !elems
+            || destination.lanes() != 1
+        {
+            return self.fail(
+                origin,
+                format!("`store_matrix` of `{}` to a part of `{}` of extents {extents:?}", from.name, to.name),
+                "it takes an accumulator, or tiles of its columns, to a shared tensor of f16, bf16 or f32 of extents \
+                 [64, n] or slabs of columns [n / 64, 64, 64]",
+            );
+        }
+        if to.elem == Elem::F32 {
+            return self.store_pairs(destination, source, columns, origin, out);
+        }
+        let thread = self.thread.clone();
+        let constant = Index::constant;
+        // Lane l gives row l % 16 of two matrices on top of each other, those of lanes 16 and up eight columns on.
+        let row = {
+            let atoms = self.atoms();
+            let warp = atoms.rem(&thread, &constant(128)).and_then(|t| atoms.div(&t, &constant(32)));
+            let lane = atoms.rem(&thread, &constant(16));
+            warp.and_then(|warp| warp.scale(16)).and_then(|warp| lane.and_then(|lane| warp.add(&lane)))
+        };
+        let row = self.index(origin, row)?;
+        let column = {
+            let atoms = self.atoms();
+            let lane = atoms.rem(&thread, &constant(32)).and_then(|lane| atoms.div(&lane, &constant(16)));
+            lane.and_then(|half| half.scale(8))
+        };
+        let column = self.index(origin, column)?;
+        let row = self.thread_index("matrix_row", &row, origin);
+        let column = self.thread_index("matrix_col", &column, origin);
+        let slabs = if extents.len() == 3 { extents[0] } else { 1 };
+        let inner = columns; // of a slab
+        self.nest(&[slabs, inner / 16], true, origin, out, &mut |this, at, out| {
+            let own = at[1].scale(16).and_then(|at| at.add(&column));
+            let own = this.index(origin, own)?;
+            let coordinates = if extents.len() == 3 {
+                vec![at[0].clone(), row.clone(), own]
+            } else {
+                vec![row.clone(), own]
+            };
+            let zeros = vec![0; destination.rank()];
+            let mut target = this.access(destination, &coordinates, &zeros, origin)?;
+            target.width = 8;
+            let plain = View { swizzle: None, ..destination.clone() };
+            let unswizzled = this.access(&plain, &coordinates, &zeros, origin)?;
+            let aligned = this.alignment(&unswizzled) % 16 == 0
+                && destination.swizzle.is_none_or(|swizzle| swizzle.base() >= 3)
+                && destination.modes.last().is_some_and(|mode| mode.stride == constant(1))
+                && target.mask.is_empty();
+            if !aligned {
+                return this.fail(
+                    origin,
+                    format!(
+                        "`store_matrix`: rows of eight elements of `{}` are not 16 bytes in one piece",
+                        to.name
+                    ),
+                    "lay its columns contiguous, its rows at multiples of 16 bytes",
+                );
+            }
+            let mut values = Vec::new();
+            for matrix in 0..4i64 {
+                let vector = at[0]
+                    .scale(inner / 8)
+                    .and_then(|slab| slab.add(&at[1].scale(2)?).and_then(|vector| vector.plus(matrix / 2)));
+                let vector = this.index(origin, vector)?;
+                for lane in 0..2 {
+                    let half = [constant(matrix % 2), vector.clone()];
+                    let part = this.access(source, &half, &[0, lane], origin)?;
+                    values.push(Value::Load(Box::new(part)));
+                }
+            }
+            let store = StoreMatrix { destination: target, values };
+            out.push(Statement { kind: StatementKind::Operation(Operation::StoreMatrix(store)), origin });
+            Ok(())
+        })
+    }
+
+    /// An accumulator to a shared tensor of f32: each thread its pairs of neighbours.
+    fn store_pairs(
+        &mut self,
+        destination: &View,
+        source: &View,
+        columns: i64,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<(), Failed> {
+        let thread = self.thread.clone();
+        let atoms = self.atoms();
+        let of = |n: i64| Index::constant(n);
+        let own = (|| {
+            let lane = atoms.rem(&thread, &of(32))?;
+            let warp = atoms.rem(&thread, &of(128))?;
+            Ok((atoms.div(&warp, &of(32))?, atoms.div(&lane, &of(4))?, atoms.rem(&lane, &of(4))?))
+        })();
+        let (warp, row, column) = self.index(origin, own)?;
+        let slabs =
+            if destination.rank() == 3 { destination.modes[0].extent.as_constant().unwrap_or(1) } else { 1 };
+        let mut exact = |extent: &Index, by: i64| extent.exact_div(by).ok_or(IndexOverflow);
+        for slab in 0..slabs {
+            let views = (|| {
+                let whole =
+                    if destination.rank() == 3 { destination.slice(&of(slab))? } else { destination.clone() };
+                let rows = whole.tile(&[16, columns], &[warp.clone(), of(0)])?;
+                let pairs = rows.vectorize(&[1, 2], &mut exact)?;
+                let own = pairs.distribute(&[8, 4], &[row.clone(), column.clone()], &mut exact)?;
+                Ok((own, source.tile(&[2, columns / 8], &[of(0), of(slab)])?))
+            })();
+            let (own, part) = self.index(origin, views)?;
+            self.thread_copy(&own, &part, origin, out)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! The copy engine, matrix products of a warpgroup and their order, as calls of wrappers.
+
+use super::cuda_c::Emitter;
+use super::expression::Expression;
+use super::names::Name;
+use super::types;
+use super::wrap;
+use crate::kernel::asynchronous::{BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
+use crate::kernel::elem::Elem;
+use crate::kernel::ir::BinaryOp;
+use crate::kernel::program::Operation;
+
+/// The text of a product, with a place for each number that depends on its shape.
+const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
+
+impl Emitter<'_> {
+    /// `head(arguments);`, and the wrapper is taken.
+    fn wrapper(&mut self, head: &str, template: &str, arguments: &[Expression]) {
+        self.device.call(format!("{head}("));
+        let function = format!("{head}{template}");
+        self.wrapped(|room| wrap::call(&function, arguments, room));
+    }
+
+    /// `full + stage`
+    fn barrier(&self, barrier: &BarrierAt) -> Expression {
+        let array = self.name(Name::Place(barrier.place));
+        match barrier.index.as_constant() {
+            Some(0) => array,
+            _ => Expression::infix(BinaryOp::Add, array, self.index(&barrier.index)),
+        }
+    }
+
+    /// What orders asynchronous work.
+    pub(super) fn signal(&mut self, signal: &Signal) {
+        match signal {
+            Signal::BarrierInit { barrier, arrivals } => {
+                let arguments = [self.barrier(barrier), types::integer(i64::from(*arrivals))];
+                self.wrapper("mbarrier_init", "", &arguments);
+            }
+            Signal::PrefetchMap(map) => {
+                self.device.call("TensorMap {");
+                let map = self.name(Name::Map(*map));
+                self.wrapper("tensor_map_prefetch", "", &[map]);
+            }
+            Signal::BarrierInitFence => self.wrapper("mbarrier_init_fence", "", &[]),
+            Signal::BarrierArrive { barrier, expect: 0, rank: None } => {
+                let barrier = self.barrier(barrier);
+                self.wrapper("mbarrier_arrive", "", &[barrier]);
+            }
+            Signal::BarrierArrive { barrier, rank: Some(rank), .. } => {
+                let arguments = [self.barrier(barrier), self.index(rank)];
+                self.wrapper("mbarrier_arrive_remote", "", &arguments);
+            }
+            Signal::BarrierArrive { barrier, expect, rank: None } => {
+                let arguments = [self.barrier(barrier), types::integer(i64::from(*expect))];
+                self.wrapper("mbarrier_arrive_expect", "", &arguments);
+            }
+            Signal::BarrierWait { barrier, parity } => {
+                let arguments = [self.barrier(barrier), self.index(parity)];
+                self.wrapper("mbarrier_wait", "", &arguments);
+            }
+            Signal::AsyncProxyFence => self.wrapper("fence_async_proxy", "", &[]),
+            Signal::BulkCommit => self.wrapper("bulk_commit", "", &[]),
+            Signal::BulkWait { groups, read: false } => {
+                self.wrapper("bulk_wait", &format!("<{groups}>"), &[])
+            }
+            Signal::BulkWait { groups, read: true } => {
+                self.wrapper("bulk_wait_read", &format!("<{groups}>"), &[]);
+            }
+            Signal::MatrixFence => self.wrapper("wgmma_fence", "", &[]),
+            Signal::MatrixCommit => self.wrapper("wgmma_commit", "", &[]),
+            Signal::MatrixWait(groups) => self.wrapper("wgmma_wait", &format!("<{groups}>"), &[]),
+            Signal::NamedBarrier { barrier, threads } => {
+                let arguments = [self.index(barrier), types::integer(i64::from(*threads))];
+                self.wrapper("named_barrier", "", &arguments);
+            }
+            Signal::SetMaxRegisters { registers, increase } => {
+                let head = if *increase { "registers_up" } else { "registers_down" };
+                self.wrapper(head, &format!("<{registers}>"), &[]);
+            }
+        }
+    }
+
+    /// A box, a product, a store of matrices.
+    pub(super) fn asynchronous(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Move { .. }
+            | Operation::AsyncCopy { .. }
+            | Operation::Mma(_)
+            | Operation::LoadMatrix(_) => {}
+            Operation::TensorLoad(load) => {
+                self.device.call("TensorMap {");
+                let mut arguments = vec![
+                    self.address(&load.destination),
+                    self.name(Name::Map(load.map)),
+                    self.barrier(&load.barrier),
+                ];
+                let head = match load.multicast {
+                    None => "tensor_load",
+                    Some(blocks) => {
+                        arguments.push(types::integer(i64::from(blocks)));
+                        "tensor_load_multicast"
+                    }
+                };
+                arguments.extend(load.coordinates.iter().map(|at| self.index(at)));
+                self.wrapper(&format!("{head}_{}d", load.coordinates.len()), "", &arguments);
+            }
+            Operation::TensorStore(store) => {
+                self.device.call("TensorMap {");
+                let mut arguments = vec![self.name(Name::Map(store.map)), self.address(&store.source)];
+                arguments.extend(store.coordinates.iter().map(|at| self.index(at)));
+                self.wrapper(&format!("tensor_store_{}d", store.coordinates.len()), "", &arguments);
+            }
+            Operation::Wgmma(product) => self.product(product),
+            Operation::StoreMatrix(store) => self.store_matrix(store),
+        }
+    }
+
+    fn descriptor(&mut self, matrix: &SharedMatrix) -> Expression {
+        self.device.call("matrix_descriptor(");
+        let swizzle = match matrix.swizzle_bytes {
+            128 => 1,
+            64 => 2,
+            32 => 3,
+            _ => 0,
+        };
+        // One 16-byte piece where the hardware reads no leading distance.
+        let leading = i64::from(matrix.leading_bytes.max(16));
+        let arguments = vec![
+            self.address(&matrix.first),
+            types::integer(leading),
+            types::integer(i64::from(matrix.stride_bytes)),
+            types::integer(swizzle),
+        ];
+        Expression::call("matrix_descriptor", arguments)
+    }
+
+    fn product(&mut self, product: &Wgmma) {
+        let sixteen = product.elem.bytes() == 2;
+        let (depth, kind, name) = match product.elem {
+            Elem::F16 => (16, "f16", "f16"),
+            Elem::Bf16 => (16, "bf16", "bf16"),
+            Elem::E4m3 => (32, "e4m3", "e4m3"),
+            Elem::E5m2 => (32, "e5m2", "e5m2"),
+            _ => (8, "tf32", "tf32"),
+        };
+        let half = product.n / 2;
+        let registers: Vec<String> = (0..half).map(|number| format!("%{number}")).collect();
+        let rows: Vec<String> = registers.chunks(16).map(|row| row.join(", ")).collect();
+        let registers = rows.join(", \"\n        \"");
+        let operands: Vec<String> = (0..half).map(|number| format!("\"+f\"(d[{number}])")).collect();
+        let operands: Vec<String> = operands.chunks(8).map(|row| row.join(", ")).collect();
+        let text = PRODUCT.split_once("\n\n").map_or("", |(_, text)| text);
+        let next = |step: u32| (half + step).to_string();
+        let text = text
+            .replace("REGISTERS", &format!("        \"{registers}\""))
+            .replace("OPERANDS", &format!("        : {}", operands.join(",\n          ")))
+            .replace("COLUMNS", &product.n.to_string())
+            .replace("HALF", &half.to_string())
+            .replace("DEPTH", &depth.to_string())
+            .replace("NAME", name)
+            .replace("TYPE", kind)
+            .replace("%ACCUMULATE", &format!("%{}", next(2)))
+            .replace("%A", &format!("%{}", next(0)))
+            .replace("%B", &format!("%{}", next(1)))
+            .replace("TEMPLATE", if sixteen { "template <int a_transposed, int b_transposed>\n" } else { "" })
+            .replace(
+                "TRANSPOSED",
+                &if sixteen { format!(", %{}, %{}", next(3), next(4)) } else { String::new() },
+            )
+            .replace("MAJORS", if sixteen { ", \"n\"(a_transposed), \"n\"(b_transposed)" } else { "" });
+        self.device.define(text);
+        let a = match &product.a {
+            MatrixSource::Shared(matrix) => self.descriptor(matrix),
+            MatrixSource::Registers(_) => Expression::leaf("0"),
+        };
+        let transposed = |matrix: &SharedMatrix| u32::from(!matrix.k_major);
+        let a_transposed = match &product.a {
+            MatrixSource::Shared(matrix) => transposed(matrix),
+            MatrixSource::Registers(_) => 0,
+        };
+        let template =
+            if sixteen { format!("<{a_transposed}, {}>", transposed(&product.b)) } else { String::new() };
+        let b = self.descriptor(&product.b);
+        let accumulate = self.value(&product.accumulate);
+        let accumulator = self.place(product.accumulator.place);
+        let head = format!("wgmma_m64n{}k{depth}_{name}{template}", product.n);
+        self.wrapped(|room| wrap::call(&head, &[accumulator, a, b, accumulate], room));
+    }
+
+    fn store_matrix(&mut self, store: &StoreMatrix) {
+        let pack = match self.tables.place(store.destination.place).elem {
+            Elem::F16 => "pack_f16",
+            _ => "pack_bf16",
+        };
+        self.device.call(format!("{pack}("));
+        let mut arguments = vec![self.address(&store.destination)];
+        for pair in store.values.chunks(2) {
+            let halves = pair.iter().map(|value| self.value(value)).collect();
+            arguments.push(Expression::call(pack, halves));
+        }
+        self.wrapper("store_matrix", "", &arguments);
+    }
+}

@@ -1,0 +1,66 @@
+// Matrix products of a warpgroup (wgmma), stores of matrices (stmatrix), registers of a warpgroup (sm_90 and later: sm_90a).
+
+// Where a matrix lies in shared memory: bytes to its next columns and to its next eight rows, and the swizzle (1: over
+// 128 bytes, 2: over 64, 3: over 32).
+__device__ __forceinline__ unsigned long long matrix_descriptor(
+    const void* shared, unsigned int leading, unsigned int stride, unsigned long long swizzle) {
+    unsigned int address = (unsigned int)__cvta_generic_to_shared(shared);
+    unsigned long long low = (address & 0x3ffff) >> 4 | leading >> 4 << 16;
+    return low | (unsigned long long)(stride >> 4) << 32 | swizzle << 62;
+}
+
+// The warpgroup's accesses to registers before come before the products after.
+__device__ __forceinline__ void wgmma_fence() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// Closes the warpgroup's group of products.
+__device__ __forceinline__ void wgmma_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Waits until at most `groups` of the warpgroup's groups are in flight.
+template <int groups>
+__device__ __forceinline__ void wgmma_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(groups) : "memory");
+}
+
+// Two floats as bf16, the first in the lower half.
+__device__ __forceinline__ unsigned int pack_bf16(float low, float high) {
+    unsigned int packed;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
+// Two floats as f16, the first in the lower half.
+__device__ __forceinline__ unsigned int pack_f16(float low, float high) {
+    unsigned int packed;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+
+// Stores four matrices of 8 x 8 of 2-byte elements; lane `l` gives row `l % 8` of matrix `l / 8`.
+__device__ __forceinline__ void store_matrix(
+    void* row, unsigned int first, unsigned int second, unsigned int third, unsigned int fourth) {
+    unsigned int address = (unsigned int)__cvta_generic_to_shared(row);
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(first),
+                 "r"(second), "r"(third), "r"(fourth)
+                 : "memory");
+}
+
+// From here on each thread of the warpgroup has so many registers, fewer than at the start.
+template <int registers>
+__device__ __forceinline__ void registers_down() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
+// From here on each thread of the warpgroup has so many registers, more than at the start.
+template <int registers>
+__device__ __forceinline__ void registers_up() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
+// So many threads wait for each other at one of the block's barriers.
+__device__ __forceinline__ void named_barrier(unsigned int barrier, unsigned int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}

@@ -1,0 +1,123 @@
+//! Blocks that run together: a cluster, of one block where the kernel asks for none.
+//!
+//! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block; a warp knows its
+//! block's. Shared memory of a block begins at a multiple of 1024, so that a swizzle by address is that of the block's.
+//!
+//! Law: what one block does to another's shared memory is right only if the other ends after it.
+
+use super::bytecode::Program;
+use super::machine::Machine;
+use super::report::FindingKind;
+use super::warp::coordinates;
+use std::ops::Range;
+
+/// A block of the cluster that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Block {
+    /// Its number in the grid.
+    pub number: u64,
+    /// `block_idx`
+    pub index: [u32; 3],
+}
+
+/// Bytes from one block's shared memory to the next one's.
+pub(super) fn stride(program: &Program) -> u32 {
+    program.shared_bytes.next_multiple_of(1024)
+}
+
+/// Blocks of a cluster.
+pub(super) fn size(cluster: [u32; 3]) -> u32 {
+    cluster.iter().fold(1, |product: u32, extent| product.saturating_mul((*extent).max(1)))
+}
+
+/// The blocks of a cluster of a grid, by rank.
+pub(super) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Block> {
+    let extents = extents.map(|extent| extent.max(1));
+    let clusters: [u32; 3] = std::array::from_fn(|axis| grid[axis] / extents[axis]);
+    let first = coordinates(cluster, clusters);
+    let [x, y, _] = grid.map(u64::from);
+    (0..size(extents))
+        .map(|rank| {
+            let inside = coordinates(u64::from(rank), extents);
+            let index: [u32; 3] = std::array::from_fn(|axis| first[axis] * extents[axis] + inside[axis]);
+            let [i, j, k] = index.map(u64::from);
+            Block { number: i + x * (j + y * k), index }
+        })
+        .collect()
+}
+
+/// Something that a warp did to another block's shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remote {
+    warp: usize,
+    /// The warp's time then.
+    time: u32,
+    /// The block.
+    rank: usize,
+    site: u32,
+}
+
+impl Machine<'_> {
+    /// Blocks that run together.
+    pub(super) fn ranks(&self) -> usize {
+        self.blocks.len().max(1)
+    }
+
+    /// Warps of a block.
+    pub(super) fn warps_of_block(&self) -> usize {
+        self.count / self.ranks()
+    }
+
+    /// The block of a warp, by its rank.
+    pub(super) fn rank(&self, warp: usize) -> usize {
+        warp / self.warps_of_block().max(1)
+    }
+
+    /// The warps of a block.
+    pub(super) fn warps_of(&self, rank: usize) -> Range<usize> {
+        let each = self.warps_of_block();
+        rank * each..(rank + 1) * each
+    }
+
+    /// The number of a warp in its block.
+    pub(super) fn inside(&self, warp: usize) -> usize {
+        warp % self.warps_of_block().max(1)
+    }
+
+    /// A warp in words.
+    pub(super) fn warp_name(&self, warp: usize) -> String {
+        match self.ranks() {
+            1 => format!("warp {warp}"),
+            _ => format!("warp {} of rank {}", self.inside(warp), self.rank(warp)),
+        }
+    }
+
+    /// A warp does something to another block's shared memory, at its time now.
+    pub(super) fn reach(&mut self, warp: usize, rank: usize, site: u32) {
+        if rank == self.rank(warp) {
+            return;
+        }
+        let time = self.clocks[warp * self.count + warp];
+        match self.remote.iter_mut().find(|known| known.warp == warp && known.rank == rank) {
+            Some(known) => (known.time, known.site) = (time, site),
+            None => self.remote.push(Remote { warp, time, rank, site }),
+        }
+    }
+
+    /// Reports what blocks may have ended before.
+    pub(super) fn finish_cluster(&mut self) {
+        for Remote { warp, time, rank, site } in std::mem::take(&mut self.remote) {
+            let count = self.count;
+            let knows = |other: usize| self.clocks[other * count + warp] > time;
+            if self.warps_of(rank).any(knows) {
+                continue;
+            }
+            let name = self.warp_name(warp);
+            self.report(FindingKind::EndedBlock, site, warp as u32, 1, None, |_| {
+                format!(
+                    "{name} uses shared memory of rank {rank}, which may have ended by then: nothing there waits for it"
+                )
+            });
+        }
+    }
+}

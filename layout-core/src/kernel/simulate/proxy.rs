@@ -1,0 +1,307 @@
+//! The asynchronous proxy of a block: what is in flight, who waits for it, who knows of it.
+//!
+//! Agents (see `shadow::proxy`) are numbered after the warps: warpgroups' products, warps' tensor stores, mbarriers.
+//!
+//! Law: work is done as late as the kernel allows: a box lands when nobody can go on without it, a store reads shared
+//! memory when its thread waits for that, and writes the tensor when its thread waits for that or at the block's end.
+
+use super::bytecode::{LANES, Program};
+use super::machine::Machine;
+use super::matrix::Products;
+use super::mbarrier::Mbarrier;
+use super::report::FindingKind;
+use super::shadow::{Fences, Hazard};
+use super::transfer::{Arriving, Leaving};
+use super::warp::{State, Warp};
+use super::work::Work;
+
+/// What a warp or a barrier knows: the time of each warp, and of each agent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knowledge {
+    pub clocks: Vec<u32>,
+    pub agents: Vec<u32>,
+}
+
+impl Knowledge {
+    /// Adds what another knows.
+    pub fn join(&mut self, clocks: &[u32], agents: &[u32]) {
+        self.clocks.resize(clocks.len().max(self.clocks.len()), 0);
+        self.agents.resize(agents.len().max(self.agents.len()), 0);
+        later(&mut self.clocks, clocks);
+        later(&mut self.agents, agents);
+    }
+}
+
+/// The later of two times, for each of them.
+pub(super) fn later(mine: &mut [u32], other: &[u32]) {
+    for (mine, other) in mine.iter_mut().zip(other) {
+        *mine = (*mine).max(*other);
+    }
+}
+
+/// The state of a block's asynchronous work.
+#[derive(Default)]
+pub(super) struct Proxy {
+    warps: usize,
+    groups: usize,
+    stores: usize,
+    /// How many agents there are.
+    agents: usize,
+    /// For each warp the time of each agent that it knows.
+    pub known: Vec<u32>,
+    pub barriers: Vec<Mbarrier>,
+    /// Boxes that have not landed, the oldest first.
+    pub arriving: Vec<Arriving>,
+    /// Boxes on their way out, the oldest first.
+    pub leaving: Vec<Leaving>,
+    pub fences: Fences,
+    pub products: Products,
+    /// Tensor stores that each warp has issued.
+    pub issued: Vec<u32>,
+    /// Registers of a thread of each warp, where the kernel changes them.
+    pub registers: Vec<u32>,
+    /// Registers of a thread at the start.
+    pub pool: u32,
+}
+
+impl Proxy {
+    /// For some blocks of some warps each.
+    pub fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
+        let has = |what: fn(&Work) -> bool| program.works.list.iter().any(what);
+        let groups = if has(|work| matches!(work, Work::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
+        let warps = ranks * each;
+        let stores = if has(|work| matches!(work, Work::Store { .. })) { warps } else { 0 };
+        let agents = groups + stores + ranks * program.works.barriers as usize;
+        Proxy { warps, groups, stores, agents, ..Proxy::default() }
+    }
+
+    /// Warps, and agents that read shared memory.
+    pub fn columns(&self) -> usize {
+        self.warps + self.groups + self.stores
+    }
+
+    /// Warps and agents.
+    pub fn actors(&self) -> usize {
+        self.warps + self.agents
+    }
+
+    /// A block begins.
+    pub fn start(&mut self, barriers: usize, threads: u32) {
+        self.known.clear();
+        self.known.resize(self.warps * self.agents, 1);
+        self.barriers.clear();
+        self.barriers.resize(barriers, Mbarrier::default());
+        self.arriving.clear();
+        self.leaving.clear();
+        self.fences.reset(self.warps);
+        self.products.reset(self.warps);
+        self.issued.clear();
+        self.issued.resize(self.warps, 0);
+        let each = (65_536 / threads.max(1)).min(255) / 8 * 8;
+        self.registers.clear();
+        self.registers.resize(self.warps, each);
+        self.pool = each;
+    }
+
+    /// The agent of a warpgroup's products, of all actors.
+    pub fn product_agent(&self, group: usize) -> usize {
+        self.warps + group
+    }
+
+    /// The agent of a warp's tensor stores.
+    pub fn store_agent(&self, warp: usize) -> usize {
+        self.warps + self.groups + warp
+    }
+
+    /// The agent of an mbarrier.
+    pub fn barrier_agent(&self, barrier: usize) -> usize {
+        self.warps + self.groups + self.stores + barrier
+    }
+
+    /// What a warp knows of the agents.
+    pub fn row(&self, warp: usize) -> &[u32] {
+        self.known.get(warp * self.agents..(warp + 1) * self.agents).unwrap_or_default()
+    }
+
+    /// Likewise.
+    pub fn row_mut(&mut self, warp: usize) -> &mut [u32] {
+        let row = warp * self.agents..(warp + 1) * self.agents;
+        self.known.get_mut(row).unwrap_or_default()
+    }
+
+    /// A warp knows that an actor's work before this time is done.
+    pub fn learn(&mut self, warp: usize, actor: usize, time: u32) {
+        let at = actor.wrapping_sub(self.warps);
+        if let Some(known) = self.row_mut(warp).get_mut(at) {
+            *known = (*known).max(time);
+        }
+    }
+}
+
+/// Where a warp goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// With the next instruction.
+    Next,
+    /// With this one, once what it waits for may have come.
+    Again,
+    /// With the next one, once what it waits for has come.
+    Stop,
+}
+
+impl Machine<'_> {
+    /// Runs an instruction.
+    pub(super) fn asynchronous(&mut self, warp: &mut Warp, work: u32) -> Flow {
+        if warp.active == 0 {
+            return Flow::Next;
+        }
+        let program = self.launch.program;
+        let Some(work) = program.works.list.get(work as usize) else { return Flow::Next };
+        let passed = match work {
+            Work::Init { barrier, arrivals } => {
+                self.barrier_init(warp, barrier, *arrivals);
+                true
+            }
+            Work::InitFence => {
+                self.barrier_init_fence(warp);
+                true
+            }
+            Work::Arrive { barrier, expect, rank } => {
+                self.arrive(warp, barrier, *expect, *rank);
+                true
+            }
+            Work::Wait { barrier, parity } => self.barrier_wait(warp, barrier, *parity),
+            Work::ProxyFence => {
+                let number = warp.number as usize;
+                let now = self.clocks[number * self.count + number];
+                self.proxy.fences.pass(number, now, warp.active);
+                self.tick(number);
+                true
+            }
+            Work::BulkCommit => {
+                for (lane, groups) in warp.bulk_committed.iter_mut().enumerate() {
+                    *groups += warp.active >> lane & 1;
+                }
+                true
+            }
+            Work::BulkWait { groups, read } => {
+                self.bulk_wait(warp, *groups, *read);
+                true
+            }
+            Work::MatrixCommit { site } => {
+                self.matrix_commit(warp, *site);
+                true
+            }
+            Work::MatrixWait { groups, site } => self.matrix_wait(warp, *groups, *site),
+            Work::Named { barrier, threads, site } => {
+                self.converged(warp, "a named barrier", *site);
+                let lane = warp.active.trailing_zeros() as usize;
+                let barrier = warp.lanes(*barrier)[lane];
+                warp.state = State::Named { barrier, threads: *threads, site: *site };
+                return Flow::Stop;
+            }
+            Work::Registers { registers, site } => self.set_registers(warp, *registers, *site),
+            Work::Load { copy, barrier, multicast } => {
+                self.tensor_load(warp, copy, barrier, *multicast);
+                true
+            }
+            Work::Store { copy } => {
+                self.tensor_store(warp, copy);
+                true
+            }
+            Work::Product(product) => {
+                self.product(warp, product);
+                true
+            }
+            Work::StoreMatrix { src, dst, address, site } => {
+                self.store_matrix(warp, *src, *dst, *address, *site);
+                true
+            }
+            Work::Touched { slot, width, site } => {
+                self.touched(warp, *slot, *width, *site);
+                true
+            }
+        };
+        if passed { Flow::Next } else { Flow::Again }
+    }
+
+    /// The cells of some bytes of shared memory.
+    pub(super) fn cells(&self, address: u64, bytes: u64) -> std::ops::Range<usize> {
+        let granule = u64::from(self.launch.program.granule.max(1));
+        (address / granule) as usize..(address.saturating_add(bytes)).div_ceil(granule) as usize
+    }
+
+    /// An actor in words: a thread, or an agent.
+    pub(super) fn actor(&self, thread: u32) -> String {
+        let actor = thread as usize / LANES;
+        let (warps, proxy) = (self.count, &self.proxy);
+        if actor < warps {
+            let inside = (self.inside(actor) * LANES) as u32 + thread % LANES as u32;
+            let [x, y, z] = super::warp::coordinates(u64::from(inside), self.launch.block);
+            let rank = self.rank(actor);
+            return match self.ranks() {
+                1 => format!("thread ({x}, {y}, {z})"),
+                _ => format!("thread ({x}, {y}, {z}) of rank {rank}"),
+            };
+        }
+        let agent = actor - warps;
+        if agent < proxy.groups {
+            return format!("a product of warpgroup {agent}");
+        }
+        match agent.checked_sub(proxy.groups + proxy.stores) {
+            Some(barrier) => format!("a tensor load that tells {}", self.barrier_name(barrier)),
+            None => format!("a tensor store of warp {}", agent - proxy.groups),
+        }
+    }
+
+    /// An access of the asynchronous proxy that is not right; `what` is the operation in words.
+    pub(super) fn proxy_hazard(
+        &mut self,
+        warp: &Warp,
+        site: u32,
+        (address, writes): (u64, bool),
+        hazard: Hazard,
+        what: &str,
+    ) {
+        let program = self.launch.program;
+        let known = &program.sites[site as usize];
+        let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
+        let super::bytecode::Target::Shared(base) = known.target else { return };
+        let address = address as i64 % i64::from(super::cluster::stride(program).max(1));
+        let index = (address - i64::from(base)).div_euclid(i64::from(known.bytes.max(1)));
+        let verb = if writes { "writes" } else { "reads" };
+        let line = |site: u32| match program.sites.get(site as usize) {
+            Some(site) if site.line > 0 => format!(" in line {}", site.line),
+            _ => String::new(),
+        };
+        let begin = format!("{what} {verb} the piece at element {index} of `{name}`");
+        let (kind, message) = match hazard {
+            Hazard::Uninitialised => {
+                (FindingKind::Uninitialised, format!("{begin}, which nothing has written"))
+            }
+            Hazard::InFlight => {
+                (FindingKind::MissingWait, format!("{begin} while a copy to it is in flight"))
+            }
+            Hazard::Writer { thread, site } => (
+                if writes { FindingKind::Overwritten } else { FindingKind::ReadWriteRace },
+                format!("{begin}, which {} writes{}; nothing orders them", self.actor(thread), line(site)),
+            ),
+            Hazard::Unfenced { thread, site } => (
+                FindingKind::MissingFence,
+                format!(
+                    "{begin}, which {} writes{} without `fence_async_proxy()` after it",
+                    self.actor(thread),
+                    line(site)
+                ),
+            ),
+            Hazard::Reader { thread } => {
+                let who = thread.map_or_else(|| "several threads".to_owned(), |thread| self.actor(thread));
+                let verb = if thread.is_some() { "reads" } else { "read" };
+                (FindingKind::Overwritten, format!("{begin}, which {who} {verb}; nothing orders them"))
+            }
+            Hazard::OtherBlock { .. } => return,
+        };
+        let lanes = 1 << warp.active.trailing_zeros().min(31);
+        self.report(kind, site, warp.number, lanes, Some(index), |_| message);
+    }
+}

@@ -1,0 +1,219 @@
+//! Who can go on: phases, named barriers, registers, products; and who waits for what when nobody can.
+
+use super::bytecode::LANES;
+use super::machine::Machine;
+use super::report::FindingKind;
+use super::warp::{State, Warp};
+
+impl Machine<'_> {
+    /// Lets warps go on that wait for what has come; false where there is none.
+    pub(super) fn wake(&mut self) -> bool {
+        let mut any = self.release_named();
+        for number in 0..self.count {
+            let come = match self.warps[number].state {
+                State::Phase { barrier, parity, .. } => {
+                    self.proxy.barriers.get(barrier as usize).is_some_and(|known| known.passes(parity))
+                }
+                State::Products { groups, .. } => self.issued_by_all(number, groups),
+                State::Registers { registers, .. } => self.registers_left(number) >= registers,
+                State::Ready
+                | State::Waiting(..)
+                | State::Named { .. }
+                | State::Exhausted(_)
+                | State::Ended => false,
+            };
+            if come {
+                self.warps[number].state = State::Ready;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Lets the warps go on whose named barrier is full.
+    fn release_named(&mut self) -> bool {
+        let mut any = false;
+        for first in 0..self.count {
+            let State::Named { barrier, threads, site } = self.warps[first].state else { continue };
+            let (mut met, mut there) = (Vec::new(), 0);
+            for number in first..self.warps_of(self.rank(first)).end {
+                let State::Named { barrier: other, threads: count, site: its_site } =
+                    self.warps[number].state
+                else {
+                    continue;
+                };
+                if other != barrier || there >= threads {
+                    continue;
+                }
+                if count != threads {
+                    self.report(FindingKind::DivergentBarrier, its_site, number as u32, 1, None, |_| {
+                        format!(
+                            "warp {number} waits at barrier {barrier} for {count} threads, warp {first} for {threads}"
+                        )
+                    });
+                }
+                there += LANES as u32;
+                met.push(number);
+            }
+            if there >= threads {
+                self.meet(&met);
+                any = true;
+            } else if self.report_missing(first, threads, there) {
+                let count = self.warps_of_block();
+                self.report(FindingKind::DivergentBarrier, site, first as u32, 1, None, |_| {
+                    format!("a barrier for {threads} threads in a block of {count} warps")
+                });
+                self.meet(&met);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether a named barrier waits for more threads than the block has, all of which are there.
+    fn report_missing(&self, _first: usize, threads: u32, there: u32) -> bool {
+        threads > there && there as usize == self.warps_of_block() * LANES
+    }
+
+    /// Registers that each thread of a warp may have at most now.
+    fn registers_left(&self, warp: usize) -> u32 {
+        let block = self.warps_of(self.rank(warp));
+        let pool = self.proxy.pool * block.len() as u32;
+        let others = self.proxy.registers[block].iter().sum::<u32>() - self.proxy.registers[warp];
+        pool.saturating_sub(others)
+    }
+
+    /// Changes the registers of a warp's threads; false where there are too few.
+    pub(super) fn set_registers(&mut self, warp: &mut Warp, registers: u32, site: u32) -> bool {
+        self.converged(warp, "set_max_registers", site);
+        let number = warp.number as usize;
+        if self.registers_left(number) < registers {
+            warp.state = State::Registers { registers, site };
+            return false;
+        }
+        self.proxy.registers[number] = registers;
+        true
+    }
+
+    /// The end of a block: what is in flight, and phases that have begun.
+    pub(super) fn finish(&mut self) {
+        self.finish_transfers();
+        self.finish_products();
+        self.finish_cluster();
+        for number in 0..self.proxy.barriers.len() {
+            let known = &self.proxy.barriers[number];
+            let (arrivals, pending, bytes) = (known.arrivals, known.pending, known.expected - known.landed);
+            if pending == arrivals && bytes == 0 {
+                continue;
+            }
+            let (phase, site, arrived) = (known.phase, known.site, arrivals - pending);
+            let name = self.barrier_name(number);
+            let warp = self.barrier_warp(number);
+            self.report(FindingKind::InFlightAtEnd, site, warp, 1, None, |_| {
+                format!(
+                    "the block ends in phase {phase} of {name}, with {arrived} of its {arrivals} arrivals and \
+                     {bytes} bytes missing"
+                )
+            });
+        }
+    }
+
+    /// Nobody can go on.
+    pub(super) fn deadlock(&mut self) {
+        let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
+        for number in 0..self.proxy.barriers.len() {
+            self.wrong_bytes(number);
+        }
+        // Warps that wait for the same thing at the same place are told of together.
+        let mut groups: Vec<(State, Vec<usize>)> = Vec::new();
+        for (number, warp) in self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended) {
+            match groups.iter_mut().find(|(state, _)| *state == warp.state) {
+                Some((_, warps)) => warps.push(number),
+                None => groups.push((warp.state, vec![number])),
+            }
+        }
+        let site = site(self.warps[stuck].state);
+        let told: Vec<String> = groups
+            .iter()
+            .take(8)
+            .map(|(state, warps)| {
+                let (first, last) = (warps.first().copied(), warps.last().copied());
+                let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
+                let who = if first == last {
+                    format!("{} waits", self.warp_name(first))
+                } else {
+                    format!("{} warps from {first} to {last} wait", warps.len())
+                };
+                format!("{who} {}", self.waits_for(*state, warps))
+            })
+            .collect();
+        let lanes = self.warps[stuck].active;
+        self.report(FindingKind::Deadlock, site, stuck as u32, lanes, None, |_| {
+            format!("nobody can go on: {}", told.join("; "))
+        });
+    }
+
+    /// A phase that all have arrived at, and whose bytes nobody brings.
+    fn wrong_bytes(&mut self, number: usize) {
+        let known = &self.proxy.barriers[number];
+        let (expected, landed, phase) = (known.expected, known.landed, known.phase);
+        let (pending, site) = (known.pending, if known.told > 0 { known.told } else { known.site });
+        let in_flight = self.proxy.arriving.iter().any(|load| load.tells == Some((number, phase)));
+        if pending > 0 || expected <= landed || in_flight {
+            return;
+        }
+        let name = self.barrier_name(number);
+        let warp = self.barrier_warp(number);
+        self.report(FindingKind::TransactionBytes, site, warp, 1, None, |_| {
+            format!("phase {phase} of {name} expects {expected} bytes and its copies report {landed}: it cannot end")
+        });
+    }
+
+    /// What a state waits for, in words.
+    fn waits_for(&self, state: State, warps: &[usize]) -> String {
+        let program = self.launch.program;
+        let line = program.sites.get(site(state) as usize).map_or(0, |site| site.line);
+        let what = match state {
+            State::Waiting(participants, _) => format!("at a barrier of the {participants:?}").to_lowercase(),
+            State::Phase { barrier, parity, .. } => {
+                let barrier = barrier as usize;
+                let name = self.barrier_name(barrier);
+                match self.proxy.barriers.get(barrier) {
+                    Some(known) if known.arrivals > 0 => format!(
+                        "for parity {} of {name}, which is in phase {} with {} of {} arrivals and {} bytes missing",
+                        parity & 1,
+                        known.phase,
+                        known.pending,
+                        known.arrivals,
+                        known.expected - known.landed
+                    ),
+                    _ => format!("for {name}, which nothing has made"),
+                }
+            }
+            State::Named { barrier, threads, .. } => {
+                format!("at barrier {barrier}, where {} of {threads} threads are", warps.len() * LANES)
+            }
+            State::Products { groups, .. } => {
+                format!("for group {groups} of products, which not every warp of the warpgroup has issued")
+            }
+            State::Registers { registers, .. } => format!(
+                "for {registers} registers a thread, of which the block's {} leave fewer",
+                self.proxy.pool * (self.warps_of_block() * LANES) as u32
+            ),
+            State::Ready | State::Exhausted(_) | State::Ended => "for nothing".to_owned(),
+        };
+        format!("{what} (line {line})")
+    }
+}
+
+fn site(state: State) -> u32 {
+    match state {
+        State::Waiting(_, site)
+        | State::Exhausted(site)
+        | State::Phase { site, .. }
+        | State::Named { site, .. }
+        | State::Products { site, .. }
+        | State::Registers { site, .. } => site,
+        State::Ready | State::Ended => 0,
+    }
+}

@@ -1,0 +1,436 @@
+//! Boxes between tensors and shared memory: issued, in flight, landed.
+//!
+//! A load reads the tensor when it is issued and changes shared memory when it lands; in between the shadow says that it
+//! is in flight. A store reads shared memory when its thread waits for that, and writes the tensor when its thread waits
+//! for the whole group or at the end of the block; in between shared memory is being read.
+//!
+//! Law: a box that lies outside of shared memory, or of the array that it begins in, is not copied.
+
+use super::bytecode::Target;
+use super::machine::Machine;
+use super::memory;
+use super::report::FindingKind;
+use super::shadow::{Hazard, Who};
+use super::tensor_map::{BoxPlan, PIECE, tf32};
+use super::touch::Kind;
+use super::warp::{Warp, each_lane};
+use super::work::{BarrierUse, BoxUse};
+
+/// A box on its way to shared memory.
+#[derive(Clone, Debug)]
+pub(super) struct Arriving {
+    /// The mbarrier that is told, and the phase.
+    pub tells: Option<(usize, u32)>,
+    /// Its agent, and that agent's time.
+    agent: (usize, u32),
+    /// Bytes.
+    pub bytes: u64,
+    /// Where each piece lies, and what it holds.
+    pieces: Vec<(u32, [u8; PIECE])>,
+    /// The site of shared memory.
+    pub site: u32,
+    /// Who issued it.
+    pub thread: u32,
+}
+
+/// A box on its way from shared memory.
+#[derive(Clone, Debug)]
+pub(super) struct Leaving {
+    /// Who issued it: warp and lane.
+    pub by: (u32, u32),
+    /// The number of the thread's bulk group.
+    group: u32,
+    /// Its number among the warp's stores, from 1.
+    number: u32,
+    /// Which of the program's boxes.
+    plan: u32,
+    /// Where it begins in shared memory.
+    shared: u64,
+    coordinates: Vec<i64>,
+    /// What it read, once it has.
+    data: Option<Vec<[u8; PIECE]>>,
+    /// The sites of shared memory and of the tensor.
+    pub sites: (u32, u32),
+}
+
+impl Machine<'_> {
+    /// Where a lane's box begins in shared memory, if it is inside of its array.
+    fn place_box(&mut self, warp: &Warp, copy: &BoxUse, lane: usize, kind: Kind) -> Option<u64> {
+        let program = self.launch.program;
+        let (site, plan) =
+            (&program.sites[copy.shared_site as usize], &program.works.boxes[copy.plan as usize]);
+        let Target::Shared(base) = site.target else { return None };
+        let index = warp.lanes(copy.shared)[lane];
+        let (size, bytes) = (i64::from(site.bytes), plan.bytes() as i64);
+        let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
+        let end = index.saturating_mul(size).saturating_add(bytes);
+        if index < 0 || end > site.len.saturating_mul(size) {
+            let what = if kind == Kind::Write { "load" } else { "store" };
+            let (len, count) = (site.len, bytes / size);
+            self.report(FindingKind::OutOfBounds, copy.shared_site, warp.number, 1 << lane, Some(index), |_| {
+                format!("a tensor {what} of {count} elements from element {index} of `{name}` on, which has {len}")
+            });
+            return None;
+        }
+        let first = (i64::from(base) + index * size) as u64;
+        let (alignment, swizzle) = (plan.alignment(), plan.swizzle_bytes);
+        if !first.is_multiple_of(alignment) {
+            self.report(FindingKind::Misaligned, copy.shared_site, warp.number, 1 << lane, Some(index), |_| {
+                format!(
+                    "a box with a swizzle over {swizzle} bytes at byte {first} of shared memory, element {index} of \
+                     `{name}`; it must be a multiple of {alignment}"
+                )
+            });
+        }
+        Some(u64::from(warp.shared) + first)
+    }
+
+    /// Reads a box of a tensor for a warp's lane, and counts what that moves.
+    fn fetch(&mut self, warp: &Warp, lane: usize, copy: &BoxUse, first: u64) -> Vec<(u32, [u8; PIECE])> {
+        let program = self.launch.program;
+        let plan = &program.works.boxes[copy.plan as usize];
+        let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
+        let global = &self.launch.globals[plan.argument as usize];
+        let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
+        let number = warp.number as usize;
+        let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+        let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+        let block = warp.block;
+        let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
+        let mut found: Option<(i64, Hazard)> = None;
+        let mut traffic = Traffic::default();
+        plan.each(first, &coordinates, |piece| {
+            let mut data = [0; PIECE];
+            let size = plan.size as usize;
+            for element in piece.start..piece.end {
+                let byte = piece.global + i64::from(element * plan.size);
+                let value = global.read(byte as usize, plan.size);
+                let value = if plan.round_tf32 { tf32(value) } else { value };
+                memory::write(&mut data, element as usize * size, plan.size, value);
+                if let Some(shadow) = shadow {
+                    let element = byte as usize / size;
+                    let hazard = shadow.read(element, block, who);
+                    found = found.or(hazard.map(|hazard| (element as i64, hazard)));
+                }
+            }
+            traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
+            pieces.push((piece.address as u32, data));
+        });
+        self.count_box(copy, plan, &traffic, Kind::Read);
+        if let Some((element, hazard)) = found {
+            self.hazard(warp, copy.global_site, lane, element, hazard, Kind::Read, false);
+        }
+        pieces
+    }
+
+    /// Starts the copy of a box to shared memory, for each lane.
+    pub(super) fn tensor_load(
+        &mut self,
+        warp: &mut Warp,
+        copy: &BoxUse,
+        barrier: &BarrierUse,
+        multicast: Option<u32>,
+    ) {
+        let told = self.ready(warp, barrier.index, None, barrier.site, Kind::Write);
+        let (own, ranks) = (self.rank(warp.number as usize), self.ranks());
+        let mask = multicast.unwrap_or(1 << own);
+        if u64::from(mask) >> ranks != 0 {
+            self.report(FindingKind::OutOfBounds, copy.shared_site, warp.number, warp.active, None, |_| {
+                format!("a tensor load to the blocks {mask:#b} of a cluster of {ranks}")
+            });
+        }
+        for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
+            self.look(warp, barrier, &told, rank);
+        }
+        for lane in each_lane(told.open) {
+            let Some(first) = self.place_box(warp, copy, lane, Kind::Write) else { continue };
+            let pieces = self.fetch(warp, lane, copy, first);
+            for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
+                let at = self.barrier_at(rank, barrier, told.index[lane]);
+                let moved = rank as u32 * super::cluster::stride(self.launch.program);
+                let shift = |address: u32| address - warp.shared + moved;
+                let pieces = pieces.iter().map(|(address, data)| (shift(*address), *data)).collect();
+                self.reach(warp.number as usize, rank, copy.shared_site);
+                self.depart(warp, lane, copy, (at, barrier.site), pieces);
+            }
+        }
+        // What the warp does from here on comes after the issue.
+        self.tick(warp.number as usize);
+    }
+
+    /// The copy of a box to a block begins.
+    fn depart(
+        &mut self,
+        warp: &Warp,
+        lane: usize,
+        copy: &BoxUse,
+        (at, barrier_site): (usize, u32),
+        pieces: Vec<(u32, [u8; PIECE])>,
+    ) {
+        let Some(known) = self.proxy.barriers.get(at) else { return };
+        let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
+        // One that nothing has made was told of by who looked at it.
+        if made && !fenced {
+            let name = self.barrier_name(at);
+            self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
+                format!("a tensor load tells {name}, which the copy engine does not see: no fence after its making")
+            });
+        }
+        let (agent, time) = (self.proxy.barrier_agent(at), phase + 1);
+        let mut hazards: Vec<(u64, Hazard)> = Vec::new();
+        if let Some(mut shadow) = self.shadow.take() {
+            let number = warp.number as usize;
+            let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+            let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+            for (address, _) in &pieces {
+                for cell in self.cells(u64::from(*address), PIECE as u64) {
+                    let fences = &self.proxy.fences;
+                    let hazard = shadow.write_by_proxy(cell, who, fences, agent, time, copy.shared_site);
+                    keep(&mut hazards, u64::from(*address), hazard);
+                }
+            }
+            self.shadow = Some(shadow);
+        }
+        for (address, hazard) in hazards {
+            self.proxy_hazard(warp, copy.shared_site, (address, true), hazard, "a tensor load");
+        }
+        self.proxy.arriving.push(Arriving {
+            tells: made.then_some((at, phase)),
+            agent: (agent, time),
+            bytes: self.launch.program.works.boxes[copy.plan as usize].bytes(),
+            pieces,
+            site: copy.shared_site,
+            thread: warp.number * 32 + lane as u32,
+        });
+    }
+
+    /// A box lands, if somebody waits for one; false where none does.
+    pub(super) fn land(&mut self) -> bool {
+        let awaited = |at: usize| {
+            self.warps.iter().any(
+                |warp| matches!(warp.state, super::warp::State::Phase { barrier, .. } if barrier as usize == at),
+            )
+        };
+        let next = self
+            .proxy
+            .arriving
+            .iter()
+            .position(|load| load.tells.is_some_and(|(barrier, _)| awaited(barrier)));
+        let Some(next) = next else { return false };
+        let load = self.proxy.arriving.remove(next);
+        for (address, data) in &load.pieces {
+            let at = *address as usize;
+            if let Some(part) = self.shared.get_mut(at..at + PIECE) {
+                part.copy_from_slice(data);
+            }
+            let cells = self.cells(u64::from(*address), PIECE as u64);
+            if let Some(shadow) = &mut self.shadow {
+                let (agent, time) = load.agent;
+                cells.for_each(|cell| shadow.land_by_proxy(cell, agent, time, load.site));
+            }
+        }
+        if let Some((barrier, _)) = load.tells {
+            self.told(barrier, load.bytes);
+        }
+        true
+    }
+
+    /// Starts the copy of a box from shared memory, for each lane.
+    pub(super) fn tensor_store(&mut self, warp: &mut Warp, copy: &BoxUse) {
+        let number = warp.number as usize;
+        for lane in each_lane(warp.active) {
+            let Some(shared) = self.place_box(warp, copy, lane, Kind::Read) else { continue };
+            let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
+            let plan = &self.launch.program.works.boxes[copy.plan as usize];
+            let agent = self.proxy.store_agent(number);
+            self.proxy.issued[number] += 1;
+            let time = self.proxy.issued[number];
+            let mut hazards: Vec<(u64, Hazard)> = Vec::new();
+            if let Some(mut shadow) = self.shadow.take() {
+                let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+                let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+                plan.each(shared, &coordinates, |piece| {
+                    for cell in self.cells(piece.address, PIECE as u64) {
+                        let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, agent, time);
+                        keep(&mut hazards, piece.address, hazard);
+                    }
+                });
+                self.shadow = Some(shadow);
+            }
+            for (address, hazard) in hazards {
+                self.proxy_hazard(warp, copy.shared_site, (address, false), hazard, "a tensor store");
+            }
+            let mut traffic = Traffic::default();
+            plan.each(shared, &coordinates, |piece| {
+                traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
+            });
+            self.count_box(copy, plan, &traffic, Kind::Write);
+            self.proxy.leaving.push(Leaving {
+                by: (warp.number, lane as u32),
+                group: warp.bulk_committed[lane],
+                number: time,
+                plan: copy.plan,
+                shared,
+                coordinates,
+                data: None,
+                sites: (copy.shared_site, copy.global_site),
+            });
+        }
+    }
+
+    /// Finishes what each active lane waits for: its stores but those of the last `groups` groups.
+    pub(super) fn bulk_wait(&mut self, warp: &mut Warp, groups: u32, read: bool) {
+        let mut leaving = std::mem::take(&mut self.proxy.leaving);
+        leaving.retain_mut(|store| {
+            let (number, lane) = store.by;
+            let mine = number == warp.number && warp.active >> lane & 1 != 0;
+            let open =
+                u64::from(store.group) + u64::from(groups) >= u64::from(warp.bulk_committed[lane as usize]);
+            if !mine || open {
+                return true;
+            }
+            self.read_box(store);
+            if !read {
+                self.write_box(warp, store);
+            }
+            read
+        });
+        self.proxy.leaving = leaving;
+        // The warp knows of what is before the oldest store that has yet to read.
+        let number = warp.number as usize;
+        let unread = |store: &&Leaving| store.by.0 == warp.number && store.data.is_none();
+        let oldest = self.proxy.leaving.iter().filter(unread).map(|store| store.number).min();
+        let time = oldest.unwrap_or_else(|| self.proxy.issued[number] + 1);
+        let agent = self.proxy.store_agent(number);
+        self.proxy.learn(number, agent, time);
+    }
+
+    /// A store reads shared memory.
+    fn read_box(&self, store: &mut Leaving) {
+        if store.data.is_some() {
+            return;
+        }
+        let plan = &self.launch.program.works.boxes[store.plan as usize];
+        let mut data = Vec::with_capacity(plan.bytes() as usize / PIECE);
+        plan.each(store.shared, &store.coordinates, |piece| {
+            let at = piece.address as usize;
+            let bytes = self.shared.get(at..at + PIECE).and_then(|bytes| bytes.try_into().ok());
+            data.push(bytes.unwrap_or_default());
+        });
+        store.data = Some(data);
+    }
+
+    /// A store writes the tensor, by the warp that waits.
+    fn write_box(&mut self, warp: &Warp, store: &Leaving) {
+        let program = self.launch.program;
+        let plan = &program.works.boxes[store.plan as usize];
+        let global = &self.launch.globals[plan.argument as usize];
+        let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
+        let number = warp.number as usize;
+        let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+        let who = who.seeing(self.proxy.row(number), warp.first).lane(store.by.1 as usize);
+        let block = warp.block;
+        let mut found: Option<(i64, Hazard, bool)> = None;
+        let mut data = store.data.iter().flatten();
+        plan.each(store.shared, &store.coordinates, |piece| {
+            let Some(bytes) = data.next() else { return };
+            for element in piece.start..piece.end {
+                let byte = (piece.global + i64::from(element * plan.size)) as usize;
+                let value = memory::read(bytes, (element * plan.size) as usize, plan.size);
+                if let Some(shadow) = shadow {
+                    let index = byte / plan.size as usize;
+                    let equal = global.read(byte, plan.size) == value;
+                    let hazard = shadow.write(index, block, who);
+                    found = found.or(hazard.map(|hazard| (index as i64, hazard, equal)));
+                }
+                global.write(byte, plan.size, value);
+            }
+        });
+        if let Some((element, hazard, equal)) = found {
+            self.hazard(warp, store.sites.1, store.by.1 as usize, element, hazard, Kind::Write, equal);
+        }
+    }
+
+    /// What is in flight when the block ends.
+    pub(super) fn finish_transfers(&mut self) {
+        for load in std::mem::take(&mut self.proxy.arriving) {
+            let (warp, lane) = (load.thread / 32, load.thread % 32);
+            let bytes = load.bytes;
+            self.report(FindingKind::InFlightAtEnd, load.site, warp, 1 << lane, None, |_| {
+                format!("the block ends with a tensor load of {bytes} bytes in flight")
+            });
+        }
+        let warps = std::mem::take(&mut self.warps);
+        for mut store in std::mem::take(&mut self.proxy.leaving) {
+            let (warp, lane) = store.by;
+            if store.data.is_none() {
+                self.report(FindingKind::InFlightAtEnd, store.sites.0, warp, 1 << lane, None, |_| {
+                    "the block ends with a tensor store in flight, which may have yet to read shared memory: no \
+                     `bulk_wait_group_read(0)` after it"
+                        .to_owned()
+                });
+                self.read_box(&mut store);
+            }
+            if let Some(warp) = warps.get(warp as usize) {
+                self.write_box(warp, &store);
+            }
+        }
+        self.warps = warps;
+    }
+
+    fn count_box(&mut self, copy: &BoxUse, plan: &BoxPlan, traffic: &Traffic, kind: Kind) {
+        if !self.launch.counters {
+            return;
+        }
+        let global = &mut self.sites[copy.global_site as usize];
+        global.global_requests += 1;
+        global.global_sectors += traffic.sectors;
+        match kind {
+            Kind::Read => global.global_bytes_read += traffic.bytes,
+            Kind::Write => global.global_bytes_written += traffic.bytes,
+        }
+        let shared = &mut self.sites[copy.shared_site as usize];
+        shared.shared_requests += 1;
+        // The copy engine moves 128 bytes a pass, without conflicts.
+        shared.shared_wavefronts += plan.bytes().div_ceil(128);
+        match kind {
+            Kind::Read => shared.shared_bytes_written += plan.bytes(),
+            Kind::Write => shared.shared_bytes_read += plan.bytes(),
+        }
+    }
+}
+
+/// Keeps the first hazard of each kind.
+fn keep(hazards: &mut Vec<(u64, Hazard)>, address: u64, hazard: Option<Hazard>) {
+    let Some(hazard) = hazard else { return };
+    let same = |known: &(u64, Hazard)| std::mem::discriminant(&known.1) == std::mem::discriminant(&hazard);
+    if !hazards.iter().any(same) {
+        hazards.push((address, hazard));
+    }
+}
+
+/// What a box moves of global memory: bytes that the tensor has, in sectors, row by row.
+#[derive(Default)]
+struct Traffic {
+    bytes: u64,
+    sectors: u64,
+    /// The last sector of the row.
+    last: Option<i64>,
+}
+
+impl Traffic {
+    fn piece(&mut self, plan: &BoxPlan, global: i64, (start, end): (u32, u32), first_of_row: bool) {
+        if first_of_row {
+            self.last = None;
+        }
+        if start == end {
+            return;
+        }
+        self.bytes += u64::from((end - start) * plan.size);
+        let low = (global + i64::from(start * plan.size)) / 32;
+        let high = (global + i64::from(end * plan.size) - 1) / 32;
+        let from = self.last.map_or(low, |last| low.max(last + 1));
+        self.sectors += u64::try_from(high - from + 1).unwrap_or(0);
+        self.last = Some(high);
+    }
+}

@@ -1,0 +1,352 @@
+//! The copy engine, matrix products of a warpgroup, and what orders them: the vocabulary's meaning.
+
+use super::datum::{Datum, LayoutDatum};
+use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::TileOperation;
+use crate::kernel::asynchronous::{BarrierAt, Signal};
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Index, VarId};
+use crate::kernel::intrinsic::Intrinsic;
+use crate::kernel::ir::{Special, TypeRef};
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Participants, Place, PlaceId, Space, StatementKind, VariableKind};
+use crate::kernel::view::View;
+use crate::{IntTuple, Layout};
+
+/// Threads of a warpgroup.
+const GROUP: i64 = 128;
+
+impl Evaluator<'_> {
+    /// A member of the vocabulary that is about asynchronous work or who does it.
+    pub fn asynchronous(
+        &mut self,
+        intrinsic: Intrinsic,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let name = intrinsic.name();
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let signal = match intrinsic {
+            Intrinsic::Slice => {
+                let view = self.view(next(), name, origin)?;
+                let at = self.expect_index(next(), origin)?;
+                return self.slice(&view, &at, origin);
+            }
+            Intrinsic::Bytes => {
+                let view = self.view(next(), name, origin)?;
+                return self.bytes(&view, origin);
+            }
+            Intrinsic::SwizzleBytes => return self.swizzle_bytes(next(), next(), origin),
+            Intrinsic::WarpGroup => {
+                let thread = self.linear_thread(origin)?;
+                let group = self.tables.atoms.div(&thread, &Index::constant(GROUP));
+                return Ok(Datum::Index(self.index(origin, group)?));
+            }
+            Intrinsic::ClusterRank => return self.cluster_rank(origin),
+            Intrinsic::ClusterBarrier => {
+                return self.effect(origin, StatementKind::Barrier(Participants::Cluster));
+            }
+            Intrinsic::Mbarriers => return self.mbarriers(next(), next(), origin),
+            Intrinsic::At => return self.barrier_at(next(), next(), origin),
+            Intrinsic::Arrive => {
+                Signal::BarrierArrive { barrier: self.barrier(next(), name, origin)?, expect: 0, rank: None }
+            }
+            Intrinsic::ArriveExpect => {
+                let barrier = self.barrier(next(), name, origin)?;
+                let expect =
+                    self.number(next(), (1 << 20) - 1, "the bytes that a phase waits for", origin)?;
+                Signal::BarrierArrive { barrier, expect, rank: None }
+            }
+            Intrinsic::ArriveRemote => {
+                let barrier = self.barrier(next(), name, origin)?;
+                let rank = Some(self.expect_index(next(), origin)?);
+                Signal::BarrierArrive { barrier, expect: 0, rank }
+            }
+            Intrinsic::Wait => {
+                let barrier = self.barrier(next(), name, origin)?;
+                Signal::BarrierWait { barrier, parity: self.expect_index(next(), origin)? }
+            }
+            Intrinsic::NamedBarrier => {
+                let barrier = self.expect_index(next(), origin)?;
+                let threads = self.number(next(), 1024, "the threads of a barrier", origin)?;
+                if threads % 32 != 0 || threads == 0 {
+                    let message = format!("a barrier of {threads} threads");
+                    return self.fail_help(origin, message, "whole warps meet there: a multiple of 32");
+                }
+                Signal::NamedBarrier { barrier, threads }
+            }
+            Intrinsic::SetMaxRegisters => {
+                let registers = self.number(next(), 256, "the registers of a thread", origin)?;
+                if registers < 24 || registers % 8 != 0 {
+                    let message = format!("{registers} registers; there may be 24 to 256, a multiple of 8");
+                    return self.fail(origin, message);
+                }
+                let threads: u32 = self.block.iter().product();
+                let at_start = (65_536 / threads.max(1)).min(255) / 8 * 8;
+                Signal::SetMaxRegisters { registers, increase: registers > at_start }
+            }
+            Intrinsic::BulkCommitGroup => Signal::BulkCommit,
+            Intrinsic::BulkWaitGroup | Intrinsic::BulkWaitGroupRead => {
+                let groups = self.number(next(), 64, "the number of groups", origin)?;
+                Signal::BulkWait { groups, read: intrinsic == Intrinsic::BulkWaitGroupRead }
+            }
+            Intrinsic::FenceAsyncProxy => Signal::AsyncProxyFence,
+            Intrinsic::WgmmaCommitGroup => Signal::MatrixCommit,
+            Intrinsic::WgmmaWaitGroup => {
+                Signal::MatrixWait(self.number(next(), 7, "the number of groups", origin)?)
+            }
+            Intrinsic::PipelineState => {
+                let stages = self.number(next(), 1024, "the stages of a ring", origin)?;
+                return self.pipeline(i64::from(stages.max(1)), origin);
+            }
+            Intrinsic::Stage | Intrinsic::Phase | Intrinsic::Advance => {
+                let (stage, phase, stages) = match next() {
+                    Datum::Pipeline(stage, phase, stages) => (stage, phase, stages),
+                    Datum::Unknown => return Err(Failed),
+                    other => {
+                        let message =
+                            format!("`{name}` applies to a state of a pipeline, not to {}", other.kind());
+                        return self.fail_help(origin, message, "`let mut state = pipeline_state(STAGES)`");
+                    }
+                };
+                return match intrinsic {
+                    Intrinsic::Stage => Ok(Datum::Index(self.read_index(stage))),
+                    Intrinsic::Phase => Ok(Datum::Index(self.read_index(phase))),
+                    _ => self.advance(stage, phase, stages, origin),
+                };
+            }
+            Intrinsic::TmaLoad | Intrinsic::TmaLoadMulticast => {
+                let destination = self.written(next(), name, origin)?;
+                let source = self.view(next(), name, origin)?;
+                let barrier = self.barrier(next(), name, origin)?;
+                let multicast = match intrinsic {
+                    Intrinsic::TmaLoad => None,
+                    _ => Some(self.number(next(), 0xffff, "the mask of blocks", origin)?),
+                };
+                let load = TileOperation::TensorLoad { destination, source, barrier, multicast };
+                return self.effect(origin, StatementKind::Operation(load));
+            }
+            Intrinsic::TmaStore => {
+                let destination = self.written(next(), name, origin)?;
+                let source = self.view(next(), name, origin)?;
+                let store = TileOperation::TensorStore { destination, source };
+                return self.effect(origin, StatementKind::Operation(store));
+            }
+            Intrinsic::Accumulator => {
+                let extents = self.sizes(next(), name, origin)?;
+                return self.accumulator(&extents, origin);
+            }
+            Intrinsic::Wgmma => {
+                let accumulator = self.written(next(), name, origin)?;
+                let (a, b) = (self.view(next(), name, origin)?, self.view(next(), name, origin)?);
+                let accumulate = self.coerce(next(), Elem::Bool, origin)?;
+                self.push(origin, StatementKind::Signal(Signal::MatrixFence));
+                let product = TileOperation::Wgmma { accumulator, a, b, accumulate };
+                return self.effect(origin, StatementKind::Operation(product));
+            }
+            Intrinsic::StoreMatrix => {
+                let destination = self.written(next(), name, origin)?;
+                let source = self.view(next(), name, origin)?;
+                let store = TileOperation::StoreMatrix { destination, source };
+                return self.effect(origin, StatementKind::Operation(store));
+            }
+            _ => return self.fail(origin, format!("`{name}` is about no asynchronous work")),
+        };
+        self.effect(origin, StatementKind::Signal(signal))
+    }
+
+    /// A number known now, from 0 to `most`.
+    fn number(&mut self, datum: Datum, most: i64, what: &str, origin: Origin) -> Outcome<u32> {
+        let index = self.expect_index(datum, origin)?;
+        match index.as_constant() {
+            Some(value) if (0..=most).contains(&value) => Ok(value as u32),
+            Some(value) => self.fail(origin, format!("{what}: {value}; it may be 0 to {most}")),
+            None => self.fail(origin, format!("{what} must be known at compile time")),
+        }
+    }
+
+    fn slice(&mut self, view: &View, at: &Index, origin: Origin) -> Outcome<Datum> {
+        if view.rank() < 2 || view.modes[0].lanes != 1 {
+            let message = format!("`slice` of a view of rank {}", view.rank());
+            return self.fail_help(origin, message, "it takes the first of two modes or more");
+        }
+        let sliced = view.slice(at);
+        Ok(Datum::View(self.index(origin, sliced)?))
+    }
+
+    fn bytes(&mut self, view: &View, origin: Origin) -> Outcome<Datum> {
+        let elem = self.tables.place(view.place).elem;
+        let count = view.modes.iter().try_fold(1i64, |count, mode| {
+            count.checked_mul(mode.extent.as_constant()?.checked_mul(mode.lanes)?)
+        });
+        match count.and_then(|count| count.checked_mul(i64::from(elem.bytes()))) {
+            Some(bytes) => Ok(Datum::Index(Index::constant(bytes))),
+            None => self.fail_help(
+                origin,
+                "`bytes` of an extent that is not known at compile time",
+                "take a `tile` first",
+            ),
+        }
+    }
+
+    fn swizzle_bytes(&mut self, layout: Datum, bytes: Datum, origin: Origin) -> Outcome<Datum> {
+        let Datum::Layout(layout) = layout else {
+            return self.fail(origin, "`swizzle_bytes` applies to a layout");
+        };
+        let bytes = self.number(bytes, 128, "the bytes of a swizzle", origin)?;
+        if !matches!(bytes, 32 | 64 | 128) {
+            return self.fail(origin, format!("a swizzle over {bytes} bytes; there are 32, 64 and 128"));
+        }
+        Ok(Datum::Layout(LayoutDatum { swizzle_bytes: Some(bytes), swizzle: None, ..layout }))
+    }
+
+    /// The block's place in its cluster, `x` fastest.
+    fn cluster_rank(&mut self, origin: Origin) -> Outcome<Datum> {
+        let mut rank = Index::constant(0);
+        let mut stride = 1i64;
+        for axis in 0..3u32 {
+            let count = i64::from(self.cluster[axis as usize]);
+            if count > 1 {
+                let block = self.special(Special::BlockIdx, axis, origin)?;
+                let block = self.expect_index(block, origin)?;
+                let place = self.tables.atoms.rem(&block, &Index::constant(count));
+                let next = self.index(origin, place)?.scale(stride).and_then(|place| rank.add(&place));
+                rank = self.index(origin, next)?;
+            }
+            stride *= count;
+        }
+        Ok(Datum::Index(rank))
+    }
+
+    /// The array, and its making by the block's first thread.
+    fn mbarriers(&mut self, count: Datum, arrivals: Datum, origin: Origin) -> Outcome<Datum> {
+        let count = self.number(count, 1024, "the number of mbarriers", origin)?;
+        let arrivals = self.number(arrivals, (1 << 20) - 1, "the arrivals of a phase", origin)?;
+        if count == 0 || arrivals == 0 {
+            return self.fail(origin, format!("{count} mbarriers of {arrivals} arrivals"));
+        }
+        let place = PlaceId(self.tables.places.len() as u32);
+        let offset = self.shared_bytes.next_multiple_of(8);
+        self.shared_bytes = offset + u64::from(count) * 8;
+        self.tables.places.push(Place {
+            name: "mbarriers".to_owned(),
+            space: Space::Shared { byte_offset: offset as u32 },
+            elem: Elem::I64,
+            len: u64::from(count),
+            align: 8,
+            mutable: true,
+            origin,
+        });
+        let thread = self.linear_thread(origin)?;
+        let (making, result) = self.nested(|this| -> Outcome<()> {
+            for at in 0..i64::from(count) {
+                let barrier = BarrierAt { place, index: Index::constant(at) };
+                this.push(origin, StatementKind::Signal(Signal::BarrierInit { barrier, arrivals }));
+            }
+            this.push(origin, StatementKind::Signal(Signal::BarrierInitFence));
+            Ok(())
+        });
+        result?;
+        let first = crate::kernel::program::Comparison {
+            op: crate::kernel::ir::BinaryOp::Eq,
+            left: thread,
+            right: Index::constant(0),
+        };
+        let condition = crate::kernel::program::Value::Compare(first);
+        self.push(origin, StatementKind::If(condition, making, Vec::new()));
+        Ok(Datum::Barriers(place, i64::from(count)))
+    }
+
+    fn barrier_at(&mut self, barriers: Datum, at: Datum, origin: Origin) -> Outcome<Datum> {
+        let Datum::Barriers(place, count) = barriers else {
+            return self.fail(origin, format!("`at` applies to mbarriers, not to {}", barriers.kind()));
+        };
+        let index = self.expect_index(at, origin)?;
+        let range = self.tables.atoms.range(&index);
+        if range.low < 0 || range.high >= i128::from(count) {
+            let name = self.tables.place(place).name.clone();
+            return self.fail_help(
+                origin,
+                format!("mbarrier {} to {} of the {count} of `{name}`", range.low, range.high),
+                format!("take the index modulo {count}"),
+            );
+        }
+        Ok(Datum::Barrier(BarrierAt { place, index }))
+    }
+
+    fn barrier(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<BarrierAt> {
+        match datum {
+            Datum::Barrier(barrier) => Ok(barrier),
+            Datum::Barriers(place, 1) => Ok(BarrierAt { place, index: Index::constant(0) }),
+            Datum::Unknown => Err(Failed),
+            other => {
+                let message = format!("`{name}` applies to an mbarrier, not to {}", other.kind());
+                self.fail_help(origin, message, "take one of them: `barriers.at(i)`")
+            }
+        }
+    }
+
+    /// Two variables: the stage, and how often, modulo 2, it came round.
+    fn pipeline(&mut self, stages: i64, origin: Origin) -> Outcome<Datum> {
+        let mut declare = |name: &str, last: i64| {
+            let var = self.variable(name, VariableKind::Index { wide: false }, true, origin);
+            self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
+            self.bounded.insert(var, last);
+            self.forget(var);
+            var
+        };
+        let (stage, phase) = (declare("stage", stages - 1), declare("phase", 1));
+        Ok(Datum::Pipeline(stage, phase, stages))
+    }
+
+    /// `phase = (phase + (stage + 1) / stages) % 2; stage = (stage + 1) % stages;`
+    fn advance(&mut self, stage: VarId, phase: VarId, stages: i64, origin: Origin) -> Outcome<Datum> {
+        let (at, old) = (self.read_index(stage), self.read_index(phase));
+        let atoms = &mut self.tables.atoms;
+        let next = (|| {
+            let next = at.plus(1)?;
+            let turns = old.add(&atoms.div(&next, &Index::constant(stages))?)?;
+            Ok((atoms.rem(&next, &Index::constant(stages))?, atoms.rem(&turns, &Index::constant(2))?))
+        })();
+        let (next, turned) = self.index(origin, next)?;
+        self.push(origin, StatementKind::AssignIndex(phase, turned));
+        self.push(origin, StatementKind::AssignIndex(stage, next));
+        self.forget(phase);
+        self.forget(stage);
+        Ok(Datum::Unit)
+    }
+
+    /// Registers of a thread for the warpgroup's `(64, n)`: row `lane / 4 + 8 h`, columns `8 j + 2 (lane % 4)` and the
+    /// next are vector `(h, j)`.
+    fn accumulator(&mut self, extents: &[i64], origin: Origin) -> Outcome<Datum> {
+        let (64, n @ 8..=256) = (extents.first().copied().unwrap_or(0), extents.get(1).copied().unwrap_or(0))
+        else {
+            let message = format!("an accumulator of extents {extents:?}");
+            return self.fail_help(
+                origin,
+                message,
+                "a warpgroup's product has 64 rows and 8 to 256 columns: `accumulator([64, 128])`",
+            );
+        };
+        if n % 8 != 0 || extents.len() != 2 {
+            return self.fail(origin, format!("an accumulator of {n} columns, which is no multiple of 8"));
+        }
+        let layout = Layout::new(IntTuple::flat(vec![2, n / 4]), IntTuple::flat(vec![2, 1]));
+        let layout = match layout {
+            Ok(layout) => layout,
+            Err(error) => return self.fail(origin, error.to_string()),
+        };
+        let datum = Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None });
+        let Datum::View(mut view) = self.allocate(datum, &[TypeRef::Elem(Elem::F32)], false, origin)? else {
+            return Err(Failed);
+        };
+        self.tables.places[view.place.0 as usize].len = (n / 2) as u64;
+        let vectors = view.vectorize(&[1, 2], &mut |extent, by| {
+            extent.exact_div(by).ok_or(crate::kernel::index::IndexOverflow)
+        });
+        view = self.index(origin, vectors)?;
+        view.modes[1].stride = Index::constant(4);
+        Ok(Datum::View(view))
+    }
+}

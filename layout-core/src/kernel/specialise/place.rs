@@ -1,0 +1,167 @@
+//! Places: layouts as values, tensors in shared memory and in registers, names for parts of them.
+//!
+//! Law: a place holds every offset of its layout, swizzled or not; the block's places lie one after the other, each at
+//! its alignment, and fit the architecture.
+
+use super::datum::{Datum, LayoutDatum};
+use super::evaluator::{Evaluator, Outcome};
+use crate::kernel::index::Index;
+use crate::kernel::ir::TypeRef;
+use crate::kernel::origin::Origin;
+use crate::kernel::program::{Place, PlaceId, Space, StatementKind, VariableKind};
+use crate::kernel::view::View;
+use crate::{IntTuple, Layout, Swizzle};
+
+/// Shared memory that a block may have on the largest architecture (sm_90), bytes.
+pub const MAX_SHARED_BYTES: u64 = 232_448;
+/// Elements of a local tensor at most: beyond, no register file holds it.
+const MAX_LOCAL_ELEMENTS: i64 = 1024;
+
+impl Evaluator<'_> {
+    pub fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
+        let shape = IntTuple::flat(shape);
+        let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
+        match layout {
+            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None })),
+            Err(error) => self.fail(origin, error.to_string()),
+        }
+    }
+
+    pub fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let mut values = values.into_iter();
+        let Some(Datum::Layout(mut layout)) = values.next() else {
+            return self.fail(origin, "`swizzle` applies to a layout");
+        };
+        let mut parts = Vec::new();
+        for value in values {
+            let part = self.expect_index(value, origin)?.as_constant().and_then(|v| u32::try_from(v).ok());
+            match part.filter(|part| *part <= 16) {
+                Some(part) => parts.push(part),
+                None => {
+                    return self.fail(origin, "bits, base and shift of `swizzle` are numbers from 0 to 16");
+                }
+            }
+        }
+        let swizzle = Swizzle::new(parts[0], parts[1], parts[2] as i32);
+        match swizzle {
+            Ok(swizzle) => layout.swizzle = Some(swizzle),
+            Err(error) => {
+                return self.fail_help(
+                    origin,
+                    error.to_string(),
+                    "128-byte swizzle of f32: `swizzle(3, 2, 3)`",
+                );
+            }
+        }
+        layout.swizzle_bytes = None;
+        Ok(Datum::Layout(layout))
+    }
+
+    pub fn allocate(
+        &mut self,
+        layout: Datum,
+        types: &[TypeRef],
+        shared: bool,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let what = if shared { "shared" } else { "local" };
+        let Datum::Layout(layout) = layout else {
+            return self.fail_help(
+                origin,
+                format!("`{what}` takes a layout, not {}", layout.kind()),
+                format!("`{what}::<f32>(row_major([8, 8]))`"),
+            );
+        };
+        let elem = match types {
+            [ty] => self.elem(*ty, origin)?,
+            _ => None,
+        };
+        let Some(elem) = elem else {
+            return self.fail(origin, format!("`{what}` needs its element type: `{what}::<f32>(..)`"));
+        };
+        let (extents, strides): (Vec<i64>, Vec<i64>) =
+            layout.layout.leaves().map(|mode| (mode.shape, mode.stride)).unzip();
+        if extents.contains(&0) {
+            return self.fail(origin, format!("a {what} tensor without elements"));
+        }
+        let swizzle = match layout.swizzle_bytes {
+            Some(bytes) => Swizzle::new(bytes.ilog2() - 4, 4u32.saturating_sub(elem.bytes().ilog2()), 3).ok(),
+            None => layout.swizzle,
+        };
+        let cosize = match swizzle {
+            // A swizzle permutes the offsets of a block of 2^(bits + base + shift) elements.
+            Some(swizzle) => {
+                let block =
+                    1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs()).min(40);
+                layout.layout.cosize().saturating_add(block - 1) / block * block
+            }
+            None => layout.layout.cosize(),
+        };
+        let id = PlaceId(self.tables.places.len() as u32);
+        let space = if shared {
+            // The copy engine takes multiples of 128, its swizzles of 1024.
+            let align = match swizzle {
+                Some(_) => 1024,
+                None if self.kernel.arch.is_some() => 128,
+                None => 16,
+            };
+            let offset = self.shared_bytes.next_multiple_of(align);
+            let bytes = u64::try_from(cosize).unwrap_or(u64::MAX).saturating_mul(u64::from(elem.bytes()));
+            self.shared_bytes = offset.saturating_add(bytes);
+            if self.shared_bytes > self.shared_limit {
+                let (total, limit) = (self.shared_bytes, self.shared_limit);
+                // Told once; further tensors would only repeat it.
+                self.shared_bytes = 0;
+                return self.fail_help(
+                    origin,
+                    format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
+                    "choose smaller tiles or fewer stages",
+                );
+            }
+            Space::Shared { byte_offset: offset as u32 }
+        } else {
+            if cosize > MAX_LOCAL_ELEMENTS {
+                return self.fail_help(
+                    origin,
+                    format!("a local tensor of {cosize} elements; a thread has 255 registers"),
+                    "use `shared`, or a smaller tile for each thread",
+                );
+            }
+            Space::Local
+        };
+        self.tables.places.push(Place {
+            name: what.to_owned(),
+            space,
+            elem,
+            len: cosize as u64,
+            align: 16,
+            mutable: true,
+            origin,
+        });
+        let constants = |values: &[i64]| values.iter().map(|v| Index::constant(*v)).collect();
+        let mut view = View::whole(id, constants(&extents), constants(&strides), true);
+        view.swizzle = swizzle;
+        Ok(Datum::View(view))
+    }
+
+    /// A named view of global or shared memory gets a pointer, so that its offset is computed once.
+    pub fn point(&mut self, name: &str, view: View, origin: Origin) -> View {
+        let mut view = view;
+        let place = &mut self.tables.places[view.place.0 as usize];
+        // The first name of a new tensor is the tensor's own.
+        if place.name == "shared" || place.name == "local" {
+            place.name = name.to_owned();
+            place.origin = origin;
+        }
+        let local = place.space == Space::Local;
+        if local || view.swizzle.is_some() || self.host || view.offset.as_constant() == Some(0) {
+            return view;
+        }
+        let Ok(full) = view.full_offset() else { return view };
+        let var = self.variable(name, VariableKind::Pointer(view.place), false, origin);
+        self.push(origin, StatementKind::LetIndex(var, full.clone()));
+        view.pointer = Some((var, full));
+        view.offset = Index::constant(0);
+        view
+    }
+}

@@ -1,0 +1,78 @@
+//! Hopper's matrix products. The copy engine wants addresses and pitches of 16 bytes: the tensors are pitched so, and a
+//! skewed one begins 16 bytes later.
+
+use super::examples::product;
+use crate::support::case::{Case, Outcome, Run};
+use crate::support::data::{Operand, doubles, floats, untouched};
+use layout_core::kernel::{Elem, ParamValue};
+use layout_cuda::{E4m3, Element, Error, bf16, f16};
+use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+
+/// Empty in each mode, one element, one tile, one around it, several tiles and stages.
+const SIZES: [[usize; 3]; 8] = [
+    [0, 256, 64],
+    [128, 0, 64],
+    [128, 256, 0],
+    [1, 1, 1],
+    [128, 256, 64],
+    [127, 255, 63],
+    [129, 257, 65],
+    [200, 264, 520],
+];
+
+/// The cases, one for each element type.
+pub fn cases() -> Vec<Case> {
+    vec![
+        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| rows::<bf16>(run, bf16::from_f64)).of(Elem::Bf16),
+        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| rows::<f16>(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, bf16::from_f32))
+            .of(Elem::Bf16),
+        Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, |value| value))
+            .of(Elem::F32),
+        Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, E4m3::from_f32))
+            .of(Elem::E4m3),
+    ]
+}
+
+/// A matrix whose rows begin at multiples of 16 bytes.
+fn matrix<T: Element>(run: &Run<'_>, values: &[T], shape: [usize; 2]) -> Result<Operand<T, 2>, Error> {
+    let sixteen = 16 / size_of::<T>();
+    let pitch = shape[1].next_multiple_of(sixteen).max(sixteen);
+    Operand::new(run.device, values, run.skew * sixteen, shape, [pitch, 1])
+}
+
+fn rows<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
+    let a = matrix(run, &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
+    let mut c = matrix(run, &vec![untouched::<T>(); m * n], [m, n])?;
+    gemm::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+    Ok(Outcome::exact(c.read()?, rounded(wanted)))
+}
+
+/// B by columns: row `j` of the tensor is column `j` of the matrix.
+fn columns<T: Element>(run: &Run<'_>, round: fn(f32) -> T) -> Result<Outcome, Error> {
+    match run.set.get("U") {
+        Some(ParamValue::Type(Elem::F32)) => columns_to::<T, f32>(run, round, |value| value as f32),
+        _ => columns_to::<T, bf16>(run, round, bf16::from_f64),
+    }
+}
+
+fn columns_to<T: Element, U: Element>(
+    run: &Run<'_>,
+    round: fn(f32) -> T,
+    result: fn(f64) -> U,
+) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let rounded = |values: Vec<f32>| values.into_iter().map(round).collect::<Vec<T>>();
+    let a = matrix(run, &rounded(floats(m * k, 3)), [m, k])?;
+    let b_values = floats(k * n, 4);
+    let by_columns = (0..n * k).map(|at| b_values[at % k * n + at / k]).collect();
+    let b = matrix(run, &rounded(by_columns), [n, k])?;
+    let mut c = matrix(run, &vec![untouched::<U>(); m * n], [m, n])?;
+    gemm_by_columns::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+    Ok(Outcome::exact(c.read()?, wanted.into_iter().map(result)))
+}

@@ -1,0 +1,76 @@
+//! The code of Hopper's kernels uses Hopper's units: what the text asks for is in the SASS, and nothing lies in local
+//! memory.
+//!
+//! Law: an instruction of PTX in a text has its counterpart in the SASS; a compiler that drops one or goes round it is
+//! told here, without a GPU.
+
+use crate::hopper::both_halves;
+use crate::tensor_map::copy_boxes;
+use layout_cuda::{Definition, nvrtc};
+use layout_examples::kernels::gemm::gemm;
+use layout_tests::kernels::definitions;
+use layout_tests::support::sass::sass;
+
+/// What a text asks for, and one of the instructions that it has to become.
+const UNITS: [(&str, &[&str]); 8] = [
+    ("wgmma.mma_async", &["HGMMA", "QGMMA"]),
+    ("setmaxnreg.", &["USETMAXREG"]),
+    (".shared::cluster.global.tile", &["UTMALDG"]),
+    (".multicast::cluster", &["UTMALDG.1D.MULTICAST", "UTMALDG.2D.MULTICAST", "UTMALDG.3D.MULTICAST"]),
+    (".global.shared::cta.tile", &["UTMASTG"]),
+    ("stmatrix.", &["STSM"]),
+    ("mbarrier.try_wait", &["SYNCS.PHASECHK"]),
+    ("barrier.cluster.arrive", &["UCGABAR_ARV"]),
+];
+
+/// The kernels for sm_90a: of the corpus, of the examples, of the tests.
+fn kernels() -> Vec<&'static Definition> {
+    let mut list = vec![&gemm::DEFINITION, &copy_boxes::DEFINITION, &both_halves::DEFINITION];
+    for definition in definitions() {
+        let arch = definition.kernel().expect("bytes of this version").arch;
+        if arch.as_deref() == Some("sm_90a") && !list.iter().any(|known| std::ptr::eq(*known, definition)) {
+            list.push(definition);
+        }
+    }
+    list
+}
+
+#[test]
+fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
+    let mut found = Vec::new();
+    for definition in kernels() {
+        for variant in definition.variants {
+            let name = variant.entry;
+            let compiled = nvrtc::compile(variant.text, "sm_90a", &[]);
+            let compiled = compiled.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let slow = nvrtc::slow_paths(variant.text, "sm_90a", variant.lines, &compiled);
+            for path in slow {
+                found.push(format!("{name}: {}:{}: {}", definition.file, path.rust_line, path.reason));
+            }
+            let code = sass(&compiled.cubin, name);
+            for (asked, wanted) in UNITS {
+                if variant.text.contains(asked) && wanted.iter().all(|opcode| code.count(opcode) == 0) {
+                    found.push(format!("{name}: `{asked}` in the text, and no {wanted:?} in the SASS"));
+                }
+            }
+            for local in ["LDL", "STL"] {
+                if code.count(local) > 0 {
+                    found.push(format!("{name}: {} {local} in the SASS", code.count(local)));
+                }
+            }
+            println!("{name}: {} instructions", code.lines().len());
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn gemm_runs_on_the_matrix_units() {
+    for variant in gemm::DEFINITION.variants {
+        let compiled = nvrtc::compile(variant.text, "sm_90a", &[]).expect("NVRTC takes the text");
+        let code = sass(&compiled.cubin, variant.entry);
+        for opcode in ["HGMMA.64x256x16.F32", "USETMAXREG.DEALLOC", "UTMALDG.2D", "UTMASTG.2D", "STSM"] {
+            assert!(code.count(opcode) > 0, "{}: no {opcode}", variant.entry);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Launches of kernels that copy by tensor map: what the copy engine cannot address is refused, the rest arrives, also
+//! at the edges of a tensor.
+
+use layout_core::kernel::BindError;
+use layout_cuda::{Device, Error, LaunchConfig, LaunchError, tiled_kernel};
+use layout_tests::support::gpu::hopper;
+
+/// `b = a` by boxes of 32 rows and 32 columns, in clusters of two blocks.
+#[tiled_kernel(
+    arch = "sm_90a", block = [32], cluster = [2],
+    grid = [2 * N.div_ceil(64), M.div_ceil(32)],
+)]
+pub fn copy_boxes<const M: usize, const N: usize>(
+    a: &LayoutTensor<f32, Pitched<M, N>>,
+    b: &mut LayoutTensor<f32, Pitched<M, N>>,
+) {
+    let mut tile = shared::<f32>(row_major([32, 32]));
+    let full = mbarriers(1, 1);
+    barrier();
+    if thread_idx.x == 0 {
+        full.at(0).arrive_expect(4096);
+        tma_load(&mut tile, &a.tile([32, 32], [block_idx.y, block_idx.x]), full.at(0));
+        full.at(0).wait(0);
+        tma_store(&mut b.tile([32, 32], [block_idx.y, block_idx.x]), &tile);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+
+/// The same with a grid of the launch's.
+#[tiled_kernel(arch = "sm_90a", block = [32], cluster = [2, 2])]
+fn clusters<const N: usize>(a: &mut LayoutTensor<i32, RowMajor<N>>) {
+    if block_idx.x < N {
+        a[[block_idx.x]] = 1;
+    }
+}
+
+fn refused(outcome: Result<(), Error>) -> (BindError, String) {
+    match outcome.expect_err("a refusal") {
+        Error::Launch(LaunchError::Arguments { error, .. }) => (error.clone(), error.to_string()),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_pitch_or_an_address_that_is_no_multiple_of_16_bytes_is_refused() {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let memory = device.zeros::<f32, 1>([4000]).expect("memory");
+    let mut to = device.zeros::<f32, 2>([40, 40]).expect("a tensor");
+    let odd = memory.part(0, [40, 40], [41, 1]).expect("a part");
+    let (error, text) = refused(copy_boxes::launch(&stream, &odd, &mut to));
+    assert!(matches!(&error, BindError::Map { argument, .. } if argument == "a"), "{text}");
+    assert!(text.contains("164 bytes") && text.contains("pad the rows"), "{text}");
+    let shifted = memory.part(1, [40, 40], [44, 1]).expect("a part");
+    let (error, text) = refused(copy_boxes::launch(&stream, &shifted, &mut to));
+    assert!(matches!(&error, BindError::Map { argument, .. } if argument == "a"), "{text}");
+    assert!(text.contains("no multiple of 16"), "{text}");
+}
+
+#[test]
+fn a_grid_that_is_no_whole_number_of_clusters_is_refused() {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let mut to = device.zeros::<i32, 1>([40]).expect("a tensor");
+    let rows: [([u32; 3], Option<usize>); 5] =
+        [([3, 2, 1], Some(0)), ([2, 3, 1], Some(1)), ([2, 2, 3], None), ([4, 2, 1], None), ([0, 2, 1], None)];
+    for (grid, axis) in rows {
+        let config = LaunchConfig { grid: Some(grid), ..LaunchConfig::default() };
+        match (clusters::launch_with(config, &stream, &mut to), axis) {
+            (outcome @ Err(Error::Launch(LaunchError::Arguments { .. })), Some(axis)) => {
+                let (error, text) = refused(outcome);
+                assert_eq!(error, BindError::Cluster { axis, found: 3, cluster: 2 }, "{grid:?}: {text}");
+                assert!(text.contains("whole clusters of 2"), "{text}");
+            }
+            // The blocks all write the same: a finding of the simulator, whose affair it is.
+            (Err(Error::Launch(LaunchError::Arguments { error, .. })), None) => panic!("{grid:?}: {error}"),
+            (_, None) => {}
+            (outcome, Some(_)) => panic!("{grid:?}: {outcome:?}"),
+        }
+    }
+}
+
+#[test]
+fn boxes_arrive_at_every_edge() {
+    let Some(device) = hopper() else { return };
+    let stream = device.stream();
+    for (rows, columns) in [(32usize, 32usize), (64, 96), (1, 1), (33, 31), (100, 130), (257, 65), (5, 1000)]
+    {
+        // Rows apart by a multiple of 16 bytes; what lies between them is not to be touched.
+        let pitch = (columns + 1).next_multiple_of(4);
+        let data: Vec<f32> = (0..rows * pitch).map(|i| i as f32 + 1.0).collect();
+        let from = device.upload_strided(&data, [rows, columns], [pitch, 1]).expect("a tensor");
+        let mut to = device
+            .upload_strided(&vec![-1.0f32; rows * pitch], [rows, columns], [pitch, 1])
+            .expect("a tensor");
+        copy_boxes::launch(&stream, &from, &mut to).expect("a launch");
+        let found = to.download().expect("the copy");
+        for (i, value) in found.iter().enumerate() {
+            let want = if i % pitch < columns { data[i] } else { -1.0 };
+            assert_eq!(*value, want, "{rows} x {columns}, element {i}");
+        }
+    }
+}
