@@ -3,6 +3,7 @@
 pub mod algorithm;
 pub mod kernels;
 pub mod memory;
+pub mod padded;
 pub mod record;
 pub mod reference;
 pub mod rows;

@@ -8,6 +8,7 @@ mod elementwise;
 pub mod gemm;
 mod matmul;
 pub mod memory;
+mod padding;
 pub mod puzzles;
 mod register_tiles;
 mod sliced;
@@ -17,6 +18,7 @@ mod warp_tiles;
 pub use banks::read_shared;
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
+pub use padding::resize;
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
 pub use tensor_cores::tensor_core;
@@ -25,9 +27,10 @@ pub use warp_tiles::sgemm;
 use layout_cuda::Definition;
 
 /// Every kernel here, in the order of the ladder.
-pub fn definitions() -> [&'static Definition; 10] {
+pub fn definitions() -> [&'static Definition; 11] {
     [
         &vector_add::DEFINITION,
+        &resize::DEFINITION,
         &naive::DEFINITION,
         &coalescing::DEFINITION,
         &tiled::DEFINITION,
