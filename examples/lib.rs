@@ -5,6 +5,7 @@ pub mod gemm;
 pub mod kernels;
 pub mod memory;
 pub mod noise;
+pub mod padded;
 pub mod record;
 pub mod reference;
 pub mod rows;
