@@ -7,6 +7,7 @@ use crate::support::data::{Operand, doubles, floats, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, bf16, f16};
 use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+use layout_examples::kernels::sgemm_fed;
 
 /// Empty in each mode, one element, one tile, one around it, several tiles and stages.
 const SIZES: [[usize; 3]; 8] = [
@@ -31,6 +32,14 @@ pub fn cases() -> Vec<Case> {
             .of(Elem::F32),
         Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, E4m3::from_f32))
             .of(Elem::E4m3),
+        Case::new(&sgemm_fed::DEFINITION, SIZES.to_vec(), |run| {
+            let [m, n, k] = run.size;
+            let a = matrix(run, &floats(m * k, 3), [m, k])?;
+            let b = matrix(run, &floats(k * n, 4), [k, n])?;
+            let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
+            sgemm_fed::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+            Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), run.size)))
+        }),
     ]
 }
 
