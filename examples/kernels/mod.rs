@@ -5,6 +5,7 @@
 
 mod banks;
 mod elementwise;
+mod fed_tiles;
 pub mod gemm;
 mod matmul;
 pub mod memory;
@@ -17,6 +18,7 @@ mod warp_tiles;
 
 pub use banks::read_shared;
 pub use elementwise::vector_add;
+pub use fed_tiles::sgemm_fed;
 pub use matmul::{coalescing, naive, tiled};
 pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
