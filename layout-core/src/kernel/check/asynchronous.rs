@@ -11,7 +11,7 @@ use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Index, IndexOverflow};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Comparison, Math, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::program::{Access, Comparison, Operation, Space, Statement, StatementKind, Value};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::View;
 
@@ -358,45 +358,6 @@ impl Lower {
             out.push(Statement { kind, origin });
         }
         Ok(())
-    }
-
-    /// A left operand in registers, four for each 32 bytes of `k`; its rows; its `k`. Rounded to tf32 where it lies.
-    fn fragments(
-        &mut self,
-        view: &View,
-        origin: Origin,
-        out: &mut Out,
-    ) -> Result<(Vec<MatrixSource>, i64, i64), Failed> {
-        let place = self.tables.place(view.place).clone();
-        let shape: Vec<_> = view.modes.iter().map(|mode| (mode.extent.as_constant(), mode.lanes)).collect();
-        let steps = match shape.as_slice() {
-            [(Some(2), 1), (Some(fours), 1)] if place.elem == Elem::F32 && fours % 2 == 0 => fours / 2,
-            _ => {
-                return self.fail(
-                    origin,
-                    format!("`wgmma` of `{}`, which is no operand in registers", place.name),
-                    "there it is of f32 and a thread's part of 16 rows: \
-                     `tile([16, k], [warp, 0]).distribute(row_major([8, 4]), lane).to_local()`",
-                );
-            }
-        };
-        // The fence of the product comes after what is written to its registers.
-        let fence = out.pop_if(|last| matches!(last.kind, StatementKind::Signal(Signal::MatrixFence)));
-        let mut list = Vec::new();
-        for step in 0..steps {
-            let mut parts = Vec::new();
-            for (far, half) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                let at = [Index::constant(half), Index::constant(2 * step + far)];
-                let part = self.access(view, &at, &[0, 0], origin)?;
-                let rounded = Value::Math(Math::RoundTf32, vec![Value::Load(Box::new(part.clone()))]);
-                let kind = StatementKind::Store(part.clone(), rounded);
-                out.push(Statement { kind, origin });
-                parts.push(part);
-            }
-            list.push(MatrixSource::Registers(parts));
-        }
-        out.extend(fence);
-        Ok((list, 64, 8 * steps))
     }
 
     /// An operand in shared memory, one descriptor for each 32 bytes of `k`; its rows (columns of B); its `k`.
