@@ -6,7 +6,7 @@
 //! C with other rows is written there and copied back: only the distance of rows changes, no zeros are added, and the
 //! copy engine itself keeps to the true extents.
 
-use crate::kernels::gemm::{gemm, gemm_by_columns};
+use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
 use crate::kernels::{repitch, turn};
 use layout_cuda::{Element, Error, LaunchConfig, Stream, Tensor, TensorView, TensorViewMut};
 
@@ -137,6 +137,21 @@ pub fn gemm<T: Element>(
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
     workspace.around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_swapped(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<f32, f32>,
+    a: &Tensor<f32, 2>,
+    b: &Tensor<f32, 2>,
+    c: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    workspace.around(stream, [a, b], c, |a, b, c| self::gemm_swapped::launch_with(config, stream, a, b, c))
 }
 
 /// `c = a bᵀ`, all row-major, of 16-bit and 8-bit floats and, as TF32, of float32. The workspace is one of

@@ -13,7 +13,7 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
     bf16,
 };
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_turned};
+use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_swapped, gemm_turned};
 use layout_examples::kernels::gemm as kernels;
 use layout_examples::kernels::sgemm;
 use layout_examples::record::{Record, table_head, table_row};
@@ -150,7 +150,7 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
             work.measure(bf16::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>))
         }
         (Dtype::Tf32, Lies::Rows) => {
-            work.measure(|value| value, ("gemm_turned", columns, gemm_turned::<f32, f32>))
+            work.measure(|value| value, ("gemm_swapped", &kernels::gemm_swapped::DEFINITION, gemm_swapped))
         }
         (Dtype::Tf32, Lies::Columns) => {
             work.measure(|value| value, ("gemm_by_columns", columns, gemm_by_columns::<f32, f32>))
@@ -352,9 +352,7 @@ impl Work<'_> {
             sets.push((format!("{name} {text}"), with(own.clone(), text)?));
         }
         let workspace = Rc::new(RefCell::new(match self.lies {
-            Lies::Rows if matches!(self.dtype, Dtype::Tf32 | Dtype::E4m3) => {
-                Workspace::turned(stream, self.shape)?
-            }
+            Lies::Rows if self.dtype == Dtype::E4m3 => Workspace::turned(stream, self.shape)?,
             Lies::Rows => Workspace::rows(stream, self.shape)?,
             Lies::Columns => Workspace::columns(stream, self.shape)?,
         }));

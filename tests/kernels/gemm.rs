@@ -6,7 +6,7 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, floats, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, bf16, f16};
-use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
 use layout_examples::kernels::sgemm_fed;
 
 /// Empty in each mode, one element, one tile, one around it, several tiles and stages.
@@ -40,6 +40,7 @@ pub fn cases() -> Vec<Case> {
             sgemm_fed::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
             Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), run.size)))
         }),
+        Case::new(&gemm_swapped::DEFINITION, SIZES.to_vec(), swapped),
     ]
 }
 
@@ -59,6 +60,15 @@ fn rows<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error
     gemm::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
     Ok(Outcome::exact(c.read()?, rounded(wanted)))
+}
+
+fn swapped(run: &Run<'_>) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let (a, b) = (matrix(run, &floats(m * k, 3), [m, k])?, matrix(run, &floats(k * n, 4), [k, n])?);
+    let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
+    gemm_swapped::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+    Ok(Outcome::exact(c.read()?, wanted.into_iter().map(|value| value as f32)))
 }
 
 /// B by columns: row `j` of the tensor is column `j` of the matrix.
