@@ -254,6 +254,7 @@ impl Lower {
             extents: box_extents,
             swizzle_bytes: swizzle,
             round_tf32: false,
+            stored: name == "tma_store",
         };
         let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
         let first = self.first_element(shared, name, origin)?;
