@@ -1,9 +1,11 @@
 //! `C = A B` in float32 on the host: one function, and an [`Algorithm`] that says which kernel does it.
 //!
-//! Law: every algorithm gives the same product, up to the order of its sums; `Auto` only chooses.
+//! Law: every algorithm gives the same product, up to the order of its sums and [`Algorithm::precision`]; `Auto` only
+//! chooses, and among those in full float32.
 
 use crate::kernels;
-use layout_cuda::{Device, Error, Stream, Tensor};
+use crate::reference::Precision;
+use layout_cuda::{Definition, Device, Error, LaunchConfig, Stream, Tensor};
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,6 +28,8 @@ pub enum Algorithm {
     BlockTiled,
     /// The same, memory read and written by vectors.
     BlockTiledVectorized,
+    /// Tiles of each warp on the tensor cores; operands rounded to TF32.
+    TensorCore,
     /// Warp tiles, copies that run ahead.
     Sgemm,
     /// The warps of a block share out K: for small C.
@@ -37,13 +41,14 @@ const MANY_TILES: usize = 132;
 
 impl Algorithm {
     /// Every one that is a kernel, in the order of the ladder.
-    pub const KERNELS: [Algorithm; 8] = [
+    pub const KERNELS: [Algorithm; 9] = [
         Algorithm::Naive,
         Algorithm::Coalescing,
         Algorithm::Tiled,
         Algorithm::TiledRegister,
         Algorithm::BlockTiled,
         Algorithm::BlockTiledVectorized,
+        Algorithm::TensorCore,
         Algorithm::Sgemm,
         Algorithm::SgemmSliced,
     ];
@@ -64,6 +69,7 @@ impl Algorithm {
             Algorithm::TiledRegister => "tiled_register",
             Algorithm::BlockTiled => "block_tiled",
             Algorithm::BlockTiledVectorized => "block_tiled_vectorized",
+            Algorithm::TensorCore => "tensor_core",
             Algorithm::Sgemm => "sgemm",
             Algorithm::SgemmSliced => "sgemm_sliced",
         }
@@ -83,25 +89,66 @@ impl Algorithm {
         }
     }
 
+    /// The kernel itself; `None` of `Auto`.
+    pub fn definition(self) -> Option<&'static Definition> {
+        Some(match self {
+            Algorithm::Auto => return None,
+            Algorithm::Naive => &kernels::naive::DEFINITION,
+            Algorithm::Coalescing => &kernels::coalescing::DEFINITION,
+            Algorithm::Tiled => &kernels::tiled::DEFINITION,
+            Algorithm::TiledRegister => &kernels::tiled_register::DEFINITION,
+            Algorithm::BlockTiled => &kernels::block_tiled::DEFINITION,
+            Algorithm::BlockTiledVectorized => &kernels::block_tiled_vectorized::DEFINITION,
+            Algorithm::TensorCore => &kernels::tensor_core::DEFINITION,
+            Algorithm::Sgemm => &kernels::sgemm::DEFINITION,
+            Algorithm::SgemmSliced => &kernels::sgemm_sliced::DEFINITION,
+        })
+    }
+
+    /// What the operands are rounded to before they are multiplied.
+    pub const fn precision(self) -> Precision {
+        match self {
+            Algorithm::TensorCore => Precision::Tf32,
+            _ => Precision::Float32,
+        }
+    }
+
     /// Starts the kernel: `c = a b`.
     ///
     /// # Errors
     /// Shapes that disagree, or what NVRTC, the driver or the simulator say.
     pub fn launch(self, stream: &Stream, a: &Matrix, b: &Matrix, c: &mut Matrix) -> Result<(), Error> {
-        match self {
+        self.launch_with(LaunchConfig::default(), stream, a, b, c)
+    }
+
+    /// Starts the kernel with tiles other than its own: `c = a b`.
+    ///
+    /// # Errors
+    /// As [`Algorithm::launch`], and a parameter set that the kernel does not allow.
+    pub fn launch_with(
+        self,
+        config: LaunchConfig<'_>,
+        stream: &Stream,
+        a: &Matrix,
+        b: &Matrix,
+        c: &mut Matrix,
+    ) -> Result<(), Error> {
+        let launch_with = match self {
             Algorithm::Auto => {
                 let [m, n] = c.shape();
-                Algorithm::for_shape(m, n).launch(stream, a, b, c)
+                return Algorithm::for_shape(m, n).launch_with(config, stream, a, b, c);
             }
-            Algorithm::Naive => kernels::naive::launch(stream, a, b, c),
-            Algorithm::Coalescing => kernels::coalescing::launch(stream, a, b, c),
-            Algorithm::Tiled => kernels::tiled::launch(stream, a, b, c),
-            Algorithm::TiledRegister => kernels::tiled_register::launch(stream, a, b, c),
-            Algorithm::BlockTiled => kernels::block_tiled::launch(stream, a, b, c),
-            Algorithm::BlockTiledVectorized => kernels::block_tiled_vectorized::launch(stream, a, b, c),
-            Algorithm::Sgemm => kernels::sgemm::launch(stream, a, b, c),
-            Algorithm::SgemmSliced => kernels::sgemm_sliced::launch(stream, a, b, c),
-        }
+            Algorithm::Naive => kernels::naive::launch_with,
+            Algorithm::Coalescing => kernels::coalescing::launch_with,
+            Algorithm::Tiled => kernels::tiled::launch_with,
+            Algorithm::TiledRegister => kernels::tiled_register::launch_with,
+            Algorithm::BlockTiled => kernels::block_tiled::launch_with,
+            Algorithm::BlockTiledVectorized => kernels::block_tiled_vectorized::launch_with,
+            Algorithm::TensorCore => kernels::tensor_core::launch_with,
+            Algorithm::Sgemm => kernels::sgemm::launch_with,
+            Algorithm::SgemmSliced => kernels::sgemm_sliced::launch_with,
+        };
+        launch_with(config, stream, a, b, c)
     }
 }
 

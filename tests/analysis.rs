@@ -1,9 +1,10 @@
 //! Banks, sectors, searches and coverage against counts made another way; the atoms against the PTX figures.
 
+use layout_core::algebra::composition;
 use layout_core::analysis::{
     Access, bank_conflicts, conflict_free_padding, conflict_free_swizzle, coverage, reference_cases, sectors,
 };
-use layout_core::atoms::MmaAtom;
+use layout_core::atoms::{MatrixCopy, MmaAtom};
 use layout_core::{ComposedLayout, Layout};
 use std::collections::HashSet;
 
@@ -104,11 +105,14 @@ fn atoms_cover_their_tiles_once() {
         let (m, n, k) = atom.shape;
         assert!(coverage(&atom.c, m * n).unwrap().exact(), "C of {}", atom.name);
         assert_eq!(atom.c.mode(0).unwrap().size(), atom.threads);
-        if atom.threads == 32 {
-            assert!(coverage(&atom.a, m * k).unwrap().exact(), "A of {}", atom.name);
-            assert!(coverage(&atom.b, n * k).unwrap().exact(), "B of {}", atom.name);
-        } else {
-            assert_eq!((atom.a.mode(1).unwrap().size(), atom.b.mode(1).unwrap().size()), (m * k, n * k));
+        for (operand, size) in [(&atom.a, m * k), (&atom.b, n * k)] {
+            let values = operand.mode(1).unwrap();
+            let shared = operand.mode(0).unwrap().leaves().all(|mode| mode.stride == 0);
+            assert_eq!(operand.mode(0).unwrap().size(), atom.threads);
+            // Of an operand in shared memory each thread sees every element.
+            let seen = if shared { &values } else { operand };
+            assert!(coverage(seen, size).unwrap().exact(), "{operand} of {}", atom.name);
+            assert!(!shared || atom.name.starts_with("wgmma"));
         }
     }
     assert!(
@@ -154,12 +158,65 @@ fn atoms_are_those_of_the_manual() {
         }
         assert_eq!((at(&f64.a, 8, lane, 0), at(&f64.b, 8, lane, 0)), ((group, t), (group, t)));
     }
+    // Of A in registers, for each width: four registers of 32 bits, rows apart by 8, then columns by half the tile.
+    for bits in [8, 16, 32] {
+        let (a, packed) = (MmaAtom::wgmma_register_a(64, bits).unwrap().a, 32 / bits);
+        for (thread, i) in (0..128).flat_map(|thread| (0..4 * packed).map(move |i| (thread, i))) {
+            let (register, part) = (i / packed, i % packed);
+            let row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (register % 2);
+            let column = packed * (thread % 4) + part + 4 * packed * (register / 2);
+            assert_eq!(at(&a, 64, thread, i), (row, column), "{bits}-bit A of thread {thread}, value {i}");
+        }
+    }
     for thread in 0..128 {
         for i in 0..32 {
             let row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
             assert_eq!(at(&wg.c, 64, thread, i), (row, 8 * (i / 4) + 2 * (thread % 4) + i % 2));
         }
     }
+}
+
+/// Thread t has row t/4 and columns 2*(t%4) and the next of each matrix; transposed, the other way round.
+#[test]
+fn matrix_copies_are_those_of_the_manual() {
+    for (matrices, transposed) in [1, 2, 4].into_iter().flat_map(|count| [(count, false), (count, true)]) {
+        let load = MatrixCopy::ldmatrix(matrices, transposed).unwrap();
+        let store = MatrixCopy::stmatrix(matrices, transposed).unwrap();
+        assert_eq!((&load.rows, &load.registers), (&store.rows, &store.registers));
+        assert!(load.name.starts_with("ldmatrix") && load.name.contains(".trans") == transposed);
+        assert!(coverage(&load.registers, 64 * matrices).unwrap().exact());
+        for (t, i) in (0..32).flat_map(|t| (0..2 * matrices).map(move |i| (t, i))) {
+            let (along, pair, matrix) = (t / 4, 2 * (t % 4) + i % 2, i / 2);
+            let (row, column) = if transposed { (pair, along) } else { (along, pair) };
+            assert_eq!(load.registers.crd2idx(&(t, i).into()), Ok(column + 8 * row + 64 * matrix));
+        }
+        for (t, column) in (0..8 * matrices).flat_map(|t| (0..8).map(move |column| (t, column))) {
+            assert_eq!(
+                load.rows.crd2idx(&(t, column).into()),
+                Ok(column + 8 * t),
+                "thread t addresses row t"
+            );
+        }
+        assert_eq!(load.rows.cosize(), 64 * matrices);
+    }
+    assert!(MatrixCopy::stmatrix(8, false).is_err() && MatrixCopy::ldmatrix(0, true).is_err());
+}
+
+/// What ldmatrix leaves in the registers is what mma takes from them, and stmatrix takes what it gives.
+#[test]
+fn matrix_copies_fit_the_products() {
+    let f16 = MmaAtom::m16n8k16_f16().unwrap();
+    let through =
+        |tile: &str, copy: MatrixCopy| composition(&tile.parse().unwrap(), &copy.registers).unwrap();
+    // Each tile takes (column, row, matrix) to the operand's own index.
+    let four = through("(8,8,(2,2)):(16,1,(8,128))", MatrixCopy::ldmatrix(4, false).unwrap());
+    assert!(four.same_function(&f16.a), "A, stored by rows: {four}");
+    let two = through("(8,8,2):(8,1,64)", MatrixCopy::ldmatrix(2, false).unwrap());
+    assert!(two.same_function(&f16.b), "B, stored by columns: {two}");
+    let turned = through("(8,8,2):(1,8,64)", MatrixCopy::ldmatrix(2, true).unwrap());
+    assert!(turned.same_function(&f16.b), "B, stored by rows: {turned}");
+    let out = through("(8,8,2):(16,1,8)", MatrixCopy::stmatrix(2, false).unwrap());
+    assert!(out.same_function(&f16.c), "C, stored by rows: {out}");
 }
 
 #[test]

@@ -9,14 +9,16 @@ use resvg::usvg::roxmltree::{Document, Node};
 use resvg::usvg::{Options, Tree};
 
 /// A cell as the document has it: its box, colour and lines of text.
-struct Cell {
+pub struct Cell {
     x: f32,
     y: f32,
+    wide: f32,
     fill: String,
     lines: Vec<String>,
 }
 
-const SIDE: f32 = 40.0;
+/// The height of every cell.
+const HIGH: f32 = 40.0;
 
 fn number(node: &Node, name: &str) -> f32 {
     node.attribute(name)
@@ -26,7 +28,7 @@ fn number(node: &Node, name: &str) -> f32 {
 
 /// Renders the picture and checks what holds for all: every text fits its cell or the page, every cell's colour is
 /// what the pixels show, and the outermost pixels are empty.
-fn check(svg: &str) -> Vec<Cell> {
+pub fn check(svg: &str) -> Vec<Cell> {
     let tree = Tree::from_str(svg, &Options::default()).expect("an SVG document");
     let (width, height) = (tree.size().width(), tree.size().height());
     let mut pixels = Pixmap::new(width as u32, height as u32).expect("a picture of some size");
@@ -37,9 +39,10 @@ fn check(svg: &str) -> Vec<Cell> {
     for node in document.descendants() {
         match node.tag_name().name() {
             "rect" => {
-                let (x, y) = (number(&node, "x"), number(&node, "y"));
+                let (x, y, wide) = (number(&node, "x"), number(&node, "y"), number(&node, "width"));
+                assert!(wide >= HIGH && number(&node, "height") == HIGH);
                 let fill = node.attribute("fill").expect("a colour").to_string();
-                assert!(x >= 1.0 && y >= 1.0 && x + SIDE < width && y + SIDE < height, "a cell is cut off");
+                assert!(x >= 1.0 && y >= 1.0 && x + wide < width && y + HIGH < height, "a cell is cut off");
                 // A corner that no text covers.
                 let pixel = pixels.pixel(x as u32 + 3, y as u32 + 3).expect("inside").demultiply();
                 let shown = format!("#{:02x}{:02x}{:02x}", pixel.red(), pixel.green(), pixel.blue());
@@ -50,7 +53,7 @@ fn check(svg: &str) -> Vec<Cell> {
                     + 0.7152 * channel(pixel.green())
                     + 0.0722 * channel(pixel.blue());
                 assert!((light + 0.05) / 0.056 >= 7.0, "text is hard to read on {fill}");
-                cells.push(Cell { x, y, fill, lines: Vec::new() });
+                cells.push(Cell { x, y, wide, fill, lines: Vec::new() });
             }
             "text" => {
                 let (x, y) = (number(&node, "x"), number(&node, "y"));
@@ -61,8 +64,10 @@ fn check(svg: &str) -> Vec<Cell> {
                     let cell = cells.last_mut().expect("a text follows its cell");
                     let size = number(&node, "font-size");
                     let half = text.chars().count() as f32 * size * 0.6 / 2.0;
-                    assert!(half <= SIDE / 2.0 && x == cell.x + SIDE / 2.0, "{text} is wider than its cell");
-                    assert!(y - size * 0.8 >= cell.y && y <= cell.y + SIDE - 1.0, "{text} leaves its cell");
+                    assert!(size >= 9.0, "{text} is too small to read");
+                    let centred = (x - cell.x - cell.wide / 2.0).abs() <= 0.5;
+                    assert!(half <= cell.wide / 2.0 && centred, "{text} is wider than its cell");
+                    assert!(y - size * 0.8 >= cell.y && y <= cell.y + HIGH - 1.0, "{text} leaves its cell");
                     cell.lines.push(text);
                 } else {
                     let size = if class == "layout-title" { 13.0 } else { 11.0 };

@@ -2,9 +2,12 @@
 
 mod analysis;
 mod asynchronous;
+mod command;
 mod damaged;
+mod definition;
 mod device;
 mod findings;
+mod hopper;
 mod language;
 mod launch;
 mod laws;

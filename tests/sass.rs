@@ -4,6 +4,8 @@
 //! Law: an instruction of PTX in a text has its counterpart in the SASS; a compiler that drops one or goes round it is
 //! told here, without a GPU.
 
+use crate::hopper::both_halves;
+use crate::tensor_map::copy_boxes;
 use layout_cuda::{Definition, nvrtc};
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
@@ -21,9 +23,9 @@ const UNITS: [(&str, &[&str]); 8] = [
     ("barrier.cluster.arrive", &["UCGABAR_ARV"]),
 ];
 
-/// The corpus' kernels for sm_90a, and those of the examples that are not of it.
+/// The kernels for sm_90a: of the corpus, of the examples, of the tests.
 fn kernels() -> Vec<&'static Definition> {
-    let mut list = vec![&gemm::DEFINITION];
+    let mut list = vec![&gemm::DEFINITION, &copy_boxes::DEFINITION, &both_halves::DEFINITION];
     for definition in definitions() {
         let arch = definition.kernel().expect("bytes of this version").arch;
         if arch.as_deref() == Some("sm_90a") && !list.iter().any(|known| std::ptr::eq(*known, definition)) {

@@ -10,7 +10,7 @@ use layout_tests::support::gpu::hopper;
     arch = "sm_90a", block = [32], cluster = [2],
     grid = [2 * N.div_ceil(64), M.div_ceil(32)],
 )]
-fn copy_boxes<const M: usize, const N: usize>(
+pub fn copy_boxes<const M: usize, const N: usize>(
     a: &LayoutTensor<f32, Pitched<M, N>>,
     b: &mut LayoutTensor<f32, Pitched<M, N>>,
 ) {

@@ -2,8 +2,14 @@
 //!
 //! `cargo run --release --example bench -- matmul`; a file of this folder for each subcommand.
 
+mod cpu;
+mod gemm;
+mod jit;
 mod matmul;
 mod options;
+mod product;
+mod truth;
+mod turns;
 
 use clap::{Parser, Subcommand};
 use layout_examples::record::{Occasion, append};
@@ -24,6 +30,10 @@ struct Command {
 enum Workload {
     /// C = A B: the ladder, from a naive kernel to tensor cores, beside the CPU and cuBLAS
     Matmul(matmul::Options),
+    /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
+    Gemm(gemm::Options),
+    /// What it costs to make a kernel ready: compiled, from the disk, from memory
+    Jit,
 }
 
 fn main() -> ExitCode {
@@ -47,6 +57,8 @@ fn run(command: &Command) -> Result<usize, Box<dyn std::error::Error>> {
     println!("device: {}", device.describe());
     let records: Records = match &command.workload {
         Workload::Matmul(options) => matmul::run(&device, common, options)?,
+        Workload::Jit => jit::run(&device).map(|()| Records::new())?,
+        Workload::Gemm(options) => gemm::run(&device, common, options)?,
     };
     if let Some(path) = &common.json {
         append(path, &records, &Occasion::now(device.describe(), common.commit.clone()))?;

@@ -5,25 +5,29 @@
 
 mod banks;
 mod elementwise;
+mod fed_tiles;
 pub mod gemm;
 mod matmul;
 pub mod memory;
 pub mod puzzles;
 mod register_tiles;
 mod sliced;
+mod tensor_cores;
 mod warp_tiles;
 
 pub use banks::read_shared;
 pub use elementwise::vector_add;
+pub use fed_tiles::sgemm_fed;
 pub use matmul::{coalescing, naive, tiled};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
+pub use tensor_cores::tensor_core;
 pub use warp_tiles::sgemm;
 
 use layout_cuda::Definition;
 
 /// Every kernel here, in the order of the ladder.
-pub fn definitions() -> [&'static Definition; 9] {
+pub fn definitions() -> [&'static Definition; 10] {
     [
         &vector_add::DEFINITION,
         &naive::DEFINITION,
@@ -32,6 +36,7 @@ pub fn definitions() -> [&'static Definition; 9] {
         &tiled_register::DEFINITION,
         &block_tiled::DEFINITION,
         &block_tiled_vectorized::DEFINITION,
+        &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
         &sgemm_sliced::DEFINITION,
     ]

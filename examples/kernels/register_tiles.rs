@@ -84,7 +84,7 @@ pub fn block_tiled<const M: usize, const N: usize, const K: usize>(
 
 /// Kernel 6: by vectors of four elements. Where rows of A or B start at odd places, the copies go element by element.
 #[tiled_kernel(
-    BM = 64, BN = 64, BK = 16, TM = 8, TN = 8,
+    BM = 128, BN = 128, BK = 16, TM = 8, TN = 8,
     block = [BM * BN / (TM * TN)],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(M % BM == 0, N % BN == 0, K % BK == 0),

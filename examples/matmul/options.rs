@@ -11,8 +11,8 @@ pub struct Options {
     /// M, N and K of C (M x N) = A (M x K) B (K x N); every size of the default list without it
     #[arg(long, num_args = 3, value_names = ["M", "N", "K"])]
     size: Option<Vec<usize>>,
-    /// Only this kernel: auto, naive, coalescing, tiled, tiled_register, block_tiled, block_tiled_vectorized, sgemm or
-    /// sgemm_sliced; may be given several times
+    /// Only this kernel: auto, naive, coalescing, tiled, tiled_register, block_tiled, block_tiled_vectorized,
+    /// tensor_core, sgemm or sgemm_sliced; may be given several times
     #[arg(long)]
     pub kernel: Vec<Algorithm>,
     /// gpu or simulator; the GPU where there is one without it

@@ -6,7 +6,7 @@ use layout_cuda::cublas::Blas;
 use layout_cuda::{Device, Error, Tensor};
 use layout_examples::algorithm::Algorithm;
 use layout_examples::record::{Record, table_head, table_row};
-use layout_examples::reference::Reference;
+use layout_examples::reference::{Precision, Reference};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 /// Runs every kernel asked for on one shape and prints the table.
@@ -33,18 +33,18 @@ pub fn shape(
     };
     println!("\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), float32, random in [-1, 1)\n{}", table_head());
     let mut records = Vec::new();
-    let mut measure = |(place, kernel): (&'static str, &str),
+    let mut measure = |(place, kernel, precision): (&'static str, &str, Precision),
                        peer: Option<f64>,
                        c: &mut Tensor<f32, 2>,
                        call: &mut dyn FnMut(&mut Tensor<f32, 2>) -> Result<(), Error>| {
         c.poison()?;
         let timing: Timing = bench::time(&stream, &timer, || call(c))?;
-        let found = reference.compare(&c.download()?);
+        let found = reference.compare(&c.download()?, precision);
         let record = Record {
             workload: "matmul",
             kernel: kernel.to_owned(),
             place,
-            dtype: "f32",
+            dtype: precision.name(),
             shape: vec![m, n, k],
             ms: timing.median_ms(),
             iters: timing.sorted_ms().len(),
@@ -69,7 +69,7 @@ pub fn shape(
         match Blas::new(&stream) {
             Ok(blas) => {
                 let mut call = |c: &mut Tensor<f32, 2>| blas.sgemm(&a, &b, c).map_err(Error::from);
-                Some(measure(("", "cublas"), None, &mut c, &mut call)?)
+                Some(measure(("", "cublas", Precision::Float32), None, &mut c, &mut call)?)
             }
             Err(error) => {
                 println!("| cublas: not measured: {error}");
@@ -80,7 +80,7 @@ pub fn shape(
     for algorithm in chosen {
         let place = if device.is_simulator() { "simulator" } else { "gpu" };
         let mut call = |c: &mut Tensor<f32, 2>| algorithm.launch(&stream, &a, &b, c);
-        measure((place, algorithm.name()), peer, &mut c, &mut call)?;
+        measure((place, algorithm.name(), algorithm.precision()), peer, &mut c, &mut call)?;
     }
     println!("{}", "-".repeat(110));
     Ok(records)

@@ -260,7 +260,7 @@ impl ComposedLayout {
     ///
     /// # Errors
     /// As [`recast_layout`] and [`Swizzle::upcast`]; [`LayoutError::NotDivisible`] if the offset is none of the wider
-    /// element's.
+    /// element's; [`LayoutError::Unsupported`] if the swizzle reads a bit of an offset within the wider element.
     ///
     /// ```
     /// # use layout_core::ComposedLayout;
@@ -275,6 +275,15 @@ impl ComposedLayout {
             let help = "slice at a coordinate whose offset is a multiple".into();
             let (operation, value, divisor) = ("recast", self.offset, up);
             return Err(LayoutError::NotDivisible { operation, mode: 0, value, divisor, help });
+        }
+        let read = self.swizzle.source_mask() & (up - 1);
+        if read != 0 {
+            let detail = format!(
+                "{} reads bits {read:#b} of the offset, by which elements within one unit of {up} would part; \
+                 keep the narrower element",
+                self.swizzle
+            );
+            return Err(LayoutError::Unsupported { operation: "recast", detail });
         }
         let offset = (self.offset / up).saturating_mul(down);
         Self::new(self.swizzle.upcast(up)?.downcast(down)?, offset, layout)

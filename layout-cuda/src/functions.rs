@@ -213,6 +213,11 @@ impl Candidate {
     fn new(promises: Promises) -> Candidate {
         Candidate { promises, checked: OnceLock::new(), code: OnceLock::new(), making: Mutex::new(()) }
     }
+
+    /// Whether it is checked, and on a GPU loaded.
+    pub(crate) fn is_ready(&self, simulator: bool) -> bool {
+        if simulator { self.checked.get().is_some() } else { self.code.get().is_some() }
+    }
 }
 
 /// The value of `cell`, made by `make` if it has none. An error is not kept: the next call tries again.

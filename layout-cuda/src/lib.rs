@@ -33,7 +33,8 @@
 //! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
 //! | time a launch | [`bench::time`] |
-//! | make a kernel ready early, or learn what it uses | [`prepare()`] |
+//! | make a kernel ready early | [`prepare()`] |
+//! | learn what the launched kernels use: registers, memory, occupancy | [`prepared()`], [`Prepared::usage`] |
 //! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
 //!
 //! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for
@@ -92,7 +93,7 @@ pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, R
 pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Promises, Variant};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
 pub use tensor_map::TensorMapError;

@@ -4,10 +4,12 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
 use layout_core::kernel::{Definition, ParamSet, Promises};
 
 use crate::cache::CacheError;
 use crate::device::Device;
+use crate::driver::check;
 use crate::error::Result;
 use crate::functions::{Candidate, Family};
 use crate::nvrtc::Resources;
@@ -18,6 +20,49 @@ pub struct Prepared {
     family: Arc<Family>,
     candidate: usize,
     device: Device,
+}
+
+/// What a kernel uses on a GPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// The name of the CUDA function.
+    pub entry: String,
+    /// Threads of a block.
+    pub threads: u32,
+    /// 32-bit registers a thread.
+    pub registers: u32,
+    /// Bytes of local memory a thread: stack and spilled registers.
+    pub local_bytes: u32,
+    /// Bytes of shared memory a block, with a declared size or asked for at launch.
+    pub shared_bytes: u32,
+    /// Blocks that a multiprocessor holds at once.
+    pub blocks_per_multiprocessor: u32,
+    /// What ptxas counted, where its log was read: the spills among it.
+    pub compiled: Option<Resources>,
+}
+
+impl Usage {
+    /// Warps that a multiprocessor holds at once.
+    pub fn warps_per_multiprocessor(&self) -> u32 {
+        self.blocks_per_multiprocessor * self.threads.div_ceil(32)
+    }
+}
+
+/// The kernels of a definition and set that launches, or [`prepare`], have made ready on a device so far: those that
+/// the shapes and alignments asked for, in the order in which a launch tries them.
+///
+/// # Errors
+/// [`crate::LaunchError`] for a set that the kernel does not allow.
+pub fn prepared(
+    definition: &'static Definition,
+    device: &Device,
+    set: Option<&ParamSet>,
+) -> Result<Vec<Prepared>> {
+    let family = device.functions().family(definition, set)?;
+    let ready = |candidate: &usize| family.candidates[*candidate].is_ready(device.is_simulator());
+    let ready: Vec<usize> = (0..family.candidates.len()).filter(ready).collect();
+    let prepared = |candidate| Prepared { family: family.clone(), candidate, device: device.clone() };
+    Ok(ready.into_iter().map(prepared).collect())
 }
 
 /// Makes a kernel ready: specialised, checked, and on a GPU compiled and loaded. Without a set it is the attribute's
@@ -71,6 +116,35 @@ impl Prepared {
             return Ok(None);
         }
         Ok(self.family.code(self.candidate(), &self.device)?.resources.clone())
+    }
+
+    /// What it uses, as ptxas and the driver say; `None` on the simulator.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    pub fn usage(&self) -> Result<Option<Usage>> {
+        if self.device.is_simulator() {
+            return Ok(None);
+        }
+        let checked = self.family.checked(self.candidate())?;
+        let code = self.family.code(self.candidate(), &self.device)?;
+        let attribute = |attribute| {
+            let value = check("cuFuncGetAttribute", code.function.get_attribute(attribute))?;
+            Ok::<u32, crate::Error>(u32::try_from(value).unwrap_or(0))
+        };
+        let threads = checked.plan().block.iter().product();
+        let dynamic = code.dynamic_shared_bytes;
+        let blocks =
+            code.function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None);
+        Ok(Some(Usage {
+            entry: layout_core::kernel::emit::entry_name(checked),
+            threads,
+            registers: attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            shared_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? + dynamic,
+            blocks_per_multiprocessor: check("cuOccupancyMaxActiveBlocksPerMultiprocessor", blocks)?,
+            compiled: code.resources.clone(),
+        }))
     }
 
     /// Why the cache did not take its code, where it did not.

@@ -139,3 +139,58 @@ fn swizzle(bytes: u32) -> Option<sys::CUtensorMapSwizzle> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_gpu::gpu;
+
+    fn map(elem: Elem, extents: &[u32], swizzle_bytes: u32, round_tf32: bool) -> TensorMap {
+        let modes = (0..extents.len() as u32).rev().collect();
+        TensorMap { argument: 0, elem, modes, extents: extents.to_vec(), swizzle_bytes, round_tf32 }
+    }
+
+    #[test]
+    fn what_is_no_map_is_refused_without_the_driver() {
+        let bound = BoundMap { extents: vec![64, 64], strides: vec![256] };
+        let rows = [
+            map(Elem::F32, &[32], 0, false),
+            map(Elem::F32, &[32, 8], 48, false),
+            map(Elem::F32, &[], 0, false),
+            map(Elem::F32, &[1; 6], 0, false),
+        ];
+        for map in rows {
+            let error = encode_one(&map, &bound, 0).expect_err("no map");
+            assert_eq!(error.to_string(), "cuTensorMapEncodeTiled failed with CUDA_ERROR_INVALID_VALUE (1)");
+        }
+    }
+
+    #[test]
+    fn every_type_and_swizzle_is_encoded() {
+        let Some(device) = gpu() else {
+            return;
+        };
+        if device.properties().is_none_or(|properties| properties.compute_capability < (9, 0)) {
+            return;
+        }
+        for elem in Elem::ALL {
+            for swizzle in [0, 32, 64, 128] {
+                let across = if swizzle == 0 { 32 } else { swizzle / elem.bytes() };
+                let map = map(elem, &[across, 8], swizzle, elem == Elem::F32);
+                let pitch = u64::from(1000 * elem.bytes()).next_multiple_of(16);
+                let bound = BoundMap { extents: vec![1000, 77], strides: vec![pitch] };
+                let made = encode_one(&map, &bound, 1 << 20);
+                let made = made.unwrap_or_else(|error| panic!("{elem}, swizzle {swizzle}: {error}"));
+                assert!(made.opaque.iter().any(|word| *word != 0), "{elem}, swizzle {swizzle}");
+            }
+        }
+        let wide = BoundMap { extents: vec![1000, 77], strides: vec![4000] };
+        let rounded = encode_one(&map(Elem::F32, &[32, 8], 128, true), &wide, 1 << 20).expect("a map");
+        let plain = encode_one(&map(Elem::F32, &[32, 8], 128, false), &wide, 1 << 20).expect("a map");
+        assert_ne!(rounded, plain, "the type is in the map");
+        // A pitch that is no multiple of 16 bytes is what the driver refuses; bind does before.
+        let odd = BoundMap { extents: vec![1000, 77], strides: vec![4004] };
+        let error = encode_one(&map(Elem::F32, &[32, 8], 0, false), &odd, 1 << 20).expect_err("an odd pitch");
+        assert!(error.to_string().contains("CUDA_ERROR_INVALID_VALUE"), "{error}");
+    }
+}

@@ -4,8 +4,8 @@ use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
-    block_tiled, block_tiled_vectorized, coalescing, naive, sgemm, sgemm_sliced, tiled, tiled_register,
-    vector_add,
+    block_tiled, block_tiled_vectorized, coalescing, naive, sgemm, sgemm_sliced, tensor_core, tiled,
+    tiled_register, vector_add,
 };
 
 /// The cases of the examples.
@@ -38,6 +38,9 @@ pub fn cases() -> Vec<Case> {
             matmul(run, |config, stream, a, b, c| {
                 block_tiled_vectorized::launch_with(config, stream, a, b, c)
             })
+        }),
+        Case::new(&tensor_core::DEFINITION, around_tile([128, 128, 32]), |run| {
+            matmul(run, |config, stream, a, b, c| tensor_core::launch_with(config, stream, a, b, c))
         }),
         Case::new(&sgemm::DEFINITION, around_tile([128, 128, 32]), |run| {
             matmul(run, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c))

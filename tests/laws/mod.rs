@@ -6,6 +6,8 @@
 mod algebra;
 mod bad_input;
 mod derived;
+mod dynamic;
+mod rows;
 
 use layout_core::{IntTuple, Layout, Nest};
 use proptest::prelude::*;
@@ -92,4 +94,11 @@ impl Digits {
 /// Digits of a random integer.
 pub fn digits() -> impl Strategy<Value = Digits> {
     any::<u128>().prop_map(Digits::new)
+}
+
+/// A layout some of whose strides are negative.
+pub fn signed(digits: &mut Digits, limit: i64) -> Layout {
+    let l = digits.layout(limit);
+    let strides: Vec<i64> = l.leaves().map(|mode| mode.stride * digits.pick(&[1, 1, 1, -1])).collect();
+    Layout::new(l.shape(), IntTuple::flat(strides).unflatten(&l.shape()).unwrap()).unwrap()
 }

@@ -1,7 +1,10 @@
 //! `complement`: what a layout leaves out of `0..M`, as a layout that repeats it.
 //!
 //! Law: R is increasing, meets L only in offset 0, and `cosize((L, R)) >= M`. Where each stride of L divides the next
-//! span (no gap that is not a whole repeat), `(L, R)` reaches every offset below its cosize exactly once.
+//! span (no gap that is not a whole repeat), `(L, R)` reaches each of cosize neighbouring offsets exactly once.
+//!
+//! A negative stride counts as its absolute value: L with that mode reversed is L moved as a whole, and what is
+//! disjoint from its own repeats stays so wherever it lies.
 
 use super::coalesce::coalesce_modes;
 use crate::layout::Mode;
@@ -10,18 +13,19 @@ use crate::{Layout, LayoutError, Nest};
 const NAME: &str = "complement";
 
 /// The ordered layout that repeats `layout` over `0..cotarget`; the last repeat may reach past `cotarget`, which is
-/// rounded up. Modes of stride 0 do not count.
+/// rounded up. Modes of stride 0 do not count, and a mode of negative stride counts as its mirror image.
 ///
 /// # Errors
 /// [`LayoutError::NotInjective`] if modes of `layout` lie over each other; [`LayoutError::Unsupported`] for a
-/// negative stride or cotarget, or where the repeats cannot reach `cotarget`.
+/// negative cotarget, or where the repeats cannot reach `cotarget`.
 ///
-/// Source: CuTe's `complement`.
+/// Source: CuTe's `complement`, which for negative strides gives negative extents.
 ///
 /// ```
 /// use layout_core::{Layout, algebra::complement};
 ///
 /// assert_eq!(complement(&"4:2".parse()?, 24)?.to_string(), "(2,3):(1,8)");
+/// assert_eq!(complement(&"4:-2".parse()?, 24)?.to_string(), "(2,3):(1,8)");
 /// assert!(complement(&"(4,6,8):(2,3,5)".parse()?, 24).is_err());
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
@@ -34,10 +38,9 @@ pub fn complement(layout: &Layout, cotarget: i64) -> Result<Layout, LayoutError>
         return refuse(format!("{layout} is empty; nothing can repeat it"));
     }
     let mut modes: Vec<Mode> = Vec::with_capacity(8);
-    modes.extend(layout.leaves().filter(|mode| mode.stride != 0 && mode.shape > 1));
-    if let Some(mode) = modes.iter().find(|mode| mode.stride < 0) {
-        return refuse(format!("stride {} of {layout} is negative; reverse that mode first", mode.stride));
-    }
+    let moving = layout.leaves().filter(|mode| mode.stride != 0 && mode.shape > 1);
+    // The span of two coordinates or more fits, so the stride is not the one without an absolute value.
+    modes.extend(moving.map(|mode| Mode { stride: mode.stride.saturating_abs(), ..*mode }));
     modes.sort_unstable_by_key(|mode| (mode.stride, mode.shape));
     let (mut rest, mut span, mut whole) = (Vec::with_capacity(8), 1_i64, true);
     for mode in &modes {

@@ -6,6 +6,7 @@
 
 use super::complement::complement;
 use super::composition::composition;
+use super::parts::Parts;
 use super::tile::{Tile, by_mode};
 use crate::layout::Mode;
 use crate::{IntTuple, Layout, LayoutError, Nest};
@@ -13,7 +14,8 @@ use crate::{IntTuple, Layout, LayoutError, Nest};
 /// `(tile, rest)` of a layout taken as one-dimensional.
 ///
 /// # Errors
-/// As [`complement`] of the tiler and [`composition`].
+/// As [`complement`] of the tiler and [`composition`]; [`LayoutError::Unsupported`] for a tiler with a negative
+/// stride, which would walk from the first element backwards, out of the layout.
 ///
 /// Source: CuTe's `logical_divide`.
 ///
@@ -26,6 +28,14 @@ use crate::{IntTuple, Layout, LayoutError, Nest};
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn logical_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
+    if let Some(mode) = tiler.leaves().find(|mode| mode.stride < 0 && mode.shape > 1) {
+        let detail = format!(
+            "the tiler {tiler} has stride {}, which leaves {layout} at its start; divide by the reversed tiler, \
+             then reverse that mode",
+            mode.stride
+        );
+        return Err(LayoutError::Unsupported { operation: "logical_divide", detail });
+    }
     let rest = complement(tiler, layout.size())?;
     let tiles = Nest::tuple([tiler.modes_nest().clone(), rest.into_modes()]);
     composition(layout, &Layout::from_modes(tiles, "logical_divide")?)
@@ -77,7 +87,7 @@ pub fn zipped_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutEr
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn tiled_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    Parts::of(&logical_divide(layout, tiler)?).tiled()
+    Layout::from_modes(Parts::of(logical_divide(layout, tiler)?.modes_nest()).tiled(), "tiled_divide")
 }
 
 /// `(tile0, .., rest0, ..)`: [`logical_divide`] with the modes of tile and rest at the top.
@@ -91,7 +101,7 @@ pub fn tiled_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutErr
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn flat_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    Parts::of(&logical_divide(layout, tiler)?).flat()
+    Layout::from_modes(Parts::of(logical_divide(layout, tiler)?.modes_nest()).flat(), "flat_divide")
 }
 
 /// `((tile0, tile1, ..), (rest0, rest1, ..))`: all tiles in mode 0, all rests in mode 1. Modes beyond the tiler stand
@@ -108,7 +118,7 @@ pub fn flat_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutErro
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn zipped_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    unzip(&logical_divide_by_mode(layout, tiler)?, tiler.len(), "zipped_divide")?.zipped()
+    Layout::from_modes(unzip(layout, tiler, "zipped_divide")?.zipped(), "zipped_divide")
 }
 
 /// `((tile0, tile1, ..), rest0, rest1, ..)`.
@@ -123,7 +133,7 @@ pub fn zipped_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, 
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn tiled_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    unzip(&logical_divide_by_mode(layout, tiler)?, tiler.len(), "tiled_divide")?.tiled()
+    Layout::from_modes(unzip(layout, tiler, "tiled_divide")?.tiled(), "tiled_divide")
 }
 
 /// `(tile0, tile1, .., rest0, rest1, ..)`.
@@ -138,7 +148,11 @@ pub fn tiled_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, L
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn flat_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    unzip(&logical_divide_by_mode(layout, tiler)?, tiler.len(), "flat_divide")?.flat()
+    Layout::from_modes(unzip(layout, tiler, "flat_divide")?.flat(), "flat_divide")
+}
+
+fn unzip(layout: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Parts<Mode>, LayoutError> {
+    Parts::unzip(logical_divide_by_mode(layout, tiler)?.modes_nest(), tiler.len(), operation)
 }
 
 /// The extents of the rest that a tiler leaves of `target` offsets.
@@ -153,52 +167,4 @@ pub fn flat_divide_by_mode(layout: &Layout, tiler: &[Tile]) -> Result<Layout, La
 /// ```
 pub fn ceil_div(target: i64, tiler: &Layout) -> Result<IntTuple, LayoutError> {
     Ok(complement(tiler, target)?.shape())
-}
-
-/// The two sides of pairs, to be grouped in one of three ways.
-pub(crate) struct Parts {
-    first: Nest<Mode>,
-    second: Nest<Mode>,
-}
-
-impl Parts {
-    /// The two sides of `(first, second)`.
-    pub(crate) fn of(pair: &Layout) -> Self {
-        let side = |index| pair.mode(index).map_or_else(|| Nest::tuple([]), Layout::into_modes);
-        Self { first: side(0), second: side(1) }
-    }
-
-    /// `(first, second)`.
-    pub(crate) fn zipped(self) -> Result<Layout, LayoutError> {
-        Layout::from_modes(Nest::tuple([self.first, self.second]), "zipped")
-    }
-
-    /// `(first, second0, second1, ..)`.
-    pub(crate) fn tiled(self) -> Result<Layout, LayoutError> {
-        Layout::from_modes(Nest::tuple([self.first].into_iter().chain(self.second.modes())), "tiled")
-    }
-
-    /// `(first0, first1, .., second0, second1, ..)`.
-    pub(crate) fn flat(self) -> Result<Layout, LayoutError> {
-        Layout::from_modes(Nest::tuple(self.first.modes().chain(self.second.modes())), "flat")
-    }
-}
-
-/// Splits the first `pairs` modes, each a pair, into their two sides; further modes go whole to the second.
-pub(crate) fn unzip(layout: &Layout, pairs: usize, operation: &'static str) -> Result<Parts, LayoutError> {
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    for (i, mode) in layout.modes().enumerate() {
-        if i >= pairs {
-            second.push(mode.into_modes());
-            continue;
-        }
-        let (what, expected, found) = ("a kept mode, which must be a pair (tile, rest),", 2, mode.rank());
-        if found != expected {
-            return Err(LayoutError::Rank { operation, what, expected, found });
-        }
-        let mut sides = mode.modes().map(Layout::into_modes);
-        first.extend(sides.next());
-        second.extend(sides.next());
-    }
-    Ok(Parts { first: Nest::tuple(first), second: Nest::tuple(second) })
 }

@@ -1,7 +1,8 @@
 //! The inverses of a layout, what two layouts have in common, and what a layout forgets.
 //!
 //! Laws: `L(right_inverse(L)(i)) == i`; `L(R(L(i))) == L(i)` for `R = left_inverse(L)`, and `R(L(i)) == i` where L is
-//! injective; `L(nullspace(L)(i)) == 0`; `A(C(i)) == B(C(i)) == i` for `C = max_common_layout(A, B)`.
+//! injective; `L(nullspace(L)(i)) == 0`; `A(C(i)) == B(C(i)) == i` for `C = max_common_layout(A, B)`, whose indices
+//! lie in the domains of both.
 
 use super::coalesce::{coalesce, coalesce_modes};
 use super::composition::composition;
@@ -139,25 +140,26 @@ pub fn nullspace(layout: &Layout) -> Result<Layout, LayoutError> {
     Layout::from_modes(join(still.collect()), "nullspace")
 }
 
-/// The longest run of indices C with `A(C(i)) == B(C(i)) == i`: what a vector access may move at once.
+/// The longest run of indices C of both layouts with `A(C(i)) == B(C(i)) == i`: what a vector access may move at once.
 ///
 /// # Errors
 /// [`LayoutError::Unsupported`] for an empty layout.
 ///
-/// Source: CuTe's `max_common_layout`.
+/// Source: CuTe's `max_common_layout`, which goes past the end of A where B is longer.
 ///
 /// ```
 /// use layout_core::{Layout, algebra::max_common_layout};
 ///
 /// let (a, b) = ("(4,8):(8,1)".parse()?, "(4,8):(16,1)".parse()?);
 /// assert_eq!(max_common_layout(&a, &b)?.to_string(), "8:4");
+/// assert_eq!(max_common_layout(&"5:1".parse()?, &"12:1".parse()?)?.to_string(), "5:1");
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn max_common_layout(a: &Layout, b: &Layout) -> Result<Layout, LayoutError> {
     not_empty(a, "max_common_layout")?;
     let inverse = right_inverse(b)?;
     // The whole inverse may cross borders of A that a shorter run of it does not.
-    let chain: Vec<Mode> = inverse.leaves().copied().collect();
+    let chain: Vec<Mode> = within(inverse.leaves().copied(), a.size());
     for modes in (1..=chain.len()).rev() {
         let run = Layout::from_modes(join(chain[..modes].to_vec()), "max_common_layout")?;
         let Ok(common) = composition(a, &run) else { continue };
@@ -167,6 +169,21 @@ pub fn max_common_layout(a: &Layout, b: &Layout) -> Result<Layout, LayoutError> 
         }
     }
     Layout::new(1, 0)
+}
+
+/// The leading modes that lead to indices in `0..size` only, the last of them cut off there.
+fn within(modes: impl Iterator<Item = Mode>, size: i64) -> Vec<Mode> {
+    let (mut inside, mut room) = (Vec::new(), size - 1);
+    for mode in modes {
+        // Of a layout that starts downwards the inverse leads below 0.
+        let fits = if mode.stride > 0 { (room / mode.stride).saturating_add(1).min(mode.shape) } else { 1 };
+        room -= (fits - 1) * mode.stride;
+        inside.push(Mode { shape: fits, ..mode });
+        if fits < mode.shape {
+            break;
+        }
+    }
+    inside
 }
 
 /// The number of elements of [`max_common_layout`].

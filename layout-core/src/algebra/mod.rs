@@ -24,6 +24,7 @@ mod composition;
 mod divide;
 mod filter;
 mod inverse;
+mod parts;
 mod places;
 mod product;
 mod recast;
@@ -40,7 +41,9 @@ pub use divide::{
 };
 pub use filter::{coalesce_by_profile, filter, filter_zeros};
 pub use inverse::{left_inverse, max_common_layout, max_common_vector, nullspace, right_inverse};
+pub(crate) use parts::Parts;
 pub(crate) use places::Places;
+pub(crate) use product::repeats;
 pub use product::{
     blocked_product, flat_product, flat_product_by_mode, logical_product, logical_product_by_mode,
     raked_product, tiled_product, tiled_product_by_mode, zipped_product_by_mode,

@@ -6,7 +6,7 @@
 
 use super::complement::complement;
 use super::composition::composition;
-use super::divide::{Parts, unzip};
+use super::parts::Parts;
 use super::tile::{Tile, by_mode};
 use crate::layout::Mode;
 use crate::{Layout, LayoutError, Nest};
@@ -14,7 +14,8 @@ use crate::{Layout, LayoutError, Nest};
 /// `(block, repeats)`: `block` repeated as `tiler` says.
 ///
 /// # Errors
-/// As [`complement`] of the block and [`composition`].
+/// As [`complement`] of the block and [`composition`]; [`LayoutError::Unsupported`] for repeats in both directions of
+/// a block with gaps.
 ///
 /// Source: CuTe's `logical_product`.
 ///
@@ -25,18 +26,36 @@ use crate::{Layout, LayoutError, Nest};
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
+    let (free, _) = repeats(block, tiler)?;
+    // The gaps of the block are those of its copies above it; a copy below would meet one that lies in a gap.
+    let (low, high) = tiler.range();
+    let gap = free.leaves().find(|mode| mode.shape > 1 && mode.stride < block.cosize());
+    if let Some(gap) = gap.filter(|_| low < 0 && high > 0) {
+        let detail = format!(
+            "the repeats of {tiler} go both ways, {low}..={high}, and {block} has gaps of {} to repeat in; \
+             reverse the modes of negative stride",
+            gap.stride
+        );
+        return Err(LayoutError::Unsupported { operation: "logical_product", detail });
+    }
+    let repeats = composition(&free, tiler)?;
+    Layout::from_modes(Nest::tuple([block.modes_nest().clone(), repeats.into_modes()]), "logical_product")
+}
+
+/// The complement of `block` that `tiler` chooses from, and the number of offsets it was taken up to.
+pub(crate) fn repeats(block: &Layout, tiler: &Layout) -> Result<(Layout, i64), LayoutError> {
     let reach = block.size().checked_mul(tiler.cosize()).ok_or_else(|| LayoutError::Overflow {
         operation: "logical_product",
         detail: format!("the size of {block} times the cosize of {tiler}"),
     })?;
-    let mut free = complement(block, reach)?;
-    if free.size() < tiler.cosize() {
-        // Gaps in the block leave fewer repeats than the tiler reaches. Past its end the complement has to go on in
-        // steps of the block's whole span, twice its cosize at most, so that mode must be there.
-        free = complement(block, block.cosize().saturating_mul(2).saturating_mul(tiler.cosize()))?;
+    let free = complement(block, reach)?;
+    if free.size() >= tiler.cosize() {
+        return Ok((free, reach));
     }
-    let repeats = composition(&free, tiler)?;
-    Layout::from_modes(Nest::tuple([block.modes_nest().clone(), repeats.into_modes()]), "logical_product")
+    // Gaps in the block leave fewer repeats than the tiler reaches. Past its end the complement has to go on in
+    // steps of the block's whole span, twice its cosize at most, so that mode must be there.
+    let reach = block.cosize().saturating_mul(2).saturating_mul(tiler.cosize());
+    Ok((complement(block, reach)?, reach))
 }
 
 /// Each top-level mode of `block` repeated by its own tile, as if it were alone; kept modes and modes beyond the tiler
@@ -59,8 +78,8 @@ pub fn logical_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout,
     Layout::from_modes(Nest::tuple(modes.into_iter().map(Layout::into_modes)), "logical_product")
 }
 
-fn zipped(block: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Parts, LayoutError> {
-    unzip(&logical_product_by_mode(block, tiler)?, tiler.len(), operation)
+fn unzip(block: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Parts<Mode>, LayoutError> {
+    Parts::unzip(logical_product_by_mode(block, tiler)?.modes_nest(), tiler.len(), operation)
 }
 
 /// `((block0, block1, ..), (repeats0, repeats1, ..))`.
@@ -75,7 +94,7 @@ fn zipped(block: &Layout, tiler: &[Tile], operation: &'static str) -> Result<Par
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn zipped_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    zipped(block, tiler, "zipped_product")?.zipped()
+    Layout::from_modes(unzip(block, tiler, "zipped_product")?.zipped(), "zipped_product")
 }
 
 /// `((block0, block1, ..), repeats0, repeats1, ..)`.
@@ -90,7 +109,7 @@ pub fn zipped_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, 
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn tiled_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    zipped(block, tiler, "tiled_product")?.tiled()
+    Layout::from_modes(unzip(block, tiler, "tiled_product")?.tiled(), "tiled_product")
 }
 
 /// `(block0, block1, .., repeats0, repeats1, ..)`.
@@ -105,7 +124,7 @@ pub fn tiled_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, L
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn flat_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, LayoutError> {
-    zipped(block, tiler, "flat_product")?.flat()
+    Layout::from_modes(unzip(block, tiler, "flat_product")?.flat(), "flat_product")
 }
 
 /// `(block, repeats0, repeats1, ..)`: [`logical_product`] with the repeats' modes at the top.
@@ -119,7 +138,7 @@ pub fn flat_product_by_mode(block: &Layout, tiler: &[Tile]) -> Result<Layout, La
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn tiled_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    Parts::of(&logical_product(block, tiler)?).tiled()
+    Layout::from_modes(Parts::of(logical_product(block, tiler)?.modes_nest()).tiled(), "tiled_product")
 }
 
 /// `(block0, .., repeats0, ..)`: [`logical_product`] with the modes of block and repeats at the top.
@@ -133,7 +152,7 @@ pub fn tiled_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutErr
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn flat_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {
-    Parts::of(&logical_product(block, tiler)?).flat()
+    Layout::from_modes(Parts::of(logical_product(block, tiler)?.modes_nest()).flat(), "flat_product")
 }
 
 /// The product of block and tiler padded to one rank, the two parts of each mode joined by `pair`.

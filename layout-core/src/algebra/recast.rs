@@ -10,7 +10,8 @@ use crate::{Layout, LayoutError};
 /// The layout in units of `count` elements: the mode of stride 1 is divided by `count`, rounded up, all strides too.
 ///
 /// # Errors
-/// [`LayoutError::NotDivisible`] for a stride that neither divides `count` nor is divided by it.
+/// [`LayoutError::NotDivisible`] for a stride that neither divides `count` nor is divided by it, or is negative and not
+/// divided by it; [`LayoutError::Carry`] where several modes lie within one unit and reach into the next.
 ///
 /// Source: CuTe's `upcast`.
 ///
@@ -28,7 +29,8 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
         if stride % count == 0 {
             return Mode { shape, stride: stride / count };
         }
-        if count % stride == 0 {
+        // Going down, the first element would have a unit to itself, and the groups after it no more begin with one.
+        if count % stride == 0 && (stride > 0 || shape <= 1) {
             // `count` is above |stride| here, so neither division overflows.
             let group = count / stride.abs();
             return Mode { shape: shape / group + i64::from(shape % group != 0), stride: stride.signum() };
@@ -38,7 +40,10 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
             mode: leaf - 1,
             value: stride,
             divisor: count,
-            help: format!("nor {count} by {stride}; give the mode a stride that is a multiple of {count}"),
+            help: match stride {
+                ..0 => format!("going down, a group of {count} would not begin where a unit does; reverse that mode first"),
+                _ => format!("nor {count} by {stride}; give the mode a stride that is a multiple of {count}"),
+            },
         });
         Mode { shape, stride }
     });

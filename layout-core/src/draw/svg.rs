@@ -53,7 +53,8 @@ pub fn swizzle_svg(composed: &ComposedLayout, element_bytes: i64) -> Result<Stri
 }
 
 /// A thread-value layout over a tile of `rows` by `columns`, its indices counted down the columns: each cell its
-/// thread and value, coloured by thread. Of several threads that share a cell the first is shown, with their number.
+/// thread and value, coloured by thread. Of several threads that share a cell the first is shown, with their number;
+/// a cell that all share has no colour.
 ///
 /// # Errors
 /// [`LayoutError::Unsupported`] for more than 2^14 cells; [`LayoutError::Coordinate`] where the layout leaves the tile.
@@ -73,7 +74,8 @@ pub fn thread_value_svg(
     Ok(document(&[thread_value_grid(title, layout, rows, columns, false)?], &[(0, 0)]))
 }
 
-/// A matrix atom: C in the corner, A to its left (M down, K across), B above it (K down, N across).
+/// A matrix atom: C in the corner, A to its left (M down, K across), B above it (K down, N across), its name in the
+/// corner that is free.
 ///
 /// # Errors
 /// As [`thread_value_svg`].
@@ -87,10 +89,10 @@ pub fn mma_svg(atom: &MmaAtom) -> Result<String, LayoutError> {
     let (m, n, k) = atom.shape;
     let a = thread_value_grid(&format!("A: {}", atom.a), &atom.a, m, k, false)?;
     let b = thread_value_grid(&format!("B: {}", atom.b), &atom.b, n, k, true)?;
-    let c =
-        thread_value_grid(&format!("C: {}, {} ({})", atom.c, atom.name, atom.types), &atom.c, m, n, false)?;
-    let (left, above) = (a.extent().0, b.extent().1);
-    Ok(document(&[a, b, c], &[(0, above), (left, 0), (left, above)]))
+    let c = thread_value_grid(&format!("C: {}", atom.c), &atom.c, m, n, false)?;
+    let name = Grid { title: format!("{} ({})", atom.name, atom.types), ..Grid::default() };
+    let (left, above) = (a.extent().0.max(name.extent().0), b.extent().1);
+    Ok(document(&[name, a, b, c], &[(0, 0), (0, above), (left, 0), (left, above)]))
 }
 
 fn too_large(operation: &'static str, cells: i64) -> Result<(), LayoutError> {
@@ -144,6 +146,9 @@ fn thread_value_grid(
         owner.ok_or(error)?.push((i % threads, i / threads));
     }
     let cell = |element: i64| match owners.get(element as usize).map(Vec::as_slice) {
+        Some([(_, value), others @ ..]) if threads > 1 && others.len() as i64 + 1 == threads => {
+            Cell { lines: vec!["all".into(), format!("V{value}")], colour: None }
+        }
         Some([(thread, value), others @ ..]) => {
             let more = if others.is_empty() { String::new() } else { format!("+{}", others.len()) };
             let lines = vec![format!("T{thread}{more}"), format!("V{value}")];

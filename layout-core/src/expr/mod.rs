@@ -5,6 +5,7 @@
 
 mod ops;
 mod parse;
+mod steps;
 mod value;
 
 pub use ops::{OPERATIONS, Operation};

@@ -3,7 +3,7 @@
 //! Law: `OPERATIONS[i].call(arguments)` is the function of that name; where CuTe overloads (a tuple tiler divides by
 //! mode, a layout as one dimension), so do the names here.
 
-use super::{Step, Value};
+use super::Value;
 use crate::algebra::*;
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle, crd2crd, idx2crd};
 
@@ -95,29 +95,6 @@ impl Operation {
             return Err(LayoutError::Unsupported { operation: "expression", detail });
         }
         (self.run)(&Arguments(arguments))
-    }
-
-    /// The complement and the composition within a divide or a product of whole layouts.
-    pub(super) fn inner_steps(&self, arguments: &[Value], steps: &mut Vec<Step>) {
-        let (Some(Value::Layout(a)), Some(b)) = (arguments.first(), arguments.get(1)) else { return };
-        let (false, Ok(b)) = (matches!(b, Value::Tuple(_)), b.layout()) else { return };
-        let shown = if self.name.ends_with("_divide") {
-            complement(&b, a.size()).and_then(|rest| {
-                let target = Value::Int(a.size());
-                let inner = Layout::concat([b.clone(), rest.clone()])?;
-                Ok(((b, target, rest), (a.clone(), inner)))
-            })
-        } else if self.name.ends_with("_product") {
-            let target = a.size().saturating_mul(b.cosize());
-            complement(a, target).map(|rest| ((a.clone(), Value::Int(target), rest.clone()), (rest, b)))
-        } else {
-            return;
-        };
-        let Ok(((of, target, rest), (outer, inner))) = shown else { return };
-        steps.push(Step { call: format!("complement({of}, {target})"), value: rest.to_string() });
-        let value =
-            composition(&outer, &inner).map_or_else(|error| error.to_string(), |value| value.to_string());
-        steps.push(Step { call: format!("composition({outer}, {inner})"), value });
     }
 }
 

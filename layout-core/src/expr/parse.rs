@@ -6,8 +6,7 @@
 //! ```
 //! Invariant: recursion stops at `DEEPEST`, so no text can overflow the stack.
 
-use super::ops;
-use super::{Step, Value};
+use super::{Step, Value, ops, steps};
 use crate::algebra::Tile;
 use crate::parse::Cursor;
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError, Nest};
@@ -80,7 +79,7 @@ fn call(cursor: &mut Cursor, steps: &mut Vec<Step>, depth: usize) -> Result<Item
     let arguments = list(cursor, steps, depth)?;
     let arguments: Result<Vec<Value>, _> = arguments.into_iter().map(|item| finish(item, cursor)).collect();
     let arguments = arguments?;
-    operation.inner_steps(&arguments, steps);
+    steps::inner(operation.name, &arguments, steps);
     let value = operation.call(&arguments)?;
     steps.push(Step { call: ops::text(name, &arguments), value: value.to_string() });
     Ok(Item::Value(value))

@@ -212,6 +212,16 @@ vocabulary! {
     WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1;
     /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
     StoreMatrix = "store_matrix", Function, 2..=2;
+    /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
+    MmaAtom = "mma_atom", Function, 1..=1;
+    /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.
+    LoadA = "load_a", Method, 2..=2;
+    /// `core.load_b(&tile)`: the fragments of a tile of B, in registers.
+    LoadB = "load_b", Method, 2..=2;
+    /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
+    Mma = "mma", Method, 4..=4;
+    /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
+    StoreD = "store_d", Method, 3..=3;
 }
 
 impl Intrinsic {

@@ -22,6 +22,7 @@ pub mod ir;
 pub mod launch;
 #[cfg(test)]
 mod laws;
+pub mod matrix;
 pub mod origin;
 pub mod params;
 pub mod program;

@@ -15,6 +15,7 @@ use super::asynchronous::{Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
 use super::elem::{Constant, Elem};
 use super::index::{AtomId, Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
+use super::matrix::{LoadMatrix, Mma};
 use super::origin::{Origin, Position};
 
 /// A place that holds elements, by its number in `places`.
@@ -83,6 +84,8 @@ pub enum Math {
     Tanh,
     /// `a * b + c`, rounded once.
     MulAdd,
+    /// The nearest `f32` with 10 bits of fraction, ties to even (before sm_90 away from zero).
+    RoundTf32,
 }
 
 /// A statement and where it comes from.
@@ -331,8 +334,8 @@ pub struct Access {
     pub pointer: Option<VarId>,
     /// The (first) element. A multiple of `width`, together with the pointer's.
     pub index: Index,
-    /// Elements moved at once: 1, or a power of two of at most 16 bytes; above 1 only in [`Operation::Move`] and
-    /// [`Operation::AsyncCopy`].
+    /// Elements moved at once: 1, or a power of two of at most 16 bytes; above 1 only in [`Operation`]s. Of a fragment
+    /// its elements, however many bytes.
     pub width: u32,
     /// Where it does not hold, a load gives `pad` and a store does nothing.
     pub mask: Mask,
@@ -374,4 +377,8 @@ pub enum Operation {
     Wgmma(Box<Wgmma>),
     /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.
     StoreMatrix(StoreMatrix),
+    /// A product of matrices by a warp. Proxy: generic. Completed at once.
+    Mma(Box<Mma>),
+    /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
+    LoadMatrix(LoadMatrix),
 }

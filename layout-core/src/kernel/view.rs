@@ -229,6 +229,43 @@ impl View {
         Ok(view)
     }
 
+    /// Other modes over the same elements: element zero moves by `shift[m]` along mode `m`, and the new mode `i` has
+    /// `modes[i].0` elements, each `modes[i].1[m]` further along mode `m`. Of a view without vectors, whose elements
+    /// named by the new modes are all among its own.
+    pub fn rearrange(&self, shift: &[Index], modes: &[(i64, Vec<i64>)]) -> Fallible<View> {
+        let mut view = self.clone();
+        for (mode, count) in shift.iter().enumerate() {
+            view.shift(mode, count)?;
+        }
+        let along = |steps: &[i64], of: &dyn Fn(usize) -> Index| -> Fallible<Index> {
+            let mut sum = Index::constant(0);
+            for (mode, step) in steps.iter().enumerate() {
+                sum = sum.add_scaled(&of(mode), *step)?;
+            }
+            Ok(sum)
+        };
+        view.modes = modes
+            .iter()
+            .map(|(extent, steps)| {
+                Ok(Mode {
+                    extent: Index::constant(*extent),
+                    stride: along(steps, &|mode| self.modes[mode].stride.clone())?,
+                    lanes: 1,
+                    lane_stride: Index::constant(0),
+                    bounded: false,
+                })
+            })
+            .collect::<Fallible<Vec<Mode>>>()?;
+        for (bound, old) in view.bounds.iter_mut().zip(&self.bounds) {
+            bound.lane_steps = vec![Index::constant(0); modes.len()];
+            bound.steps = modes
+                .iter()
+                .map(|(_, steps)| along(steps, &|mode| old.steps[mode].clone()))
+                .collect::<Fallible<Vec<Index>>>()?;
+        }
+        Ok(view)
+    }
+
     /// The modes in reverse order.
     pub fn transpose(&self) -> View {
         let mut view = self.clone();

@@ -18,6 +18,7 @@
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
 //! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
+//! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -39,6 +40,7 @@
 
 mod asynchronous;
 mod layout;
+mod matrix;
 mod movement;
 mod number;
 mod small_float;
@@ -52,6 +54,7 @@ pub use asynchronous::{
     tma_load_multicast, tma_store, wgmma, wgmma_commit_group, wgmma_wait_group,
 };
 pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
+pub use matrix::{TensorCore, mma_atom};
 pub use movement::{
     async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
     copy_dram_to_sram_async, outer_product_acc,
@@ -164,6 +167,11 @@ mod tests {
             Intrinsic::WgmmaCommitGroup => wgmma_commit_group(),
             Intrinsic::WgmmaWaitGroup => wgmma_wait_group(0),
             Intrinsic::StoreMatrix => store_matrix(v, accumulator([64, 128])),
+            Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
+            Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
+            Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),
+            Intrinsic::Mma => mma_atom([16, 8, 8]).mma(v, v, v),
+            Intrinsic::StoreD => mma_atom::<bf16>([16, 8, 16]).store_d(v, v),
         }
     }
 

@@ -7,7 +7,11 @@
 mod access;
 #[cfg(feature = "ndarray")]
 mod arrays;
+mod distribute;
 mod iter;
+mod part;
+mod shape;
+mod tile;
 mod view;
 
 pub use access::LayoutTensor;

@@ -47,6 +47,7 @@ pub(super) type GemmEx = unsafe extern "C" fn(
 fn data_type(elem: Elem) -> Option<c_int> {
     match elem {
         Elem::F32 => Some(0),
+        Elem::F64 => Some(1),
         Elem::F16 => Some(2),
         Elem::Bf16 => Some(14),
         _ => None,
@@ -65,7 +66,8 @@ pub(crate) fn operation([rows, columns]: [usize; 2], strides: [usize; 2]) -> Opt
 
 impl Blas {
     /// `c = a · b`, asynchronous, of shapes `[m, k]`, `[k, n]` and `[m, n]`. Of `a` and `b` one mode is contiguous, of
-    /// `c` the last. All of float32, or `a` and `b` of one 16-bit float and `c` of the same or of float32.
+    /// `c` the last. All of float64 (with float64 sums: a reference) or float32, or `a` and `b` of one 16-bit float and
+    /// `c` of the same or of float32.
     ///
     /// # Errors
     /// [`BlasError::Shape`], [`BlasError::OtherDevice`], or a failing call: cuBLAS refuses types that do not go together.
@@ -105,10 +107,15 @@ impl Blas {
             return Err(BlasError::OtherDevice);
         }
         let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(cuda), b.device_ptr(cuda), c.device_ptr_mut(cuda));
-        let (one, zero) = (1.0f32, 0.0f32);
-        let in_full = 68;
-        let fast_tf32 = 77;
-        let sums = if compute == Compute::Tf32 && operand == 0 { fast_tf32 } else { in_full };
+        let (one, zero, wide_one, wide_zero) = (1.0f32, 0.0f32, 1.0f64, 0.0f64);
+        let (in_full, fast_tf32, in_double) = (68, 77, 70);
+        let (sums, one, zero): (_, *const c_void, *const c_void) = match T::ELEM {
+            Elem::F64 => (in_double, (&raw const wide_one).cast(), (&raw const wide_zero).cast()),
+            Elem::F32 if compute == Compute::Tf32 => {
+                (fast_tf32, (&raw const one).cast(), (&raw const zero).cast())
+            }
+            _ => (in_full, (&raw const one).cast(), (&raw const zero).cast()),
+        };
         let any_algorithm = -1;
         // SAFETY: the handle is live; the memory of the three is as large as their shapes and strides say, lies on the
         // handle's device, and stays borrowed until the call is in the stream, whose order the guards keep.
@@ -120,14 +127,14 @@ impl Blas {
                 n,
                 m,
                 k,
-                (&raw const one).cast(),
+                one,
                 b as *const c_void,
                 operand,
                 b_leading,
                 a as *const c_void,
                 operand,
                 a_leading,
-                (&raw const zero).cast(),
+                zero,
                 c as *mut c_void,
                 result,
                 c_leading,
@@ -172,6 +179,11 @@ mod tests {
         let mut c = device.zeros::<bf16, 2>([2, 2]).expect("c");
         blas.gemm(Compute::F32, &a, &by_columns, &mut c).expect("a product");
         assert_eq!(c.download().expect("data"), halves(&wanted).as_slice());
+        let a = device.upload(&[1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]).expect("a");
+        let b = device.upload(&[1.0f64, 0.0, 2.0, 1.0, 0.0, 3.0], [3, 2]).expect("b");
+        let mut c = device.zeros::<f64, 2>([2, 2]).expect("c");
+        blas.gemm(Compute::F32, &a, &b, &mut c).expect("a product");
+        assert_eq!(c.download().expect("data"), [5.0, 11.0, 14.0, 23.0]);
         let a = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]).expect("a");
         let b = device.upload(&[1.0f32, 0.0, 2.0, 1.0, 0.0, 3.0], [3, 2]).expect("b");
         blas.gemm(Compute::Tf32, &a, &b, &mut wide).expect("a product");

@@ -96,7 +96,10 @@ impl Lowering<'_> {
         name: &Ident,
         turbofish: Option<&AngleBracketedGenericArguments>,
     ) -> Vec<TypeRef> {
-        let takes_type = matches!(intrinsic, Intrinsic::Shared | Intrinsic::Local | Intrinsic::SizeOf);
+        let takes_type = matches!(
+            intrinsic,
+            Intrinsic::Shared | Intrinsic::Local | Intrinsic::SizeOf | Intrinsic::MmaAtom
+        );
         match turbofish {
             None if takes_type => {
                 self.errors.push(

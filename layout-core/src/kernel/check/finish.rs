@@ -4,6 +4,7 @@ use super::lower::Out;
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
+use crate::kernel::matrix::Mma;
 use crate::kernel::program::{Access, Mask, Operation, Space, Statement, StatementKind, Tables, Value};
 use std::collections::BTreeSet;
 
@@ -147,6 +148,14 @@ impl Uses {
                 }
                 self.access(tables, &product.b.first);
                 self.value(tables, &product.accumulate);
+            }
+            Operation::Mma(mma) => {
+                let Mma { accumulator, left, right, .. } = &**mma;
+                [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
+            }
+            Operation::LoadMatrix(load) => {
+                self.access(tables, &load.destination);
+                self.access(tables, &load.source);
             }
             Operation::StoreMatrix(store) => {
                 self.access(tables, &store.destination);

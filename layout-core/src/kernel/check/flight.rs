@@ -92,6 +92,12 @@ impl Walk<'_> {
                 }
                 flying.insert(product.accumulator.place, 0);
             }
+            Operation::Mma(mma) => {
+                [&mma.accumulator, &mma.left, &mma.right]
+                    .into_iter()
+                    .for_each(|part| self.access(part, flying, origin));
+            }
+            Operation::LoadMatrix(load) => self.access(&load.destination, flying, origin),
             Operation::TensorLoad(_) | Operation::TensorStore(_) => {}
         }
     }

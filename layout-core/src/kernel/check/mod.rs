@@ -5,6 +5,7 @@ mod asynchronous;
 mod finish;
 mod flight;
 mod lower;
+mod matrix;
 mod movement;
 mod vectors;
 

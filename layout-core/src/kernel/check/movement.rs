@@ -38,6 +38,15 @@ impl Lower {
                 self.block_copy(destination, source, threads, *asynchronous, origin, out)
             }
             TileOperation::Fill { destination, value } => self.fill(destination, value, origin, out),
+            TileOperation::LoadFragments { core, operand, destination, source } => {
+                self.load_fragments(*core, *operand, destination, source, origin, out)
+            }
+            TileOperation::StoreFragments { core, destination, source } => {
+                self.store_fragments(*core, destination, source, origin, out)
+            }
+            TileOperation::Mma { core, accumulator, left, right } => {
+                self.mma(*core, accumulator, left, right, origin, out)
+            }
             TileOperation::OuterProduct { accumulator, left, right } => {
                 self.outer_product(accumulator, left, right, origin, out)
             }

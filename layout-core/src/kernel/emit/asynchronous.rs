@@ -84,7 +84,10 @@ impl Emitter<'_> {
     /// A box, a product, a store of matrices.
     pub(super) fn asynchronous(&mut self, operation: &Operation) {
         match operation {
-            Operation::Move { .. } | Operation::AsyncCopy { .. } => {}
+            Operation::Move { .. }
+            | Operation::AsyncCopy { .. }
+            | Operation::Mma(_)
+            | Operation::LoadMatrix(_) => {}
             Operation::TensorLoad(load) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![

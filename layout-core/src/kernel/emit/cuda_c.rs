@@ -389,6 +389,8 @@ impl<'a> Emitter<'a> {
             | Operation::TensorStore(_)
             | Operation::Wgmma(_)
             | Operation::StoreMatrix(_) => self.asynchronous(operation),
+            Operation::Mma(mma) => self.mma(mma),
+            Operation::LoadMatrix(load) => self.load_matrix(load),
         }
     }
 

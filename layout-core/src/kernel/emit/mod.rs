@@ -17,6 +17,7 @@ mod cuda_c;
 mod device;
 mod expression;
 mod index;
+mod matrix;
 mod names;
 mod placement;
 #[cfg(test)]

@@ -189,7 +189,9 @@ const HELPERS: &str = "\
     tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
     fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
     mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
-    pack_f16 store_matrix registers_down registers_up named_barrier";
+    pack_f16 store_matrix registers_down registers_up named_barrier \
+    round_tf32 mma_16x8x8_tf32 mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 \
+    load_matrix_2 load_matrix_4 load_matrix_2_transposed load_matrix_4_transposed";
 
 #[cfg(test)]
 mod tests {

@@ -135,6 +135,7 @@ impl Cover<'_> {
             StatementKind::Operation(Operation::Move { destination, source }) => {
                 if source.place == self.place { None } else { self.write(destination) }
             }
+            StatementKind::Operation(Operation::LoadMatrix(load)) => self.write(&load.destination),
             StatementKind::For { variable, start, end, step, unroll: true, body, .. } => {
                 let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
                 let mut value = start;

@@ -288,6 +288,7 @@ impl Emitter<'_> {
             Math::Ln => "log",
             Math::Tanh => "tanh",
             Math::MulAdd => "fma",
+            Math::RoundTf32 => return self.call("round_tf32", Elem::F32, values),
         };
         let suffix = if elem == Elem::F64 { "" } else { "f" };
         Expression::call(format!("{name}{suffix}"), values)

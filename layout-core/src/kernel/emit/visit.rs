@@ -132,6 +132,19 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             see(Part::Read(&product.accumulator));
             see(Part::Write(&product.accumulator));
         }
+        Operation::Mma(mma) => {
+            for part in [&mma.left, &mma.right, &mma.accumulator] {
+                access(part, see);
+                see(Part::Read(part));
+            }
+            see(Part::Write(&mma.accumulator));
+        }
+        Operation::LoadMatrix(load) => {
+            access(&load.source, see);
+            see(Part::Read(&load.source));
+            access(&load.destination, see);
+            see(Part::Write(&load.destination));
+        }
         Operation::StoreMatrix(store) => {
             store.values.iter().for_each(|part| value(part, see));
             access(&store.destination, see);

@@ -106,7 +106,7 @@ pub(super) fn integer_math(op: Math, a: i64, b: i64, c: i64, elem: Elem) -> i64 
         Math::Max => a.max(b),
         Math::Abs => wrap(a.wrapping_abs(), elem),
         Math::MulAdd => wrap(a.wrapping_mul(b).wrapping_add(c), elem),
-        Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh => a,
+        Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh | Math::RoundTf32 => a,
     }
 }
 
@@ -137,6 +137,7 @@ macro_rules! floats {
                 FloatOp::Math(Math::Exp2) => each(<$float>::exp2),
                 FloatOp::Math(Math::Ln) => each(<$float>::ln),
                 FloatOp::Math(Math::Tanh) => each(<$float>::tanh),
+                FloatOp::Math(Math::RoundTf32) => each(|value| super::mma::round_tf32(value as f32).into()),
                 FloatOp::Math(Math::MulAdd) => std::array::from_fn(|i| a[i].mul_add(b[i], c[i])),
             }
         }

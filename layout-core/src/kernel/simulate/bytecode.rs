@@ -13,6 +13,7 @@
 use super::work::Works;
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::matrix::TensorCore;
 use crate::kernel::program::{AtomicChange, Collective, Math, Participants};
 
 /// Threads of a warp.
@@ -173,6 +174,7 @@ impl FloatOp {
                 | Math::Ln
                 | Math::Tanh,
             ) => 1,
+            FloatOp::Math(Math::RoundTf32) => 0,
         }
     }
 }
@@ -234,6 +236,10 @@ pub(super) enum Op {
     Wait { groups: u32 },
     /// `dst = function(from)` of the warp's lanes together; `lane` is the count of a shuffle.
     Collective { dst: Register, function: Collective, from: Register, lane: Sum, elem: Elem, site: u32 },
+    /// `d += a b`, of consecutive registers of floats.
+    Mma { d: u32, a: u32, b: u32, core: TensorCore, site: u32 },
+    /// Matrices from shared memory: the addresses are of the first `8 count` lanes.
+    LoadMatrix { dst: u32, address: Sum, count: u32, transposed: bool, site: u32 },
     /// Changes one element of each lane, lane after lane; `dst` takes what was there before.
     Atomic { dst: Option<u32>, src: u32, change: AtomicChange, address: Sum, mask: Option<u32>, site: u32 },
     /// A barrier.

@@ -4,6 +4,7 @@ use super::arithmetic::{self, compared, doubles, float_to_integer, floats, integ
 use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
 use super::machine::Machine;
+use super::mma;
 use super::proxy::Flow;
 use super::report::FindingKind;
 use super::together;
@@ -135,6 +136,14 @@ impl Machine<'_> {
                 Op::Collective { dst, function, from, lane, elem, site } => {
                     self.converged(warp, function.name(), site);
                     together::collective(warp, dst, function, from, lane, elem);
+                }
+                Op::Mma { d, a, b, core, site } => {
+                    self.converged(warp, "a matrix instruction", site);
+                    mma::mma(warp, core, [d, a, b]);
+                }
+                Op::LoadMatrix { dst, address, count, transposed, site } => {
+                    self.converged(warp, "a load of matrices", site);
+                    self.load_matrix(warp, dst, address, (count, transposed), site);
                 }
                 Op::Atomic { dst, src, change, address, mask, site } => {
                     self.atomic(warp, dst, src, change, (address, mask), site);

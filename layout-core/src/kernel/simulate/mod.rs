@@ -22,6 +22,7 @@ mod machine;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod mma;
 mod proxy;
 mod report;
 mod schedule;

@@ -4,6 +4,7 @@ use super::tile::TileAccess;
 use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
+use crate::kernel::matrix::TensorCore;
 use crate::kernel::program::{PlaceId, Value};
 use crate::kernel::view::View;
 use crate::{Layout, Swizzle};
@@ -35,6 +36,8 @@ pub enum Datum {
     Pipeline(VarId, VarId, i64),
     /// An mbarrier.
     Barrier(BarrierAt),
+    /// A matrix instruction.
+    TensorCore(TensorCore),
     /// What could not be evaluated; its error is already told.
     Unknown,
 }
@@ -66,6 +69,7 @@ impl Datum {
             Datum::Barriers(..) => "an array of mbarriers".into(),
             Datum::Barrier(_) => "an mbarrier".into(),
             Datum::Pipeline(..) => "a state of a pipeline".into(),
+            Datum::TensorCore(_) => "a matrix instruction".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }

@@ -9,6 +9,7 @@ mod attribute;
 mod datum;
 mod evaluator;
 mod expression;
+mod matrix;
 mod operator;
 mod place;
 mod statement;

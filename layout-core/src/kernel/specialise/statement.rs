@@ -78,7 +78,7 @@ impl Evaluator<'_> {
             Datum::Index(index) => index.as_constant().is_some(),
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
             Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
-            Datum::Tuple(_) | Datum::Array(_) => true,
+            Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) => true,
             Datum::Unit | Datum::View(_) | Datum::Barriers(..) | Datum::Barrier(_) | Datum::Pipeline(..) => {
                 false
             }

@@ -3,6 +3,7 @@
 use crate::Layout;
 use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::index::{Atoms, Index, IndexOverflow};
+use crate::kernel::matrix::{Operand, TensorCore};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::Value;
 use crate::kernel::view::View;
@@ -38,6 +39,37 @@ pub enum TileOperation {
         destination: View,
         /// The value.
         value: Value<TileAccess>,
+    },
+    /// By a warp: the fragments of a tile to registers. B's tile comes with its rows and columns exchanged.
+    LoadFragments {
+        /// Whose.
+        core: TensorCore,
+        /// A or B.
+        operand: Operand,
+        /// Written, local: for each row of the instruction's tiles a row of fragments.
+        destination: View,
+        /// Read.
+        source: View,
+    },
+    /// By a warp: an accumulator to a tile.
+    StoreFragments {
+        /// Whose.
+        core: TensorCore,
+        /// Written.
+        destination: View,
+        /// Read, local.
+        source: View,
+    },
+    /// By a warp: `accumulator += left right`; all three are fragments.
+    Mma {
+        /// Which instruction.
+        core: TensorCore,
+        /// Read and written.
+        accumulator: View,
+        /// A.
+        left: View,
+        /// B.
+        right: View,
     },
     /// `accumulator[i, j] += left[i] * right[j]`, by each thread.
     OuterProduct {

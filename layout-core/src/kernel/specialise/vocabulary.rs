@@ -232,6 +232,9 @@ impl Evaluator<'_> {
             | Intrinsic::WgmmaCommitGroup
             | Intrinsic::WgmmaWaitGroup
             | Intrinsic::StoreMatrix => self.asynchronous(intrinsic, values, origin),
+            Intrinsic::MmaAtom | Intrinsic::LoadA | Intrinsic::LoadB | Intrinsic::Mma | Intrinsic::StoreD => {
+                self.matrix(intrinsic, types, values, origin)
+            }
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {

@@ -9,7 +9,7 @@ use crate::kernel::elem::Elem;
 use crate::kernel::program::{Access, Value};
 
 /// Where an access finds its elements.
-enum Located {
+pub(super) enum Located {
     /// In these registers, tracked from this slot on.
     Registers { first: u32, slot: u32 },
     /// In a local tensor, at an index known at run time only, or under a mask.
@@ -53,7 +53,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn locate(&mut self, access: &Access, site: u32) -> Result<Located, SimulateError> {
+    pub(super) fn locate(&mut self, access: &Access, site: u32) -> Result<Located, SimulateError> {
         let element = self.element(access)?;
         let known = &self.program.sites[site as usize];
         let Target::Local { register, slot } = known.target else {

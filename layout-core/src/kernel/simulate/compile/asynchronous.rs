@@ -59,7 +59,10 @@ impl Compiler<'_> {
             Operation::TensorStore(store) => self.tensor_store(store),
             Operation::Wgmma(product) => self.product(product),
             Operation::StoreMatrix(store) => self.store_matrix(store),
-            Operation::Move { .. } | Operation::AsyncCopy { .. } => {
+            Operation::Move { .. }
+            | Operation::AsyncCopy { .. }
+            | Operation::Mma(_)
+            | Operation::LoadMatrix(_) => {
                 Err(SimulateError::Malformed("a copy that is not asynchronous".to_owned()))
             }
         }

@@ -104,6 +104,13 @@ fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)
             walk_access(&product.b.first, visit);
             walk_value(&product.accumulate, visit);
         }
+        Operation::Mma(mma) => {
+            [&mma.accumulator, &mma.left, &mma.right].into_iter().for_each(|part| walk_access(part, visit));
+        }
+        Operation::LoadMatrix(load) => {
+            walk_access(&load.destination, visit);
+            walk_access(&load.source, visit);
+        }
         Operation::StoreMatrix(store) => {
             walk_access(&store.destination, visit);
             store.values.iter().for_each(|value| walk_value(value, visit));

@@ -11,6 +11,7 @@ mod access;
 mod asynchronous;
 mod index;
 mod invariant;
+mod matrix;
 mod statement;
 mod together;
 mod value;

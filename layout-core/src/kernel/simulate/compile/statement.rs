@@ -95,6 +95,8 @@ impl Compiler<'_> {
             StatementKind::Operation(Operation::AsyncCopy { destination, source }) => {
                 self.copy_async(destination, source)
             }
+            StatementKind::Operation(Operation::Mma(mma)) => self.mma(mma),
+            StatementKind::Operation(Operation::LoadMatrix(load)) => self.load_matrix(load),
             StatementKind::Operation(operation) => self.asynchronous(operation),
             StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {

@@ -286,7 +286,7 @@ impl Compiler<'_> {
         let needed = match math {
             Math::Min | Math::Max => 2,
             Math::MulAdd => 3,
-            Math::Abs | Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh => 1,
+            Math::Abs | Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh | Math::RoundTf32 => 1,
         };
         let Some(&(first, elem)) = operands.first().filter(|_| operands.len() == needed) else {
             return Err(SimulateError::Malformed(format!(

@@ -1,4 +1,4 @@
-//! The matrix units' atoms as data: for each instruction, which element each thread's each value is.
+//! The matrix instructions: which element each thread's each value is.
 //!
 //! Law: an operand's layout takes (thread, value) to the column-major index in its tile; it meets each element of the
 //! tile exactly once. A is M x K, B is N x K, C is M x N.
@@ -29,8 +29,8 @@ pub struct MmaAtom {
     pub shape: (i64, i64, i64),
     /// The number of threads that take part.
     pub threads: i64,
-    /// (thread, value) of A to the index in an M x K tile. Of shared memory for warpgroup instructions: every thread
-    /// sees all of it, so the layout has stride 0 along the threads.
+    /// (thread, value) of A to the index in an M x K tile. An operand in shared memory is seen by every thread, so its
+    /// layout has stride 0 along the threads.
     pub a: Layout,
     /// (thread, value) of B to the index in an N x K tile.
     pub b: Layout,
@@ -144,13 +144,35 @@ impl MmaAtom {
         })
     }
 
+    /// `wgmma.m64nNk(256/bits)` with A in registers: four of 32 bits for each thread. For 16 bits that is how C lies too,
+    /// so a product can be the A of the next one.
+    ///
+    /// # Errors
+    /// As [`MmaAtom::wgmma`].
+    ///
+    /// ```
+    /// use layout_core::atoms::MmaAtom;
+    /// let atom = MmaAtom::wgmma_register_a(256, 16)?;
+    /// assert_eq!(atom.a, MmaAtom::wgmma(16, 16)?.c);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn wgmma_register_a(n: i64, bits: i64) -> Result<Self, LayoutError> {
+        let atom = Self::wgmma(n, bits)?;
+        let a = match bits {
+            8 => "((4,8,4),(4,2,2)):((256,1,16),(64,8,1024))",
+            16 => "((4,8,4),(2,2,2)):((128,1,16),(64,8,512))",
+            _ => "((4,8,4),(2,2)):((64,1,16),(8,256))",
+        };
+        Ok(Self { a: a.parse()?, types: "A in registers, B shared, f32", ..atom })
+    }
+
     /// Every atom for the given N of the warpgroup instruction.
     ///
     /// # Errors
     /// As [`MmaAtom::wgmma`].
     ///
     /// ```
-    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 5);
+    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 6);
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn all(n: i64) -> Result<Vec<Self>, LayoutError> {
@@ -160,6 +182,7 @@ impl MmaAtom {
             Self::m16n8k16_f16()?,
             Self::m16n8k32_8bit()?,
             Self::wgmma(n, 16)?,
+            Self::wgmma_register_a(n, 16)?,
         ])
     }
 }

@@ -1,0 +1,372 @@
+//! C = A B on the matrix units, and in float32: ours beside cuBLAS and the best of cuBLASLt's algorithms, by turns in one
+//! process.
+//!
+//! Law: before anything is timed, every candidate's C is poisoned, computed and compared in full with the float64 product.
+
+use crate::options::{Common, L2, Records};
+use crate::truth::{Bound, Host, Truth, Verdict};
+use crate::turns::{Candidate, Length, take_turns};
+use clap::{Args, ValueEnum};
+use layout_cuda::cublas::{Blas, Compute};
+use layout_cuda::cublaslt::Product;
+use layout_cuda::{
+    Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, bf16,
+};
+use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+use layout_examples::kernels::sgemm;
+use layout_examples::record::{Record, table_head, table_row};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use std::cell::RefCell;
+
+/// The options of `gemm`.
+#[derive(Args)]
+pub struct Options {
+    /// Element types; several times for several
+    #[arg(long, value_enum)]
+    dtype: Vec<Dtype>,
+    /// How B lies; both without it
+    #[arg(long, value_enum)]
+    b: Option<Lies>,
+    /// M, N and K of C (M x N) = A (M x K) B (K x N); every size of the type's list without it
+    #[arg(long, num_args = 3, value_names = ["M", "N", "K"])]
+    size: Option<Vec<usize>>,
+    /// Another parameter set to time beside the kernel's own, as `BN=128,STAGES=6`; several times for several
+    #[arg(long, value_name = "NAME=VALUE,..")]
+    set: Vec<String>,
+    /// Rounds of two seconds a candidate, at the power that the device can hold
+    #[arg(long)]
+    sustained: bool,
+}
+
+/// What is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Dtype {
+    /// bfloat16, C likewise
+    Bf16,
+    /// float32, rounded to TF32
+    Tf32,
+    /// 8-bit floats, C of bfloat16
+    E4m3,
+    /// float32 in full
+    F32,
+}
+
+/// How B lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Lies {
+    Rows,
+    Columns,
+}
+
+const ODD: [usize; 3] = [4095, 4097, 4093];
+const SMALL: [[usize; 3]; 2] = [[256, 512, 256], [200, 264, 328]];
+
+fn cube(side: usize) -> [usize; 3] {
+    [side; 3]
+}
+
+impl Dtype {
+    fn name(self) -> &'static str {
+        match self {
+            Dtype::Bf16 => "bf16",
+            Dtype::Tf32 => "tf32",
+            Dtype::E4m3 => "e4m3",
+            Dtype::F32 => "f32",
+        }
+    }
+
+    fn shapes(self) -> Vec<[usize; 3]> {
+        match self {
+            Dtype::Bf16 => {
+                vec![cube(4096), cube(8192), cube(16384), cube(2048), [1024, 512, 2048], ODD]
+            }
+            Dtype::Tf32 => vec![cube(4096), cube(8192), ODD],
+            Dtype::E4m3 => vec![cube(4096), cube(8192)],
+            Dtype::F32 => vec![cube(2048), cube(4096), cube(8192)],
+        }
+    }
+}
+
+/// Measures what is asked for.
+pub fn run(
+    device: &Device,
+    common: &Common,
+    options: &Options,
+) -> Result<Records, Box<dyn std::error::Error>> {
+    let dtypes = match options.dtype.as_slice() {
+        [] => vec![Dtype::Bf16, Dtype::Tf32, Dtype::E4m3, Dtype::F32],
+        chosen => chosen.to_vec(),
+    };
+    let mut records = Records::new();
+    for dtype in dtypes {
+        let shapes = match options.size.as_deref() {
+            Some([m, n, k]) => vec![[*m, *n, *k]],
+            _ if device.is_simulator() => SMALL.to_vec(),
+            _ => dtype.shapes(),
+        };
+        for shape in shapes {
+            for lies in [Lies::Rows, Lies::Columns] {
+                if options.b.is_some_and(|only| only != lies) {
+                    continue;
+                }
+                records.extend(of_type(&Work { device, common, options, dtype, lies, shape })?);
+            }
+        }
+    }
+    Ok(records)
+}
+
+/// One line of the table of goals.
+struct Work<'a> {
+    device: &'a Device,
+    common: &'a Common,
+    options: &'a Options,
+    dtype: Dtype,
+    lies: Lies,
+    shape: [usize; 3],
+}
+
+/// A launch of one of our kernels.
+type Launch<T, U> =
+    fn(LaunchConfig<'_>, &Stream, &Tensor<T, 2>, &Tensor<T, 2>, &mut Tensor<U, 2>) -> Result<(), Error>;
+
+/// One of our kernels for these types, and its launch.
+type Kernel<T, U> = (&'static Definition, Launch<T, U>);
+
+fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
+    let rows = work.lies == Lies::Rows;
+    match work.dtype {
+        Dtype::Bf16 if rows => work.measure::<bf16, bf16>(
+            bf16::from_f32,
+            (&gemm::DEFINITION, |config, stream, a, b, c| gemm::launch_with(config, stream, a, b, c)),
+        ),
+        Dtype::Bf16 => work.measure::<bf16, bf16>(
+            bf16::from_f32,
+            (&gemm_by_columns::DEFINITION, |config, stream, a, b, c| {
+                gemm_by_columns::launch_with(config, stream, a, b, c)
+            }),
+        ),
+        Dtype::Tf32 if !rows => work.measure::<f32, f32>(
+            |value| value,
+            (&gemm_by_columns::DEFINITION, |config, stream, a, b, c| {
+                gemm_by_columns::launch_with(config, stream, a, b, c)
+            }),
+        ),
+        Dtype::E4m3 if !rows => work.measure::<E4m3, bf16>(
+            E4m3::from_f32,
+            (&gemm_by_columns::DEFINITION, |config, stream, a, b, c| {
+                gemm_by_columns::launch_with(config, stream, a, b, c)
+            }),
+        ),
+        Dtype::F32 if rows => work.measure::<f32, f32>(
+            |value| value,
+            (&sgemm::DEFINITION, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c)),
+        ),
+        Dtype::Tf32 | Dtype::E4m3 | Dtype::F32 => {
+            println!("\n{}, B by {:?}: there is no kernel for it", work.dtype.name(), work.lies);
+            Ok(Records::new())
+        }
+    }
+}
+
+/// The operands of a measurement: several copies where samples are to come from memory.
+struct Operands<T: Element> {
+    copies: Vec<(Tensor<T, 2>, Tensor<T, 2>)>,
+    next: std::cell::Cell<usize>,
+}
+
+impl<T: Element> Operands<T> {
+    fn next(&self) -> &(Tensor<T, 2>, Tensor<T, 2>) {
+        let at = self.next.get();
+        self.next.set((at + 1) % self.copies.len());
+        &self.copies[at]
+    }
+}
+
+impl Work<'_> {
+    fn measure<T: Element, U: Element>(
+        &self,
+        round: fn(f32) -> T,
+        kernel: Kernel<T, U>,
+    ) -> Result<Records, Box<dyn std::error::Error>> {
+        let Work { device, common, options, dtype, lies, shape: [m, n, k] } = *self;
+        let stream = device.stream();
+        let by = if lies == Lies::Rows { "rows" } else { "columns" };
+        println!(
+            "\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {}, B by {by}, random in [-1, 1){}",
+            dtype.name(),
+            if options.sustained { ", two seconds at a time" } else { "" }
+        );
+        // The values of a table: rounding each number on its own takes longer than all the rest.
+        let table: Vec<T> = (0..4096).map(|i| round(i as f32 / 2048.0 - 1.0)).collect();
+        let fine: fn(&mut StdRng) -> f32 = |random| random.random_range(-1.0f32..1.0);
+        let mut random = StdRng::seed_from_u64(7);
+        let mut values = |count: usize| -> Vec<T> {
+            match T::ELEM.bytes() {
+                4 => (0..count).map(|_| round(fine(&mut random))).collect(),
+                _ => (0..count).map(|_| table[random.random_range(0..table.len())]).collect(),
+            }
+        };
+        let (a_host, b_host) = (values(m * k), values(k * n));
+        let b_strides = if lies == Lies::Rows { [n, 1] } else { [1, k] };
+        let a = Host { data: &a_host, shape: [m, k], strides: [k, 1] };
+        let b = Host { data: &b_host, shape: [k, n], strides: b_strides };
+        let truth = Truth::product(device, &a, &b)?;
+        let bound = Bound::of(dtype.name(), k);
+        let bytes = (m * k + k * n) * size_of::<T>();
+        let copies = (0..common.copies(device, bytes))
+            .map(|_| {
+                let a = device.upload(&a_host, [m, k])?;
+                Ok((a, device.upload_strided(&b_host, [k, n], b_strides)?))
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        let operands = Operands { copies, next: std::cell::Cell::new(0) };
+        let c = RefCell::new(device.zeros::<U, 2>([m, n])?);
+
+        let mut candidates = self.peers(&stream, &operands, &c)?;
+        let peers = candidates.len();
+        candidates.extend(self.ours(&stream, &operands, &c, kernel)?);
+        let mut checked: Vec<(Candidate<'_>, Verdict, bool)> = Vec::new();
+        for (number, mut candidate) in candidates.into_iter().enumerate() {
+            c.borrow_mut().poison()?;
+            match (candidate.call)() {
+                Ok(()) => {
+                    let verdict = truth.compare(&c.borrow().download()?, bound);
+                    checked.push((candidate, verdict, number < peers));
+                }
+                Err(error) => println!("{}: refused: {error}", candidate.name),
+            }
+        }
+        let length = match options.sustained {
+            true => Length { rounds: 3, round_ms: 2000.0, least: 1 },
+            false => Length { rounds: 5, round_ms: 20.0, least: 5 },
+        };
+        let (mut candidates, facts): (Vec<_>, Vec<_>) =
+            checked.into_iter().map(|(candidate, verdict, peer)| (candidate, (verdict, peer))).unzip();
+        let launches = take_turns(&stream, length, common.l2 == L2::Flush, &mut candidates)?;
+        let peer = candidates.iter().zip(&facts).find(|(_, (_, peer))| *peer);
+        let peer = peer.map(|(peer, _)| (peer.name.clone(), peer.ms()));
+        println!("{}", table_head());
+        let mut records = Records::new();
+        for ((candidate, (verdict, is_peer)), launches) in candidates.iter().zip(facts).zip(launches) {
+            let own = peer.as_ref().is_some_and(|(name, _)| *name == candidate.name);
+            let place = if device.is_simulator() { "simulator" } else { "gpu" };
+            let record = Record {
+                workload: if options.sustained { "gemm_sustained" } else { "gemm" },
+                kernel: candidate.name.clone(),
+                place: if is_peer { "" } else { place },
+                dtype: dtype.name(),
+                shape: vec![m, n, k],
+                ms: candidate.ms(),
+                iters: launches * candidate.times.len(),
+                work: 2.0 * m as f64 * n as f64 * k as f64,
+                elements: m as f64 * n as f64,
+                unit: "TFLOP/s",
+                peer: if own { None } else { peer.clone() },
+                wrong: verdict.wrong,
+                max_rel_err: verdict.max_rel_err,
+            };
+            println!(
+                "{}  |e|/|c| {:.1e}, rounds differ by {:.3}{}",
+                table_row(&record),
+                verdict.norm_err,
+                candidate.spread(),
+                verdict.first.map_or(String::new(), |at| format!(
+                    ", first wrong at [{}, {}]",
+                    at / n.max(1),
+                    at % n.max(1)
+                ))
+            );
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// The libraries' products of these operands; none on the simulator.
+    fn peers<'a, T: Element, U: Element>(
+        &self,
+        stream: &Stream,
+        operands: &'a Operands<T>,
+        c: &'a RefCell<Tensor<U, 2>>,
+    ) -> Result<Vec<Candidate<'a>>, Error> {
+        let mut list: Vec<Candidate<'a>> = Vec::new();
+        if self.device.is_simulator() {
+            return Ok(list);
+        }
+        if self.dtype != Dtype::E4m3 {
+            let blas = Blas::new(stream)?;
+            let compute = if self.dtype == Dtype::Tf32 { Compute::Tf32 } else { Compute::F32 };
+            let call = move || {
+                let (a, b) = operands.next();
+                Ok(blas.gemm(compute, a, b, &mut *c.borrow_mut())?)
+            };
+            list.push(Candidate { name: "cublas".into(), call: Box::new(call), times: Vec::new() });
+        }
+        if self.dtype != Dtype::F32 {
+            let (a, b) = operands.next();
+            let mut product = match Product::new(stream, a, b, &mut *c.borrow_mut()) {
+                Ok(product) => product,
+                Err(error) => {
+                    println!("cublaslt: {error}");
+                    return Ok(list);
+                }
+            };
+            product.tune(a, b, &mut *c.borrow_mut())?;
+            println!(
+                "cublaslt: algorithm {} of {} is the fastest",
+                product.chosen() + 1,
+                product.algorithms()
+            );
+            let call = move || {
+                let (a, b) = operands.next();
+                product.run(a, b, &mut *c.borrow_mut())
+            };
+            list.push(Candidate { name: "cublaslt".into(), call: Box::new(call), times: Vec::new() });
+        }
+        Ok(list)
+    }
+
+    /// Our kernel with its own parameters and with those asked for.
+    fn ours<'a, T: Element, U: Element>(
+        &self,
+        stream: &Stream,
+        operands: &'a Operands<T>,
+        c: &'a RefCell<Tensor<U, 2>>,
+        (definition, launch): Kernel<T, U>,
+    ) -> Result<Vec<Candidate<'a>>, Box<dyn std::error::Error>> {
+        let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
+        let own = ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+        let mut sets = vec![(definition.name.to_owned(), own.clone())];
+        for text in &self.options.set {
+            sets.push((format!("{} {text}", definition.name), with(own.clone(), text)?));
+        }
+        let stream = stream.clone();
+        let candidate = |(name, set): (String, ParamSet)| {
+            let stream = stream.clone();
+            let call = move || {
+                let (a, b) = operands.next();
+                let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+                launch(config, &stream, a, b, &mut c.borrow_mut())
+            };
+            Candidate { name, call: Box::new(call) as Box<dyn FnMut() -> _>, times: Vec::new() }
+        };
+        Ok(sets.into_iter().map(candidate).collect())
+    }
+}
+
+/// A set with the parameters of `NAME=VALUE,..` in it.
+fn with(set: ParamSet, text: &str) -> Result<ParamSet, String> {
+    text.split(',').try_fold(set, |set, part| {
+        let (name, value) =
+            part.split_once('=').ok_or(format!("`--set {text}`: `{part}` is no NAME=VALUE"))?;
+        let value = match value {
+            "true" => ParamValue::Bool(true),
+            "false" => ParamValue::Bool(false),
+            number => ParamValue::Int(number.parse().map_err(|_| format!("`--set {text}`: `{number}`?"))?),
+        };
+        if set.get(name).is_none() {
+            return Err(format!("`--set {text}`: the kernel has no `{name}`, only {}", set.key()));
+        }
+        Ok(set.with(name, value))
+    })
+}

@@ -1,0 +1,70 @@
+//! Candidates timed by turns: in each round all of them, each round in another order, so that clocks, heat and caches
+//! favour none.
+//!
+//! Law: a figure is the median of the rounds; a round's is the mean of its launches, between two events of the stream.
+
+use layout_cuda::{Error, Stream, bench};
+
+/// A candidate: its name, its call, and the rounds' times of one launch, milliseconds.
+pub struct Candidate<'a> {
+    pub name: String,
+    pub call: Box<dyn FnMut() -> Result<(), Error> + 'a>,
+    pub times: Vec<f64>,
+}
+
+impl Candidate<'_> {
+    /// The median of the rounds.
+    pub fn ms(&self) -> f64 {
+        let mut sorted = self.times.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The largest over the smallest, less one.
+    pub fn spread(&self) -> f64 {
+        let (least, most) = self.times.iter().fold((f64::MAX, 0.0f64), |(a, b), ms| (a.min(*ms), b.max(*ms)));
+        most / least - 1.0
+    }
+}
+
+/// How long a round of one candidate is.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// Rounds.
+    pub rounds: usize,
+    /// The time that a round's launches take together, milliseconds.
+    pub round_ms: f64,
+    /// The fewest launches of a round.
+    pub least: usize,
+}
+
+/// Times all candidates; gives the launches of a round of each.
+///
+/// # Errors
+/// The first error of a candidate.
+pub fn take_turns(
+    stream: &Stream,
+    length: Length,
+    flush_l2: bool,
+    candidates: &mut [Candidate<'_>],
+) -> Result<Vec<usize>, Error> {
+    let simulator = stream.device().is_simulator();
+    let mut launches = Vec::new();
+    for candidate in candidates.iter_mut() {
+        let samples = if simulator { 1 } else { 3 };
+        let options = bench::Options { warm_up: 1, samples, calls: 1, flush_l2: false };
+        let once = bench::time(stream, &options, &mut *candidate.call)?.median_ms();
+        let enough = (length.round_ms / once.max(1e-6)).ceil() as usize;
+        launches.push(if simulator { 1 } else { enough.clamp(length.least.max(1), 1 << 16) });
+    }
+    for round in 0..length.rounds.max(1) {
+        for turn in 0..candidates.len() {
+            let at = (turn + round) % candidates.len();
+            let candidate = &mut candidates[at];
+            let options = bench::Options { warm_up: 0, samples: 1, calls: launches[at], flush_l2 };
+            (candidate.call)()?;
+            candidate.times.push(bench::time(stream, &options, &mut *candidate.call)?.median_ms());
+        }
+    }
+    Ok(launches)
+}

@@ -1,0 +1,161 @@
+//! The matrix instructions of a warp (`mma.sync`) and what feeds them (`ldmatrix`).
+//!
+//! Which thread holds which element is told by [`crate::atoms`] alone; checker, emitter and simulator read it there.
+//! A fragment of an operand is `values` neighbouring elements of a local tensor, in the order of the atom's values.
+
+use super::elem::Elem;
+use super::program::Access;
+use crate::Layout;
+use crate::atoms::MmaAtom;
+
+/// Threads of a warp.
+pub const WARP: i64 = 32;
+
+/// Which instruction: by the type of A and B. C and D are `f32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TensorCore {
+    /// 16 x 8 x 8, of floats rounded to 10 bits of fraction.
+    Tf32,
+    /// 16 x 8 x 16.
+    F16,
+    /// 16 x 8 x 16.
+    Bf16,
+    /// 16 x 8 x 32 (sm_89 and later).
+    E4m3,
+    /// 16 x 8 x 32 (sm_89 and later).
+    E5m2,
+}
+
+/// An operand of a matrix instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// M x K.
+    A,
+    /// K x N.
+    B,
+    /// M x N: what is added to, and the result.
+    C,
+}
+
+/// `accumulator += left right`, by a warp. The three are fragments: `width` neighbouring elements of local places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mma {
+    /// Which instruction.
+    pub core: TensorCore,
+    /// Read and written.
+    pub accumulator: Access,
+    /// A.
+    pub left: Access,
+    /// B.
+    pub right: Access,
+}
+
+/// `count` matrices of 8 rows of 16 bytes, by a warp, from shared memory to registers. Thread `8 i + r` names row `r` of
+/// matrix `i`; what the other threads name is not read. Thread `t` receives of each matrix the 4 bytes `t % 4` of row
+/// `t / 4`; `transposed`, of 2-byte elements only, those of rows `2 (t % 4)` and `2 (t % 4) + 1` in column `t / 4`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadMatrix {
+    /// Written: local, 4 bytes of each matrix, one after the other.
+    pub destination: Access,
+    /// This thread's row: 16 bytes in shared memory.
+    pub source: Access,
+    /// 1, 2 or 4 matrices.
+    pub count: u32,
+    /// Whether columns are received.
+    pub transposed: bool,
+}
+
+impl TensorCore {
+    /// Every instruction.
+    pub const ALL: [TensorCore; 5] =
+        [TensorCore::Tf32, TensorCore::F16, TensorCore::Bf16, TensorCore::E4m3, TensorCore::E5m2];
+
+    /// The instruction for operands of a type.
+    pub fn of(elem: Elem) -> Option<TensorCore> {
+        TensorCore::ALL.into_iter().find(|core| core.elem() == elem)
+    }
+
+    /// The element type of A and B.
+    pub const fn elem(self) -> Elem {
+        match self {
+            TensorCore::Tf32 => Elem::F32,
+            TensorCore::F16 => Elem::F16,
+            TensorCore::Bf16 => Elem::Bf16,
+            TensorCore::E4m3 => Elem::E4m3,
+            TensorCore::E5m2 => Elem::E5m2,
+        }
+    }
+
+    /// M, N, K.
+    pub const fn shape(self) -> [i64; 3] {
+        match self {
+            TensorCore::Tf32 => [16, 8, 8],
+            TensorCore::F16 | TensorCore::Bf16 => [16, 8, 16],
+            TensorCore::E4m3 | TensorCore::E5m2 => [16, 8, 32],
+        }
+    }
+
+    /// The device function that wraps it.
+    pub const fn function(self) -> &'static str {
+        match self {
+            TensorCore::Tf32 => "mma_16x8x8_tf32",
+            TensorCore::F16 => "mma_16x8x16_f16",
+            TensorCore::Bf16 => "mma_16x8x16_bf16",
+            TensorCore::E4m3 => "mma_16x8x32_e4m3",
+            TensorCore::E5m2 => "mma_16x8x32_e5m2",
+        }
+    }
+
+    /// (thread, value) of an operand to the index in its tile, rows fastest. B's rows are those of N. `None` never is: the
+    /// atoms' layouts are fixed.
+    pub fn layout(self, operand: Operand) -> Option<Layout> {
+        let atom = match self {
+            TensorCore::Tf32 => MmaAtom::m16n8k8_tf32(),
+            TensorCore::F16 | TensorCore::Bf16 => MmaAtom::m16n8k16_f16(),
+            TensorCore::E4m3 | TensorCore::E5m2 => MmaAtom::m16n8k32_8bit(),
+        };
+        let atom = atom.ok()?;
+        Some(match operand {
+            Operand::A => atom.a,
+            Operand::B => atom.b,
+            Operand::C => atom.c,
+        })
+    }
+
+    /// Rows and columns of an operand's tile as [`TensorCore::layout`] counts them.
+    pub const fn tile(self, operand: Operand) -> [i64; 2] {
+        let [m, n, k] = self.shape();
+        match operand {
+            Operand::A => [m, k],
+            Operand::B => [n, k],
+            Operand::C => [m, n],
+        }
+    }
+
+    /// Elements of an operand that a thread holds.
+    pub const fn values(self, operand: Operand) -> i64 {
+        let [rows, columns] = self.tile(operand);
+        rows * columns / WARP
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_atoms_have_the_shapes_and_values_said_here() {
+        for core in TensorCore::ALL {
+            for operand in [Operand::A, Operand::B, Operand::C] {
+                let layout = core.layout(operand).expect("a fixed layout");
+                let [rows, columns] = core.tile(operand);
+                assert_eq!(layout.size(), rows * columns, "{core:?} {operand:?}");
+                assert_eq!(layout.mode(1).map(|values| values.size()), Some(core.values(operand)));
+                // Each stride stays in one mode of the tile, so that a thread's values are modes of a view.
+                for leaf in layout.leaves().filter(|leaf| leaf.shape > 1) {
+                    assert!(leaf.stride < rows || leaf.stride % rows == 0, "{core:?} {operand:?}");
+                }
+            }
+        }
+    }
+}
