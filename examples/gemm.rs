@@ -7,7 +7,7 @@
 //! copy engine itself keeps to the true extents.
 
 use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-use crate::kernels::{repitch, turn};
+use crate::kernels::{repitch, sgemm_fed, turn};
 use layout_cuda::{Element, Error, LaunchConfig, Stream, Tensor, TensorView, TensorViewMut};
 
 /// Rows of the copy engine begin at multiples of so many bytes.
@@ -175,6 +175,22 @@ pub fn gemm_swapped(
     c: &mut Tensor<f32, 2>,
 ) -> Result<(), Error> {
     workspace.around(stream, [a, b], c, |a, b, c| self::gemm_swapped::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a b`, all row-major, of float32 in full, fed by the copy engine. The workspace is one of [`Workspace::rows`] for
+/// these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sgemm(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<f32, f32>,
+    a: &Tensor<f32, 2>,
+    b: &Tensor<f32, 2>,
+    c: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    workspace.around(stream, [a, b], c, |a, b, c| sgemm_fed::launch_with(config, stream, a, b, c))
 }
 
 /// `c = a bᵀ`, all row-major, of 16-bit and 8-bit floats and, as TF32, of float32. The workspace is one of

@@ -13,9 +13,9 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
     bf16,
 };
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_swapped, gemm_turned};
+use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_swapped, gemm_turned, sgemm};
 use layout_examples::kernels::gemm as kernels;
-use layout_examples::kernels::sgemm;
+use layout_examples::kernels::sgemm_fed;
 use layout_examples::record::{Record, table_head, table_row};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::RefCell;
@@ -161,11 +161,7 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
         (Dtype::E4m3, Lies::Columns) => {
             work.measure(E4m3::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<E4m3, bf16>))
         }
-        (Dtype::F32, Lies::Rows) => {
-            let launch: Launch<f32, f32> =
-                |stream, config, _, a, b, c| sgemm::launch_with(config, stream, a, b, c);
-            work.measure(|value| value, ("sgemm", &sgemm::DEFINITION, launch))
-        }
+        (Dtype::F32, Lies::Rows) => work.measure(|value| value, ("sgemm_fed", &sgemm_fed::DEFINITION, sgemm)),
         (Dtype::F32, Lies::Columns) => {
             println!("\nf32, B by columns: there is no kernel for it");
             Ok(Records::new())
