@@ -23,3 +23,4 @@ mod tensor_map;
 mod tidy;
 mod transport;
 mod ui;
+mod waiting;
