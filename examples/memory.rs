@@ -13,13 +13,16 @@
 //! ```
 
 use crate::kernels::memory as kernels;
-use layout_cuda::{Error, Stream, Tensor};
+use layout_cuda::{Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
 
 /// Elements of the workspace of [`sum`], [`dot`] and [`max`].
 pub const PARTS: usize = 1056;
 
 /// Rows of the workspace of [`column_sums`].
 pub const SPLITS: usize = 16;
+
+/// How far a sum may be from the exact one: units in the last place of the sum of absolute values.
+pub const SUM_UNITS: f64 = 40.0;
 
 /// `out[0] = sum of x`; 0 of nothing. `parts` has [`PARTS`] elements.
 ///
@@ -76,4 +79,173 @@ pub fn column_sums(
 ) -> Result<(), Error> {
     kernels::column_sums_of_parts::launch(stream, x, &mut *parts)?;
     kernels::column_sums::launch(stream, &*parts, out)
+}
+
+/// A parameter set.
+pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
+    ParamSet(
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int(*value as i64))).collect(),
+    )
+}
+
+/// The workspace of [`inclusive_scan`] and [`exclusive_scan`] of up to so many elements.
+pub struct ScanState {
+    sums: Tensor<f64, 1>,
+    ticket: Tensor<u32, 1>,
+}
+
+/// How the scans are laid out: threads of a block, and rows of four elements of a thread.
+const SCAN: [usize; 2] = [512, 8];
+
+impl ScanState {
+    /// For vectors of up to `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] and the driver's.
+    pub fn new(stream: &Stream, n: usize) -> Result<ScanState, Error> {
+        let [threads, rows] = SCAN;
+        ScanState::tiled(stream, n.div_ceil(threads * rows * 4))
+    }
+
+    /// For vectors of up to so many tiles.
+    ///
+    /// # Errors
+    /// As [`ScanState::new`].
+    pub fn tiled(stream: &Stream, tiles: usize) -> Result<ScanState, Error> {
+        let sums = tiles + tiles.div_ceil(128);
+        Ok(ScanState { sums: stream.zeros([sums.max(1)])?, ticket: stream.zeros([1])? })
+    }
+}
+
+/// `out[i] = x[0] + .. + x[i]`
+///
+/// # Errors
+/// Those of a launch.
+pub fn inclusive_scan(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+    state: &mut ScanState,
+) -> Result<(), Error> {
+    scan(stream, false, SCAN, false, x, out, state)
+}
+
+/// `out[i] = x[0] + .. + x[i - 1]`
+///
+/// # Errors
+/// Those of a launch.
+pub fn exclusive_scan(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+    state: &mut ScanState,
+) -> Result<(), Error> {
+    scan(stream, true, SCAN, false, x, out, state)
+}
+
+/// Either, as laid out.
+pub fn scan(
+    stream: &Stream,
+    exclusive: bool,
+    [threads, rows]: [usize; 2],
+    ticket: bool,
+    x: &Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+    state: &mut ScanState,
+) -> Result<(), Error> {
+    let set = set(&[("THREADS", threads), ("ROWS", rows)])
+        .with("EXCLUSIVE", ParamValue::Bool(exclusive))
+        .with("TICKET", ParamValue::Bool(ticket));
+    kernels::scan_start::launch(stream, &mut state.sums, &mut state.ticket)?;
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::scan::launch_with(config, stream, x, out, &mut state.sums, &mut state.ticket)
+}
+
+/// Threads of a row, and vectors of four elements of a thread, for rows of `n` elements that registers hold; `None` of
+/// longer ones.
+pub fn group(n: usize) -> Option<[usize; 2]> {
+    let groups = [(64, 4), (128, 8), (256, 16), (1024, 32), (8192, 256), (16_384, 512), (32_768, 1024)];
+    let (_, threads) = groups.into_iter().find(|(most, _)| n <= *most)?;
+    Some([threads, n.div_ceil(4 * threads).max(1)])
+}
+
+/// The blocks that share a row of `n` elements, for rows that the registers of one do not hold.
+fn sharing(n: usize, of_block: usize) -> usize {
+    n.div_ceil(of_block).next_power_of_two().clamp(2, 8)
+}
+
+/// Elements of each of the two rows of the workspace of [`softmax`] and [`layer_norm`], for an `m` by `n` matrix.
+pub fn row_parts(m: usize, n: usize) -> usize {
+    m.max(1) * sharing(n, 16_384)
+}
+
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of up to 262144 elements.
+/// `parts` is 2 by [`row_parts`].
+///
+/// # Errors
+/// Those of a launch.
+pub fn softmax(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    parts: &mut Tensor<f32, 2>,
+    out: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    let n = x.shape()[1];
+    if let Some([threads, rounds]) = group(n) {
+        let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
+        return kernels::softmax::launch_with(
+            LaunchConfig { set: Some(&set), ..LaunchConfig::default() },
+            stream,
+            x,
+            out,
+        );
+    }
+    let blocks = sharing(n, 32_768);
+    let rounds = n.div_ceil(blocks * 4096).min(8);
+    let set = set(&[("PARTS", blocks), ("ROUNDS", rounds)]);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::softmax_in_parts::launch_with(config, stream, x, out, parts)
+}
+
+/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of up to
+/// 262144 elements. `parts` is 2 by [`row_parts`].
+///
+/// # Errors
+/// Those of a launch.
+pub fn layer_norm(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    [scale, shift]: [&Tensor<f32, 1>; 2],
+    parts: &mut Tensor<f32, 2>,
+    out: &mut Tensor<f32, 2>,
+    epsilon: f32,
+) -> Result<(), Error> {
+    let n = x.shape()[1];
+    if let Some([threads, rounds]) = group(n).filter(|[threads, _]| *threads <= 512) {
+        let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
+    }
+    // Two rows at once where that leaves enough registers.
+    let (of_block, rows) = if n <= 131_072 { (16_384, 2) } else { (32_768, 1) };
+    let blocks = sharing(n, of_block);
+    let rounds = n.div_ceil(blocks * 4096).min(of_block / 4096);
+    let set = set(&[("PARTS", blocks), ("ROUNDS", rounds), ("ROWS", rows)]);
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::layer_norm_in_parts::launch_with(config, stream, x, scale, shift, out, parts, epsilon)
+}
+
+/// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn argmax(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    parts: &mut Tensor<f32, 1>,
+    places: &mut Tensor<u32, 1>,
+    out: &mut Tensor<u32, 1>,
+) -> Result<(), Error> {
+    kernels::argmax_of_parts::launch(stream, x, &mut *parts, &mut *places)?;
+    kernels::total_argmax::launch(stream, &*parts, &*places, out)
 }

@@ -2,17 +2,25 @@
 //!
 //! `cargo run --release --example bench -- matmul`; a file of this folder for each subcommand.
 
+mod contest;
 mod cpu;
 mod gemm;
 mod jit;
 mod matmul;
+mod memory;
 mod options;
 mod product;
+mod reduce;
+mod rows;
+mod scan;
+mod stencil;
+mod transpose;
 mod truth;
 mod turns;
 
 use clap::{Parser, Subcommand};
 use layout_examples::record::{Occasion, append};
+use memory::Work;
 use options::{Common, Records};
 use std::process::ExitCode;
 
@@ -32,6 +40,20 @@ enum Workload {
     Matmul(matmul::Options),
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
+    /// Sum, dot, maximum and its place, sums of rows and columns, beside cuBLAS's dot product
+    Reduce,
+    /// Counts of random and of constant bytes, beside the same
+    Histogram,
+    /// Softmax and layer norm of rows from 16 to 131072 long, beside the best device copy
+    Softmax,
+    /// Prefix sums, beside the same
+    Scan,
+    /// Convolutions and poolings with small windows, beside the same
+    Stencil,
+    /// Transpositions, beside the same
+    Transpose,
+    /// Vectors of 2^31 + 1 elements; 40 GB of a GPU
+    Large,
     /// What it costs to make a kernel ready: compiled, from the disk, from memory
     Jit,
 }
@@ -59,6 +81,13 @@ fn run(command: &Command) -> Result<usize, Box<dyn std::error::Error>> {
         Workload::Matmul(options) => matmul::run(&device, common, options)?,
         Workload::Jit => jit::run(&device).map(|()| Records::new())?,
         Workload::Gemm(options) => gemm::run(&device, common, options)?,
+        Workload::Reduce => memory::run(&device, common, Work::Reduce)?,
+        Workload::Histogram => memory::run(&device, common, Work::Histogram)?,
+        Workload::Softmax => memory::run(&device, common, Work::Softmax)?,
+        Workload::Scan => memory::run(&device, common, Work::Scan)?,
+        Workload::Stencil => memory::run(&device, common, Work::Stencil)?,
+        Workload::Transpose => memory::run(&device, common, Work::Transpose)?,
+        Workload::Large => memory::run(&device, common, Work::Large)?,
     };
     if let Some(path) = &common.json {
         append(path, &records, &Occasion::now(device.describe(), common.commit.clone()))?;

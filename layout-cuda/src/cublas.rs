@@ -1,7 +1,7 @@
-//! cuBLAS as a peer to compare with: found and loaded like NVRTC, one call of it.
+//! cuBLAS as a peer to compare with: found and loaded like NVRTC, two calls of it.
 //!
-//! Law: `c = a · b` of row-major f32 matrices, in full f32 (cuBLAS's default mode uses no tensor cores for them). It is
-//! no part of any kernel's way; only benchmarks name it.
+//! Law: `c = a · b` of row-major f32 matrices, in full f32 (cuBLAS's default mode uses no tensor cores for them), and the
+//! dot product of two vectors. It is no part of any kernel's way; only benchmarks name it.
 //!
 //! cuBLAS counts columns first, so that it sees each row-major matrix as its transpose, and `cᵀ = bᵀ · aᵀ` is what it
 //! is asked for.
@@ -24,6 +24,7 @@ mod gemm;
 
 pub use gemm::Compute;
 pub(crate) use gemm::operation;
+mod dot;
 
 /// Why there is no product by cuBLAS.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,11 @@ pub enum BlasError {
     Shape {
         /// The shapes of a, b and c.
         shapes: [[usize; 2]; 3],
+    },
+    /// The vectors do not fit each other, are not contiguous, or are longer than an `i32` counts.
+    Lengths {
+        /// The lengths of x and y, and of the result, which has one element.
+        lengths: [usize; 3],
     },
     /// A call failed.
     Call {
@@ -64,11 +70,17 @@ impl fmt::Display for BlasError {
                     .iter()
                     .try_for_each(|(path, why)| write!(f, "\n  {} does not load: {why}", path.display()))
             }
-            BlasError::OtherDevice => write!(f, "cuBLAS needs a GPU's stream and three matrices on that GPU"),
+            BlasError::OtherDevice => write!(f, "cuBLAS needs a GPU's stream and operands on that GPU"),
             BlasError::Shape { shapes: [a, b, c] } => {
                 write!(
                     f,
                     "cuBLAS: row-major matrices of shapes {a:?} and {b:?} have no product of shape {c:?} here"
+                )
+            }
+            BlasError::Lengths { lengths: [x, y, out] } => {
+                write!(
+                    f,
+                    "cuBLAS: vectors of {x} and {y} elements have no dot product of {out} elements here"
                 )
             }
             BlasError::Call { call, code } => write!(f, "{call} failed with status {code}"),
@@ -87,6 +99,9 @@ struct Table {
     destroy: unsafe extern "C" fn(Handle) -> c_int,
     set_stream: unsafe extern "C" fn(Handle, *mut c_void) -> c_int,
     gemm_ex: gemm::GemmEx,
+    set_pointer_mode: unsafe extern "C" fn(Handle, c_int) -> c_int,
+    #[allow(clippy::type_complexity)]
+    sdot: unsafe extern "C" fn(Handle, c_int, *const f32, c_int, *const f32, c_int, *mut f32) -> c_int,
     #[allow(clippy::type_complexity)]
     sgemm: unsafe extern "C" fn(
         Handle,
@@ -239,6 +254,8 @@ fn load_from(path: &Path) -> Result<Table, String> {
             destroy: loader::function(library, c"cublasDestroy_v2")?,
             set_stream: loader::function(library, c"cublasSetStream_v2")?,
             gemm_ex: loader::function(library, c"cublasGemmEx")?,
+            set_pointer_mode: loader::function(library, c"cublasSetPointerMode_v2")?,
+            sdot: loader::function(library, c"cublasSdot_v2")?,
             sgemm: loader::function(library, c"cublasSgemm_v2")?,
         }
     };

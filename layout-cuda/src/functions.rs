@@ -99,16 +99,14 @@ impl Family {
             .map_err(|error| LaunchError::Embedded { kernel: definition.name.to_string(), error })?;
         let first = || kernel.parameter_sets().into_iter().next().unwrap_or_default();
         let set = asked.cloned().unwrap_or_else(first);
-        let conditions = (0..kernel.variant_if.len() as u32).map(Some);
         let promises = |variant_if, narrow, aligned| Promises { narrow, aligned, variant_if };
-        let mut order: Vec<Promises> = conditions.map(|number| promises(number, true, true)).collect();
+        let mut order = Vec::new();
+        for narrow in [true, false] {
+            let conditions = (0..kernel.variant_if.len() as u32).map(Some);
+            order.extend(conditions.map(|number| promises(number, narrow, true)));
+            order.extend([promises(None, narrow, true), promises(None, narrow, false)]);
+        }
         // The last one holds for every input, so that a launch always finds one.
-        order.extend([
-            promises(None, true, true),
-            promises(None, true, false),
-            promises(None, false, true),
-            promises(None, false, false),
-        ]);
         let candidates = order.into_iter().map(Candidate::new).collect();
         Ok(Family { definition, asked: asked.cloned(), set, kernel, candidates })
     }

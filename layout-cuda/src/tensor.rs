@@ -269,6 +269,28 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         Ok(())
     }
 
+    /// Overwrites the storage with another tensor's, in this tensor's stream: the driver's device copy.
+    ///
+    /// # Errors
+    /// [`TensorError::Length`] where the lengths differ, [`TensorError::OtherDevice`], or a driver's failure.
+    pub fn copy_from(&mut self, source: &Tensor<T, R>) -> Result<()> {
+        if source.len != self.len {
+            let (shape, needed, found) = (self.shape.to_vec(), self.len, source.len);
+            return Err(TensorError::Length { shape, needed, found }.into());
+        }
+        match (&mut self.storage, &source.storage, self.stream.cuda()) {
+            (Storage::Gpu(to), Storage::Gpu(from), Some(stream)) => {
+                check("cuMemcpyDtoDAsync", stream.memcpy_dtod(from, to))?;
+            }
+            (Storage::Host(to), Storage::Host(from), _) => to.clone_from(from),
+            _ => {
+                let (tensor, stream) = (source.device().describe(), self.device().describe());
+                return Err(TensorError::OtherDevice { tensor, stream }.into());
+            }
+        }
+        Ok(())
+    }
+
     /// Sets every byte to 255, which is a NaN in a float, -1 or the largest value in an integer: what a kernel then
     /// leaves unwritten shows.
     ///
@@ -379,6 +401,9 @@ mod tests {
             assert_eq!(tensor.device(), &device);
             tensor.write(&[7.0; 12]).expect("written");
             assert_eq!(device.stream().download(&tensor).expect("data"), [7.0; 12]);
+            let mut copy = device.zeros::<f32, 2>([3, 4]).expect("a tensor");
+            copy.copy_from(&tensor).expect("copied");
+            assert_eq!(copy.download().expect("data"), [7.0; 12]);
             tensor.poison().expect("poisoned");
             assert!(tensor.download().expect("data").iter().all(|value| value.is_nan()));
 
@@ -421,6 +446,9 @@ mod tests {
             let error = device.zeros::<f64, 1>([(isize::MAX / 8) as usize]).expect_err("too much");
             assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
             let mut tensor = device.zeros::<u8, 1>([3]).expect("a tensor");
+            let other = device.zeros::<u8, 1>([4]).expect("a tensor");
+            let error = tensor.copy_from(&other).expect_err("one too many");
+            assert_eq!(error.to_string(), "shape [3] has 3 elements, the data has 4");
             let error = tensor.write(&[0; 4]).expect_err("one too many");
             assert!(
                 matches!(error, Error::Tensor(TensorError::Length { needed: 3, found: 4, .. })),

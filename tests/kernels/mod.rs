@@ -11,6 +11,7 @@ mod layouts;
 mod matrix;
 mod memory;
 mod movement;
+mod pitch;
 mod puzzles;
 mod reduce;
 mod stencil;
@@ -35,6 +36,7 @@ pub fn cases() -> Vec<Case> {
         matrix::cases(),
         stencil::cases(),
         movement::cases(),
+        pitch::cases(),
         reduce::cases(),
         together::cases(),
         puzzles::cases(),

@@ -4,20 +4,37 @@
 //! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
 
 mod axis;
+
 mod count;
+mod long;
+mod norm;
+mod place;
+mod plain;
+mod prefix;
 mod reduce;
 mod rows;
+mod stencil;
+mod turned;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use count::histogram;
+pub use long::{layer_norm_in_parts, softmax_in_parts};
+pub use norm::layer_norm;
+pub use place::{argmax_of_parts, total_argmax};
+pub use plain::{copy, noise};
+pub use prefix::{scan, scan_start};
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
 pub use rows::softmax;
+pub use stencil::{conv1d, conv2d, pool1d, pool2d};
+pub use turned::transpose;
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 10] {
+pub fn definitions() -> [&'static Definition; 24] {
     [
+        &copy::DEFINITION,
+        &noise::DEFINITION,
         &sum_of_parts::DEFINITION,
         &dot_of_parts::DEFINITION,
         &max_of_parts::DEFINITION,
@@ -27,6 +44,18 @@ pub fn definitions() -> [&'static Definition; 10] {
         &column_sums::DEFINITION,
         &column_sums_of_parts::DEFINITION,
         &softmax::DEFINITION,
+        &softmax_in_parts::DEFINITION,
+        &layer_norm_in_parts::DEFINITION,
+        &transpose::DEFINITION,
         &histogram::DEFINITION,
+        &layer_norm::DEFINITION,
+        &argmax_of_parts::DEFINITION,
+        &total_argmax::DEFINITION,
+        &conv1d::DEFINITION,
+        &conv2d::DEFINITION,
+        &pool1d::DEFINITION,
+        &pool2d::DEFINITION,
+        &scan::DEFINITION,
+        &scan_start::DEFINITION,
     ]
 }

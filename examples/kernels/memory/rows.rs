@@ -1,43 +1,80 @@
-//! Softmax of each row: `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, where `m` is the row's maximum.
+//! Softmax of rows that stay in registers: each element is read once and written once.
 //!
-//! A block for each row, which it reads twice (the second time from the cache): first maximum and sum together, where a
-//! larger maximum scales the sum down, then the quotients.
+//! ```text
+//! short rows:  GROUP threads a row, several rows a block; they meet by shuffles
+//! long rows:   a block a row; it meets in shared memory
+//! ```
 
 use layout_cuda::tiled_kernel;
 
-/// The softmax of each row.
-#[tiled_kernel(THREADS = 256, ROUNDS = 2, block = [THREADS], grid = [M], variant_if(N % 4 == 0))]
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`: `GROUP` threads a row, a
+/// power of two; more than 32 are the block.
+#[tiled_kernel(
+    GROUP = [4, 512], ROUNDS = 8,
+    block = [GROUP.max(256)],
+    grid = [M.div_ceil(GROUP.max(256) / GROUP)],
+    require(N <= GROUP * ROUNDS * 4),
+    variant_if(N % 4 == 0),
+)]
 pub fn softmax<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     out: &mut LayoutTensor<f32, RowMajor<M, N>>,
 ) {
-    const TILE: usize = THREADS * ROUNDS * 4;
-    let row = x.pad(f32::NEG_INFINITY);
-    // Below every finite difference, and finite: minus infinity less itself would be no number.
+    const THREADS: usize = if GROUP > 256 { GROUP } else { 256 };
+    const ROW: usize = GROUP * ROUNDS * 4;
+    let (row, thread) = (block_idx.x * (THREADS / GROUP) + thread_idx.x / GROUP, thread_idx.x % GROUP);
+    let from = x.pad(f32::NEG_INFINITY).tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    let mut own = from.distribute(row_major([1, GROUP]), thread).to_local();
+    // Finite: minus infinity less itself would be no number.
     let mut most: f32 = -3.0e38;
-    let mut sum = 0.0;
-    for tile in 0..N.div_ceil(TILE) {
-        let vectors = row.tile([1, TILE], [block_idx.x, tile]).vectorize([1, 4]);
-        let own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
-        let mut next = most;
-        for i in unroll(0..ROUNDS * 4) {
-            next = next.max(own[[0, i]]);
-        }
-        sum *= (most - next).exp();
-        for i in unroll(0..ROUNDS * 4) {
-            sum += (own[[0, i]] - next).exp();
-        }
-        most = next;
+    for i in unroll(0..ROUNDS * 4) {
+        most = most.max(own[[0, i]]);
     }
-    let of_row = most.block_max();
-    let factor = 1.0 / (sum * (most - of_row).exp()).block_sum();
-    for tile in 0..N.div_ceil(TILE) {
-        let vectors = row.tile([1, TILE], [block_idx.x, tile]).vectorize([1, 4]);
-        let mut own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
-        for i in unroll(0..ROUNDS * 4) {
-            own[[0, i]] = (own[[0, i]] - of_row).exp() * factor;
-        }
-        let out = out.tile([1, TILE], [block_idx.x, tile]).vectorize([1, 4]);
-        out.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
+    if GROUP > 32 {
+        most = most.block_max();
     }
+    if GROUP > 16 && GROUP <= 32 {
+        most = most.max(most.shuffle_xor(16));
+    }
+    if GROUP > 8 && GROUP <= 32 {
+        most = most.max(most.shuffle_xor(8));
+    }
+    if GROUP > 4 && GROUP <= 32 {
+        most = most.max(most.shuffle_xor(4));
+    }
+    if GROUP > 2 && GROUP <= 32 {
+        most = most.max(most.shuffle_xor(2));
+    }
+    if GROUP > 1 && GROUP <= 32 {
+        most = most.max(most.shuffle_xor(1));
+    }
+    let mut sum: f32 = 0.0;
+    for i in unroll(0..ROUNDS * 4) {
+        own[[0, i]] = (own[[0, i]] - most).exp();
+        sum += own[[0, i]];
+    }
+    if GROUP > 32 {
+        sum = sum.block_sum();
+    }
+    if GROUP > 16 && GROUP <= 32 {
+        sum += sum.shuffle_xor(16);
+    }
+    if GROUP > 8 && GROUP <= 32 {
+        sum += sum.shuffle_xor(8);
+    }
+    if GROUP > 4 && GROUP <= 32 {
+        sum += sum.shuffle_xor(4);
+    }
+    if GROUP > 2 && GROUP <= 32 {
+        sum += sum.shuffle_xor(2);
+    }
+    if GROUP > 1 && GROUP <= 32 {
+        sum += sum.shuffle_xor(1);
+    }
+    let factor = 1.0 / sum;
+    for i in unroll(0..ROUNDS * 4) {
+        own[[0, i]] *= factor;
+    }
+    let to = out.tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    to.distribute(row_major([1, GROUP]), thread).copy_from(&own.vectorize([1, 4]));
 }

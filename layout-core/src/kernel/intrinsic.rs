@@ -60,6 +60,8 @@ vocabulary! {
     Local = "local", Function, 1..=1;
     /// `view.tile([m, n], [i, j])`: tile `(i, j)` of extents `(m, n)`.
     Tile = "tile", Method, 3..=3;
+    /// `view.window([m, n], [i, j])`: the extents `(m, n)` from element `(i, j)` on, which may lie before the first.
+    Window = "window", Method, 3..=3;
     /// `view.vectorize([1, 4])`: the view whose elements are vectors of these extents.
     Vectorize = "vectorize", Method, 2..=2;
     /// `view.distribute(thread_layout, thread)`: the elements that belong to a thread, cyclically.
@@ -74,6 +76,8 @@ vocabulary! {
     Fill = "fill", Method, 2..=2;
     /// `dst.copy_from(&src)`: element by element, by each thread that runs it.
     CopyFrom = "copy_from", Method, 2..=2;
+    /// `dst.copy_from_async(&src)`: from global to shared memory by each thread that runs it; lands at the wait.
+    CopyFromAsync = "copy_from_async", Method, 2..=2;
     /// `view.to_local()`: a copy in registers.
     ToLocal = "to_local", Method, 1..=1;
     /// `copy_dram_to_sram(&mut dst, &src, thread_layout)`: the block copies, each thread its part.
@@ -150,16 +154,6 @@ vocabulary! {
     AtomicMax = "atomic_max", Method, 3..=3;
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
     AtomicMin = "atomic_min", Method, 3..=3;
-    /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
-    MmaAtom = "mma_atom", Function, 1..=1;
-    /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.
-    LoadA = "load_a", Method, 2..=2;
-    /// `core.load_b(&tile)`: the fragments of a tile of B, in registers.
-    LoadB = "load_b", Method, 2..=2;
-    /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
-    Mma = "mma", Method, 4..=4;
-    /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
-    StoreD = "store_d", Method, 3..=3;
     /// `size_of::<T>()`: the bytes of an element.
     SizeOf = "size_of", Function, 0..=0;
     /// `view.slice(i)`: element `i` of the first mode, without that mode.
@@ -222,6 +216,24 @@ vocabulary! {
     WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1;
     /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
     StoreMatrix = "store_matrix", Function, 2..=2;
+    /// `view.load_relaxed([i, j])`: reads an element, undivided, as it is in memory now; orders nothing.
+    LoadRelaxed = "load_relaxed", Method, 2..=2;
+    /// `view.load_acquire([i, j])`: the same; what stands after it sees what was written before the release.
+    LoadAcquire = "load_acquire", Method, 2..=2;
+    /// `view.store_relaxed([i, j], x)`: writes an element, undivided; orders nothing.
+    StoreRelaxed = "store_relaxed", Method, 3..=3;
+    /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
+    StoreRelease = "store_release", Method, 3..=3;
+    /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
+    MmaAtom = "mma_atom", Function, 1..=1;
+    /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.
+    LoadA = "load_a", Method, 2..=2;
+    /// `core.load_b(&tile)`: the fragments of a tile of B, in registers.
+    LoadB = "load_b", Method, 2..=2;
+    /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
+    Mma = "mma", Method, 4..=4;
+    /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
+    StoreD = "store_d", Method, 3..=3;
 }
 
 impl Intrinsic {

@@ -145,8 +145,9 @@ pub enum StatementKind<A, O> {
     /// accesses to memory.
     Collective(VarId, Collective, Vec<Value<A>>),
     /// Reads an element of a global or shared place, changes it and writes it, with no access of another thread in
-    /// between; relaxed: it orders no other access. Declares the variable, where there is one, and sets it to what was
-    /// read. Atomic operations of several threads on one element are no race; their order is unspecified.
+    /// between; relaxed (it orders no other access) unless the change says otherwise. Declares the variable, where there
+    /// is one, and sets it to what was read. Atomic operations of several threads on one element are no race; their
+    /// order is unspecified.
     Atomic {
         /// What becomes of the element.
         change: AtomicChange,
@@ -220,6 +221,20 @@ pub enum AtomicChange {
     Max,
     /// The smaller, likewise.
     Min,
+    /// Itself: it is only read. Of `i32 u32 f32 i64 f64`; the operand means nothing.
+    Load(Ordering),
+    /// The operand: it is only written, and what was there before is not known. Of the same types.
+    Store(Ordering),
+}
+
+/// What an atomic load or store orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ordering {
+    /// Nothing.
+    Relaxed,
+    /// A load acquires, a store releases: what a thread accessed before a release is ordered before what another one
+    /// accesses after an acquire that reads the released value. Over the whole device.
+    Synchronising,
 }
 
 /// Who takes part in an operation.
@@ -369,10 +384,6 @@ pub enum Operation {
         /// Read, in global memory; its mask decides between data and zeros.
         source: Access,
     },
-    /// A product of matrices by a warp. Proxy: generic. Completed at once.
-    Mma(Box<Mma>),
-    /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
-    LoadMatrix(LoadMatrix),
     /// A box of a tensor to shared memory. Proxy: asynchronous. Completed by: an mbarrier.
     TensorLoad(TensorLoad),
     /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.
@@ -381,4 +392,8 @@ pub enum Operation {
     Wgmma(Box<Wgmma>),
     /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.
     StoreMatrix(StoreMatrix),
+    /// A product of matrices by a warp. Proxy: generic. Completed at once.
+    Mma(Box<Mma>),
+    /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
+    LoadMatrix(LoadMatrix),
 }

@@ -160,6 +160,18 @@ impl View {
         Ok(view)
     }
 
+    /// The `sizes` vectors from vector `start` on, which may reach past every edge.
+    pub fn window(&self, sizes: &[i64], start: &[Index]) -> Fallible<View> {
+        let mut view = self.clone();
+        for (mode, (size, start)) in sizes.iter().zip(start).enumerate() {
+            view.close(mode);
+            view.shift(mode, start)?;
+            view.modes[mode].extent = Index::constant(*size);
+            view.modes[mode].bounded = false;
+        }
+        Ok(view)
+    }
+
     /// The view of vectors of these extents.
     pub fn vectorize(
         &self,
@@ -216,6 +228,19 @@ impl View {
         Ok(view)
     }
 
+    /// Element `coordinate` of the first mode, without that mode.
+    pub fn slice(&self, coordinate: &Index) -> Fallible<View> {
+        let mut view = self.clone();
+        view.close(0);
+        view.shift(0, coordinate)?;
+        view.modes.remove(0);
+        for bound in &mut view.bounds {
+            bound.steps.remove(0);
+            bound.lane_steps.remove(0);
+        }
+        Ok(view)
+    }
+
     /// Other modes over the same elements: element zero moves by `shift[m]` along mode `m`, and the new mode `i` has
     /// `modes[i].0` elements, each `modes[i].1[m]` further along mode `m`. Of a view without vectors, whose elements
     /// named by the new modes are all among its own.
@@ -249,19 +274,6 @@ impl View {
                 .iter()
                 .map(|(_, steps)| along(steps, &|mode| old.steps[mode].clone()))
                 .collect::<Fallible<Vec<Index>>>()?;
-        }
-        Ok(view)
-    }
-
-    /// Element `coordinate` of the first mode, without that mode.
-    pub fn slice(&self, coordinate: &Index) -> Fallible<View> {
-        let mut view = self.clone();
-        view.close(0);
-        view.shift(0, coordinate)?;
-        view.modes.remove(0);
-        for bound in &mut view.bounds {
-            bound.steps.remove(0);
-            bound.lane_steps.remove(0);
         }
         Ok(view)
     }

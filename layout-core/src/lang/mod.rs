@@ -13,12 +13,13 @@
 //! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`f16`], [`bf16`], [`e4m3`], [`e5m2`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
-//! | views | [`Tensor`]: `tile`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
-//! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
+//! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
+//! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
-//! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
+//! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed` |
+//! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -91,6 +92,7 @@ mod tests {
             Intrinsic::Shared => drop(shared::<f32>(rows)),
             Intrinsic::Local => drop(local::<i32>(rows)),
             Intrinsic::Tile => drop(v.tile([4, 1], [n, 0])),
+            Intrinsic::Window => drop(v.window([6, 12], [n - 1, n])),
             Intrinsic::Vectorize => drop(v.vectorize([1, 4])),
             Intrinsic::Distribute => drop(v.distribute(rows, thread_idx.x)),
             Intrinsic::Transpose => drop(v.transpose()),
@@ -98,6 +100,7 @@ mod tests {
             Intrinsic::DimOf => drop(v.dim(0)),
             Intrinsic::Fill => drop(v.fill(0.0)),
             Intrinsic::CopyFrom => v.copy_from(&v.vectorize([1, 4])),
+            Intrinsic::CopyFromAsync => v.copy_from_async(v),
             Intrinsic::ToLocal => drop(v.to_local()),
             Intrinsic::CopyDramToSram => copy_dram_to_sram(v, v, rows),
             Intrinsic::CopyDramToSramAsync => copy_dram_to_sram_async(v, v, rows),
@@ -136,11 +139,6 @@ mod tests {
             Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
             Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
             Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),
-            Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
-            Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
-            Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),
-            Intrinsic::Mma => mma_atom([16, 8, 8]).mma(v, v, v),
-            Intrinsic::StoreD => mma_atom::<bf16>([16, 8, 16]).store_d(v, v),
             Intrinsic::SizeOf => drop(size_of::<f32>()),
             Intrinsic::Slice => drop(v.slice(n)),
             Intrinsic::Bytes => drop(v.bytes()),
@@ -172,6 +170,15 @@ mod tests {
             Intrinsic::WgmmaCommitGroup => wgmma_commit_group(),
             Intrinsic::WgmmaWaitGroup => wgmma_wait_group(0),
             Intrinsic::StoreMatrix => store_matrix(v, accumulator([64, 128])),
+            Intrinsic::LoadRelaxed => drop(v.load_relaxed([n])),
+            Intrinsic::LoadAcquire => drop(v.load_acquire([n, 0])),
+            Intrinsic::StoreRelaxed => v.store_relaxed([n], x),
+            Intrinsic::StoreRelease => v.store_release([0], 1.0),
+            Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
+            Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
+            Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),
+            Intrinsic::Mma => mma_atom([16, 8, 8]).mma(v, v, v),
+            Intrinsic::StoreD => mma_atom::<bf16>([16, 8, 16]).store_d(v, v),
         }
     }
 

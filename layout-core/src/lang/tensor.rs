@@ -21,6 +21,17 @@ pub trait Tensor {
         device_only()
     }
 
+    /// The `extents` elements from element `start` on: a tile with its halo, `a.window([BM + 2, BN + 2], [i * BM - 1, j * BN -
+    /// 1])`. `start` may be negative and the window may reach past the edge: what lies there reads as zero, or as
+    /// [`pad`](Tensor::pad) says, and is not written.
+    fn window<I: Integer, J: Integer, const R: usize>(
+        &self,
+        _extents: [I; R],
+        _start: [J; R],
+    ) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
     /// The view whose elements are vectors of these extents: `[1, 4]` takes four of a row at once.
     fn vectorize<I: Integer, const R: usize>(&self, _extents: [I; R]) -> View<Self::Elem, Self::Access> {
         device_only()
@@ -72,6 +83,15 @@ pub trait Tensor {
         device_only()
     }
 
+    /// Copies element by element from a global to a shared tensor, by each thread that runs it, beside the threads: as
+    /// [`copy_dram_to_sram_async`](super::copy_dram_to_sram_async), with each thread's elements as the views say.
+    fn copy_from_async(&self, _source: impl Tensor<Elem = Self::Elem>)
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 f32
     /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
     /// in its last bits from run to run. It orders no other access.
@@ -93,6 +113,44 @@ pub trait Tensor {
 
     /// Puts the smaller of an element and `value` there, likewise.
     fn atomic_min<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Reads an element as it is in memory now, undivided, and orders nothing: for values that say themselves whether
+    /// they are there. Of `i32 u32 f32 i64 f64`, in a global or a shared tensor that is written, by any block.
+    fn load_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Reads an element likewise. Where it reads what a [`store_release`](Tensor::store_release) of any block wrote, this
+    /// thread sees from here on all that the other did before.
+    ///
+    /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and
+    /// runs only some at once: a block may wait for one that has drawn an earlier ticket (`atomic_add`), not for others.
+    fn load_acquire<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Writes an element, undivided, and orders nothing.
+    fn store_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Writes an element likewise, after all that this thread did before; what other threads of the block did is
+    /// before it where a [`barrier`](super::barrier) stands between.
+    fn store_release<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
     where
         Self: Tensor<Access = Write>,
     {

@@ -129,14 +129,6 @@ impl Uses {
                 self.access(tables, destination);
                 self.access(tables, source);
             }
-            Operation::Mma(mma) => {
-                let Mma { accumulator, left, right, .. } = &**mma;
-                [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
-            }
-            Operation::LoadMatrix(load) => {
-                self.access(tables, &load.destination);
-                self.access(tables, &load.source);
-            }
             Operation::TensorLoad(load) => {
                 self.maps.insert(load.map);
                 self.access(tables, &load.destination);
@@ -156,6 +148,14 @@ impl Uses {
                 }
                 self.access(tables, &product.b.first);
                 self.value(tables, &product.accumulate);
+            }
+            Operation::Mma(mma) => {
+                let Mma { accumulator, left, right, .. } = &**mma;
+                [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
+            }
+            Operation::LoadMatrix(load) => {
+                self.access(tables, &load.destination);
+                self.access(tables, &load.source);
             }
             Operation::StoreMatrix(store) => {
                 self.access(tables, &store.destination);

@@ -82,11 +82,6 @@ impl Walk<'_> {
                 self.access(destination, flying, origin);
                 self.access(source, flying, origin);
             }
-            Operation::Mma(mma) => {
-                let parts = [&mma.accumulator, &mma.left, &mma.right];
-                parts.into_iter().for_each(|part| self.access(part, flying, origin));
-            }
-            Operation::LoadMatrix(load) => self.access(&load.destination, flying, origin),
             Operation::StoreMatrix(store) => {
                 store.values.iter().for_each(|value| self.value(value, flying, origin));
             }
@@ -97,6 +92,12 @@ impl Walk<'_> {
                 }
                 flying.insert(product.accumulator.place, 0);
             }
+            Operation::Mma(mma) => {
+                [&mma.accumulator, &mma.left, &mma.right]
+                    .into_iter()
+                    .for_each(|part| self.access(part, flying, origin));
+            }
+            Operation::LoadMatrix(load) => self.access(&load.destination, flying, origin),
             Operation::TensorLoad(_) | Operation::TensorStore(_) => {}
         }
     }

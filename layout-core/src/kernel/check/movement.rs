@@ -31,8 +31,8 @@ impl Lower {
         out: &mut Out,
     ) -> Result<(), Failed> {
         match operation {
-            TileOperation::Copy { destination, source, threads: None, .. } => {
-                self.thread_copy(destination, source, origin, out)
+            TileOperation::Copy { destination, source, threads: None, asynchronous } => {
+                self.thread_copy(destination, source, *asynchronous, origin, out)
             }
             TileOperation::Copy { destination, source, threads: Some(threads), asynchronous } => {
                 self.block_copy(destination, source, threads, *asynchronous, origin, out)
@@ -120,6 +120,7 @@ impl Lower {
         &mut self,
         destination: &View,
         source: &View,
+        asynchronous: bool,
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
@@ -136,7 +137,7 @@ impl Lower {
                     false => rest.next().cloned().unwrap_or_default(),
                 })
                 .collect();
-            this.vector(&target, coordinates, source, &other, false, origin, out)
+            this.vector(&target, coordinates, source, &other, asynchronous, origin, out)
         })
     }
 

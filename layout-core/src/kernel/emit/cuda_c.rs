@@ -385,12 +385,12 @@ impl<'a> Emitter<'a> {
                 arguments.extend(self.mask(&source.mask));
                 self.wrapped(|room| wrap::call(&function, &arguments, room));
             }
-            Operation::Mma(mma) => self.mma(mma),
-            Operation::LoadMatrix(load) => self.load_matrix(load),
             Operation::TensorLoad(_)
             | Operation::TensorStore(_)
             | Operation::Wgmma(_)
             | Operation::StoreMatrix(_) => self.asynchronous(operation),
+            Operation::Mma(mma) => self.mma(mma),
+            Operation::LoadMatrix(load) => self.load_matrix(load),
         }
     }
 

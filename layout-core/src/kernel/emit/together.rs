@@ -9,7 +9,7 @@ use super::types;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::VarId;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, AtomicChange, Collective, Value};
+use crate::kernel::program::{Access, AtomicChange, Collective, Ordering, Value};
 
 impl Emitter<'_> {
     /// `float sum = warp_sum(value);`
@@ -73,8 +73,13 @@ impl Emitter<'_> {
             (AtomicChange::Min, false) => "atomicMin",
             (AtomicChange::Max, true) => "atomic_max",
             (AtomicChange::Min, true) => "atomic_min",
+            (AtomicChange::Load(Ordering::Relaxed), _) => "load_relaxed",
+            (AtomicChange::Load(Ordering::Synchronising), _) => "load_acquire",
+            (AtomicChange::Store(Ordering::Relaxed), _) => "store_relaxed",
+            (AtomicChange::Store(Ordering::Synchronising), _) => "store_release",
         };
-        if elem.is_float() && change != AtomicChange::Add {
+        // What CUDA has itself is in camel case.
+        if function.contains('_') {
             self.device.call(format!("{function}("));
         }
         let mask = self.mask(&target.mask);
@@ -84,7 +89,11 @@ impl Emitter<'_> {
         }
         let value = self.value(value);
         self.guards.clear();
-        let call = Expression::call(function, vec![self.address(target), value]);
+        let mut arguments = vec![self.address(target)];
+        if !matches!(change, AtomicChange::Load(_)) {
+            arguments.push(value);
+        }
+        let call = Expression::call(function, arguments);
         match old {
             Some(old) => {
                 let name = self.declare(old);

@@ -101,19 +101,6 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             access(destination, see);
             see(Part::Write(destination));
         }
-        Operation::Mma(mma) => {
-            for part in [&mma.left, &mma.right, &mma.accumulator] {
-                access(part, see);
-                see(Part::Read(part));
-            }
-            see(Part::Write(&mma.accumulator));
-        }
-        Operation::LoadMatrix(load) => {
-            access(&load.source, see);
-            see(Part::Read(&load.source));
-            access(&load.destination, see);
-            see(Part::Write(&load.destination));
-        }
         Operation::TensorLoad(load) => {
             load.coordinates.iter().for_each(|at| see(Part::Index(at)));
             barrier(&load.barrier, see);
@@ -144,6 +131,19 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             access(&product.accumulator, see);
             see(Part::Read(&product.accumulator));
             see(Part::Write(&product.accumulator));
+        }
+        Operation::Mma(mma) => {
+            for part in [&mma.left, &mma.right, &mma.accumulator] {
+                access(part, see);
+                see(Part::Read(part));
+            }
+            see(Part::Write(&mma.accumulator));
+        }
+        Operation::LoadMatrix(load) => {
+            access(&load.source, see);
+            see(Part::Read(&load.source));
+            access(&load.destination, see);
+            see(Part::Write(&load.destination));
         }
         Operation::StoreMatrix(store) => {
             store.values.iter().for_each(|part| value(part, see));

@@ -347,6 +347,8 @@ pub(super) struct Program {
     pub ordered: bool,
     /// Asynchronous work.
     pub works: Works,
+    /// Whether threads read what others of the same launch write, so that they may wait for each other.
+    pub waits: bool,
     /// The names of the places.
     pub names: Vec<String>,
 }

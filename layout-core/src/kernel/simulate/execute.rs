@@ -11,7 +11,7 @@ use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::Participants;
+use crate::kernel::program::{AtomicChange, Participants};
 use crate::kernel::small_float;
 
 impl Machine<'_> {
@@ -134,6 +134,10 @@ impl Machine<'_> {
                 }
                 Op::Wait { groups } => self.wait(warp, groups),
                 Op::Collective { dst, function, from, lane, elem, site } => {
+                    // Behind a `break` of all lanes nobody is here.
+                    if warp.active == 0 {
+                        continue;
+                    }
                     self.converged(warp, function.name(), site);
                     together::collective(warp, dst, function, from, lane, elem);
                 }
@@ -147,6 +151,11 @@ impl Machine<'_> {
                 }
                 Op::Atomic { dst, src, change, address, mask, site } => {
                     self.atomic(warp, dst, src, change, (address, mask), site);
+                    if warp.active != 0 && matches!(change, AtomicChange::Load(_)) {
+                        // It may wait for what another warp writes: that one must have its turn.
+                        warp.wait_site = site;
+                        return;
+                    }
                 }
                 Op::Barrier { participants, site } => {
                     if warp.active == 0 || participants == Participants::Thread {

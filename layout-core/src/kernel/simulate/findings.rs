@@ -28,6 +28,11 @@ impl Findings {
         self.now = Moment { block, order: 0 };
     }
 
+    /// Another block goes on, where it stood; `moment` takes where this one stands.
+    pub fn exchange(&mut self, moment: &mut Moment) {
+        std::mem::swap(&mut self.now, moment);
+    }
+
     /// Counts `count` occurrences; `finding` is called for the first.
     pub fn add(&mut self, kind: FindingKind, site: u32, count: u64, finding: impl FnOnce() -> Finding) {
         self.now.order += 1;

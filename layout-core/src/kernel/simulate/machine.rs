@@ -13,6 +13,7 @@ use super::bytecode::{LANES, Program};
 use super::cluster::{self, Block, Remote};
 use super::findings::Findings;
 use super::memory::Global;
+use super::order::{Known, Releases};
 use super::proxy::{Knowledge, Proxy};
 use super::report::{Counts, Finding, FindingKind};
 use super::shadow::{GlobalShadow, SharedShadow};
@@ -56,6 +57,11 @@ pub(super) struct Machine<'a> {
     pub crossed: bool,
     /// What is in flight beside the threads.
     pub proxy: Proxy,
+    /// For each warp what it knows of other blocks; empty where no thread can wait for another block.
+    pub known: Vec<Known>,
+    pub releases: Releases,
+    /// Whether anything was written, released or ended since this was reset.
+    pub progress: bool,
 }
 
 /// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
@@ -65,6 +71,17 @@ pub(super) const MOST_ACTORS: u64 = 2048;
 pub(super) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
     let each = threads.div_ceil(LANES as u32);
     Proxy::new(program, each as usize, 1).actors() as u64 * ranks
+}
+
+/// What a turn of a cluster's warps came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The cluster has ended.
+    Ended,
+    /// It goes on.
+    Taken,
+    /// The launch must stop.
+    Stopped,
 }
 
 impl<'a> Machine<'a> {
@@ -82,7 +99,6 @@ impl<'a> Machine<'a> {
             warps: (0..count)
                 .map(|number| Warp {
                     number,
-                    first: number / each.max(1) * each,
                     shared: number / each.max(1) * stride,
                     ..Warp::new(program, number % each.max(1), launch.block)
                 })
@@ -97,14 +113,28 @@ impl<'a> Machine<'a> {
             remote: Vec::new(),
             crossed: false,
             proxy,
+            known: if program.waits { vec![Known::default(); count as usize] } else { Vec::new() },
+            releases: Releases::default(),
+            progress: false,
         }
     }
 
     /// Runs a cluster; false where the launch must stop.
     pub fn run_cluster(&mut self, number: u64) -> bool {
+        self.findings.start_block(number);
+        self.start(number);
+        loop {
+            match self.turn() {
+                Turn::Taken => {}
+                end => return end == Turn::Ended,
+            }
+        }
+    }
+
+    /// A cluster's start.
+    pub fn start(&mut self, number: u64) {
         self.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
         self.remote.clear();
-        self.findings.start_block(number);
         self.shared.fill(u8::MAX);
         if let Some(shadow) = &mut self.shadow {
             shadow.reset();
@@ -122,35 +152,43 @@ impl<'a> Machine<'a> {
             warp.start(self.launch.program, block.index);
             warp.block = block.number;
         }
-        loop {
-            let mut ran = false;
-            for number in 0..count {
-                if self.warps[number].state == State::Ready {
-                    ran = true;
-                    self.run_warp(number);
-                }
-                if let State::Exhausted(site) = self.warps[number].state {
-                    self.stop(number, site);
-                    return false;
-                }
-            }
-            if self.warps.iter().all(|warp| warp.state == State::Ended) {
-                self.finish();
-                return true;
-            }
-            let released = self.release() | self.wake() || self.land();
-            if !ran && !released {
-                self.deadlock();
-                return false;
-            }
-        }
     }
 
-    fn stop(&mut self, warp: usize, site: u32) {
+    /// Each ready warp runs until it waits, ends, or has read what others may write; then barriers are released.
+    pub fn turn(&mut self) -> Turn {
+        let mut ran = false;
+        for number in 0..self.count {
+            if self.warps[number].state == State::Ready {
+                ran = true;
+                self.run_warp(number);
+                self.progress |= self.warps[number].state == State::Ended;
+            }
+            if let State::Exhausted(site) = self.warps[number].state {
+                self.stop(number, FindingKind::StepLimit, site);
+                return Turn::Stopped;
+            }
+        }
+        if self.warps.iter().all(|warp| warp.state == State::Ended) {
+            self.finish();
+            return Turn::Ended;
+        }
+        let released = self.release() | self.wake() || self.land();
+        self.progress |= released;
+        if !ran && !released {
+            self.deadlock();
+            return Turn::Stopped;
+        }
+        Turn::Taken
+    }
+
+    pub(super) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
         let lanes = self.warps[warp].active;
         let limit = self.launch.max_steps;
-        self.report(FindingKind::StepLimit, site, warp as u32, lanes, None, |_| {
-            format!("warp {warp} took more than {limit} steps; the launch was stopped")
+        self.report(kind, site, warp as u32, lanes, None, |_| match kind {
+            FindingKind::StepLimit => {
+                format!("warp {warp} took more than {limit} steps; the launch was stopped")
+            }
+            _ => format!("warp {warp} and all others wait for something that cannot happen"),
         });
     }
 
@@ -227,10 +265,12 @@ impl<'a> Machine<'a> {
             self.warps[*warp].state = State::Ready;
             self.tick(*warp);
             joined.join(&self.clocks[warp * count..(warp + 1) * count], self.proxy.row(*warp));
+            joined.blocks.extend(self.known.get(*warp));
         }
         for warp in warps {
             self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined.clocks);
             self.proxy.row_mut(*warp).copy_from_slice(&joined.agents);
+            self.known.get_mut(*warp).into_iter().for_each(|known| known.clone_from(&joined.blocks));
         }
     }
 

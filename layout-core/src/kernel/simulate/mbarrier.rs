@@ -86,7 +86,7 @@ impl Machine<'_> {
         let Some(shadow) = &self.shadow else { return };
         let number = warp.number as usize;
         let clocks = &self.clocks[number * self.count..(number + 1) * self.count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number), warp.first);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number), &self.blocks);
         let site = &self.launch.program.sites[barrier.site as usize];
         let super::bytecode::Target::Shared(base) = site.target else { return };
         let hazard = each_lane(touch.open).find_map(|lane| {
@@ -158,6 +158,7 @@ impl Machine<'_> {
             let agents = self.proxy.known.len() / self.count.max(1);
             let seen = &self.proxy.known[number * agents..(number + 1) * agents];
             known.gathered.join(row, seen);
+            known.gathered.blocks.extend(self.known.get(number));
             if self.end_phase(at) {
                 ended.push(at);
             }
@@ -234,6 +235,7 @@ impl Machine<'_> {
             let ended = known.ended.clone();
             later(&mut self.clocks[number * count..(number + 1) * count], &ended.clocks);
             later(self.proxy.row_mut(number), &ended.agents);
+            self.known.get_mut(number).into_iter().for_each(|known| known.join(&ended.blocks));
         }
         true
     }

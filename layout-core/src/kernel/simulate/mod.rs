@@ -10,6 +10,7 @@
 //! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
 
 mod arithmetic;
+mod blocks;
 mod bytecode;
 mod cluster;
 mod compile;
@@ -22,6 +23,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod mma;
+mod order;
 mod proxy;
 mod report;
 mod schedule;
@@ -318,6 +320,11 @@ fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
     let work = || {
         let mut machine = Machine::new(launch);
         let (mut count, mut stopped) = (0, false);
+        if launch.program.waits {
+            count = clusters * machine.ranks() as u64;
+            stopped = !machine.run_together(clusters);
+            halt.store(true, SeqCst);
+        }
         while !halt.load(SeqCst) {
             let block = next.fetch_add(1, SeqCst);
             if block >= clusters {

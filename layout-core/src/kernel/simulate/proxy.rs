@@ -9,17 +9,19 @@ use super::bytecode::{LANES, Program};
 use super::machine::Machine;
 use super::matrix::Products;
 use super::mbarrier::Mbarrier;
+use super::order::Known;
 use super::report::FindingKind;
 use super::shadow::{Fences, Hazard};
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use super::work::Work;
 
-/// What a warp or a barrier knows: the time of each warp, and of each agent.
+/// What a warp or a barrier knows: the time of each warp, of each agent, and of other blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
     pub clocks: Vec<u32>,
     pub agents: Vec<u32>,
+    pub blocks: Known,
 }
 
 impl Knowledge {

@@ -133,8 +133,12 @@ impl Machine<'_> {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
-        self.watch_writes(warp, site, number, &touch, 0, Write::Atomic);
-        self.count(site, number, &touch, Kind::Write);
+        self.synchronise(warp, site, &touch, change);
+        let reads = matches!(change, AtomicChange::Load(_));
+        let how = if reads { Write::AtomicRead } else { Write::Atomic };
+        self.watch_writes(warp, site, number, &touch, 0, how);
+        self.count(site, number, &touch, if reads { Kind::Read } else { Kind::Write });
+        self.progress |= !reads;
         let (bank, size) = (Bank::of(site.elem), site.bytes);
         let mut before = [site.pad; LANES];
         for lane in each_lane(touch.open) {
@@ -147,6 +151,8 @@ impl Machine<'_> {
             let byte = touch.index[lane] as usize * size as usize;
             let changed = |old: u64| changed(change, site.elem, old, value);
             before[lane] = match site.target {
+                Target::Shared(base) if reads => memory::read(&self.shared, base as usize + byte, size),
+                Target::Global(argument) if reads => self.launch.globals[argument as usize].read(byte, size),
                 Target::Shared(base) => {
                     let byte = (warp.shared + base) as usize + byte;
                     let old = memory::read(&self.shared, byte, size);
@@ -183,6 +189,8 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
                     AtomicChange::Add => old + value,
                     AtomicChange::Max => old.max(value),
                     AtomicChange::Min => old.min(value),
+                    AtomicChange::Load(_) => old,
+                    AtomicChange::Store(_) => value,
                 }
                 .to_bits(),
             )
@@ -193,6 +201,8 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
                 AtomicChange::Add => old + value,
                 AtomicChange::Max => old.max(value),
                 AtomicChange::Min => old.min(value),
+                AtomicChange::Load(_) => old,
+                AtomicChange::Store(_) => value,
             }
             .to_bits()
         }
@@ -202,6 +212,8 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
                 AtomicChange::Add => wrap(old.wrapping_add(value), integer),
                 AtomicChange::Max => old.max(value),
                 AtomicChange::Min => old.min(value),
+                AtomicChange::Load(_) => old,
+                AtomicChange::Store(_) => value,
             }) as u64
         }
     }

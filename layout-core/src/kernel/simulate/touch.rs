@@ -181,6 +181,7 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
         let mut equal = u32::MAX;
+        self.progress |= touch.open != 0;
         for part in 0..site.width {
             let register = (src + part) as usize;
             let raw: [u64; LANES] = match Bank::of(site.elem) {

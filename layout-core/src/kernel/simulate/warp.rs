@@ -81,8 +81,6 @@ pub(super) struct Pending {
 pub(super) struct Warp {
     /// Its number in the cluster.
     pub number: u32,
-    /// The number of its block's first warp.
-    pub first: u32,
     /// The number of its block in the grid.
     pub block: u64,
     /// Where its block's shared memory begins, bytes.
@@ -125,6 +123,8 @@ pub(super) struct Warp {
     pub bulk_committed: [u32; LANES],
     /// Accumulators of products in flight: group, first slot, how many.
     pub accumulators: Vec<(u32, u32, u32)>,
+    /// Where it last read what others may write.
+    pub wait_site: u32,
 }
 
 impl Warp {
@@ -142,7 +142,6 @@ impl Warp {
         }
         Warp {
             number,
-            first: 0,
             block: 0,
             shared: 0,
             pc: 0,
@@ -164,6 +163,7 @@ impl Warp {
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
+            wait_site: 0,
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) enum Write {
     InFlight,
     /// Undivided, with what it reads.
     Atomic,
+    /// Not at all: an undivided read, which may meet undivided writes.
+    AtomicRead,
 }
 
 impl Machine<'_> {
@@ -23,7 +25,8 @@ impl Machine<'_> {
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), &self.blocks);
+        let who = who.knowing(self.known.get(warp.number as usize));
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
@@ -85,7 +88,8 @@ impl Machine<'_> {
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), &self.blocks);
+        let who = who.knowing(self.known.get(warp.number as usize));
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
             Target::Shared(base) => {
@@ -100,6 +104,7 @@ impl Machine<'_> {
                         let who = who.lane(lane);
                         let hazard = match how {
                             Write::Atomic => shadow.atomic(cell, who, number),
+                            Write::AtomicRead => shadow.atomic_read(cell, who),
                             Write::Plain => shadow.write(cell, who, number, false),
                             Write::InFlight => shadow.write(cell, who, number, true),
                         };
@@ -117,6 +122,7 @@ impl Machine<'_> {
                         let who = who.lane(lane);
                         let hazard = match how {
                             Write::Atomic => shadow.atomic(element, warp.block, who),
+                            Write::AtomicRead => shadow.atomic_read(element, warp.block, who),
                             Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
                         };
                         found.extend(hazard.map(|hazard| (lane, element as i64, hazard)));
@@ -126,7 +132,8 @@ impl Machine<'_> {
             Target::Local { .. } | Target::None => {}
         }
         for (lane, index, hazard) in found {
-            self.hazard(warp, number, lane, index, hazard, Kind::Write, equal >> lane & 1 != 0);
+            let kind = if matches!(how, Write::AtomicRead) { Kind::Read } else { Kind::Write };
+            self.hazard(warp, number, lane, index, hazard, kind, equal >> lane & 1 != 0);
         }
     }
 
@@ -208,7 +215,7 @@ impl Machine<'_> {
                 let ending = if block.is_some() { "s" } else { "" };
                 let found = if wrote { race } else { FindingKind::ReadWriteRace };
                 let message = format!(
-                    "{what} of element {index} of `{name}`, which {who} {verb}{ending}; blocks are not ordered"
+                    "{what} of element {index} of `{name}`, which {who} {verb}{ending}; nothing orders the blocks"
                 );
                 (found, message)
             }

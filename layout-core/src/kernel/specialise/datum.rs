@@ -30,14 +30,14 @@ pub enum Datum {
     View(View),
     /// A layout: shape, strides, swizzle.
     Layout(LayoutDatum),
-    /// A matrix instruction.
-    TensorCore(TensorCore),
     /// An array of mbarriers and how many they are.
     Barriers(PlaceId, i64),
     /// The stage and the phase of a ring of so many stages: two mutable index variables.
     Pipeline(VarId, VarId, i64),
     /// An mbarrier.
     Barrier(BarrierAt),
+    /// A matrix instruction.
+    TensorCore(TensorCore),
     /// What could not be evaluated; its error is already told.
     Unknown,
 }
@@ -66,10 +66,10 @@ impl Datum {
             Datum::Array(_) => "an array".into(),
             Datum::View(_) => "a tensor".into(),
             Datum::Layout(_) => "a layout".into(),
-            Datum::TensorCore(_) => "a matrix instruction".into(),
             Datum::Barriers(..) => "an array of mbarriers".into(),
             Datum::Barrier(_) => "an mbarrier".into(),
             Datum::Pipeline(..) => "a state of a pipeline".into(),
+            Datum::TensorCore(_) => "a matrix instruction".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }

@@ -246,10 +246,31 @@ impl Evaluator<'_> {
         Ok(match known {
             Some(value) => Datum::Bool(value),
             None => {
-                let comparison = Comparison { op, left: a.clone(), right: b.clone() };
+                let mut left = a.clone();
+                if matches!(op, B::Lt | B::Ge)
+                    && let Some(rest) = self.below_divisor(&difference)
+                {
+                    let whole = left.sub(&rest);
+                    left = self.index(origin, whole)?;
+                }
+                let comparison = Comparison { op, left, right: b.clone() };
                 Datum::Scalar(Value::Compare(comparison), Elem::Bool)
             }
         })
+    }
+
+    /// The part `r` of a difference `d x + r`, `0 <= r < d`: `d x + r < 0` is `d x < 0`. So the elements of a vector that
+    /// cannot cross an edge share one comparison.
+    fn below_divisor(&self, difference: &Index) -> Option<Index> {
+        let large = difference.terms().iter().filter(|(_, c)| c.unsigned_abs() > 1);
+        let divisor = large.fold(0, |all, (_, c)| crate::kernel::arith::gcd(all, *c));
+        let (mut rest, _) = difference.partition(|_, c| divisor > 1 && c % divisor != 0);
+        if rest.as_constant().is_some() {
+            return None;
+        }
+        rest = rest.plus(difference.offset().checked_rem_euclid(divisor)?).ok()?;
+        let range = self.tables.atoms.range(&rest);
+        (range.low >= 0 && range.high < i128::from(divisor)).then_some(rest)
     }
 
     /// `operand as ty`

@@ -6,7 +6,7 @@ use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range, VarId};
 use crate::kernel::ir::{
-    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef,
+    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef, UnaryOp,
 };
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{StatementKind, Value, VariableKind};
@@ -317,7 +317,6 @@ impl Evaluator<'_> {
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
         let changed = self.assigned_indices(&[body]);
         changed.iter().for_each(|var| self.forget(*var));
-        // What the condition computes beside its value runs again each round, so it must compute nothing.
         let (extra, condition) = self.nested(|this| this.condition(condition));
         self.loops += 1;
         let (body, result) = self.nested(|this| this.block(body));
@@ -328,15 +327,17 @@ impl Evaluator<'_> {
             Ok(true) => Value::Constant(Constant::bool(true)),
             Err(value) => value,
         };
-        if !extra.is_empty() {
-            return self.fail_help(
-                origin,
-                "the condition of `while` must be a plain expression",
-                "write `loop { if !condition { break; } .. }`",
-            );
-        }
         result?;
-        self.push(origin, StatementKind::While(value, body));
+        if extra.is_empty() {
+            self.push(origin, StatementKind::While(value, body));
+            return Ok(());
+        }
+        // What the condition does beside its value is done again each round: `loop { extra; if !value { break; } body }`.
+        let leave = vec![crate::kernel::program::Statement { kind: StatementKind::Break, origin }];
+        let test = StatementKind::If(Value::Unary(UnaryOp::Not, Box::new(value)), leave, Vec::new());
+        let test = crate::kernel::program::Statement { kind: test, origin };
+        let round = [extra, vec![test], body].concat();
+        self.push(origin, StatementKind::While(Value::Constant(Constant::bool(true)), round));
         Ok(())
     }
 

@@ -31,6 +31,29 @@ impl Evaluator<'_> {
         Ok(Datum::View(self.index(origin, tile)?))
     }
 
+    pub fn window(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let start = match values.remove(2) {
+            Datum::Array(parts) | Datum::Tuple(parts) => parts,
+            other => {
+                return self.fail(
+                    origin,
+                    format!("the first element of `window` is an array, not {}", other.kind()),
+                );
+            }
+        };
+        let sizes = self.sizes(values.remove(1), "window", origin)?;
+        let view = self.view(values.remove(0), "window", origin)?;
+        self.same_rank(&view, "window", sizes.len(), origin)?;
+        self.same_rank(&view, "window", start.len(), origin)?;
+        if sizes.contains(&0) {
+            return self.fail(origin, "a window of no elements");
+        }
+        let start =
+            start.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        let window = view.window(&sizes, &start);
+        Ok(Datum::View(self.index(origin, window)?))
+    }
+
     /// Tiles of shared and local tensors do not overhang: nothing is beyond their edge to be masked for.
     fn fits(&mut self, view: &View, sizes: &[i64], coordinates: &[Index], origin: Origin) -> Outcome<()> {
         let place = self.tables.place(view.place).clone();
@@ -91,6 +114,18 @@ impl Evaluator<'_> {
         let part =
             view.distribute(&shape, &own, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
         Ok(Datum::View(self.index(origin, part)?))
+    }
+
+    /// `cp.async` has one way only.
+    pub fn from_dram_to_sram(&mut self, to: &View, from: &View, name: &str, origin: Origin) -> Outcome<()> {
+        let space = |view: &View| self.tables.place(view.place).space;
+        match (space(to), space(from)) {
+            (Space::Shared { .. }, Space::Global(_)) => Ok(()),
+            _ => {
+                let message = format!("`{name}` copies from a global tensor to a shared one");
+                self.fail_help(origin, message, "use `copy_from` between other places")
+            }
+        }
     }
 
     fn same_rank(&mut self, view: &View, name: &str, given: usize, origin: Origin) -> Outcome<()> {

@@ -6,16 +6,18 @@
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileAccess;
-use crate::kernel::elem::Elem;
+use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    AtomicChange, Collective, Comparison, Math, Participants, Place, PlaceId, Space, Statement,
+    AtomicChange, Collective, Comparison, Math, Ordering, Participants, Place, PlaceId, Space, Statement,
     StatementKind, Value, VariableKind,
 };
 use crate::kernel::view::View;
+
+use Ordering::{Relaxed, Synchronising};
 
 const LANES: i64 = 32;
 
@@ -37,6 +39,18 @@ impl Evaluator<'_> {
             Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, intrinsic, values, origin),
             Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, intrinsic, values, origin),
             Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, intrinsic, values, origin),
+            Intrinsic::LoadRelaxed => {
+                return self.flag(AtomicChange::Load(Relaxed), intrinsic, values, origin);
+            }
+            Intrinsic::LoadAcquire => {
+                return self.flag(AtomicChange::Load(Synchronising), intrinsic, values, origin);
+            }
+            Intrinsic::StoreRelaxed => {
+                return self.flag(AtomicChange::Store(Relaxed), intrinsic, values, origin);
+            }
+            Intrinsic::StoreRelease => {
+                return self.flag(AtomicChange::Store(Synchronising), intrinsic, values, origin);
+            }
             _ => return self.fail(origin, format!("`{}` is about one thread", intrinsic.name())),
         };
         let name = intrinsic.name();
@@ -163,10 +177,59 @@ impl Evaluator<'_> {
         values: Vec<Datum>,
         origin: Origin,
     ) -> Outcome<Datum> {
-        let name = intrinsic.name();
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(Datum::Unknown);
         let (view, coordinates, value) = (next(), next(), next());
+        let (target, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
+        let adds = change == AtomicChange::Add;
+        if !(matches!(elem, Elem::I32 | Elem::U32 | Elem::F32) || adds && elem == Elem::F64) {
+            let message = format!("`{}` does not apply to {elem}", intrinsic.name());
+            return self.fail_help(origin, message, "there are i32, u32 and f32, and for `atomic_add` f64");
+        }
+        let value = self.coerce(value, elem, origin)?;
+        let var = self.variable("before", VariableKind::Elem(elem), false, origin);
+        self.unnamed.insert(var);
+        self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
+        Ok(Datum::Scalar(Value::Variable(var), elem))
+    }
+
+    /// Undivided loads and stores.
+    fn flag(
+        &mut self,
+        change: AtomicChange,
+        intrinsic: Intrinsic,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let (view, coordinates) = (next(), next());
+        let (target, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
+        if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::I64 | Elem::F64) {
+            let message = format!("`{}` does not apply to {elem}", intrinsic.name());
+            return self.fail_help(origin, message, "there are i32, u32, f32, i64 and f64");
+        }
+        if let AtomicChange::Store(_) = change {
+            let value = next();
+            let value = self.coerce(value, elem, origin)?;
+            self.push(origin, StatementKind::Atomic { change, target, value, old: None });
+            return Ok(Datum::Unit);
+        }
+        let var = self.variable("seen", VariableKind::Elem(elem), false, origin);
+        self.unnamed.insert(var);
+        let value = Value::Constant(Constant::zero(elem));
+        self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
+        Ok(Datum::Scalar(Value::Variable(var), elem))
+    }
+
+    /// The element of an atomic operation.
+    fn target(
+        &mut self,
+        name: &str,
+        view: Datum,
+        coordinates: Datum,
+        origin: Origin,
+    ) -> Outcome<(TileAccess, Elem)> {
         let view = self.written(view, name, origin)?;
         let (Datum::Array(coordinates) | Datum::Tuple(coordinates)) = coordinates else {
             return self.fail(origin, format!("the coordinates of `{name}` are an array: `[i, j]`"));
@@ -186,19 +249,8 @@ impl Evaluator<'_> {
             let message = format!("`{name}` on `{}`, which each thread has for itself", place.name);
             return self.fail_help(origin, message, "write `view[[i, j]] += x`");
         }
-        let adds = change == AtomicChange::Add;
-        let known = matches!(place.elem, Elem::I32 | Elem::U32 | Elem::F32);
-        if !(known || adds && place.elem == Elem::F64) {
-            let message = format!("`{name}` does not apply to {}", place.elem);
-            return self.fail_help(origin, message, "there are i32, u32 and f32, and for `atomic_add` f64");
-        }
         let coordinates =
             coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
-        let value = self.coerce(value, place.elem, origin)?;
-        let var = self.variable("before", VariableKind::Elem(place.elem), false, origin);
-        self.unnamed.insert(var);
-        let target = TileAccess { view, coordinates, origin };
-        self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
-        Ok(Datum::Scalar(Value::Variable(var), place.elem))
+        Ok((TileAccess { view, coordinates, origin }, place.elem))
     }
 }

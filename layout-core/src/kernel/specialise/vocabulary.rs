@@ -8,7 +8,7 @@ use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Math, Participants, Space, StatementKind, Value};
+use crate::kernel::program::{Math, Participants, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -54,6 +54,7 @@ impl Evaluator<'_> {
             Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),
             Intrinsic::Local => self.allocate(values.remove(0), types, false, origin),
             Intrinsic::Tile => self.tile(values, origin),
+            Intrinsic::Window => self.window(values, origin),
             Intrinsic::Vectorize => self.vectorize(values, origin),
             Intrinsic::Distribute => self.distribute(values, origin),
             Intrinsic::Transpose => Ok(Datum::View(self.view(values.remove(0), name, origin)?.transpose())),
@@ -91,6 +92,12 @@ impl Evaluator<'_> {
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.copy(destination, source, None, false, origin)
             }
+            Intrinsic::CopyFromAsync => {
+                let source = self.view(values.remove(1), name, origin)?;
+                let destination = self.written(values.remove(0), name, origin)?;
+                self.from_dram_to_sram(&destination, &source, name, origin)?;
+                self.copy(destination, source, None, true, origin)
+            }
             Intrinsic::ToLocal => {
                 let source = self.view(values.remove(0), name, origin)?;
                 self.copy_to_local(source, origin)
@@ -105,13 +112,7 @@ impl Evaluator<'_> {
                 };
                 let source = self.view(values.remove(1), name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
-                let space = |view: &View, this: &Self| this.tables.place(view.place).space;
-                if !matches!(space(&destination, self), Space::Shared { .. })
-                    || !matches!(space(&source, self), Space::Global(_))
-                {
-                    let message = format!("`{name}` copies from a global tensor to a shared one");
-                    return self.fail_help(origin, message, "use `copy_from` between other places");
-                }
+                self.from_dram_to_sram(&destination, &source, name, origin)?;
                 self.copy(
                     destination,
                     source,
@@ -191,10 +192,11 @@ impl Evaluator<'_> {
             | Intrinsic::All
             | Intrinsic::AtomicAdd
             | Intrinsic::AtomicMax
-            | Intrinsic::AtomicMin => self.together(intrinsic, values, origin),
-            Intrinsic::MmaAtom | Intrinsic::LoadA | Intrinsic::LoadB | Intrinsic::Mma | Intrinsic::StoreD => {
-                self.matrix(intrinsic, types, values, origin)
-            }
+            | Intrinsic::AtomicMin
+            | Intrinsic::LoadRelaxed
+            | Intrinsic::LoadAcquire
+            | Intrinsic::StoreRelaxed
+            | Intrinsic::StoreRelease => self.together(intrinsic, values, origin),
             Intrinsic::SizeOf => {
                 let elem = match types {
                     [ty] => self.elem(*ty, origin)?,
@@ -235,6 +237,9 @@ impl Evaluator<'_> {
             | Intrinsic::WgmmaCommitGroup
             | Intrinsic::WgmmaWaitGroup
             | Intrinsic::StoreMatrix => self.asynchronous(intrinsic, values, origin),
+            Intrinsic::MmaAtom | Intrinsic::LoadA | Intrinsic::LoadB | Intrinsic::Mma | Intrinsic::StoreD => {
+                self.matrix(intrinsic, types, values, origin)
+            }
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
                 let condition = match values.remove(0) {

@@ -63,7 +63,7 @@ impl Compiler<'_> {
             | Operation::AsyncCopy { .. }
             | Operation::Mma(_)
             | Operation::LoadMatrix(_) => {
-                Err(SimulateError::Malformed("an operation that is not asynchronous".to_owned()))
+                Err(SimulateError::Malformed("a copy that is not asynchronous".to_owned()))
             }
         }
     }

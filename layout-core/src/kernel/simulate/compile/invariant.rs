@@ -86,13 +86,6 @@ fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)
             walk_access(destination, visit);
             walk_access(source, visit);
         }
-        Operation::Mma(mma) => {
-            [&mma.accumulator, &mma.left, &mma.right].into_iter().for_each(|part| walk_access(part, visit));
-        }
-        Operation::LoadMatrix(load) => {
-            walk_access(&load.destination, visit);
-            walk_access(&load.source, visit);
-        }
         Operation::TensorLoad(load) => {
             walk_access(&load.destination, visit);
             load.coordinates.iter().for_each(|at| visit(Item::Index(at)));
@@ -110,6 +103,13 @@ fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)
             }
             walk_access(&product.b.first, visit);
             walk_value(&product.accumulate, visit);
+        }
+        Operation::Mma(mma) => {
+            [&mma.accumulator, &mma.left, &mma.right].into_iter().for_each(|part| walk_access(part, visit));
+        }
+        Operation::LoadMatrix(load) => {
+            walk_access(&load.destination, visit);
+            walk_access(&load.source, visit);
         }
         Operation::StoreMatrix(store) => {
             walk_access(&store.destination, visit);

@@ -57,10 +57,12 @@ impl Compiler<'_> {
                 return Err(SimulateError::Malformed("an atomic operation on registers".to_owned()));
             }
         };
-        if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::F64) || target.width != 1 {
+        if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::I64 | Elem::F64) || target.width != 1 {
             return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
         }
         self.program.ordered |= global && (elem.is_float() || old.is_some());
+        self.program.waits |= matches!(change, AtomicChange::Load(_));
+        self.program.ordered |= self.program.waits;
         let src = self.source(bank, value)?;
         let address = self.element(target)?;
         let mask = self.mask(&target.mask)?;

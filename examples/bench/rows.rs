@@ -1,0 +1,93 @@
+//! Softmax and layer norm of rows: beside the best device copy of as many bytes.
+
+use crate::contest::{Bench, Found, Result, Work, parallel};
+use layout_cuda::Tensor;
+use layout_examples::memory;
+use layout_examples::noise::{fill, noise};
+
+/// Rows of about so many elements are checked, evenly spread; all rows of smaller matrices.
+const CHECKED: usize = 1 << 25;
+
+/// Softmax of an `m` by `n` matrix.
+pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
+    let stream = bench.stream.clone();
+    let mut x = stream.zeros::<f32, 2>([m, n])?;
+    fill(&stream, &mut x, 21)?;
+    let mut out = stream.zeros::<f32, 2>([m, n])?;
+    out.poison()?;
+    let mut parts = stream.zeros::<f32, 2>([2, memory::row_parts(m, n)])?;
+    memory::softmax(&stream, &x, &mut parts, &mut out)?;
+    let found = check(&out, |row, found| {
+        let x = |j: usize| f64::from(noise(row * n + j, 21));
+        let most = (0..n).map(x).fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = (0..n).map(|j| (x(j) - most).exp()).sum();
+        let mut all = Found::default();
+        for (j, found) in found.iter().enumerate() {
+            let wanted = (x(j) - most).exp() / total;
+            all.add(row * n + j, (f64::from(*found) - wanted).abs() / wanted, 4e-6);
+        }
+        all
+    })?;
+    bench.beside_copy(
+        &work("softmax", [m, n]),
+        found,
+        &mut [("softmax", &mut || memory::softmax(&stream, &x, &mut parts, &mut out))],
+    )
+}
+
+/// Layer norm of an `m` by `n` matrix.
+pub fn layer_norm(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
+    let stream = bench.stream.clone();
+    let mut x = stream.zeros::<f32, 2>([m, n])?;
+    fill(&stream, &mut x, 21)?;
+    let (mut scale, mut shift) = (stream.zeros::<f32, 1>([n])?, stream.zeros::<f32, 1>([n])?);
+    fill(&stream, &mut scale, 22)?;
+    fill(&stream, &mut shift, 23)?;
+    let mut out = stream.zeros::<f32, 2>([m, n])?;
+    out.poison()?;
+    let mut parts = stream.zeros::<f32, 2>([2, memory::row_parts(m, n)])?;
+    memory::layer_norm(&stream, &x, [&scale, &shift], &mut parts, &mut out, 1e-5)?;
+    let found = check(&out, |row, found| {
+        let x = |j: usize| f64::from(noise(row * n + j, 21));
+        let mean = (0..n).map(x).sum::<f64>() / n as f64;
+        let variance = (0..n).map(|j| (x(j) - mean).powi(2)).sum::<f64>() / n as f64;
+        let factor = 1.0 / (variance + 1e-5).sqrt();
+        let mut all = Found::default();
+        for (j, found) in found.iter().enumerate() {
+            let wanted = (x(j) - mean) * factor * f64::from(noise(j, 22)) + f64::from(noise(j, 23));
+            all.add(row * n + j, (f64::from(*found) - wanted).abs(), 4e-6);
+        }
+        all
+    })?;
+    bench.beside_copy(
+        &work("layer_norm", [m, n]),
+        found,
+        &mut [("layer_norm", &mut || {
+            memory::layer_norm(&stream, &x, [&scale, &shift], &mut parts, &mut out, 1e-5)
+        })],
+    )
+}
+
+fn work(workload: &'static str, [m, n]: [usize; 2]) -> Work {
+    let elements = m as f64 * n as f64;
+    Work { workload, dtype: "f32", shape: vec![m, n], bytes: 8.0 * elements, elements }
+}
+
+/// What a judge of one row finds in the rows that are checked.
+fn check(out: &Tensor<f32, 2>, judge: impl Fn(usize, &[f32]) -> Found + Sync) -> Result<Found> {
+    let [m, n] = out.shape();
+    let step = (m * n).div_ceil(CHECKED).max(1);
+    let mut kept = Vec::new();
+    for row in (0..m).step_by(step) {
+        if step == 1 {
+            kept = out.download()?;
+            break;
+        }
+        kept.extend(out.device().stream().download(&out.part(row * n, [n], [1])?)?);
+    }
+    let parts = parallel(m.div_ceil(step), |range| {
+        let rows = range.map(|at| judge(at * step, &kept[at * n..(at + 1) * n]));
+        rows.fold(Found::default(), Found::and)
+    });
+    Ok(parts.into_iter().fold(Found::default(), Found::and))
+}

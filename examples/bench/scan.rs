@@ -1,0 +1,64 @@
+//! Prefix sums: beside the best device copy of as many bytes.
+
+use crate::contest::{Bench, Found, Result, Work, parallel};
+use layout_examples::memory::{self, ScanState};
+use layout_examples::noise::{fill, noise};
+
+/// Prefix sums of `n` elements.
+pub fn scan(bench: &mut Bench, n: usize) -> Result<()> {
+    let stream = bench.stream.clone();
+    let mut x = stream.zeros::<f32, 1>([n])?;
+    fill(&stream, &mut x, 31)?;
+    let mut out = stream.zeros::<f32, 1>([n])?;
+    let work = Work {
+        workload: "inclusive_scan",
+        dtype: "f32",
+        shape: vec![n],
+        bytes: 8.0 * n as f64,
+        elements: n as f64,
+    };
+    let layouts: &[[usize; 2]] =
+        if n > 1 << 28 { &[[512, 8]] } else { &[[512, 8], [512, 7], [1024, 8], [256, 8], [768, 8]] };
+    for layout in layouts.iter().copied() {
+        let [threads, rows] = layout;
+        let mut state = ScanState::tiled(&stream, n.div_ceil(threads * rows * 4))?;
+        out.poison()?;
+        memory::scan(&stream, false, layout, false, &x, &mut out, &mut state)?;
+        let found = check(&out.download()?, false);
+        let name = format!("scan {layout:?}");
+        bench.beside_copy(
+            &work,
+            found,
+            &mut [(&name, &mut || memory::scan(&stream, false, layout, false, &x, &mut out, &mut state))],
+        )?;
+    }
+    Ok(())
+}
+
+/// Compares with the prefix sums in float64.
+fn check(found: &[f32], exclusive: bool) -> Found {
+    let n = found.len();
+    let value = |i: usize| f64::from(noise(i, 31));
+    let sums = parallel(n, |range| {
+        let start = range.start;
+        let all = range.fold([0.0, 0.0], |[sum, size], i| [sum + value(i), size + value(i).abs()]);
+        (start, all)
+    });
+    let parts = parallel(n, |range| {
+        let before = sums.iter().filter(|(start, _)| *start < range.start);
+        let [mut sum, mut size] = before.fold([0.0, 0.0], |[a, b], (_, [c, d])| [a + c, b + d]);
+        let mut all = Found::default();
+        for i in range {
+            if exclusive {
+                all.add(i, (f64::from(found[i]) - sum).abs() / (size + 1e-30), 30.0 * 2f64.powi(-24));
+            }
+            sum += value(i);
+            size += value(i).abs();
+            if !exclusive {
+                all.add(i, (f64::from(found[i]) - sum).abs() / (size + 1e-30), 30.0 * 2f64.powi(-24));
+            }
+        }
+        all
+    });
+    parts.into_iter().fold(Found::default(), Found::and)
+}

@@ -1,0 +1,93 @@
+//! Layer norm of rows that stay in registers, as softmax does it: each element is read once and written once.
+//!
+//! `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. The variance is
+//! taken around the mean, of parts around their own means; the parts' are put together in a fixed order.
+
+use layout_cuda::tiled_kernel;
+
+/// Rows of up to `GROUP ROUNDS 4` elements: `GROUP` threads a row, a power of two; more than 32 are the block.
+#[tiled_kernel(
+    GROUP = [4, 512], ROUNDS = 8,
+    block = [GROUP.max(256)],
+    grid = [M.div_ceil(GROUP.max(256) / GROUP)],
+    require(N <= GROUP * ROUNDS * 4),
+    variant_if(N % 4 == 0),
+)]
+pub fn layer_norm<const M: usize, const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, N>>,
+    scale: &LayoutTensor<f32, RowMajor<N>>,
+    shift: &LayoutTensor<f32, RowMajor<N>>,
+    out: &mut LayoutTensor<f32, RowMajor<M, N>>,
+    epsilon: f32,
+) {
+    const THREADS: usize = if GROUP > 256 { GROUP } else { 256 };
+    const ROW: usize = GROUP * ROUNDS * 4;
+    let (row, thread) = (block_idx.x * (THREADS / GROUP) + thread_idx.x / GROUP, thread_idx.x % GROUP);
+    let from = x.tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    let mut own = from.distribute(row_major([1, GROUP]), thread).to_local();
+    let mut sum: f32 = 0.0;
+    for i in unroll(0..ROUNDS * 4) {
+        sum += own[[0, i]];
+    }
+    if GROUP > 32 {
+        sum = sum.block_sum();
+    }
+    if GROUP > 16 && GROUP <= 32 {
+        sum += sum.shuffle_xor(16);
+    }
+    if GROUP > 8 && GROUP <= 32 {
+        sum += sum.shuffle_xor(8);
+    }
+    if GROUP > 4 && GROUP <= 32 {
+        sum += sum.shuffle_xor(4);
+    }
+    if GROUP > 2 && GROUP <= 32 {
+        sum += sum.shuffle_xor(2);
+    }
+    if GROUP > 1 && GROUP <= 32 {
+        sum += sum.shuffle_xor(1);
+    }
+    let count = N as f32;
+    let mean = sum / count;
+    let mut square: f32 = 0.0;
+    for i in unroll(0..ROUNDS) {
+        for j in unroll(0..4) {
+            let off = own[[0, i * 4 + j]] - mean;
+            square += select((i * GROUP + thread) * 4 + j < N, off * off, 0.0);
+            own[[0, i * 4 + j]] = off;
+        }
+    }
+    if GROUP > 32 {
+        square = square.block_sum();
+    }
+    if GROUP > 16 && GROUP <= 32 {
+        square += square.shuffle_xor(16);
+    }
+    if GROUP > 8 && GROUP <= 32 {
+        square += square.shuffle_xor(8);
+    }
+    if GROUP > 4 && GROUP <= 32 {
+        square += square.shuffle_xor(4);
+    }
+    if GROUP > 2 && GROUP <= 32 {
+        square += square.shuffle_xor(2);
+    }
+    if GROUP > 1 && GROUP <= 32 {
+        square += square.shuffle_xor(1);
+    }
+    let factor = 1.0 / (square / count + epsilon).sqrt();
+    for i in unroll(0..ROUNDS) {
+        let scales = scale.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local();
+        for j in unroll(0..4) {
+            own[[0, i * 4 + j]] *= factor * scales[[j]];
+        }
+    }
+    for i in unroll(0..ROUNDS) {
+        let shifts = shift.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local();
+        for j in unroll(0..4) {
+            own[[0, i * 4 + j]] += shifts[[j]];
+        }
+    }
+    let to = out.tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    to.distribute(row_major([1, GROUP]), thread).copy_from(&own.vectorize([1, 4]));
+}

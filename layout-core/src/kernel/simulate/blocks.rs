@@ -1,0 +1,114 @@
+//! Blocks that run at the same time: those of a launch whose threads may wait for other blocks.
+//!
+//! ```text
+//! a few blocks start
+//! while there are blocks:
+//!     each one, the last started first, gives each of its ready warps a turn, up to the warp's next atomic load
+//!     nobody changed anything: one more block starts; no block is left: deadlock
+//! ```
+//!
+//! Law: every block gets its turns, whatever the others do. A GPU holds a limited number of blocks at once, so that
+//! only [`MOST`] are held here: who waits for a later one has no right to.
+
+use super::cluster::{Block, Remote};
+use super::findings::Moment;
+use super::machine::{Machine, Turn};
+use super::order::Known;
+use super::proxy::Proxy;
+use super::report::FindingKind;
+use super::shadow::SharedShadow;
+use super::warp::{State, Warp};
+
+/// Blocks that start together.
+const FIRST: usize = 8;
+/// Blocks that are held at once.
+const MOST: usize = 64;
+/// Rounds in which nobody changed anything, before another block starts.
+const PATIENCE: u32 = 4;
+/// Rounds in which nobody changed anything, before nobody ever will.
+const IDLE: u32 = 1 << 12;
+
+/// A block while another one runs.
+pub(super) struct Resident {
+    warps: Vec<Warp>,
+    clocks: Vec<u32>,
+    known: Vec<Known>,
+    shared: Vec<u8>,
+    shadow: Option<SharedShadow>,
+    proxy: Proxy,
+    remote: Vec<Remote>,
+    blocks: Vec<Block>,
+    moment: Moment,
+}
+
+impl Machine<'_> {
+    /// Runs all blocks, several at the same time; false where the launch must stop.
+    pub fn run_together(&mut self, blocks: u64) -> bool {
+        let mut residents: Vec<Resident> = Vec::new();
+        let (mut next, mut idle) = (0, 0);
+        loop {
+            let wanted = if idle > PATIENCE { residents.len() + 1 } else { FIRST };
+            while residents.len() < wanted.min(MOST) && next < blocks {
+                residents.push(self.resident(next));
+                next += 1;
+                idle = 0;
+            }
+            if residents.is_empty() {
+                return true;
+            }
+            self.progress = false;
+            for at in (0..residents.len()).rev() {
+                self.exchange(&mut residents[at]);
+                let turn = self.turn();
+                self.exchange(&mut residents[at]);
+                match turn {
+                    Turn::Ended => drop(residents.remove(at)),
+                    Turn::Taken => {}
+                    Turn::Stopped => return false,
+                }
+            }
+            idle = if self.progress { 0 } else { idle + 1 };
+            if idle > IDLE {
+                if let Some(resident) = residents.first_mut() {
+                    self.exchange(resident);
+                    let stuck = self.warps.iter().position(|warp| warp.state == State::Ready);
+                    let stuck = stuck.unwrap_or_default();
+                    let site = self.warps[stuck].wait_site;
+                    self.stop(stuck, FindingKind::Deadlock, site);
+                }
+                return false;
+            }
+        }
+    }
+
+    /// A block at its start.
+    fn resident(&self, number: u64) -> Resident {
+        let mut other = Machine::new(self.launch);
+        other.start(number);
+        Resident {
+            warps: other.warps,
+            clocks: other.clocks,
+            known: other.known,
+            shared: other.shared,
+            shadow: other.shadow,
+            proxy: other.proxy,
+            remote: other.remote,
+            blocks: other.blocks,
+            moment: Moment { block: number, order: 0 },
+        }
+    }
+
+    /// The block that runs and one that waits change places.
+    fn exchange(&mut self, other: &mut Resident) {
+        use std::mem::swap;
+        swap(&mut self.warps, &mut other.warps);
+        swap(&mut self.clocks, &mut other.clocks);
+        swap(&mut self.known, &mut other.known);
+        swap(&mut self.shared, &mut other.shared);
+        swap(&mut self.shadow, &mut other.shadow);
+        swap(&mut self.proxy, &mut other.proxy);
+        swap(&mut self.remote, &mut other.remote);
+        swap(&mut self.blocks, &mut other.blocks);
+        self.findings.exchange(&mut other.moment);
+    }
+}

@@ -1,0 +1,98 @@
+//! What orders the blocks of a launch: releases and acquires, as vector clocks.
+//!
+//! Law: what a warp did before a release happened before what another warp does after an acquire of the same element,
+//! and so did all that the first knew of. A relaxed store ends what the release before it gave; an atomic change does not.
+
+use super::bytecode::{Site, Target};
+use super::machine::Machine;
+use super::proxy::later;
+use super::touch::Touch;
+use super::warp::{Warp, each_lane};
+use crate::kernel::program::{AtomicChange, Ordering};
+use std::collections::{BTreeMap, HashMap};
+
+/// For each block the time of each of its warps before which everything happened before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(BTreeMap<u64, Vec<u32>>);
+
+impl Known {
+    /// Whether what a warp of a block did at a time happened before; of an unknown warp, whether it did of each.
+    pub fn covers(&self, block: u64, warp: Option<u32>, clock: u32) -> bool {
+        let Some(clocks) = self.0.get(&block) else { return false };
+        match warp {
+            Some(warp) => clocks.get(warp as usize).is_some_and(|known| clock < *known),
+            None => clocks.iter().all(|known| clock < *known),
+        }
+    }
+
+    /// Adds what another knows, if there is one.
+    pub fn extend(&mut self, other: Option<&Known>) {
+        other.into_iter().for_each(|other| self.join(other));
+    }
+
+    /// Both.
+    pub fn join(&mut self, other: &Known) {
+        other.0.iter().for_each(|(block, clocks)| self.learn(*block, clocks));
+    }
+
+    fn learn(&mut self, block: u64, clocks: &[u32]) {
+        let mine = self.0.entry(block).or_insert_with(|| vec![0; clocks.len()]);
+        mine.iter_mut().zip(clocks).for_each(|(mine, clock)| *mine = (*mine).max(*clock));
+    }
+}
+
+/// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
+type Place = (u64, usize);
+
+/// What each element's last release gives to those who acquire it.
+#[derive(Debug, Default)]
+pub(super) struct Releases(HashMap<Place, Known>);
+
+impl Machine<'_> {
+    /// What an atomic load or store of a warp orders.
+    pub(super) fn synchronise(&mut self, warp: &Warp, site: &Site, touch: &Touch, change: AtomicChange) {
+        let number = warp.number as usize;
+        if number >= self.known.len() {
+            return;
+        }
+        let (space, base) = match site.target {
+            Target::Global(argument) => (u64::from(argument), 0),
+            Target::Shared(base) => (1 << 32 | warp.block, base as usize),
+            Target::Local { .. } | Target::None => return,
+        };
+        let row = number * self.count..(number + 1) * self.count;
+        for lane in each_lane(touch.open) {
+            let place = (space, base + touch.index[lane] as usize * site.bytes as usize);
+            match change {
+                AtomicChange::Store(Ordering::Relaxed) => drop(self.releases.0.remove(&place)),
+                AtomicChange::Store(Ordering::Synchronising) => {
+                    let mut given = self.known[number].clone();
+                    let mut clocks = self.clocks[row.clone()].to_vec();
+                    // What the warp does from here on is later than the release.
+                    clocks[number] += 1;
+                    for (rank, block) in self.blocks.iter().enumerate() {
+                        given.learn(block.number, &clocks[self.warps_of(rank)]);
+                    }
+                    self.releases.0.insert(place, given);
+                }
+                AtomicChange::Load(Ordering::Synchronising) => {
+                    let Some(given) = self.releases.0.get(&place) else { continue };
+                    self.known[number].join(given);
+                    for (rank, block) in self.blocks.iter().enumerate() {
+                        let Some(own) = given.0.get(&block.number) else { continue };
+                        let warps = self.warps_of(rank);
+                        let clocks = &mut self.clocks[row.start + warps.start..row.start + warps.end];
+                        later(clocks, own);
+                    }
+                }
+                AtomicChange::Load(Ordering::Relaxed)
+                | AtomicChange::Add
+                | AtomicChange::Max
+                | AtomicChange::Min => {}
+            }
+        }
+        if change == AtomicChange::Store(Ordering::Synchronising) {
+            self.tick(number);
+        }
+    }
+}
