@@ -35,6 +35,27 @@ fn numbers_that_are_none_go_where_they_go_in_the_reference() {
 }
 
 #[test]
+fn bank_conflicts_of_a_small_product() {
+    let device = Device::simulator();
+    let matrix = || device.zeros::<f32, 2>([256, 256]).expect("a matrix");
+    let (a, b, mut c) = (matrix(), matrix(), matrix());
+    let mut table = format!("{:<24} {:>10} {:>10} {:>10}\n", "kernel", "requests", "wavefronts", "conflicts");
+    for algorithm in Algorithm::KERNELS {
+        let report = algorithm.simulate(&a, &b, &mut c).expect("a report");
+        assert!(report.clean(), "{algorithm}: {:?}", report.findings);
+        let counts = &report.totals;
+        table.push_str(&format!(
+            "{:<24} {:>10} {:>10} {:>10}\n",
+            algorithm.name(),
+            counts.shared_requests,
+            counts.shared_wavefronts,
+            counts.bank_conflicts
+        ));
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
 fn shapes_that_disagree_start_nothing() {
     let device = Device::simulator();
     let matrix = |shape: [usize; 2]| device.zeros::<f32, 2>(shape).expect("a matrix");
