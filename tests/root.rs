@@ -8,6 +8,7 @@ mod definition;
 mod device;
 mod findings;
 mod hopper;
+mod ladder;
 mod language;
 mod launch;
 mod laws;
