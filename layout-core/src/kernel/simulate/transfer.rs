@@ -96,6 +96,7 @@ impl Machine<'_> {
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
         let block = warp.block;
+        let who = who.knowing(self.known.get(number));
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
         let mut found: Option<(i64, Hazard)> = None;
         let mut traffic = Traffic::default();
@@ -330,6 +331,7 @@ impl Machine<'_> {
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         let who = who.seeing(self.proxy.row(number), warp.first).lane(store.by.1 as usize);
         let block = warp.block;
+        let who = who.knowing(self.known.get(number));
         let mut found: Option<(i64, Hazard, bool)> = None;
         let mut data = store.data.iter().flatten();
         plan.each(store.shared, &store.coordinates, |piece| {
@@ -346,6 +348,7 @@ impl Machine<'_> {
                 global.write(byte, plan.size, value);
             }
         });
+        self.progress = true;
         if let Some((element, hazard, equal)) = found {
             self.hazard(warp, store.sites.1, store.by.1 as usize, element, hazard, Kind::Write, equal);
         }
