@@ -472,3 +472,40 @@ fn results_do_not_depend_on_the_hosts_threads() -> Result<(), Error> {
     assert!(runs[0] == runs[1] && runs[0].0.clean(), "{}\n{}", runs[0].0, runs[1].0);
     Ok(())
 }
+
+/// Rank 0 writes the first half of `y`, rank 1 reads it for the second.
+#[tiled_kernel(MISTAKE = [0, 1], arch = "sm_90a", block = [64], cluster = [2], grid = [2])]
+fn handed(y: &mut LayoutTensor<i32, RowMajor<128>>) {
+    if cluster_rank() == 0 {
+        y[[thread_idx.x]] = thread_idx.x as i32;
+    }
+    if MISTAKE == 0 {
+        cluster_barrier();
+    }
+    if cluster_rank() == 1 {
+        y[[64 + thread_idx.x]] = y[[63 - thread_idx.x]]; // here: handed
+    }
+}
+
+#[test]
+fn blocks_of_a_cluster_are_ordered_by_its_barrier() -> Result<(), Error> {
+    let device = Device::simulator();
+    for mistake in [0, 1] {
+        let mut y = device.zeros::<i32, 1>([128])?;
+        let set = set(&handed::DEFINITION, mistake);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let report = handed::simulate_with(config, &Options::default(), &mut y)?;
+        if mistake == 0 {
+            assert!(report.clean(), "{report}");
+            assert!(
+                y.download()?
+                    .iter()
+                    .enumerate()
+                    .all(|(i, y)| *y as usize == if i < 64 { i } else { 127 - i })
+            );
+        } else {
+            expect(&report, mistake, FindingKind::ReadWriteRace, "handed", "of rank 0 writes");
+        }
+    }
+    Ok(())
+}

@@ -148,14 +148,19 @@ pub fn layer_norm_in_parts<const M: usize, const N: usize, const MEETING: usize>
         }
     }
     barrier();
+    for row in unroll(0..ROWS) {
+        let (mean, factor) = (whole[[row, 0]], whole[[row, 1]]);
+        for i in unroll(0..ROUNDS * 4) {
+            own[[row, i]] = (own[[row, i]] - mean) * factor;
+        }
+    }
     for i in unroll(0..ROUNDS) {
         let at = i * 1024 + thread_idx.x;
         let scales = scale.tile([PART], [part]).tile([4], [at]).vectorize([4]).to_local();
         let shifts = shift.tile([PART], [part]).tile([4], [at]).vectorize([4]).to_local();
         for row in unroll(0..ROWS) {
             for j in unroll(0..4) {
-                let off = own[[row, i * 4 + j]] - whole[[row, 0]];
-                own[[row, i * 4 + j]] = off * whole[[row, 1]] * scales[[j]] + shifts[[j]];
+                own[[row, i * 4 + j]] = own[[row, i * 4 + j]] * scales[[j]] + shifts[[j]];
             }
         }
     }

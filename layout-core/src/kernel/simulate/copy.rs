@@ -58,7 +58,7 @@ impl Machine<'_> {
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
         let shift = self.launch.program.granule.trailing_zeros();
         let (active, committed, number) = (warp.active, warp.committed, warp.number);
-        let who = Who::new(number, clocks).seeing(self.proxy.row(number as usize), warp.first);
+        let who = Who::new(number, clocks).seeing(self.proxy.row(number as usize), &self.blocks);
         for pending in &mut warp.pending {
             for lane in each_lane(pending.lanes & active) {
                 if u64::from(pending.groups[lane]) + u64::from(groups) >= u64::from(committed[lane]) {

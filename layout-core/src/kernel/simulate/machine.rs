@@ -99,7 +99,6 @@ impl<'a> Machine<'a> {
             warps: (0..count)
                 .map(|number| Warp {
                     number,
-                    first: number / each.max(1) * each,
                     shared: number / each.max(1) * stride,
                     ..Warp::new(program, number % each.max(1), launch.block)
                 })

@@ -233,7 +233,7 @@ impl Machine<'_> {
         let mut shadow = self.shadow.take();
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         // The warp's lanes take part together: none of them is the one that wrote.
-        let who = who.seeing(self.proxy.row(number), warp.first).lane(LANES);
+        let who = who.seeing(self.proxy.row(number), &self.blocks).lane(LANES);
         let mut piece = |offset: usize, put: &mut dyn FnMut(usize, f32)| {
             let address = swizzled(first + offset as u64, matrix.swizzle_bytes);
             if let Some(shadow) = &mut shadow {

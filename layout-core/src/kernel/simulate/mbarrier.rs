@@ -86,7 +86,7 @@ impl Machine<'_> {
         let Some(shadow) = &self.shadow else { return };
         let number = warp.number as usize;
         let clocks = &self.clocks[number * self.count..(number + 1) * self.count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number), warp.first);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number), &self.blocks);
         let site = &self.launch.program.sites[barrier.site as usize];
         let super::bytecode::Target::Shared(base) = site.target else { return };
         let hazard = each_lane(touch.open).find_map(|lane| {

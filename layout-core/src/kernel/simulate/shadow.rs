@@ -8,6 +8,7 @@
 //! orders them.
 
 use super::bytecode::LANES;
+use super::cluster::Block;
 use super::order::Known;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -45,8 +46,8 @@ pub(super) struct Who<'c> {
     floor: u32,
     /// The times of the asynchronous proxy's agents that it knows; their numbers follow the warps'.
     agents: &'c [u32],
-    /// The first warp of its block.
-    first: u32,
+    /// The blocks whose warps the clocks are of, by rank.
+    blocks: &'c [Block],
     /// What of other blocks happened before, where they are ordered at all.
     known: Option<&'c Known>,
 }
@@ -55,12 +56,12 @@ impl<'c> Who<'c> {
     /// Lane 0 of a warp.
     pub fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
         let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
-        Who { warp, lane: 0, clocks, floor, agents: &[], first: 0, known: None }
+        Who { warp, lane: 0, clocks, floor, agents: &[], blocks: &[], known: None }
     }
 
-    /// With what it knows of the asynchronous proxy; `first` is the first warp of its block.
-    pub fn seeing(self, agents: &'c [u32], first: u32) -> Who<'c> {
-        Who { agents, first, ..self }
+    /// With what it knows of the asynchronous proxy, and the blocks of its cluster, by rank.
+    pub fn seeing(self, agents: &'c [u32], blocks: &'c [Block]) -> Who<'c> {
+        Who { agents, blocks, ..self }
     }
 
     /// With what it knows of other blocks.
@@ -76,9 +77,13 @@ impl<'c> Who<'c> {
     fn thread(self) -> u32 {
         self.warp * LANES as u32 + self.lane
     }
+    /// Warps of a block.
+    fn warps_of_block(self) -> usize {
+        (self.clocks.len() / self.blocks.len().max(1)).max(1)
+    }
     /// Its number in its block.
     fn inside(self) -> u32 {
-        self.thread() - self.first * LANES as u32
+        self.thread() % (self.warps_of_block() * LANES) as u32
     }
     fn now(self) -> u32 {
         self.clocks[self.warp as usize]
@@ -224,9 +229,10 @@ fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
 
 /// The shadow of a tensor that the launch writes: the last writer and the last reader of each element.
 ///
-/// A stamp is `block + 1` (32 bits), thread or [`THREADS_MANY`] (11), whether it is of an atomic operation (1), clock (20,
-/// it stops at its largest value). Blocks
-/// are ordered by releases and acquires only. Blocks on different host threads may use it at once: whichever comes second sees the first.
+/// A stamp is `block + 1` (32 bits), thread in the block or [`THREADS_MANY`] (11), whether it is of an atomic operation
+/// (1), clock (20, it stops at its largest value). Blocks of one cluster are ordered by what their warps wait for, others
+/// by releases and acquires only. Blocks on different host threads may use it at once: whichever comes second sees the
+/// first.
 pub(super) struct GlobalShadow {
     cells: Vec<[AtomicU64; 2]>,
 }
@@ -306,22 +312,33 @@ fn conflict(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard
     if before == 0 {
         return None;
     }
-    if owner != block + 1 {
-        let warp = (thread != THREADS_MANY).then_some(thread as u32 / LANES as u32);
-        let ordered = owner != BLOCK_MANY && clock != CLOCK;
-        if ordered && who.known.is_some_and(|known| known.covers(owner - 1, warp, clock as u32)) {
-            return None;
-        }
-        let block = (owner != BLOCK_MANY).then(|| owner - 1);
-        return Some(Hazard::OtherBlock { block, wrote });
-    }
     let many = thread == THREADS_MANY;
-    let warp = if many { who.warp } else { who.first + thread as u32 / LANES as u32 };
-    let own = !many && thread as u32 == who.inside();
-    if own || clock == CLOCK || who.after(warp, clock as u32) {
+    let (each, threads) = (who.warps_of_block() as u32, (who.warps_of_block() * LANES) as u32);
+    let own = owner == block + 1;
+    let first = match who.blocks.iter().position(|known| known.number + 1 == owner) {
+        Some(rank) => rank as u32 * each,
+        None if own => 0,
+        None => {
+            let warp = (!many).then_some(thread as u32 / LANES as u32);
+            let ordered = owner != BLOCK_MANY && clock != CLOCK;
+            if ordered && who.known.is_some_and(|known| known.covers(owner - 1, warp, clock as u32)) {
+                return None;
+            }
+            let block = (owner != BLOCK_MANY).then(|| owner - 1);
+            return Some(Hazard::OtherBlock { block, wrote });
+        }
+    };
+    let clock = clock as u32;
+    let known = match many {
+        true if own => who.after(who.warp, clock),
+        true => (first..first + each).all(|warp| who.after(warp, clock)),
+        false => who.after(first + thread as u32 / LANES as u32, clock),
+    };
+    let itself = own && !many && thread as u32 == who.inside();
+    if itself || u64::from(clock) == CLOCK || known {
         return None;
     }
-    let thread = thread as u32 + who.first * LANES as u32;
+    let thread = thread as u32 + first / each * threads;
     Some(if wrote {
         Hazard::Writer { thread, site: 0 }
     } else {

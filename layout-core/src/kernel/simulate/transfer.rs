@@ -94,7 +94,7 @@ impl Machine<'_> {
         let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
         let number = warp.number as usize;
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+        let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
         let block = warp.block;
         let who = who.knowing(self.known.get(number));
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
@@ -182,7 +182,7 @@ impl Machine<'_> {
         if let Some(mut shadow) = self.shadow.take() {
             let number = warp.number as usize;
             let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-            let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+            let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
             for (address, _) in &pieces {
                 for cell in self.cells(u64::from(*address), PIECE as u64) {
                     let fences = &self.proxy.fences;
@@ -249,7 +249,7 @@ impl Machine<'_> {
             let mut hazards: Vec<(u64, Hazard)> = Vec::new();
             if let Some(mut shadow) = self.shadow.take() {
                 let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-                let who = who.seeing(self.proxy.row(number), warp.first).lane(lane);
+                let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
                 plan.each(shared, &coordinates, |piece| {
                     for cell in self.cells(piece.address, PIECE as u64) {
                         let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, agent, time);
@@ -329,7 +329,7 @@ impl Machine<'_> {
         let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
         let number = warp.number as usize;
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        let who = who.seeing(self.proxy.row(number), warp.first).lane(store.by.1 as usize);
+        let who = who.seeing(self.proxy.row(number), &self.blocks).lane(store.by.1 as usize);
         let block = warp.block;
         let who = who.knowing(self.known.get(number));
         let mut found: Option<(i64, Hazard, bool)> = None;

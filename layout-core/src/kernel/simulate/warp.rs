@@ -81,8 +81,6 @@ pub(super) struct Pending {
 pub(super) struct Warp {
     /// Its number in the cluster.
     pub number: u32,
-    /// The number of its block's first warp.
-    pub first: u32,
     /// The number of its block in the grid.
     pub block: u64,
     /// Where its block's shared memory begins, bytes.
@@ -144,7 +142,6 @@ impl Warp {
         }
         Warp {
             number,
-            first: 0,
             block: 0,
             shared: 0,
             pc: 0,

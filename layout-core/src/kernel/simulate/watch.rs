@@ -27,7 +27,7 @@ impl Machine<'_> {
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), &self.blocks);
         let who = who.knowing(self.known.get(warp.number as usize));
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
@@ -90,7 +90,7 @@ impl Machine<'_> {
     ) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), warp.first);
+        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), &self.blocks);
         let who = who.knowing(self.known.get(warp.number as usize));
         let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
         match site.target {
