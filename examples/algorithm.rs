@@ -4,6 +4,7 @@
 //! chooses, and among those in full float32.
 
 use crate::kernels;
+use crate::padded::{self, Workspace};
 use crate::reference::Precision;
 use layout_cuda::{Definition, Device, Error, LaunchConfig, Stream, Tensor};
 use std::fmt;
@@ -133,10 +134,48 @@ impl Algorithm {
         b: &Matrix,
         c: &mut Matrix,
     ) -> Result<(), Error> {
+        self.launch_in(&mut Workspace::default(), config, stream, a, b, c)
+    }
+
+    /// The same, with memory that is kept from product to product: large ones whose rows begin at odd places are made of
+    /// padded operands ([`padded`]).
+    ///
+    /// # Errors
+    /// As [`Algorithm::launch_with`], and a device without memory for the copies.
+    pub fn launch_in(
+        self,
+        workspace: &mut Workspace,
+        config: LaunchConfig<'_>,
+        stream: &Stream,
+        a: &Matrix,
+        b: &Matrix,
+        c: &mut Matrix,
+    ) -> Result<(), Error> {
+        let ([m, k], [_, n]) = (a.shape(), b.shape());
+        let algorithm = match self {
+            Algorithm::Auto => Algorithm::for_shape(m, n),
+            other => other,
+        };
+        let by_vectors = matches!(algorithm, Algorithm::Sgemm | Algorithm::TensorCore);
+        if by_vectors && padded::pays([m, n, k]) {
+            return padded::launch(algorithm, config, workspace, stream, a, b, c);
+        }
+        algorithm.launch_alone(config, stream, a, b, c)
+    }
+
+    /// The kernel and nothing beside it.
+    pub(crate) fn launch_alone(
+        self,
+        config: LaunchConfig<'_>,
+        stream: &Stream,
+        a: &Matrix,
+        b: &Matrix,
+        c: &mut Matrix,
+    ) -> Result<(), Error> {
         let launch_with = match self {
             Algorithm::Auto => {
                 let [m, n] = c.shape();
-                return Algorithm::for_shape(m, n).launch_with(config, stream, a, b, c);
+                return Algorithm::for_shape(m, n).launch_alone(config, stream, a, b, c);
             }
             Algorithm::Naive => kernels::naive::launch_with,
             Algorithm::Coalescing => kernels::coalescing::launch_with,

@@ -10,13 +10,16 @@ use clap::{Args, ValueEnum};
 use layout_cuda::cublas::{Blas, Compute};
 use layout_cuda::cublaslt::Product;
 use layout_cuda::{
-    Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, bf16,
+    Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
+    bf16,
 };
-use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_turned};
+use layout_examples::kernels::gemm as kernels;
 use layout_examples::kernels::sgemm;
 use layout_examples::record::{Record, table_head, table_row};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// The options of `gemm`.
 #[derive(Args)]
@@ -126,44 +129,45 @@ struct Work<'a> {
     shape: [usize; 3],
 }
 
-/// A launch of one of our kernels.
-type Launch<T, U> =
-    fn(LaunchConfig<'_>, &Stream, &Tensor<T, 2>, &Tensor<T, 2>, &mut Tensor<U, 2>) -> Result<(), Error>;
+/// A launch of one of our kernels. A B by columns is the tensor of its columns.
+type Launch<T, U> = fn(
+    &Stream,
+    LaunchConfig<'_>,
+    &mut Workspace<T, U>,
+    &Tensor<T, 2>,
+    &Tensor<T, 2>,
+    &mut Tensor<U, 2>,
+) -> Result<(), Error>;
 
-/// One of our kernels for these types, and its launch.
-type Kernel<T, U> = (&'static Definition, Launch<T, U>);
+/// One of our ways for these types: its name, the kernel whose parameters may be set, the launch.
+type Way<T, U> = (&'static str, &'static Definition, Launch<T, U>);
 
 fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
-    let rows = work.lies == Lies::Rows;
-    match work.dtype {
-        Dtype::Bf16 if rows => work.measure::<bf16, bf16>(
-            bf16::from_f32,
-            (&gemm::DEFINITION, |config, stream, a, b, c| gemm::launch_with(config, stream, a, b, c)),
-        ),
-        Dtype::Bf16 => work.measure::<bf16, bf16>(
-            bf16::from_f32,
-            (&gemm_by_columns::DEFINITION, |config, stream, a, b, c| {
-                gemm_by_columns::launch_with(config, stream, a, b, c)
-            }),
-        ),
-        Dtype::Tf32 if !rows => work.measure::<f32, f32>(
-            |value| value,
-            (&gemm_by_columns::DEFINITION, |config, stream, a, b, c| {
-                gemm_by_columns::launch_with(config, stream, a, b, c)
-            }),
-        ),
-        Dtype::E4m3 if !rows => work.measure::<E4m3, bf16>(
-            E4m3::from_f32,
-            (&gemm_by_columns::DEFINITION, |config, stream, a, b, c| {
-                gemm_by_columns::launch_with(config, stream, a, b, c)
-            }),
-        ),
-        Dtype::F32 if rows => work.measure::<f32, f32>(
-            |value| value,
-            (&sgemm::DEFINITION, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c)),
-        ),
-        Dtype::Tf32 | Dtype::E4m3 | Dtype::F32 => {
-            println!("\n{}, B by {:?}: there is no kernel for it", work.dtype.name(), work.lies);
+    let (rows, columns) = (&kernels::gemm::DEFINITION, &kernels::gemm_by_columns::DEFINITION);
+    match (work.dtype, work.lies) {
+        (Dtype::Bf16, Lies::Rows) => work.measure(bf16::from_f32, ("gemm", rows, gemm::<bf16>)),
+        (Dtype::Bf16, Lies::Columns) => {
+            work.measure(bf16::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>))
+        }
+        (Dtype::Tf32, Lies::Rows) => {
+            work.measure(|value| value, ("gemm_turned", columns, gemm_turned::<f32, f32>))
+        }
+        (Dtype::Tf32, Lies::Columns) => {
+            work.measure(|value| value, ("gemm_by_columns", columns, gemm_by_columns::<f32, f32>))
+        }
+        (Dtype::E4m3, Lies::Rows) => {
+            work.measure(E4m3::from_f32, ("gemm_turned", columns, gemm_turned::<E4m3, bf16>))
+        }
+        (Dtype::E4m3, Lies::Columns) => {
+            work.measure(E4m3::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<E4m3, bf16>))
+        }
+        (Dtype::F32, Lies::Rows) => {
+            let launch: Launch<f32, f32> =
+                |stream, config, _, a, b, c| sgemm::launch_with(config, stream, a, b, c);
+            work.measure(|value| value, ("sgemm", &sgemm::DEFINITION, launch))
+        }
+        (Dtype::F32, Lies::Columns) => {
+            println!("\nf32, B by columns: there is no kernel for it");
             Ok(Records::new())
         }
     }
@@ -172,6 +176,9 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
 /// The operands of a measurement: several copies where samples are to come from memory.
 struct Operands<T: Element> {
     copies: Vec<(Tensor<T, 2>, Tensor<T, 2>)>,
+    /// Of B as a matrix.
+    shape: [usize; 2],
+    strides: [usize; 2],
     next: std::cell::Cell<usize>,
 }
 
@@ -181,13 +188,19 @@ impl<T: Element> Operands<T> {
         self.next.set((at + 1) % self.copies.len());
         &self.copies[at]
     }
+
+    /// A and B as matrices.
+    fn matrices(&self) -> Result<(&Tensor<T, 2>, TensorView<'_, T, 2>), Error> {
+        let (a, b) = self.next();
+        Ok((a, b.part(0, self.shape, self.strides)?))
+    }
 }
 
 impl Work<'_> {
     fn measure<T: Element, U: Element>(
         &self,
         round: fn(f32) -> T,
-        kernel: Kernel<T, U>,
+        way: Way<T, U>,
     ) -> Result<Records, Box<dyn std::error::Error>> {
         let Work { device, common, options, dtype, lies, shape: [m, n, k] } = *self;
         let stream = device.stream();
@@ -214,18 +227,16 @@ impl Work<'_> {
         let truth = Truth::product(device, &a, &b)?;
         let bound = Bound::of(dtype.name(), k);
         let bytes = (m * k + k * n) * size_of::<T>();
+        let b_shape = if lies == Lies::Rows { [k, n] } else { [n, k] };
         let copies = (0..common.copies(device, bytes))
-            .map(|_| {
-                let a = device.upload(&a_host, [m, k])?;
-                Ok((a, device.upload_strided(&b_host, [k, n], b_strides)?))
-            })
+            .map(|_| Ok((device.upload(&a_host, [m, k])?, device.upload(&b_host, b_shape)?)))
             .collect::<Result<Vec<_>, Error>>()?;
-        let operands = Operands { copies, next: std::cell::Cell::new(0) };
+        let operands = Operands { copies, shape: [k, n], strides: b_strides, next: std::cell::Cell::new(0) };
         let c = RefCell::new(device.zeros::<U, 2>([m, n])?);
 
         let mut candidates = self.peers(&stream, &operands, &c)?;
         let peers = candidates.len();
-        candidates.extend(self.ours(&stream, &operands, &c, kernel)?);
+        candidates.extend(self.ours(&stream, &operands, &c, way)?);
         let mut checked: Vec<(Candidate<'_>, Verdict, bool)> = Vec::new();
         for (number, mut candidate) in candidates.into_iter().enumerate() {
             c.borrow_mut().poison()?;
@@ -297,29 +308,29 @@ impl Work<'_> {
             let blas = Blas::new(stream)?;
             let compute = if self.dtype == Dtype::Tf32 { Compute::Tf32 } else { Compute::F32 };
             let call = move || {
-                let (a, b) = operands.next();
-                Ok(blas.gemm(compute, a, b, &mut *c.borrow_mut())?)
+                let (a, b) = operands.matrices()?;
+                Ok(blas.gemm(compute, a, &b, &mut *c.borrow_mut())?)
             };
             list.push(Candidate { name: "cublas".into(), call: Box::new(call), times: Vec::new() });
         }
         if self.dtype != Dtype::F32 {
-            let (a, b) = operands.next();
-            let mut product = match Product::new(stream, a, b, &mut *c.borrow_mut()) {
+            let (a, b) = operands.matrices()?;
+            let mut product = match Product::new(stream, a, &b, &mut *c.borrow_mut()) {
                 Ok(product) => product,
                 Err(error) => {
                     println!("cublaslt: {error}");
                     return Ok(list);
                 }
             };
-            product.tune(a, b, &mut *c.borrow_mut())?;
+            product.tune(a, &b, &mut *c.borrow_mut())?;
             println!(
                 "cublaslt: algorithm {} of {} is the fastest",
                 product.chosen() + 1,
                 product.algorithms()
             );
             let call = move || {
-                let (a, b) = operands.next();
-                product.run(a, b, &mut *c.borrow_mut())
+                let (a, b) = operands.matrices()?;
+                product.run(a, &b, &mut *c.borrow_mut())
             };
             list.push(Candidate { name: "cublaslt".into(), call: Box::new(call), times: Vec::new() });
         }
@@ -332,21 +343,27 @@ impl Work<'_> {
         stream: &Stream,
         operands: &'a Operands<T>,
         c: &'a RefCell<Tensor<U, 2>>,
-        (definition, launch): Kernel<T, U>,
+        (name, definition, launch): Way<T, U>,
     ) -> Result<Vec<Candidate<'a>>, Box<dyn std::error::Error>> {
         let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
         let own = ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-        let mut sets = vec![(definition.name.to_owned(), own.clone())];
+        let mut sets = vec![(name.to_owned(), own.clone())];
         for text in &self.options.set {
-            sets.push((format!("{} {text}", definition.name), with(own.clone(), text)?));
+            sets.push((format!("{name} {text}"), with(own.clone(), text)?));
         }
-        let stream = stream.clone();
+        let workspace = Rc::new(RefCell::new(match self.lies {
+            Lies::Rows if matches!(self.dtype, Dtype::Tf32 | Dtype::E4m3) => {
+                Workspace::turned(stream, self.shape)?
+            }
+            Lies::Rows => Workspace::rows(stream, self.shape)?,
+            Lies::Columns => Workspace::columns(stream, self.shape)?,
+        }));
         let candidate = |(name, set): (String, ParamSet)| {
-            let stream = stream.clone();
+            let (stream, workspace) = (stream.clone(), workspace.clone());
             let call = move || {
                 let (a, b) = operands.next();
                 let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-                launch(config, &stream, a, b, &mut c.borrow_mut())
+                launch(&stream, config, &mut workspace.borrow_mut(), a, b, &mut c.borrow_mut())
             };
             Candidate { name, call: Box::new(call) as Box<dyn FnMut() -> _>, times: Vec::new() }
         };

@@ -10,6 +10,7 @@ use layout_cuda::bench::{self, Timing};
 use layout_cuda::cublas::{Blas, Compute};
 use layout_cuda::{Device, Error, LaunchConfig, ParamSet, ParamValue, Tensor, Usage, prepared};
 use layout_examples::algorithm::Algorithm;
+use layout_examples::padded::Workspace;
 use layout_examples::record::{Record, table_head, table_row};
 use layout_examples::reference::{Comparison, Precision};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -195,8 +196,10 @@ impl<'a> Bench<'a> {
         let stream = self.device.stream();
         let precision = algorithm.precision();
         let config = || LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
-        let mut call =
-            |a: &Matrix, b: &Matrix, c: &mut Matrix| algorithm.launch_with(config(), &stream, a, b, c);
+        let mut workspace = Workspace::default();
+        let mut call = |a: &Matrix, b: &Matrix, c: &mut Matrix| {
+            algorithm.launch_in(&mut workspace, config(), &stream, a, b, c)
+        };
         let (timing, found) = self.time(precision, &mut call)?;
         let place = if self.device.is_simulator() { "simulator" } else { "gpu" };
         let peer = self.peers[usize::from(precision == Precision::Tf32)];

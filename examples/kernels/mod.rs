@@ -5,9 +5,12 @@
 
 mod banks;
 mod elementwise;
+mod fed_tiles;
 pub mod gemm;
 mod matmul;
 pub mod memory;
+mod padding;
+mod pitch;
 pub mod puzzles;
 mod register_tiles;
 mod sliced;
@@ -16,7 +19,10 @@ mod warp_tiles;
 
 pub use banks::read_shared;
 pub use elementwise::vector_add;
+pub use fed_tiles::sgemm_fed;
 pub use matmul::{coalescing, naive, tiled};
+pub use padding::resize;
+pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
 pub use tensor_cores::tensor_core;
@@ -25,9 +31,10 @@ pub use warp_tiles::sgemm;
 use layout_cuda::Definition;
 
 /// Every kernel here, in the order of the ladder.
-pub fn definitions() -> [&'static Definition; 10] {
+pub fn definitions() -> [&'static Definition; 11] {
     [
         &vector_add::DEFINITION,
+        &resize::DEFINITION,
         &naive::DEFINITION,
         &coalescing::DEFINITION,
         &tiled::DEFINITION,

@@ -4,7 +4,7 @@ use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
-    block_tiled, block_tiled_vectorized, coalescing, naive, sgemm, sgemm_sliced, tensor_core, tiled,
+    block_tiled, block_tiled_vectorized, coalescing, naive, resize, sgemm, sgemm_sliced, tensor_core, tiled,
     tiled_register, vector_add,
 };
 
@@ -18,6 +18,15 @@ pub fn cases() -> Vec<Case> {
             let (a_view, b_view, mut c_view) = (on_a.view()?, on_b.view()?, c.view_mut()?);
             vector_add::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c_view)?;
             Ok(Outcome::exact(c.read()?, a.iter().zip(&b).map(|(a, b)| a + b)))
+        }),
+        Case::new(&resize::DEFINITION, around_tile([16, 256, 1]), |run| {
+            let [m, n, _] = run.size;
+            let (p, q) = (m + 5, n.saturating_sub(3));
+            let values = floats(m * n, 1);
+            let (src, mut dst) = (run.tensor(&values, [m, n])?, run.output([p, q])?);
+            resize::launch_with(run.config(), &run.stream(), &src.view()?, &mut dst.view_mut()?)?;
+            let wanted = |at: usize| if at / q < m { values[at / q * n + at % q] } else { 0.0 };
+            Ok(Outcome::exact(dst.read()?, (0..p * q).map(wanted)))
         }),
         Case::new(&naive::DEFINITION, around_tile([8, 32, 5]), |run| {
             matmul(run, |config, stream, a, b, c| naive::launch_with(config, stream, a, b, c))

@@ -8,8 +8,10 @@ mod examples;
 mod gemm;
 mod indices;
 mod layouts;
+mod matrix;
 mod memory;
 mod movement;
+mod pitch;
 mod puzzles;
 mod reduce;
 mod stencil;
@@ -31,8 +33,10 @@ pub fn cases() -> Vec<Case> {
         control::cases(),
         indices::cases(),
         layouts::cases(),
+        matrix::cases(),
         stencil::cases(),
         movement::cases(),
+        pitch::cases(),
         reduce::cases(),
         together::cases(),
         puzzles::cases(),

@@ -145,7 +145,7 @@ pub fn widen<T, const N: usize>(
 }
 
 /// 8-bit floats are stored and converted.
-#[tiled_kernel(arch = "sm_90", block = [64], grid = [N.div_ceil(64)])]
+#[tiled_kernel(arch = "sm_90a", block = [64], grid = [N.div_ceil(64)])]
 pub fn bytes<const N: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,
     a: &LayoutTensor<e4m3, RowMajor<N>>,

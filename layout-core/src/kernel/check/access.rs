@@ -1,8 +1,9 @@
 //! An element of a view: its place and index, and a mask for every edge that cannot be proved.
 
 use super::lower::{Failed, Lower};
+use crate::Swizzle;
 use crate::kernel::elem::Constant;
-use crate::kernel::index::Index;
+use crate::kernel::index::{Index, IndexOverflow, Monomial};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Access, Comparison, Mask, Space};
@@ -74,6 +75,10 @@ impl Lower {
 
     fn swizzled(&mut self, view: &View, offset: Index, origin: Origin) -> Result<Index, Failed> {
         let Some(swizzle) = view.swizzle else { return Ok(offset) };
+        let split = self.split(&swizzle, &offset);
+        if let Some(index) = self.index(origin, split)? {
+            return Ok(index);
+        }
         let source = Index::constant(swizzle.source_mask());
         let by = Index::constant(1i64 << swizzle.shift().unsigned_abs().min(40));
         let atoms = self.atoms();
@@ -82,5 +87,33 @@ impl Lower {
             .and_then(|bits| if swizzle.shift() < 0 { bits.mul(&by) } else { atoms.div(&bits, &by) })
             .and_then(|moved| atoms.or(&offset, &moved, true));
         self.index(origin, moved)
+    }
+
+    /// `rows + (inside ^ moved)`, where an offset is known to fall into rows, whose number is moved, and a place inside of
+    /// one: an address of which little depends on the place, as a person would write it.
+    fn split(&mut self, swizzle: &Swizzle, offset: &Index) -> Result<Option<Index>, IndexOverflow> {
+        let (bits, base, shift) = (swizzle.bits(), swizzle.base(), swizzle.shift());
+        if shift <= 0 || bits + base + shift.unsigned_abs() > 40 {
+            return Ok(None);
+        }
+        let row = 1i64 << (base + shift.unsigned_abs());
+        let atoms = &self.tables.atoms;
+        let whole = |monomial: &Monomial, coefficient: i64| {
+            let product = monomial.iter().fold(coefficient.unsigned_abs(), |product, id| {
+                product.saturating_mul(atoms.divisor(&Index::atom(*id)).unsigned_abs().max(1))
+            });
+            product % row as u64 == 0
+        };
+        let (rows, inside) = offset.partition(whole);
+        let constant = inside.offset().div_euclid(row) * row;
+        let (rows, inside) = (rows.plus(constant)?, inside.plus(-constant)?);
+        let range = atoms.range(&inside);
+        if range.low < 0 || range.high >= i128::from(row) || atoms.range(&rows).low < 0 {
+            return Ok(None);
+        }
+        let atoms = self.atoms();
+        let number = atoms.div(&rows, &Index::constant(row))?;
+        let moved = atoms.rem(&number, &Index::constant(1 << bits))?.scale(1 << base)?;
+        rows.add(&atoms.or(&inside, &moved, true)?).map(Some)
     }
 }

@@ -107,22 +107,14 @@ impl Lower {
         Ok(Access { index: self.index(origin, index)?, ..first.clone() })
     }
 
-    /// The divisor of an access' byte address, as far as it is known.
-    fn alignment(&self, access: &Access) -> i64 {
+    /// The divisor of an element's byte address, as far as it is known.
+    fn alignment(&self, view: &View, access: &Access) -> i64 {
         let place = self.tables.place(access.place);
-        let base = access.pointer.and_then(|var| {
-            let atom = crate::kernel::index::Atom::Variable(var, 0);
-            self.tables.atoms.find(&atom).map(|id| self.tables.atoms.divisor(&Index::atom(id)))
-        });
-        // A divisor of 0 is that of zero.
-        let of = |divisor: i64| if divisor == 0 { 1 << 20 } else { divisor };
-        let index = of(self.tables.atoms.divisor(&access.index));
-        let elements = match (access.pointer, base) {
-            (None, _) => index,
-            (Some(_), Some(base)) => crate::kernel::arith::gcd(index, of(base)),
-            (Some(_), None) => 1,
-        };
-        crate::kernel::arith::gcd(elements * i64::from(place.elem.bytes()), i64::from(place.align).max(1024))
+        let pointer = view.pointer.as_ref().map(|(_, index)| self.tables.atoms.divisor(index));
+        let elements =
+            crate::kernel::arith::gcd(self.tables.atoms.divisor(&access.index), pointer.unwrap_or(0));
+        let bytes = elements.saturating_mul(i64::from(place.elem.bytes()));
+        crate::kernel::arith::gcd(bytes, i64::from(place.align))
     }
 
     /// Bytes of the swizzle of a shared view, where the hardware has it; 0 for none.
@@ -266,7 +258,9 @@ impl Lower {
         let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
         let first = self.first_element(shared, name, origin)?;
         let slab = if skip == 1 { shared.modes[0].stride.as_constant().unwrap_or(0) } else { 0 };
-        if self.alignment(&first) % alignment.min(1024) != 0 || slab * bytes % alignment.min(1024) != 0 {
+        if self.alignment(shared, &first) % alignment.min(1024) != 0
+            || slab * bytes % alignment.min(1024) != 0
+        {
             return self.fail(
                 origin,
                 format!(
@@ -412,7 +406,7 @@ impl Lower {
             );
         }
         let alignment = 8 * i64::from(span);
-        if self.alignment(&first) % alignment != 0 {
+        if self.alignment(view, &first) % alignment != 0 {
             let message = format!(
                 "`wgmma`: the part of `{}` does not begin at a multiple of {alignment} bytes",
                 place.name
@@ -505,7 +499,7 @@ impl Lower {
             target.width = 8;
             let plain = View { swizzle: None, ..destination.clone() };
             let unswizzled = this.access(&plain, &coordinates, &zeros, origin)?;
-            let aligned = this.alignment(&unswizzled) % 16 == 0
+            let aligned = this.alignment(destination, &unswizzled) % 16 == 0
                 && destination.swizzle.is_none_or(|swizzle| swizzle.base() >= 3)
                 && destination.modes.last().is_some_and(|mode| mode.stride == constant(1))
                 && target.mask.is_empty();

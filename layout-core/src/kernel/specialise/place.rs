@@ -98,14 +98,15 @@ impl Evaluator<'_> {
             None => layout.layout.cosize(),
         };
         let id = PlaceId(self.tables.places.len() as u32);
+        // The copy engine takes multiples of 128, its swizzles of 1024.
+        let align = match (shared && self.kernel.arch.is_some(), swizzle) {
+            (true, Some(_)) => 1024,
+            (true, None) => 128,
+            (false, _) => 16,
+        };
         let space = if shared {
-            // The copy engine takes multiples of 128, its swizzles of 1024.
-            let align = match swizzle {
-                Some(_) => 1024,
-                None if self.kernel.arch.is_some() => 128,
-                None => 16,
-            };
-            let offset = self.shared_bytes.next_multiple_of(align);
+            let offset =
+                self.shared_bytes.next_multiple_of(if swizzle.is_some() { 1024 } else { u64::from(align) });
             let bytes = u64::try_from(cosize).unwrap_or(u64::MAX).saturating_mul(u64::from(elem.bytes()));
             self.shared_bytes = offset.saturating_add(bytes);
             if self.shared_bytes > self.shared_limit {
@@ -134,7 +135,7 @@ impl Evaluator<'_> {
             space,
             elem,
             len: cosize as u64,
-            align: 16,
+            align,
             mutable: true,
             origin,
         });

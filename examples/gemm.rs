@@ -1,0 +1,201 @@
+//! `C = A B` on Hopper's matrix units, of any shape: where the copy engine cannot address a matrix, its rows are moved.
+//!
+//! Law: the same product as the kernels give; a [`Workspace`] decides only where the operands lie while they are read.
+//!
+//! The copy engine wants each row at a multiple of 16 bytes. A matrix with other rows is copied to the workspace first, a
+//! C with other rows is written there and copied back: only the distance of rows changes, no zeros are added, and the
+//! copy engine itself keeps to the true extents.
+
+use crate::kernels::gemm::{gemm, gemm_by_columns};
+use crate::kernels::{repitch, turn};
+use layout_cuda::{Element, Error, LaunchConfig, Stream, Tensor, TensorView, TensorViewMut};
+
+/// Rows of the copy engine begin at multiples of so many bytes.
+const ROW_BYTES: usize = 16;
+
+/// Memory for the matrices of one product whose rows the copy engine cannot address; none for the others.
+#[derive(Debug)]
+pub struct Workspace<T: Element, U: Element> {
+    a: Option<Tensor<T, 2>>,
+    b: Option<Tensor<T, 2>>,
+    c: Option<Tensor<U, 2>>,
+}
+
+/// A tensor for rows of `shape` at multiples of 16 bytes, where those of a compact one are not.
+fn moved<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Option<Tensor<T, 2>>, Error> {
+    let whole = ROW_BYTES / size_of::<T>();
+    match columns.is_multiple_of(whole) {
+        true => Ok(None),
+        false => stream.zeros([rows, columns.next_multiple_of(whole)]).map(Some),
+    }
+}
+
+/// The first columns of a tensor.
+fn columns<T: Element>(tensor: &Tensor<T, 2>, columns: usize) -> Result<TensorView<'_, T, 2>, Error> {
+    let [rows, pitch] = tensor.shape();
+    tensor.part(0, [rows, columns], [pitch, 1])
+}
+
+fn columns_mut<T: Element>(
+    tensor: &mut Tensor<T, 2>,
+    columns: usize,
+) -> Result<TensorViewMut<'_, T, 2>, Error> {
+    let [rows, pitch] = tensor.shape();
+    tensor.part_mut(0, [rows, columns], [pitch, 1])
+}
+
+impl<T: Element, U: Element> Workspace<T, U> {
+    /// For `a` of shape `[m, k]`, `b` of `[k, n]` and `c` of `[m, n]`, all row-major.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn rows(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
+        Ok(Workspace { a: moved(stream, [m, k])?, b: moved(stream, [k, n])?, c: moved(stream, [m, n])? })
+    }
+
+    /// The same for `b` of shape `[n, k]`, whose rows are the columns of B.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn columns(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
+        Ok(Workspace { a: moved(stream, [m, k])?, b: moved(stream, [n, k])?, c: moved(stream, [m, n])? })
+    }
+
+    /// For `b` of shape `[k, n]` that is turned on the way: [`gemm_turned`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn turned(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
+        let whole = ROW_BYTES / size_of::<T>();
+        let b = Some(stream.zeros([n, k.next_multiple_of(whole)])?);
+        Ok(Workspace { a: moved(stream, [m, k])?, b, c: moved(stream, [m, n])? })
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        let operands = [&self.a, &self.b].into_iter().flatten().map(|tensor| tensor.len() * size_of::<T>());
+        operands.sum::<usize>() + self.c.as_ref().map_or(0, |tensor| tensor.len() * size_of::<U>())
+    }
+
+    /// Launches `product` on the matrices where the copy engine can address them.
+    fn around(
+        &mut self,
+        stream: &Stream,
+        [a, b]: [&Tensor<T, 2>; 2],
+        c: &mut Tensor<U, 2>,
+        product: impl Fn(
+            &TensorView<'_, T, 2>,
+            &TensorView<'_, T, 2>,
+            &mut TensorViewMut<'_, U, 2>,
+        ) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (matrix, moved) in [(a, &mut self.a), (b, &mut self.b)] {
+            if let Some(moved) = moved {
+                repitch::launch(stream, matrix, &mut columns_mut(moved, matrix.shape()[1])?)?;
+            }
+        }
+        let place = |matrix, moved| match moved {
+            Some(moved) => columns(moved, Tensor::shape(matrix)[1]),
+            None => Ok(matrix.view()),
+        };
+        let (a, b) = (place(a, self.a.as_ref())?, place(b, self.b.as_ref())?);
+        let Some(moved) = &mut self.c else {
+            return product(&a, &b, &mut c.view_mut());
+        };
+        let across = c.shape()[1];
+        product(&a, &b, &mut columns_mut(moved, across)?)?;
+        repitch::launch(stream, &columns(moved, across)?, c)
+    }
+}
+
+/// `c = a b`, all row-major, of 16-bit floats. The workspace is one of [`Workspace::rows`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+///
+/// ```
+/// use layout_cuda::{Device, LaunchConfig, bf16};
+/// use layout_examples::gemm::{Workspace, gemm};
+///
+/// let device = Device::simulator();
+/// let stream = device.stream();
+/// let values = |count: usize| (0..count).map(|i| bf16::from_f32((i % 5) as f32)).collect::<Vec<_>>();
+/// let (a, b) = (device.upload(&values(15), [3, 5])?, device.upload(&values(35), [5, 7])?);
+/// let mut c = device.zeros([3, 7])?;
+/// let mut workspace = Workspace::rows(&stream, [3, 7, 5])?;
+/// gemm(&stream, LaunchConfig::default(), &mut workspace, &a, &b, &mut c)?;
+/// // Row 0 of A is 0 1 2 3 4, column 0 of B is 0 2 4 1 3.
+/// assert_eq!(c.download()?[0], bf16::from_f32(25.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn gemm<T: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, T>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<T, 2>,
+) -> Result<(), Error> {
+    workspace.around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a bᵀ`, all row-major, of 16-bit and 8-bit floats and, as TF32, of float32. The workspace is one of
+/// [`Workspace::columns`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_by_columns<T: Element, U: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, U>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<U, 2>,
+) -> Result<(), Error> {
+    workspace.around(stream, [a, b], c, |a, b, c| self::gemm_by_columns::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a b`, all row-major, of 8-bit floats and, as TF32, of float32, whose products want B by columns: it is turned
+/// first. The workspace is one of [`Workspace::turned`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+///
+/// ```
+/// use layout_cuda::{Device, LaunchConfig};
+/// use layout_examples::gemm::{Workspace, gemm_turned};
+///
+/// let device = Device::simulator();
+/// let stream = device.stream();
+/// let values = |count: usize| (0..count).map(|i| (i % 5) as f32).collect::<Vec<_>>();
+/// let (a, b) = (device.upload(&values(15), [3, 5])?, device.upload(&values(35), [5, 7])?);
+/// let mut c = device.zeros::<f32, 2>([3, 7])?;
+/// let mut workspace = Workspace::turned(&stream, [3, 7, 5])?;
+/// gemm_turned(&stream, LaunchConfig::default(), &mut workspace, &a, &b, &mut c)?;
+/// assert_eq!(c.download()?[0], 25.0);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn gemm_turned<T: Element, U: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, U>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<U, 2>,
+) -> Result<(), Error> {
+    // The turned B is the workspace's; it is taken out while the product runs around the other two.
+    let [k, n] = b.shape();
+    let mut own = match workspace.b.take() {
+        Some(own) => own,
+        None => stream.zeros([n, k.next_multiple_of(ROW_BYTES / size_of::<T>())])?,
+    };
+    let done =
+        columns_mut(&mut own, k).and_then(|mut own| turn::launch(stream, b, &mut own)).and_then(|()| {
+            let by_columns = columns(&own, k)?;
+            workspace.around(stream, [a, b], c, |a, _, c| {
+                self::gemm_by_columns::launch_with(config, stream, a, &by_columns, c)
+            })
+        });
+    workspace.b = Some(own);
+    done
+}
