@@ -66,7 +66,7 @@ fn carried(
                     while flag.load_acquire([0]) == 0 {}
                 }
                 fence_async_proxy();
-                tma_load(&mut tile, &y.tile([32, 32], [0, 0]), full.at(0)); // here: load
+                tma_load(&mut tile, &y.tile([32, 32], [0, 0]), full.at(0));
             }
         }
         if MISTAKE != 2 {
@@ -78,7 +78,7 @@ fn carried(
         for row in 0..32 {
             let sum = tile[[row, lane]] + 1.0; // here: add
             if block_idx.x == 0 {
-                y[[row, lane]] = sum;
+                y[[row, lane]] = sum; // here: written
             } else {
                 z[[row, lane]] = sum;
             }
@@ -117,7 +117,7 @@ fn flags_order_blocks_of_clusters_and_warps() -> Result<(), Error> {
     assert!(report.clean(), "{report}");
     assert!(y.iter().enumerate().all(|(i, y)| *y as usize == i / 32 + 1), "{y:?}");
     expect(&run_relayed(1)?.0, FindingKind::ReadWriteRace, "sum", "of rank 0 writes");
-    expect(&run_relayed(2)?.0, FindingKind::ReadWriteRace, "prior", "nothing orders the blocks");
+    expect(&run_relayed(2)?.0, FindingKind::ReadWriteRace, "prior", "of rank 0 writes");
     expect(&run_relayed(3)?.0, FindingKind::Deadlock, "waits", "all others wait");
     Ok(())
 }
@@ -140,7 +140,12 @@ fn flags_order_tensor_loads() -> Result<(), Error> {
     let (report, z) = run_carried(0)?;
     assert!(report.clean(), "{report}");
     assert!(z.iter().enumerate().all(|(i, z)| *z == i as f32 + 2.0), "{z:?}");
-    expect(&run_carried(1)?.0, FindingKind::ReadWriteRace, "load", "nothing orders the blocks");
+    expect(
+        &run_carried(1)?.0,
+        FindingKind::ReadWriteRace,
+        "written",
+        "block (1, 0, 0) reads; nothing orders the blocks",
+    );
     expect(
         &run_carried(2)?.0,
         FindingKind::MissingWait,

@@ -137,7 +137,7 @@ impl Machine<'_> {
         let reads = matches!(change, AtomicChange::Load(_));
         let how = match change {
             AtomicChange::Load(_) => Write::AtomicRead,
-            AtomicChange::Store(_) => Write::AtomicWrite,
+            AtomicChange::Store(_) => Write::AtomicStore,
             AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => Write::Atomic,
         };
         self.watch_writes(warp, site, number, &touch, 0, how);

@@ -17,7 +17,7 @@ pub(super) enum Write {
     /// Undivided, with what it reads.
     Atomic,
     /// Undivided, whatever was there.
-    AtomicWrite,
+    AtomicStore,
     /// Not at all: an undivided read, which may meet undivided writes.
     AtomicRead,
 }
@@ -106,7 +106,7 @@ impl Machine<'_> {
                         let who = who.lane(lane);
                         let hazard = match how {
                             Write::Atomic => shadow.atomic(cell, who, number),
-                            Write::AtomicWrite => shadow
+                            Write::AtomicStore => shadow
                                 .atomic(cell, who, number)
                                 .filter(|found| *found != Hazard::Uninitialised),
                             Write::AtomicRead => shadow.atomic_read(cell, who),
@@ -126,7 +126,7 @@ impl Machine<'_> {
                         let element = touch.index[lane] as usize + part;
                         let who = who.lane(lane);
                         let hazard = match how {
-                            Write::Atomic | Write::AtomicWrite => shadow.atomic(element, warp.block, who),
+                            Write::Atomic | Write::AtomicStore => shadow.atomic(element, warp.block, who),
                             Write::AtomicRead => shadow.atomic_read(element, warp.block, who),
                             Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
                         };
