@@ -6,8 +6,8 @@
 //! C with other rows is written there and copied back: only the distance of rows changes, no zeros are added, and the
 //! copy engine itself keeps to the true extents.
 
-use crate::kernels::gemm::{gemm, gemm_by_columns};
-use crate::kernels::{repitch, turn};
+use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
+use crate::kernels::{repitch, sgemm_fed, turn};
 use layout_cuda::{Element, Error, LaunchConfig, Stream, Tensor, TensorView, TensorViewMut};
 
 /// Rows of the copy engine begin at multiples of so many bytes.
@@ -19,29 +19,41 @@ pub struct Workspace<T: Element, U: Element> {
     a: Option<Tensor<T, 2>>,
     b: Option<Tensor<T, 2>>,
     c: Option<Tensor<U, 2>>,
+    /// Columns of C that are computed: the copy engine writes whole 16 bytes.
+    columns: usize,
+    /// The shape of the B that is multiplied, with those columns.
+    b_shape: [usize; 2],
 }
 
 /// A tensor for rows of `shape` at multiples of 16 bytes, where those of a compact one are not.
 fn moved<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Option<Tensor<T, 2>>, Error> {
-    let whole = ROW_BYTES / size_of::<T>();
-    match columns.is_multiple_of(whole) {
+    match columns.is_multiple_of(ROW_BYTES / size_of::<T>()) {
         true => Ok(None),
-        false => stream.zeros([rows, columns.next_multiple_of(whole)]).map(Some),
+        false => whole_rows(stream, [rows, columns]).map(Some),
     }
 }
 
-/// The first columns of a tensor.
-fn columns<T: Element>(tensor: &Tensor<T, 2>, columns: usize) -> Result<TensorView<'_, T, 2>, Error> {
-    let [rows, pitch] = tensor.shape();
-    tensor.part(0, [rows, columns], [pitch, 1])
+/// Zeros of `shape`, each row of whole 16 bytes.
+fn whole_rows<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Tensor<T, 2>, Error> {
+    stream.zeros([rows, columns.next_multiple_of(ROW_BYTES / size_of::<T>())])
 }
 
-fn columns_mut<T: Element>(
+/// The first rows and columns of a tensor.
+fn corner<T: Element>(tensor: &Tensor<T, 2>, shape: [usize; 2]) -> Result<TensorView<'_, T, 2>, Error> {
+    tensor.part(0, shape, [tensor.shape()[1], 1])
+}
+
+fn corner_mut<T: Element>(
     tensor: &mut Tensor<T, 2>,
-    columns: usize,
+    shape: [usize; 2],
 ) -> Result<TensorViewMut<'_, T, 2>, Error> {
-    let [rows, pitch] = tensor.shape();
-    tensor.part_mut(0, [rows, columns], [pitch, 1])
+    let pitch = tensor.shape()[1];
+    tensor.part_mut(0, shape, [pitch, 1])
+}
+
+/// `columns` of C, rounded up to what the copy engine writes at once.
+fn written<U: Element>(columns: usize) -> usize {
+    columns.next_multiple_of(ROW_BYTES / size_of::<U>())
 }
 
 impl<T: Element, U: Element> Workspace<T, U> {
@@ -50,7 +62,11 @@ impl<T: Element, U: Element> Workspace<T, U> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn rows(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
-        Ok(Workspace { a: moved(stream, [m, k])?, b: moved(stream, [k, n])?, c: moved(stream, [m, n])? })
+        let columns = written::<U>(n);
+        // Where more columns are computed than B has, the others are the workspace's zeros.
+        let b_shape = [k, columns];
+        let b = if columns == n { moved(stream, [k, n])? } else { Some(whole_rows(stream, b_shape)?) };
+        Ok(Workspace { a: moved(stream, [m, k])?, b, c: moved(stream, [m, n])?, columns, b_shape })
     }
 
     /// The same for `b` of shape `[n, k]`, whose rows are the columns of B.
@@ -58,7 +74,10 @@ impl<T: Element, U: Element> Workspace<T, U> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn columns(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
-        Ok(Workspace { a: moved(stream, [m, k])?, b: moved(stream, [n, k])?, c: moved(stream, [m, n])? })
+        let columns = written::<U>(n);
+        let b_shape = [columns, k];
+        let b = if columns == n { moved(stream, [n, k])? } else { Some(whole_rows(stream, b_shape)?) };
+        Ok(Workspace { a: moved(stream, [m, k])?, b, c: moved(stream, [m, n])?, columns, b_shape })
     }
 
     /// For `b` of shape `[k, n]` that is turned on the way: [`gemm_turned`].
@@ -66,9 +85,10 @@ impl<T: Element, U: Element> Workspace<T, U> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn turned(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
-        let whole = ROW_BYTES / size_of::<T>();
-        let b = Some(stream.zeros([n, k.next_multiple_of(whole)])?);
-        Ok(Workspace { a: moved(stream, [m, k])?, b, c: moved(stream, [m, n])? })
+        let columns = written::<U>(n);
+        let b_shape = [columns, k];
+        let b = Some(whole_rows(stream, b_shape)?);
+        Ok(Workspace { a: moved(stream, [m, k])?, b, c: moved(stream, [m, n])?, columns, b_shape })
     }
 
     /// Bytes that it takes.
@@ -91,20 +111,23 @@ impl<T: Element, U: Element> Workspace<T, U> {
     ) -> Result<(), Error> {
         for (matrix, moved) in [(a, &mut self.a), (b, &mut self.b)] {
             if let Some(moved) = moved {
-                repitch::launch(stream, matrix, &mut columns_mut(moved, matrix.shape()[1])?)?;
+                repitch::launch(stream, matrix, &mut corner_mut(moved, matrix.shape())?)?;
             }
         }
-        let place = |matrix, moved| match moved {
-            Some(moved) => columns(moved, Tensor::shape(matrix)[1]),
-            None => Ok(matrix.view()),
+        let a = match &self.a {
+            Some(moved) => corner(moved, a.shape())?,
+            None => a.view(),
         };
-        let (a, b) = (place(a, self.a.as_ref())?, place(b, self.b.as_ref())?);
+        let b = match &self.b {
+            Some(moved) => corner(moved, self.b_shape)?,
+            None => b.view(),
+        };
         let Some(moved) = &mut self.c else {
             return product(&a, &b, &mut c.view_mut());
         };
-        let across = c.shape()[1];
-        product(&a, &b, &mut columns_mut(moved, across)?)?;
-        repitch::launch(stream, &columns(moved, across)?, c)
+        let [rows, _] = c.shape();
+        product(&a, &b, &mut corner_mut(moved, [rows, self.columns])?)?;
+        repitch::launch(stream, &corner(moved, c.shape())?, c)
     }
 }
 
@@ -137,6 +160,37 @@ pub fn gemm<T: Element>(
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
     workspace.around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_swapped(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<f32, f32>,
+    a: &Tensor<f32, 2>,
+    b: &Tensor<f32, 2>,
+    c: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    workspace.around(stream, [a, b], c, |a, b, c| self::gemm_swapped::launch_with(config, stream, a, b, c))
+}
+
+/// `c = a b`, all row-major, of float32 in full, fed by the copy engine. The workspace is one of [`Workspace::rows`] for
+/// these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sgemm(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<f32, f32>,
+    a: &Tensor<f32, 2>,
+    b: &Tensor<f32, 2>,
+    c: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    workspace.around(stream, [a, b], c, |a, b, c| sgemm_fed::launch_with(config, stream, a, b, c))
 }
 
 /// `c = a bᵀ`, all row-major, of 16-bit and 8-bit floats and, as TF32, of float32. The workspace is one of
@@ -185,17 +239,18 @@ pub fn gemm_turned<T: Element, U: Element>(
 ) -> Result<(), Error> {
     // The turned B is the workspace's; it is taken out while the product runs around the other two.
     let [k, n] = b.shape();
+    let shape = workspace.b_shape;
     let mut own = match workspace.b.take() {
         Some(own) => own,
-        None => stream.zeros([n, k.next_multiple_of(ROW_BYTES / size_of::<T>())])?,
+        None => whole_rows(stream, shape)?,
     };
-    let done =
-        columns_mut(&mut own, k).and_then(|mut own| turn::launch(stream, b, &mut own)).and_then(|()| {
-            let by_columns = columns(&own, k)?;
-            workspace.around(stream, [a, b], c, |a, _, c| {
-                self::gemm_by_columns::launch_with(config, stream, a, &by_columns, c)
-            })
-        });
+    let turned = corner_mut(&mut own, [n, k]).and_then(|mut own| turn::launch(stream, b, &mut own));
+    let done = turned.and_then(|()| {
+        let by_columns = corner(&own, shape)?;
+        workspace.around(stream, [a, b], c, |a, _, c| {
+            self::gemm_by_columns::launch_with(config, stream, a, &by_columns, c)
+        })
+    });
     workspace.b = Some(own);
     done
 }

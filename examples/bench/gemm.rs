@@ -13,9 +13,9 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
     bf16,
 };
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_turned};
+use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_swapped, gemm_turned, sgemm};
 use layout_examples::kernels::gemm as kernels;
-use layout_examples::kernels::sgemm;
+use layout_examples::kernels::sgemm_fed;
 use layout_examples::record::{Record, table_head, table_row};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::RefCell;
@@ -150,7 +150,7 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
             work.measure(bf16::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>))
         }
         (Dtype::Tf32, Lies::Rows) => {
-            work.measure(|value| value, ("gemm_turned", columns, gemm_turned::<f32, f32>))
+            work.measure(|value| value, ("gemm_swapped", &kernels::gemm_swapped::DEFINITION, gemm_swapped))
         }
         (Dtype::Tf32, Lies::Columns) => {
             work.measure(|value| value, ("gemm_by_columns", columns, gemm_by_columns::<f32, f32>))
@@ -161,11 +161,7 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
         (Dtype::E4m3, Lies::Columns) => {
             work.measure(E4m3::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<E4m3, bf16>))
         }
-        (Dtype::F32, Lies::Rows) => {
-            let launch: Launch<f32, f32> =
-                |stream, config, _, a, b, c| sgemm::launch_with(config, stream, a, b, c);
-            work.measure(|value| value, ("sgemm", &sgemm::DEFINITION, launch))
-        }
+        (Dtype::F32, Lies::Rows) => work.measure(|value| value, ("sgemm_fed", &sgemm_fed::DEFINITION, sgemm)),
         (Dtype::F32, Lies::Columns) => {
             println!("\nf32, B by columns: there is no kernel for it");
             Ok(Records::new())
@@ -352,9 +348,7 @@ impl Work<'_> {
             sets.push((format!("{name} {text}"), with(own.clone(), text)?));
         }
         let workspace = Rc::new(RefCell::new(match self.lies {
-            Lies::Rows if matches!(self.dtype, Dtype::Tf32 | Dtype::E4m3) => {
-                Workspace::turned(stream, self.shape)?
-            }
+            Lies::Rows if self.dtype == Dtype::E4m3 => Workspace::turned(stream, self.shape)?,
             Lies::Rows => Workspace::rows(stream, self.shape)?,
             Lies::Columns => Workspace::columns(stream, self.shape)?,
         }));

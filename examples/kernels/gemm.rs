@@ -217,3 +217,133 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
         }
     }
 }
+
+/// Products of 32-bit floats, as TF32, whose operands lie row by row: the matrix units want both with `k` contiguous in
+/// shared memory, or the left one in registers. So it is the transposed product, Cᵀ = Bᵀ Aᵀ, with Bᵀ from registers.
+///
+/// A warpgroup has 64 columns of C. The registers of one block of `k` are filled while those of the one before are
+/// multiplied. Blocks of `k` come in pairs: one beyond the end is zeros.
+#[tiled_kernel(
+    BM = 256, BN = 128, BK = 32, STAGES = 4, GROUP = 8, SMS = 132,
+    arch = "sm_90a", block = [384], min_blocks = 1,
+    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+)]
+pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<f32, Pitched<M, K>>,
+    b: &LayoutTensor<f32, Pitched<K, N>>,
+    c: &mut LayoutTensor<f32, Pitched<M, N>>,
+) {
+    /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
+    fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
+        let first = tile / (GROUP * cols) * GROUP;
+        let size = GROUP.min(rows - first).max(1);
+        let inside = tile % (GROUP * cols);
+        (first + inside % size, inside / size)
+    }
+    let (rows, cols, pairs) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(2 * BK));
+    let tiles = (rows * cols).min(1 << 24);
+    let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
+    let b_smem = shared::<f32>(row_major([STAGES, BN / 32, BK, 32]).swizzle_bytes(128));
+    let c_smem = shared::<f32>(row_major([2, 2, 32, 32]).swizzle_bytes(128));
+    let full = mbarriers(STAGES, 1);
+    // Every warp reads a stage on its own.
+    let empty = mbarriers(STAGES, 8);
+    barrier();
+
+    if warp_group() == 0 {
+        set_max_registers(40);
+        if thread_idx.x == 0 {
+            let mut next = pipeline_state(STAGES);
+            for turn in 0..tiles.div_ceil(SMS) {
+                let tile = turn * SMS + block_idx.x;
+                if tile < tiles {
+                    let (row, col) = place(tile, rows, cols);
+                    for block in 0..2 * pairs {
+                        let stage = next.stage();
+                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                        empty.at(stage).wait(1 - next.phase());
+                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                        tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
+                        tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                        next.advance();
+                    }
+                }
+            }
+        }
+    } else {
+        set_max_registers(232);
+        let consumer = warp_group() - 1;
+        let (warp, lane) = (thread_idx.x % 128 / 32, thread_idx.x % 32);
+        let leads = thread_idx.x % 128 == 0;
+        let mut acc = accumulator([64, BM]).fill(0.0);
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for turn in 0..tiles.div_ceil(SMS) {
+            let tile = turn * SMS + block_idx.x;
+            if tile < tiles {
+                let (row, col) = place(tile, rows, cols);
+                for pair in 0..pairs {
+                    wgmma_wait_group(1);
+                    if pair > 0 {
+                        if lane == 0 {
+                            empty.at(read.stage()).arrive();
+                        }
+                        read.advance();
+                    }
+                    full.at(next.stage()).wait(next.phase());
+                    let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
+                    let own =
+                        slab.tile([16, BK], [warp % 2, 0]).distribute(row_major([8, 4]), lane).to_local();
+                    wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
+                    wgmma_commit_group();
+                    next.advance();
+
+                    wgmma_wait_group(1);
+                    if pair > 0 {
+                        if lane == 0 {
+                            empty.at(read.stage()).arrive();
+                        }
+                        read.advance();
+                    }
+                    full.at(next.stage()).wait(next.phase());
+                    let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
+                    let odd =
+                        slab.tile([16, BK], [warp % 2, 0]).distribute(row_major([8, 4]), lane).to_local();
+                    wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
+                    wgmma_commit_group();
+                    next.advance();
+                }
+                wgmma_wait_group(0);
+                if pairs > 0 {
+                    if lane == 0 {
+                        empty.at(read.stage()).arrive();
+                    }
+                    read.advance();
+                    if lane == 0 {
+                        empty.at(read.stage()).arrive();
+                    }
+                    read.advance();
+                }
+                let dst = c.tile([BM, BN], [row, col]);
+                for part in unroll(0..BM / 32) {
+                    let mut staged = c_smem.slice(consumer);
+                    if leads {
+                        bulk_wait_group_read(0);
+                    }
+                    named_barrier(1 + consumer, 128);
+                    let own =
+                        staged.slice(warp / 2).transpose().tile([16, 32], [warp % 2, 0]).vectorize([1, 2]);
+                    own.distribute(row_major([8, 4]), lane).copy_from(&acc.tile([2, 4], [0, part]));
+                    fence_async_proxy();
+                    named_barrier(1 + consumer, 128);
+                    if leads {
+                        tma_store(&mut dst.tile([32, 64], [part, consumer]), &staged);
+                        bulk_commit_group();
+                    }
+                }
+            }
+        }
+        if leads {
+            bulk_wait_group_read(0);
+        }
+    }
+}

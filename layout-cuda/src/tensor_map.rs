@@ -147,7 +147,15 @@ mod tests {
 
     fn map(elem: Elem, extents: &[u32], swizzle_bytes: u32, round_tf32: bool) -> TensorMap {
         let modes = (0..extents.len() as u32).rev().collect();
-        TensorMap { argument: 0, elem, modes, extents: extents.to_vec(), swizzle_bytes, round_tf32 }
+        TensorMap {
+            argument: 0,
+            elem,
+            modes,
+            extents: extents.to_vec(),
+            swizzle_bytes,
+            round_tf32,
+            stored: false,
+        }
     }
 
     #[test]

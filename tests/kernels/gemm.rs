@@ -6,18 +6,20 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, floats, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, bf16, f16};
-use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
+use layout_examples::kernels::sgemm_fed;
 
-/// Empty in each mode, one element, one tile, one around it, several tiles and stages.
+/// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. The copy engine writes whole 16
+/// bytes, so rows of C are of these: a host function moves others.
 const SIZES: [[usize; 3]; 8] = [
     [0, 256, 64],
     [128, 0, 64],
     [128, 256, 0],
-    [1, 1, 1],
+    [1, 8, 1],
     [128, 256, 64],
-    [127, 255, 63],
-    [129, 257, 65],
-    [200, 264, 520],
+    [127, 248, 63],
+    [129, 264, 65],
+    [200, 272, 520],
 ];
 
 /// The cases, one for each element type.
@@ -31,6 +33,15 @@ pub fn cases() -> Vec<Case> {
             .of(Elem::F32),
         Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, E4m3::from_f32))
             .of(Elem::E4m3),
+        Case::new(&sgemm_fed::DEFINITION, SIZES.to_vec(), |run| {
+            let [m, n, k] = run.size;
+            let a = matrix(run, &floats(m * k, 3), [m, k])?;
+            let b = matrix(run, &floats(k * n, 4), [k, n])?;
+            let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
+            sgemm_fed::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+            Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), run.size)))
+        }),
+        Case::new(&gemm_swapped::DEFINITION, SIZES.to_vec(), swapped),
     ]
 }
 
@@ -50,6 +61,15 @@ fn rows<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error
     gemm::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
     Ok(Outcome::exact(c.read()?, rounded(wanted)))
+}
+
+fn swapped(run: &Run<'_>) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let (a, b) = (matrix(run, &floats(m * k, 3), [m, k])?, matrix(run, &floats(k * n, 4), [k, n])?);
+    let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
+    gemm_swapped::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+    Ok(Outcome::exact(c.read()?, wanted.into_iter().map(|value| value as f32)))
 }
 
 /// B by columns: row `j` of the tensor is column `j` of the matrix.

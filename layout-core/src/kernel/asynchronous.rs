@@ -48,7 +48,7 @@ pub enum Signal {
         rank: Option<Index>,
     },
     /// Waits until the phase of this parity (0 for the first, 1 for the second, …) has ended. Of a fresh barrier
-    /// parity 1 has ended.
+    /// parity 1 has ended. It sees what those who arrived have seen and done, and the boxes that the phase was told of.
     BarrierWait {
         /// Which.
         barrier: BarrierAt,
@@ -70,7 +70,8 @@ pub enum Signal {
     MatrixFence,
     /// By the warpgroup: closes the group of its products since the last one.
     MatrixCommit,
-    /// By the warpgroup: waits until at most so many of its groups are in flight.
+    /// By the warpgroup: waits until at most so many of its groups are in flight. A group is done for the warpgroup when
+    /// one of its warps has waited for it; each waits until all four have issued it.
     MatrixWait(u32),
     /// By so many threads, whole warps: they wait for each other at a barrier of the block's sixteen.
     NamedBarrier {
@@ -103,6 +104,9 @@ pub struct TensorMap {
     pub swizzle_bytes: u32,
     /// Whether a copy to shared memory rounds each `f32` to the nearest tf32; else the matrix units cut it off.
     pub round_tf32: bool,
+    /// Whether boxes are stored by it. The copy engine writes whole 16 bytes: a launch refuses a tensor whose rows end
+    /// inside of 16 (seen on an H200, where the rest was overwritten).
+    pub stored: bool,
 }
 
 impl TensorMap {
@@ -141,7 +145,7 @@ pub struct TensorStore {
 }
 
 /// By the warpgroup: `accumulator = a b`, or `+=`, in flight until [`Signal::MatrixWait`]. `a` has 64 rows and 32 bytes
-/// of `k`, `b` has `n` columns. f32 operands are read as tf32. The accumulator's layout is `crate::atoms`' of wgmma:
+/// of `k`, `b` has `n` columns. f32 operands are read as tf32: their low 13 bits are cut off. The accumulator's layout is `crate::atoms`' of wgmma:
 /// register `4 j + 2 h + c` of thread `t` is element `(16 (t / 32) + t % 32 / 4 + 8 h, 8 j + 2 (t % 4) + c)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wgmma {

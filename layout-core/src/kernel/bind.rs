@@ -139,6 +139,10 @@ impl LaunchPlan {
             }
             extents.push(extent);
             if step == 0 {
+                let row = extent.saturating_mul(bytes);
+                if map.stored && !row.is_multiple_of(16) {
+                    return refuse(format!("it writes whole 16 bytes, and the rows end after {row}"));
+                }
                 continue;
             }
             let pitch = (strides[mode] as u64).saturating_mul(bytes);

@@ -138,7 +138,8 @@ pub fn accumulator<I: Integer>(_extents: [I; 2]) -> View<f32, Write> {
 }
 
 /// `acc = a b`, or `acc += a b` where `accumulate` holds, by the four warps of a warpgroup. `a` has extents `[64, k]`, `b`
-/// `[k, n]` or slabs `[n / 64, k, 64]`; both lie in shared memory, swizzled. In flight until [`wgmma_wait_group`]: neither
+/// `[k, n]` or slabs `[n / 64, k, 64]`; both lie in shared memory, swizzled. An `a` of f32 may lie in registers instead, as
+/// each warp's `rows.tile([16, k], [warp, 0]).distribute(row_major([8, 4]), lane).to_local()`. In flight until [`wgmma_wait_group`]: neither
 /// the accumulator nor the operands may be touched before. Operands f16, bf16, f32 (read as tf32), e4m3, e5m2.
 pub fn wgmma<T: Element>(
     _acc: impl Tensor<Elem = f32, Access = Write>,

@@ -254,6 +254,7 @@ impl Lower {
             extents: box_extents,
             swizzle_bytes: swizzle,
             round_tf32: false,
+            stored: name == "tma_store",
         };
         let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
         let first = self.first_element(shared, name, origin)?;
@@ -325,7 +326,13 @@ impl Lower {
         if elem == Elem::F32 {
             self.tf32.extend([a.place, b.place]);
         }
-        let (a, m, k) = self.matrix(a, false, origin)?;
+        let (a, m, k) = match self.tables.place(a.place).space {
+            Space::Local => self.fragments(a, origin, out)?,
+            _ => {
+                let (parts, m, k) = self.matrix(a, false, origin)?;
+                (parts.into_iter().map(MatrixSource::Shared).collect(), m, k)
+            }
+        };
         let (b, columns, depth) = self.matrix(b, true, origin)?;
         let step = 32 / i64::from(elem.bytes());
         if m != 64 || columns != n || k != depth || k % step != 0 {
@@ -341,7 +348,7 @@ impl Lower {
                 n: n as u32,
                 elem,
                 accumulator: self.access(accumulator, &zeros, &[0, 0], origin)?,
-                a: MatrixSource::Shared(a),
+                a,
                 b,
                 accumulate: match number {
                     0 => accumulate.clone(),

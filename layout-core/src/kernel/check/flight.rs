@@ -7,19 +7,21 @@ use super::lower::Out;
 use crate::kernel::asynchronous::{MatrixSource, Signal};
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{Access, Operation, PlaceId, Space, StatementKind, Tables, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The accumulators in flight, with the groups that were closed since.
 type Flying = BTreeMap<PlaceId, u32>;
 
 /// Tells every touch of an accumulator in flight.
 pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) {
-    Walk { tables, errors }.list(body, &mut Flying::new());
+    Walk { tables, errors, operands: BTreeSet::new() }.list(body, &mut Flying::new());
 }
 
 struct Walk<'a> {
     tables: &'a Tables,
     errors: &'a mut Errors,
+    /// Those that are read by products.
+    operands: BTreeSet<PlaceId>,
 }
 
 impl Walk<'_> {
@@ -87,7 +89,11 @@ impl Walk<'_> {
             }
             Operation::Wgmma(product) => {
                 if let MatrixSource::Registers(parts) = &product.a {
-                    parts.iter().for_each(|part| self.access(part, flying, origin));
+                    // Several products may read the same registers, as long as none of them writes there.
+                    let read = parts.iter().filter(|part| !self.operands.contains(&part.place));
+                    let read: Vec<&Access> = read.collect();
+                    read.into_iter().for_each(|part| self.access(part, flying, origin));
+                    self.operands.extend(parts.iter().map(|part| part.place));
                     flying.extend(parts.iter().map(|part| (part.place, 0)));
                 }
                 flying.insert(product.accumulator.place, 0);

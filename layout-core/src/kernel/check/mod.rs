@@ -4,6 +4,7 @@ mod access;
 mod asynchronous;
 mod finish;
 mod flight;
+mod fragments;
 mod lower;
 mod matrix;
 mod movement;

@@ -8,7 +8,7 @@ use super::wrap;
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::Operation;
+use crate::kernel::program::{Operation, Value};
 
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
@@ -151,28 +151,46 @@ impl Emitter<'_> {
         let operands: Vec<String> = (0..half).map(|number| format!("\"+f\"(d[{number}])")).collect();
         let operands: Vec<String> = operands.chunks(8).map(|row| row.join(", ")).collect();
         let text = PRODUCT.split_once("\n\n").map_or("", |(_, text)| text);
-        let next = |step: u32| (half + step).to_string();
+        // Registers of A take four places where a descriptor takes one.
+        let in_registers = matches!(product.a, MatrixSource::Registers(_));
+        let more = if in_registers { 3 } else { 0 };
+        let next = |step: u32| (half + if step == 0 { 0 } else { step + more }).to_string();
+        let (left, left_operands, left_place) = match in_registers {
+            true => {
+                let registers: Vec<String> = (0..4).map(|part| format!("%{}", half + part)).collect();
+                let parameters = "float a0, float a1, float a2, float a3";
+                let bits: Vec<String> =
+                    (0..4).map(|part| format!("\"r\"(__float_as_uint(a{part}))")).collect();
+                (parameters, bits.join(", "), format!("{{{}}}", registers.join(", ")))
+            }
+            false => ("unsigned long long a", "\"l\"(a)".to_owned(), format!("%{}", next(0))),
+        };
+        let name = if in_registers { format!("{name}_registers") } else { name.to_owned() };
         let text = text
             .replace("REGISTERS", &format!("        \"{registers}\""))
-            .replace("OPERANDS", &format!("        : {}", operands.join(",\n          ")))
             .replace("COLUMNS", &product.n.to_string())
             .replace("HALF", &half.to_string())
             .replace("DEPTH", &depth.to_string())
-            .replace("NAME", name)
+            .replace("NAME", &name)
+            .replace("LEFT_OPERANDS", &left_operands)
+            .replace("LEFT", left)
             .replace("TYPE", kind)
             .replace("%ACCUMULATE", &format!("%{}", next(2)))
-            .replace("%A", &format!("%{}", next(0)))
+            .replace("%A", &left_place)
             .replace("%B", &format!("%{}", next(1)))
             .replace("TEMPLATE", if sixteen { "template <int a_transposed, int b_transposed>\n" } else { "" })
             .replace(
                 "TRANSPOSED",
                 &if sixteen { format!(", %{}, %{}", next(3), next(4)) } else { String::new() },
             )
+            .replace("OPERANDS", &format!("        : {}", operands.join(",\n          ")))
             .replace("MAJORS", if sixteen { ", \"n\"(a_transposed), \"n\"(b_transposed)" } else { "" });
         self.device.define(text);
         let a = match &product.a {
-            MatrixSource::Shared(matrix) => self.descriptor(matrix),
-            MatrixSource::Registers(_) => Expression::leaf("0"),
+            MatrixSource::Shared(matrix) => vec![self.descriptor(matrix)],
+            MatrixSource::Registers(parts) => {
+                parts.iter().map(|part| self.value(&Value::Load(Box::new(part.clone())))).collect()
+            }
         };
         let transposed = |matrix: &SharedMatrix| u32::from(!matrix.k_major);
         let a_transposed = match &product.a {
@@ -185,7 +203,10 @@ impl Emitter<'_> {
         let accumulate = self.value(&product.accumulate);
         let accumulator = self.place(product.accumulator.place);
         let head = format!("wgmma_m64n{}k{depth}_{name}{template}", product.n);
-        self.wrapped(|room| wrap::call(&head, &[accumulator, a, b, accumulate], room));
+        let mut arguments = vec![accumulator];
+        arguments.extend(a);
+        arguments.extend([b, accumulate]);
+        self.wrapped(|room| wrap::call(&head, &arguments, room));
     }
 
     fn store_matrix(&mut self, store: &StoreMatrix) {

@@ -247,7 +247,9 @@ impl<'a> Machine<'a> {
             let lanes = self.warps[warp].live;
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
-        if let Some(warp) = ended {
+        // A cluster's barrier waits for those who have not ended.
+        let leaves_out = matches!(self.warps[waiting].state, State::Waiting(Participants::Cluster, _));
+        if let Some(warp) = ended.filter(|_| !leaves_out) {
             let message = format!("warp {warp} has ended while warp {waiting} waits at the barrier");
             let lanes = self.warps[warp].live;
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);

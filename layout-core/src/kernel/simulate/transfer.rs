@@ -98,7 +98,7 @@ impl Machine<'_> {
         let block = warp.block;
         let who = who.knowing(self.known.get(number));
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
-        let mut found: Option<(i64, Hazard)> = None;
+        let mut found: Vec<(i64, Hazard)> = Vec::new();
         let mut traffic = Traffic::default();
         plan.each(first, &coordinates, |piece| {
             let mut data = [0; PIECE];
@@ -111,14 +111,14 @@ impl Machine<'_> {
                 if let Some(shadow) = shadow {
                     let element = byte as usize / size;
                     let hazard = shadow.read(element, block, who);
-                    found = found.or(hazard.map(|hazard| (element as i64, hazard)));
+                    keep(&mut found, element as i64, hazard);
                 }
             }
             traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
             pieces.push((piece.address as u32, data));
         });
         self.count_box(copy, plan, &traffic, Kind::Read);
-        if let Some((element, hazard)) = found {
+        for (element, hazard) in found {
             self.hazard(warp, copy.global_site, lane, element, hazard, Kind::Read, false);
         }
         pieces
@@ -151,7 +151,6 @@ impl Machine<'_> {
                 let moved = rank as u32 * super::cluster::stride(self.launch.program);
                 let shift = |address: u32| address - warp.shared + moved;
                 let pieces = pieces.iter().map(|(address, data)| (shift(*address), *data)).collect();
-                self.reach(warp.number as usize, rank, copy.shared_site);
                 self.depart(warp, lane, copy, (at, barrier.site), pieces);
             }
         }
@@ -332,7 +331,7 @@ impl Machine<'_> {
         let who = who.seeing(self.proxy.row(number), &self.blocks).lane(store.by.1 as usize);
         let block = warp.block;
         let who = who.knowing(self.known.get(number));
-        let mut found: Option<(i64, Hazard, bool)> = None;
+        let mut found: Vec<((i64, bool), Hazard)> = Vec::new();
         let mut data = store.data.iter().flatten();
         plan.each(store.shared, &store.coordinates, |piece| {
             let Some(bytes) = data.next() else { return };
@@ -343,13 +342,13 @@ impl Machine<'_> {
                     let index = byte / plan.size as usize;
                     let equal = global.read(byte, plan.size) == value;
                     let hazard = shadow.write(index, block, who);
-                    found = found.or(hazard.map(|hazard| (index as i64, hazard, equal)));
+                    keep(&mut found, (index as i64, equal), hazard);
                 }
                 global.write(byte, plan.size, value);
             }
         });
         self.progress = true;
-        if let Some((element, hazard, equal)) = found {
+        for ((element, equal), hazard) in found {
             self.hazard(warp, store.sites.1, store.by.1 as usize, element, hazard, Kind::Write, equal);
         }
     }
@@ -403,12 +402,12 @@ impl Machine<'_> {
     }
 }
 
-/// Keeps the first hazard of each kind.
-fn keep(hazards: &mut Vec<(u64, Hazard)>, address: u64, hazard: Option<Hazard>) {
+/// Keeps the first hazard of each kind, and where it is.
+fn keep<T>(hazards: &mut Vec<(T, Hazard)>, at: T, hazard: Option<Hazard>) {
     let Some(hazard) = hazard else { return };
-    let same = |known: &(u64, Hazard)| std::mem::discriminant(&known.1) == std::mem::discriminant(&hazard);
+    let same = |known: &(T, Hazard)| std::mem::discriminant(&known.1) == std::mem::discriminant(&hazard);
     if !hazards.iter().any(same) {
-        hazards.push((address, hazard));
+        hazards.push((at, hazard));
     }
 }
 

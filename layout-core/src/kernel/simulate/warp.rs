@@ -178,6 +178,12 @@ impl Warp {
         (self.committed, self.bulk_committed) = ([0; LANES], [0; LANES]);
         self.accumulators.clear();
         self.initialised.fill(0);
+        // What a wrong kernel reads of lanes that do not take part is the same whatever ran here before.
+        self.f32.fill([0.0; LANES]);
+        self.f64.fill([0.0; LANES]);
+        self.int.iter_mut().skip(AXES as usize).for_each(|register| *register = [0; LANES]);
+        self.mask.fill(0);
+        self.scalars.fill(0);
         for (scalar, at) in self.scalars.iter_mut().zip(block) {
             *scalar = i64::from(at);
         }

@@ -44,7 +44,7 @@ impl Compiler<'_> {
             Signal::MatrixCommit => Work::MatrixCommit { site },
             Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
             Signal::NamedBarrier { barrier, threads } => {
-                Work::Named { barrier: self.index(barrier)?, threads: *threads, site }
+                Work::Named { barrier: self.index(barrier)?, threads: (*threads).max(32), site }
             }
             Signal::SetMaxRegisters { registers, .. } => Work::Registers { registers: *registers, site },
         };

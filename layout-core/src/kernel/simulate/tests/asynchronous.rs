@@ -59,6 +59,7 @@ fn one_box(flaw: Flaw) -> (Report, Vec<f32>) {
             extents,
             swizzle_bytes: 128,
             round_tf32: false,
+            stored: false,
         });
         b.bound.maps.push(BoundMap { extents: vec![30, 7], strides: vec![128] });
     }

@@ -25,6 +25,7 @@ pub(super) struct Build {
     arguments: Vec<PlanArgument>,
     shared_bytes: u32,
     pub maps: Vec<TensorMap>,
+    pub cluster: [u32; 3],
     pub bound: Bound,
 }
 
@@ -79,6 +80,7 @@ impl Build {
             arguments: Vec::new(),
             shared_bytes: 0,
             maps: Vec::new(),
+            cluster: [1; 3],
             bound: Bound { grid, block, dims: dims.to_vec(), values: Vec::new(), maps: Vec::new() },
         }
     }
@@ -182,7 +184,7 @@ impl Build {
                 dims: self.bound.dims.iter().map(|_| "N".into()).collect(),
                 block: self.bound.block,
                 grid: None,
-                cluster: [1; 3],
+                cluster: self.cluster,
                 require: Vec::new(),
                 variant_if: Vec::new(),
                 promises: Promises::USUAL,
