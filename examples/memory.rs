@@ -94,6 +94,9 @@ pub struct ScanState {
     ticket: Tensor<u32, 1>,
 }
 
+/// How far an element of a scan may be from the exact one: units in the last place of the sum of absolute values up to it.
+pub const SCAN_UNITS: f64 = 30.0;
+
 /// How the scans are laid out: threads of a block, and rows of four elements of a thread.
 const SCAN: [usize; 2] = [512, 8];
 

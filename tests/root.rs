@@ -24,3 +24,4 @@ mod tensor_map;
 mod tidy;
 mod transport;
 mod ui;
+mod waiting;

@@ -5,8 +5,9 @@ use layout_cuda::Tensor;
 use layout_examples::memory;
 use layout_examples::noise::{fill, noise};
 
-/// Rows of about so many elements are checked, evenly spread; all rows of smaller matrices.
+/// About so many elements are checked, in as many stretches of rows, evenly spread.
 const CHECKED: usize = 1 << 25;
+const STRETCHES: usize = 64;
 
 /// Softmax of an `m` by `n` matrix.
 pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
@@ -76,18 +77,17 @@ fn work(workload: &'static str, [m, n]: [usize; 2]) -> Work {
 /// What a judge of one row finds in the rows that are checked.
 fn check(out: &Tensor<f32, 2>, judge: impl Fn(usize, &[f32]) -> Found + Sync) -> Result<Found> {
     let [m, n] = out.shape();
-    let step = (m * n).div_ceil(CHECKED).max(1);
-    let mut kept = Vec::new();
-    for row in (0..m).step_by(step) {
-        if step == 1 {
-            kept = out.download()?;
-            break;
-        }
-        kept.extend(out.device().stream().download(&out.part(row * n, [n], [1])?)?);
+    let height = CHECKED.div_ceil(n.max(1) * STRETCHES).min(m);
+    let stream = out.device().stream();
+    let mut all = Found::default();
+    for stretch in 0..STRETCHES {
+        let first = (m - height) * stretch / (STRETCHES - 1);
+        let found = stream.download(&out.part(first * n, [height * n], [1])?)?;
+        let parts = parallel(height, |rows| {
+            let rows = rows.map(|row| judge(first + row, &found[row * n..(row + 1) * n]));
+            rows.fold(Found::default(), Found::and)
+        });
+        all = parts.into_iter().fold(all, Found::and);
     }
-    let parts = parallel(m.div_ceil(step), |range| {
-        let rows = range.map(|at| judge(at * step, &kept[at * n..(at + 1) * n]));
-        rows.fold(Found::default(), Found::and)
-    });
-    Ok(parts.into_iter().fold(Found::default(), Found::and))
+    Ok(all)
 }

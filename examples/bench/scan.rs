@@ -10,26 +10,23 @@ pub fn scan(bench: &mut Bench, n: usize) -> Result<()> {
     let mut x = stream.zeros::<f32, 1>([n])?;
     fill(&stream, &mut x, 31)?;
     let mut out = stream.zeros::<f32, 1>([n])?;
-    let work = Work {
-        workload: "inclusive_scan",
-        dtype: "f32",
-        shape: vec![n],
-        bytes: 8.0 * n as f64,
-        elements: n as f64,
-    };
-    let layouts: &[[usize; 2]] =
-        if n > 1 << 28 { &[[512, 8]] } else { &[[512, 8], [512, 7], [1024, 8], [256, 8], [768, 8]] };
-    for layout in layouts.iter().copied() {
-        let [threads, rows] = layout;
-        let mut state = ScanState::tiled(&stream, n.div_ceil(threads * rows * 4))?;
+    let mut state = ScanState::new(&stream, n)?;
+    for (name, exclusive) in [("inclusive_scan", false), ("exclusive_scan", true)] {
+        let work =
+            Work { workload: name, dtype: "f32", shape: vec![n], bytes: 8.0 * n as f64, elements: n as f64 };
         out.poison()?;
-        memory::scan(&stream, false, layout, false, &x, &mut out, &mut state)?;
-        let found = check(&out.download()?, false);
-        let name = format!("scan {layout:?}");
+        match exclusive {
+            false => memory::inclusive_scan(&stream, &x, &mut out, &mut state)?,
+            true => memory::exclusive_scan(&stream, &x, &mut out, &mut state)?,
+        }
+        let found = check(&out.download()?, exclusive);
         bench.beside_copy(
             &work,
             found,
-            &mut [(&name, &mut || memory::scan(&stream, false, layout, false, &x, &mut out, &mut state))],
+            &mut [(name, &mut || match exclusive {
+                false => memory::inclusive_scan(&stream, &x, &mut out, &mut state),
+                true => memory::exclusive_scan(&stream, &x, &mut out, &mut state),
+            })],
         )?;
     }
     Ok(())
@@ -50,12 +47,20 @@ fn check(found: &[f32], exclusive: bool) -> Found {
         let mut all = Found::default();
         for i in range {
             if exclusive {
-                all.add(i, (f64::from(found[i]) - sum).abs() / (size + 1e-30), 30.0 * 2f64.powi(-24));
+                all.add(
+                    i,
+                    (f64::from(found[i]) - sum).abs() / (size + 1e-30),
+                    memory::SCAN_UNITS * 2f64.powi(-24),
+                );
             }
             sum += value(i);
             size += value(i).abs();
             if !exclusive {
-                all.add(i, (f64::from(found[i]) - sum).abs() / (size + 1e-30), 30.0 * 2f64.powi(-24));
+                all.add(
+                    i,
+                    (f64::from(found[i]) - sum).abs() / (size + 1e-30),
+                    memory::SCAN_UNITS * 2f64.powi(-24),
+                );
             }
         }
         all

@@ -32,17 +32,11 @@ pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
             (0..5).map(|k| f64::from(weights[k]) * value(i as isize + k as isize - 2).unwrap_or(0.0)).sum();
         (sum, 5.0 * 2.7 * UNIT)
     });
-    for rounds in [1, 2, 4] {
-        let set = set(&[("TAPS", 5), ("THREADS", 256), ("ROUNDS", rounds)]);
-        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-        bench.beside_copy(
-            &work("conv1d", &[n]),
-            found,
-            &mut [(&format!("conv1d {rounds}"), &mut || {
-                kernels::conv1d::launch_with(config, &stream, &x, &taps, &mut out)
-            })],
-        )?;
-    }
+    bench.beside_copy(
+        &work("conv1d", &[n]),
+        found,
+        &mut [("conv1d", &mut || kernels::conv1d::launch(&stream, &x, &taps, &mut out))],
+    )?;
     for (kind, name) in POOLS.into_iter().enumerate() {
         let set = set(&[("KIND", kind), ("WINDOW", 3), ("THREADS", 256), ("ROUNDS", 2)]);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
@@ -80,7 +74,7 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     for size in [3, 5] {
         let weights: Vec<f32> = (0..size * size).map(|i| noise(i, 53)).collect();
         let on_device = stream.upload(&weights, [size, size])?;
-        for (rows, cols) in [(4, 4), (4, 8), (2, 8), (5, 4)] {
+        for (rows, cols) in [(4, 4), (4, 8), (2, 8)] {
             let set = set(&[("SIZE", size), ("ROWS", rows), ("COLS", cols)]);
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
             out.poison()?;

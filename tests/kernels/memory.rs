@@ -2,6 +2,7 @@
 
 use crate::support::case::{Case, Outcome, around, around_tile};
 use crate::support::data::{floats, integers};
+use layout_core::kernel::ParamValue;
 use layout_examples::kernels::memory::*;
 use layout_examples::memory::{PARTS, SPLITS};
 
@@ -17,7 +18,7 @@ fn part(n: usize, p: usize) -> std::ops::Range<usize> {
 
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
-    [reductions(), axes(), rows()].into_iter().flatten().collect()
+    [reductions(), axes(), rows(), plain(), prefix(), stencils(), turned()].into_iter().flatten().collect()
 }
 
 fn reductions() -> Vec<Case> {
@@ -107,20 +108,265 @@ fn axes() -> Vec<Case> {
     ]
 }
 
+/// Rows that a case's set holds: of `GROUP` threads, of a cluster of blocks.
+fn row_sizes(run_of: [usize; 2]) -> Vec<[usize; 3]> {
+    let [rows, most] = run_of;
+    [[0, 7], [1, 1], [rows + 1, 31], [rows, most], [rows - 1, most - 1], [3, most / 2 + 4]]
+        .map(|[m, n]| [m, n, 1])
+        .to_vec()
+}
+
+fn soft(x: &[f32], n: usize) -> Vec<f64> {
+    let mut wanted = Vec::new();
+    for row in x.chunks(n.max(1)) {
+        let most = row.iter().fold(f64::NEG_INFINITY, |a, b| a.max(f64::from(*b)));
+        let parts: Vec<f64> = row.iter().map(|x| (f64::from(*x) - most).exp()).collect();
+        let total: f64 = parts.iter().sum();
+        wanted.extend(parts.iter().map(|part| part / total));
+    }
+    wanted
+}
+
+fn normal(x: &[f32], n: usize, scale: &[f32], shift: &[f32]) -> Vec<f64> {
+    let mut wanted = Vec::new();
+    for row in x.chunks(n.max(1)) {
+        let mean = row.iter().map(|x| f64::from(*x)).sum::<f64>() / n as f64;
+        let variance = row.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / n as f64;
+        let factor = 1.0 / (variance + 0.25).sqrt();
+        let of = |(j, x): (usize, &f32)| {
+            (f64::from(*x) - mean) * factor * f64::from(scale[j]) + f64::from(shift[j])
+        };
+        wanted.extend(row.iter().enumerate().map(of));
+    }
+    wanted
+}
+
 fn rows() -> Vec<Case> {
-    vec![Case::new(&softmax::DEFINITION, around_tile([2, 2048, 1]), |run| {
+    vec![
+        Case::new(&softmax::DEFINITION, row_sizes([65, 128]), |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            softmax::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            // Up to three exponentials of two units each, the roundings of the sum, of its inverse and of the product.
+            Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
+        }),
+        Case::new(&softmax_in_parts::DEFINITION, vec![[1, 5, 1], [2, 40_000, 1], [1, 131_072, 1]], |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            let mut parts = run.output::<f32, 2>([2, m * 4])?;
+            let (mut on_out, mut on_parts) = (out.view_mut()?, parts.view_mut()?);
+            softmax_in_parts::launch_with(
+                run.config(),
+                &run.stream(),
+                &on_x.view()?,
+                &mut on_out,
+                &mut on_parts,
+            )?;
+            Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
+        }),
+        Case::new(&layer_norm::DEFINITION, row_sizes([65, 128]), |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<f32> = floats(m * n, 1);
+            // Without a zero in sight, so that the relative bound means something.
+            let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
+            let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
+            let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+            layer_norm::launch_with(config, &stream, &x_view, &scale_view, &shift_view, &mut on_out, 0.25)?;
+            Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
+        }),
+        Case::new(
+            &layer_norm_in_parts::DEFINITION,
+            vec![[1, 5, 1], [3, 40_000, 1], [2, 98_304, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let x: Vec<f32> = floats(m * n, 1);
+                let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
+                let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+                let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
+                let mut parts = run.output::<f32, 2>([2, m * 8])?;
+                let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
+                let (mut on_out, mut on_parts) = (out.view_mut()?, parts.view_mut()?);
+                layer_norm_in_parts::launch_with(
+                    run.config(),
+                    &run.stream(),
+                    &x_view,
+                    &scale_view,
+                    &shift_view,
+                    &mut on_out,
+                    &mut on_parts,
+                    0.25,
+                )?;
+                Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
+            },
+        ),
+    ]
+}
+
+fn plain() -> Vec<Case> {
+    vec![
+        Case::new(&copy::DEFINITION, lengths(4096), |run| {
+            let [n, ..] = run.size;
+            let x = floats(n, 1);
+            let (on_x, mut out) = (run.tensor(&x, [n])?, run.output([n])?);
+            copy::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            Ok(Outcome::exact(out.read()?, x))
+        }),
+        Case::new(&noise::DEFINITION, lengths(1024), |run| {
+            let [n, ..] = run.size;
+            let mut out = run.output([n])?;
+            noise::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, 7)?;
+            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_examples::noise::noise(i, 7))))
+        }),
+        Case::new(&argmax_of_parts::DEFINITION, lengths(4096), |run| {
+            let [n, ..] = run.size;
+            let x = floats(n, 1);
+            let (on_x, mut parts, mut places) =
+                (run.tensor(&x, [n])?, run.output::<f32, 1>([PARTS])?, run.output::<u32, 1>([PARTS])?);
+            let (mut on_parts, mut on_places) = (parts.view_mut()?, places.view_mut()?);
+            let (config, stream) = (run.config(), run.stream());
+            argmax_of_parts::launch_with(config, &stream, &on_x.view()?, &mut on_parts, &mut on_places)?;
+            let most = |p: usize| x[part(n, p)].iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
+            let first = |p: usize| part(n, p).find(|i| x[*i] == most(p)).map_or(u32::MAX, |i| i as u32);
+            let found = Outcome::exact(parts.read()?, (0..PARTS).map(most));
+            Ok(found.and(Outcome::exact(places.read()?, (0..PARTS).map(first))))
+        }),
+        Case::new(&total_argmax::DEFINITION, vec![[1; 3], [2; 3]], |run| {
+            let x = floats(PARTS, run.size[0] as u64);
+            let places: Vec<u32> = (0..PARTS as u32).map(|p| 5 * PARTS as u32 - p).collect();
+            let (on_x, on_places, mut out) =
+                (run.tensor(&x, [PARTS])?, run.tensor(&places, [PARTS])?, run.output::<u32, 1>([1])?);
+            let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+            total_argmax::launch_with(config, &stream, &on_x.view()?, &on_places.view()?, &mut on_out)?;
+            let most = x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
+            let first = (0..PARTS).filter(|p| x[*p] == most).map(|p| places[p]).min();
+            Ok(Outcome::exact(out.read()?, first))
+        }),
+    ]
+}
+
+fn prefix() -> Vec<Case> {
+    vec![
+        Case::new(&scan::DEFINITION, lengths(16_384), |run| {
+            let [n, ..] = run.size;
+            let x = floats(n, 1);
+            let tiles = n.div_ceil(16_384);
+            // Nothing is there yet: NaN.
+            let state = vec![f64::NAN; tiles + tiles.div_ceil(128)];
+            let (on_x, mut out) = (run.tensor(&x, [n])?, run.output([n])?);
+            let (mut state, mut ticket) = (run.tensor(&state, [state.len()])?, run.tensor(&[0u32], [1])?);
+            let (mut on_out, mut on_state, mut on_ticket) =
+                (out.view_mut()?, state.view_mut()?, ticket.view_mut()?);
+            let (config, stream) = (run.config(), run.stream());
+            scan::launch_with(config, &stream, &on_x.view()?, &mut on_out, &mut on_state, &mut on_ticket)?;
+            let exclusive = run.set.get("EXCLUSIVE") == Some(ParamValue::Bool(true));
+            let mut sum = 0.0f64;
+            // Multiples of a quarter below 2^20: every order gives the same sums.
+            let wanted: Vec<f64> = x
+                .iter()
+                .map(|x| {
+                    let before = sum;
+                    sum += f64::from(*x);
+                    if exclusive { before } else { sum }
+                })
+                .collect();
+            Ok(Outcome::within(0.0, out.read()?, wanted))
+        }),
+        Case::new(&scan_start::DEFINITION, around(256), |run| {
+            let [n, ..] = run.size;
+            let (mut state, mut ticket) = (run.tensor(&vec![1.0f64; n], [n])?, run.tensor(&[7u32], [1])?);
+            let (mut on_state, mut on_ticket) = (state.view_mut()?, ticket.view_mut()?);
+            scan_start::launch_with(run.config(), &run.stream(), &mut on_state, &mut on_ticket)?;
+            let started = Outcome::exact(ticket.read()?, [if n == 0 { 7 } else { 0u32 }]);
+            Ok(Outcome::exact(state.read()?, vec![f64::NAN; n]).and(started))
+        }),
+    ]
+}
+
+/// The element of a matrix, where there is one.
+fn at(x: &[f32], [m, n]: [usize; 2], i: isize, j: isize) -> Option<f32> {
+    let (i, j) = (usize::try_from(i).ok().filter(|i| *i < m)?, usize::try_from(j).ok().filter(|j| *j < n)?);
+    Some(x[i * n + j])
+}
+
+/// Sum, mean or maximum of what there is.
+fn pooled(kind: Option<ParamValue>, there: impl Iterator<Item = f32>) -> f64 {
+    let there: Vec<f64> = there.map(f64::from).collect();
+    match kind {
+        Some(ParamValue::Int(0)) => there.iter().sum(),
+        Some(ParamValue::Int(1)) => there.iter().sum::<f64>() / there.len() as f64,
+        _ => there.iter().fold(f64::NEG_INFINITY, |a, b| a.max(*b)),
+    }
+}
+
+fn stencils() -> Vec<Case> {
+    vec![
+        Case::new(&conv1d::DEFINITION, lengths(1024), |run| {
+            let [n, ..] = run.size;
+            let (x, taps) = (floats(n, 1), floats(5, 2));
+            let (on_x, on_taps, mut out) = (run.tensor(&x, [n])?, run.tensor(&taps, [5])?, run.output([n])?);
+            let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+            conv1d::launch_with(config, &stream, &on_x.view()?, &on_taps.view()?, &mut on_out)?;
+            let near = |i: isize| at(&x, [1, n], 0, i).unwrap_or(0.0);
+            let of = |i: usize| (0..5).map(|k| taps[k] * near(i as isize + k as isize - 2)).sum();
+            Ok(Outcome::exact(out.read()?, (0..n).map(of)))
+        }),
+        Case::new(&conv2d::DEFINITION, around_tile([32, 128, 1]), |run| {
+            let [m, n, ..] = run.size;
+            let Some(ParamValue::Int(size)) = run.set.get("SIZE") else {
+                return Ok(Outcome::exact(vec![1.0f32], []));
+            };
+            let side = size as usize;
+            let (x, weights) = (floats(m * n, 1), floats(side * side, 2));
+            let (on_x, on_weights) = (run.tensor(&x, [m, n])?, run.tensor(&weights, [side, side])?);
+            let mut out = run.output([m, n])?;
+            let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+            conv2d::launch_with(config, &stream, &on_x.view()?, &on_weights.view()?, &mut on_out)?;
+            let of = |place: usize| {
+                let (i, j) = ((place / n) as isize, (place % n) as isize);
+                let near = |k: usize| {
+                    let (k, l) = ((k / side) as isize, (k % side) as isize);
+                    at(&x, [m, n], i + k - size as isize / 2, j + l - size as isize / 2).unwrap_or(0.0)
+                };
+                (0..side * side).map(|k| weights[k] * near(k)).sum()
+            };
+            Ok(Outcome::exact(out.read()?, (0..m * n).map(of)))
+        }),
+        Case::new(&pool1d::DEFINITION, lengths(2048), |run| {
+            let [n, ..] = run.size;
+            let x = floats(n, 1);
+            let (on_x, mut out) = (run.tensor(&x, [n])?, run.output([n])?);
+            pool1d::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            let of = |i: usize| {
+                pooled(run.set.get("KIND"), (0..3).filter_map(|k| at(&x, [1, n], 0, i as isize - k)))
+            };
+            // A division by 3 is rounded once.
+            Ok(Outcome::within(6e-8, out.read()?, (0..n).map(of)))
+        }),
+        Case::new(&pool2d::DEFINITION, around_tile([32, 128, 1]), |run| {
+            let [m, n, ..] = run.size;
+            let x = floats(m * n, 1);
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            pool2d::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            let of = |place: usize| {
+                let (i, j) = ((place / n) as isize, (place % n) as isize);
+                let there = (0..9).filter_map(|k| at(&x, [m, n], i - k / 3, j - k % 3));
+                pooled(run.set.get("KIND"), there)
+            };
+            Ok(Outcome::within(6e-8, out.read()?, (0..m * n).map(of)))
+        }),
+    ]
+}
+
+fn turned() -> Vec<Case> {
+    vec![Case::new(&transpose::DEFINITION, around_tile([64, 64, 1]), |run| {
         let [m, n, ..] = run.size;
-        let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
-        let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-        softmax::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-        let mut wanted = Vec::new();
-        for row in x.chunks(n.max(1)) {
-            let most = row.iter().fold(f64::NEG_INFINITY, |a, b| a.max(f64::from(*b)));
-            let parts: Vec<f64> = row.iter().map(|x| (f64::from(*x) - most).exp()).collect();
-            let total: f64 = parts.iter().sum();
-            wanted.extend(parts.iter().map(|part| part / total));
-        }
-        // Up to three exponentials of two units each, the roundings of the sum, of its inverse and of the product.
-        Ok(Outcome::within(4e-6, out.read()?, wanted))
+        let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
+        let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([n, m])?);
+        transpose::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+        Ok(Outcome::exact(out.read()?, (0..n * m).map(|at| x[at % m * n + at / m])))
     })]
 }

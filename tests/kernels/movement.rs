@@ -165,6 +165,21 @@ pub fn of_one_architecture<const N: usize>(
     }
 }
 
+/// Each thread stages its own elements and waits for nobody else.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(256)])]
+pub fn staged_by_each<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<N>>,
+) {
+    let mut stage = shared::<f32>(row_major([256]));
+    let landing = stage.vectorize([4]).distribute(row_major([64]), thread_idx.x);
+    let from = x.tile([256], [block_idx.x]).vectorize([4]);
+    landing.copy_from_async(&from.distribute(row_major([64]), thread_idx.x));
+    async_copy_wait_all();
+    let to = y.tile([256], [block_idx.x]).vectorize([4]);
+    to.distribute(row_major([64]), thread_idx.x).copy_from(&landing);
+}
+
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
@@ -199,6 +214,13 @@ pub fn cases() -> Vec<Case> {
             let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
             distributed::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
             Ok(Outcome::exact(y.read()?, x.iter().map(|x| x + 1.0)))
+        }),
+        Case::new(&staged_by_each::DEFINITION, around(256), |run| {
+            let [n, ..] = run.size;
+            let x = floats(n, 3);
+            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
+            staged_by_each::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            Ok(Outcome::exact(y.read()?, x))
         }),
         Case::new(&copy_bytes::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;

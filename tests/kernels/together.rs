@@ -83,6 +83,26 @@ pub fn bins<T, const N: usize>(
     }
 }
 
+/// The sum of all blocks up to each: each block hands its sum on to the next.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn handed_on<const N: usize, const BLOCKS: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    sums: &mut LayoutTensor<i32, RowMajor<BLOCKS>>,
+    flags: &mut LayoutTensor<u32, RowMajor<BLOCKS>>,
+) {
+    let own = x.tile([64], [block_idx.x])[[thread_idx.x]];
+    let of_block = own.block_sum();
+    if thread_idx.x == 0 && block_idx.x < BLOCKS {
+        let mut before = 0i32;
+        if block_idx.x > 0 {
+            while flags.load_acquire([block_idx.x - 1]) == 0 {}
+            before = sums[[block_idx.x - 1]];
+        }
+        sums[[block_idx.x]] = before + of_block;
+        flags.store_release([block_idx.x], 1);
+    }
+}
+
 /// A case of `bins` with one element type.
 macro_rules! bins_of {
     ($T:ty, $elem:ident) => {
@@ -177,6 +197,19 @@ pub fn cases() -> Vec<Case> {
                 parts.into_iter().fold(0, |all, part| all * 100 + part)
             });
             Ok(Outcome::exact(y.read()?, wanted))
+        }),
+        Case::new(&handed_on::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| *v as i32).collect();
+            let blocks = n.div_ceil(64);
+            let (on_x, mut sums) = (run.tensor(&x, [n])?, run.output::<i32, 1>([blocks])?);
+            let mut flags = run.tensor(&vec![0u32; blocks], [blocks])?;
+            let (config, stream) = (run.config(), run.stream());
+            let (mut on_sums, mut on_flags) = (sums.view_mut()?, flags.view_mut()?);
+            handed_on::launch_with(config, &stream, &on_x.view()?, &mut on_sums, &mut on_flags)?;
+            let upto = |block: usize| x[..((block + 1) * 64).min(n)].iter().sum::<i32>();
+            let set = Outcome::exact(flags.read()?, vec![1u32; blocks]);
+            Ok(Outcome::exact(sums.read()?, (0..blocks).map(upto)).and(set))
         }),
         reductions_of!(f32, F32),
         reductions_of!(f64, F64),

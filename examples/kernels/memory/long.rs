@@ -80,7 +80,7 @@ pub fn softmax_in_parts<const M: usize, const N: usize, const MEETING: usize>(
 /// once, so that scale and shift are read once for all of them. `parts` is a workspace: the mean of each part of each row,
 /// and the squares around it.
 #[tiled_kernel(
-    PARTS = 8, ROUNDS = 4, ROWS = 2,
+    PARTS = 8, ROUNDS = 3, ROWS = 2,
     block = [1024],
     cluster = [PARTS],
     grid = [M.div_ceil(ROWS) * PARTS],

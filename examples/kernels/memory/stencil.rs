@@ -12,7 +12,7 @@ use layout_cuda::tiled_kernel;
 /// `out[i] = sum over k of taps[k] x[i + k - TAPS / 2]`, for up to 9 taps. The error is at most `TAPS` units in the last place
 /// of the sum of absolute values.
 #[tiled_kernel(
-    TAPS = 5, THREADS = 256, ROUNDS = 2,
+    TAPS = 5, THREADS = 256, ROUNDS = 1,
     block = [THREADS],
     grid = [N.div_ceil(THREADS * ROUNDS * 4)],
     variant_if(N % 4 == 0),

@@ -1,7 +1,7 @@
 //! What threads do together: shuffles, votes and reductions of a warp or a block, atomic operations.
 //!
 //! A block's reduction is made of what the language has: each warp's, one element of shared memory for each warp, a
-//! barrier, the elements in order, and a barrier before the memory may be used again.
+//! barrier, the elements in order (of 32 warps by shuffles again), and a barrier before the memory may be used again.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
@@ -154,6 +154,7 @@ impl Evaluator<'_> {
         let view = View::whole(place, vec![Index::constant(warps)], vec![Index::constant(1)], true);
         let element = |at: Index| TileAccess { view: view.clone(), coordinates: vec![at], origin };
         let store = Statement { kind: StatementKind::Store(element(warp), value), origin };
+        let lane_of_warp = lane.clone();
         let first = Comparison { op: BinaryOp::Eq, left: lane, right: Index::constant(0) };
         self.push(origin, StatementKind::If(Value::Compare(first), vec![store], Vec::new()));
         self.push(origin, StatementKind::Barrier(Participants::Block));
@@ -164,7 +165,18 @@ impl Evaluator<'_> {
             _ => Value::Binary(BinaryOp::Add, Box::new(all), Box::new(load(at))),
         });
         let var = self.variable("of_block", VariableKind::Elem(elem), false, origin);
-        self.push(origin, StatementKind::Let(var, Some(combined)));
+        self.push(
+            origin,
+            match warps {
+                // As many as a warp has lanes: each warp does it once more.
+                LANES => StatementKind::Collective(
+                    var,
+                    collective,
+                    vec![Value::Load(Box::new(element(lane_of_warp)))],
+                ),
+                _ => StatementKind::Let(var, Some(combined)),
+            },
+        );
         self.push(origin, StatementKind::Barrier(Participants::Block));
         self.unnamed.insert(var);
         Ok(Value::Variable(var))
