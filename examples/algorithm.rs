@@ -6,7 +6,7 @@
 use crate::kernels;
 use crate::padded::{self, Workspace};
 use crate::reference::Precision;
-use layout_cuda::{Definition, Device, Error, LaunchConfig, Stream, Tensor};
+use layout_cuda::{Definition, Device, Error, LaunchConfig, Report, Stream, Tensor};
 use std::fmt;
 use std::str::FromStr;
 
@@ -188,6 +188,31 @@ impl Algorithm {
             Algorithm::SgemmSliced => kernels::sgemm_sliced::launch_with,
         };
         launch_with(config, stream, a, b, c)
+    }
+}
+
+impl Algorithm {
+    /// Runs the kernel on the simulator and tells what it found and counted. Takes matrices of the simulator's device.
+    ///
+    /// # Errors
+    /// As [`Algorithm::launch`].
+    pub fn simulate(self, a: &Matrix, b: &Matrix, c: &mut Matrix) -> Result<Report, Error> {
+        let simulate = match self {
+            Algorithm::Auto => {
+                let [m, n] = c.shape();
+                return Algorithm::for_shape(m, n).simulate(a, b, c);
+            }
+            Algorithm::Naive => kernels::naive::simulate,
+            Algorithm::Coalescing => kernels::coalescing::simulate,
+            Algorithm::Tiled => kernels::tiled::simulate,
+            Algorithm::TiledRegister => kernels::tiled_register::simulate,
+            Algorithm::BlockTiled => kernels::block_tiled::simulate,
+            Algorithm::BlockTiledVectorized => kernels::block_tiled_vectorized::simulate,
+            Algorithm::TensorCore => kernels::tensor_core::simulate,
+            Algorithm::Sgemm => kernels::sgemm::simulate,
+            Algorithm::SgemmSliced => kernels::sgemm_sliced::simulate,
+        };
+        simulate(a, b, c)
     }
 }
 

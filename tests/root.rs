@@ -9,6 +9,7 @@ mod device;
 mod findings;
 mod flags;
 mod hopper;
+mod ladder;
 mod language;
 mod launch;
 mod laws;

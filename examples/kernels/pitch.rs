@@ -7,7 +7,7 @@ use layout_cuda::tiled_kernel;
 
 /// `out[i, j] = x[i, j]`: each thread moves `ROUNDS` elements of a row, all loaded before the first is stored.
 #[tiled_kernel(
-    T = [bf16, f16, f32, e4m3], THREADS = 256, ROUNDS = 4,
+    T = [bf16, f16, f32, e4m3], THREADS = 256, ROUNDS = 16,
     block = [THREADS],
     grid = [M, N.div_ceil(THREADS * ROUNDS)],
 )]

@@ -178,31 +178,27 @@ fn rows() -> Vec<Case> {
             layer_norm::launch_with(config, &stream, &x_view, &scale_view, &shift_view, &mut on_out, 0.25)?;
             Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
         }),
-        Case::new(
-            &layer_norm_in_parts::DEFINITION,
-            vec![[1, 5, 1], [3, 40_000, 1], [2, 98_304, 1]],
-            |run| {
-                let [m, n, ..] = run.size;
-                let x: Vec<f32> = floats(m * n, 1);
-                let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
-                let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-                let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
-                let mut parts = run.output::<f32, 2>([2, m * 8])?;
-                let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
-                let (mut on_out, mut on_parts) = (out.view_mut()?, parts.view_mut()?);
-                layer_norm_in_parts::launch_with(
-                    run.config(),
-                    &run.stream(),
-                    &x_view,
-                    &scale_view,
-                    &shift_view,
-                    &mut on_out,
-                    &mut on_parts,
-                    0.25,
-                )?;
-                Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
-            },
-        ),
+        Case::new(&layer_norm_in_parts::DEFINITION, vec![[1, 5, 1], [3, 40_000, 1], [2, 98_304, 1]], |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<f32> = floats(m * n, 1);
+            let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
+            let mut parts = run.output::<f32, 2>([2, m * 8])?;
+            let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
+            let (mut on_out, mut on_parts) = (out.view_mut()?, parts.view_mut()?);
+            layer_norm_in_parts::launch_with(
+                run.config(),
+                &run.stream(),
+                &x_view,
+                &scale_view,
+                &shift_view,
+                &mut on_out,
+                &mut on_parts,
+                0.25,
+            )?;
+            Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
+        }),
     ]
 }
 

@@ -1,0 +1,106 @@
+//! The ladder's kernels on input that is no plain matrix: numbers that are none, shapes that disagree, tensors of more
+//! elements than 32 bits count.
+
+use layout_cuda::{Device, Error, LaunchError};
+use layout_examples::algorithm::Algorithm;
+
+/// The product in float64.
+fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f64> {
+    let term = |at: usize, l: usize| f64::from(a[at / n * k + l]) * f64::from(b[l * n + at % n]);
+    (0..m * n).map(|at| (0..k).map(|l| term(at, l)).sum()).collect()
+}
+
+#[test]
+fn numbers_that_are_none_go_where_they_go_in_the_reference() {
+    let device = Device::simulator();
+    let [m, n, k] = [35, 37, 41];
+    let plain = |count: usize, step: usize| (0..count).map(move |i| (i * step % 11) as f32 - 5.0);
+    let (mut a, mut b): (Vec<f32>, Vec<f32>) = (plain(m * k, 3).collect(), plain(k * n, 7).collect());
+    (a[k + 2], a[3 * k + 4], a[5 * k], a[6 * k + 40]) =
+        (f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(0x7fff_ffff));
+    (b[4 * n + 6], b[36], b[40 * n + 8], b[11]) =
+        (f32::INFINITY, f32::NAN, f32::NEG_INFINITY, f32::from_bits(0xffff_ffff));
+    let wanted = product(&a, &b, [m, n, k]);
+    assert!(wanted.iter().any(|x| x.is_infinite()) && wanted.iter().any(|x| x.is_finite()));
+    let (a, b) = (device.upload(&a, [m, k]).expect("a"), device.upload(&b, [k, n]).expect("b"));
+    for algorithm in Algorithm::KERNELS {
+        let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
+        algorithm.launch(&device.stream(), &a, &b, &mut c).expect("a product");
+        for (at, (found, wanted)) in c.download().expect("data").iter().zip(&wanted).enumerate() {
+            // The plain numbers are small integers, whose sums are exact in every order.
+            let same = f64::from(*found) == *wanted || (found.is_nan() && wanted.is_nan());
+            assert!(same, "{algorithm}: row {}, column {}: {found}, not {wanted}", at / n, at % n);
+        }
+    }
+}
+
+#[test]
+fn bank_conflicts_of_a_small_product() {
+    let device = Device::simulator();
+    let matrix = || device.zeros::<f32, 2>([256, 256]).expect("a matrix");
+    let (a, b, mut c) = (matrix(), matrix(), matrix());
+    let mut table = format!("{:<24} {:>10} {:>10} {:>10}\n", "kernel", "requests", "wavefronts", "conflicts");
+    for algorithm in Algorithm::KERNELS {
+        let report = algorithm.simulate(&a, &b, &mut c).expect("a report");
+        assert!(report.clean(), "{algorithm}: {:?}", report.findings);
+        let counts = &report.totals;
+        table.push_str(&format!(
+            "{:<24} {:>10} {:>10} {:>10}\n",
+            algorithm.name(),
+            counts.shared_requests,
+            counts.shared_wavefronts,
+            counts.bank_conflicts
+        ));
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn shapes_that_disagree_start_nothing() {
+    let device = Device::simulator();
+    let matrix = |shape: [usize; 2]| device.zeros::<f32, 2>(shape).expect("a matrix");
+    for shapes in [[[8, 5], [6, 7], [8, 7]], [[8, 5], [5, 7], [8, 6]], [[8, 5], [5, 7], [7, 8]]] {
+        let ([a, b], mut c) = ([matrix(shapes[0]), matrix(shapes[1])], matrix(shapes[2]));
+        for algorithm in [Algorithm::KERNELS.as_slice(), &[Algorithm::Auto]].concat() {
+            let outcome = algorithm.launch(&device.stream(), &a, &b, &mut c);
+            assert!(
+                matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. }))),
+                "{algorithm} of {shapes:?}: {outcome:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn more_elements_than_32_bits_count() {
+    let device = match Device::gpu(0) {
+        Ok(device) => device,
+        Err(error) => {
+            let required = std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!required, "REQUIRE_GPU=1, and {error}");
+            return println!("skipped: no device ({error})");
+        }
+    };
+    // A has 2^31 + 2^18 elements; its last rows lie beyond what an `int` counts.
+    let [m, n, k] = [(1 << 16) + 8, 9, 1 << 15];
+    let a: Vec<f32> = (0..m * k).map(|i| ((i ^ (i >> 15)) % 5) as f32 - 2.0).collect();
+    let b: Vec<f32> = (0..k * n).map(|i| (i % 3) as f32 - 1.0).collect();
+    let on_a = match device.upload(&a, [m, k]) {
+        Ok(tensor) => tensor,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let on_b = device.upload(&b, [k, n]).expect("b");
+    for algorithm in Algorithm::KERNELS {
+        let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
+        c.poison().expect("poison");
+        algorithm.launch(&device.stream(), &on_a, &on_b, &mut c).expect("a product");
+        let c = c.download().expect("data");
+        for row in (0..m).step_by(4099).chain(m - 9..m) {
+            for column in 0..n {
+                let terms = (0..k).map(|l| f64::from(a[row * k + l]) * f64::from(b[l * n + column]));
+                let (found, wanted) = (f64::from(c[row * n + column]), terms.sum::<f64>());
+                assert!(found == wanted, "{algorithm}: row {row}, column {column}: {found}, not {wanted}");
+            }
+        }
+    }
+}
