@@ -74,34 +74,30 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     for size in [3, 5] {
         let weights: Vec<f32> = (0..size * size).map(|i| noise(i, 53)).collect();
         let on_device = stream.upload(&weights, [size, size])?;
-        for (rows, cols) in [(4, 4), (4, 8), (2, 8)] {
-            let set = set(&[("SIZE", size), ("ROWS", rows), ("COLS", cols)]);
-            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-            out.poison()?;
-            kernels::conv2d::launch_with(config, &stream, &x, &on_device, &mut out)?;
-            let found = compare(&out.download()?, |at| {
-                let (i, j) = ((at / n) as isize, (at % n) as isize);
-                let reach = (size / 2) as isize;
-                let (mut sum, mut magnitude) = (0.0, 0.0);
-                for k in 0..size {
-                    for l in 0..size {
-                        let near = value(i + k as isize - reach, j + l as isize - reach).unwrap_or(0.0);
-                        let product = f64::from(weights[k * size + l]) * near;
-                        sum += product;
-                        magnitude += product.abs();
-                    }
+        let set = set(&[("SIZE", size), ("ROWS", 4), ("COLS", 4)]);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        out.poison()?;
+        kernels::conv2d::launch_with(config, &stream, &x, &on_device, &mut out)?;
+        let found = compare(&out.download()?, |at| {
+            let (i, j) = ((at / n) as isize, (at % n) as isize);
+            let reach = (size / 2) as isize;
+            let (mut sum, mut magnitude) = (0.0, 0.0);
+            for k in 0..size {
+                for l in 0..size {
+                    let near = value(i + k as isize - reach, j + l as isize - reach).unwrap_or(0.0);
+                    let product = f64::from(weights[k * size + l]) * near;
+                    sum += product;
+                    magnitude += product.abs();
                 }
-                (sum, (size * size) as f64 * magnitude * UNIT)
-            });
-            let name = format!("conv2d {size} {rows} {cols}");
-            bench.beside_copy(
-                &work("conv2d", &[m, n]),
-                found,
-                &mut [(&name, &mut || {
-                    kernels::conv2d::launch_with(config, &stream, &x, &on_device, &mut out)
-                })],
-            )?;
-        }
+            }
+            (sum, (size * size) as f64 * magnitude * UNIT)
+        });
+        let name = format!("conv2d_{size}x{size}");
+        bench.beside_copy(
+            &work("conv2d", &[m, n]),
+            found,
+            &mut [(&name, &mut || kernels::conv2d::launch_with(config, &stream, &x, &on_device, &mut out))],
+        )?;
     }
     for (kind, name) in POOLS.into_iter().enumerate() {
         let set = set(&[("KIND", kind), ("WINDOW", 3), ("ROWS", 4)]);

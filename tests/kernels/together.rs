@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, around};
 use crate::support::data::integers;
-use layout_cuda::tiled_kernel;
+use layout_cuda::{ParamValue, tiled_kernel};
 
 /// Every shuffle, as digits of one number: the lane that each lane reads.
 #[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
@@ -80,6 +80,19 @@ pub fn bins<T, const N: usize>(
         global.atomic_add([0, thread_idx.x], own[[0, thread_idx.x]]);
         global.atomic_max([1, thread_idx.x], own[[1, thread_idx.x]]);
         global.atomic_min([2, thread_idx.x], own[[2, thread_idx.x]]);
+    }
+}
+
+/// The sum of all threads of the block up to each.
+#[tiled_kernel(WARPS = [1, 3], block = [WARPS * 32], grid = [N.div_ceil(WARPS * 32)])]
+pub fn block_prefix<const N: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    y: &mut LayoutTensor<i32, RowMajor<N>>,
+) {
+    let upto = x.tile([WARPS * 32], [block_idx.x])[[thread_idx.x]].block_prefix_sum();
+    let i = block_idx.x * (WARPS * 32) + thread_idx.x;
+    if i < N {
+        y[[i]] = upto;
     }
 }
 
@@ -197,6 +210,14 @@ pub fn cases() -> Vec<Case> {
                 parts.into_iter().fold(0, |all, part| all * 100 + part)
             });
             Ok(Outcome::exact(y.read()?, wanted))
+        }),
+        Case::new(&block_prefix::DEFINITION, around(96), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| *v as i32).collect();
+            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i32, 1>([n])?);
+            block_prefix::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let block = if run.set.get("WARPS") == Some(ParamValue::Int(1)) { 32 } else { 96 };
+            Ok(Outcome::exact(y.read()?, (0..n).map(|i| x[i / block * block..=i].iter().sum::<i32>())))
         }),
         Case::new(&handed_on::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;

@@ -142,6 +142,8 @@ vocabulary! {
     BlockMax = "block_max", Method, 1..=1;
     /// `x.block_min()`: the smallest value of the block, in every thread; it waits for the block.
     BlockMin = "block_min", Method, 1..=1;
+    /// `x.block_prefix_sum()`: the sum over the threads up to this one, its own value included; it waits for the block.
+    BlockPrefixSum = "block_prefix_sum", Method, 1..=1;
     /// `ballot(condition)`: a `u32` whose bit `i` tells whether the condition holds in lane `i`.
     Ballot = "ballot", Function, 1..=1;
     /// `any(condition)`: whether the condition holds in a lane of the warp.

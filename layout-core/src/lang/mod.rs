@@ -16,7 +16,7 @@
 //! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
-//! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
+//! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
 //! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
 //! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
@@ -133,6 +133,7 @@ mod tests {
             Intrinsic::BlockSum => drop(x.block_sum()),
             Intrinsic::BlockMax => drop(x.block_max()),
             Intrinsic::BlockMin => drop(x.block_min()),
+            Intrinsic::BlockPrefixSum => drop(x.block_prefix_sum()),
             Intrinsic::Ballot => drop(ballot(x < 1.0)),
             Intrinsic::Any => drop(any(x < 1.0)),
             Intrinsic::All => drop(all(x < 1.0)),

@@ -82,6 +82,12 @@ pub trait Number: Copy {
     fn block_min(self) -> Self {
         device_only()
     }
+
+    /// The sum over the threads of the block up to this one, its own value included: of its warp, and of the warps before
+    /// in order. Every thread of the block takes part and waits for the others.
+    fn block_prefix_sum(self) -> Self {
+        device_only()
+    }
 }
 
 macro_rules! implement {

@@ -117,7 +117,7 @@ impl Evaluator<'_> {
     }
 
     /// `cp.async` has one way only.
-    pub fn only_dram_to_sram(&mut self, to: &View, from: &View, name: &str, origin: Origin) -> Outcome<()> {
+    pub fn only_to_shared(&mut self, to: &View, from: &View, name: &str, origin: Origin) -> Outcome<()> {
         let space = |view: &View| self.tables.place(view.place).space;
         match (space(to), space(from)) {
             (Space::Shared { .. }, Space::Global(_)) => Ok(()),

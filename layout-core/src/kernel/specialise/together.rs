@@ -32,7 +32,7 @@ impl Evaluator<'_> {
             Intrinsic::WarpSum | Intrinsic::BlockSum => Collective::Sum,
             Intrinsic::WarpMax | Intrinsic::BlockMax => Collective::Max,
             Intrinsic::WarpMin | Intrinsic::BlockMin => Collective::Min,
-            Intrinsic::WarpPrefixSum => Collective::PrefixSum,
+            Intrinsic::WarpPrefixSum | Intrinsic::BlockPrefixSum => Collective::PrefixSum,
             Intrinsic::Ballot => Collective::Ballot,
             Intrinsic::Any => Collective::Any,
             Intrinsic::All => Collective::All,
@@ -80,7 +80,10 @@ impl Evaluator<'_> {
             Collective::Any | Collective::All => Elem::Bool,
             _ => elem,
         };
-        let block = matches!(intrinsic, Intrinsic::BlockSum | Intrinsic::BlockMax | Intrinsic::BlockMin);
+        let block = matches!(
+            intrinsic,
+            Intrinsic::BlockSum | Intrinsic::BlockMax | Intrinsic::BlockMin | Intrinsic::BlockPrefixSum
+        );
         let var = self.variable(name, VariableKind::Elem(result), false, origin);
         self.push(origin, StatementKind::Collective(var, collective, parts));
         self.unnamed.insert(var);
@@ -153,13 +156,26 @@ impl Evaluator<'_> {
         });
         let view = View::whole(place, vec![Index::constant(warps)], vec![Index::constant(1)], true);
         let element = |at: Index| TileAccess { view: view.clone(), coordinates: vec![at], origin };
+        let (own, warp_of_thread) = (value.clone(), warp.clone());
         let store = Statement { kind: StatementKind::Store(element(warp), value), origin };
         let lane_of_warp = lane.clone();
-        let first = Comparison { op: BinaryOp::Eq, left: lane, right: Index::constant(0) };
+        let scan = collective == Collective::PrefixSum;
+        // Of a prefix sum the last lane has the warp's.
+        let teller = Index::constant(if scan { LANES - 1 } else { 0 });
+        let first = Comparison { op: BinaryOp::Eq, left: lane, right: teller };
         self.push(origin, StatementKind::If(Value::Compare(first), vec![store], Vec::new()));
         self.push(origin, StatementKind::Barrier(Participants::Block));
         let load = |at: i64| Value::Load(Box::new(element(Index::constant(at))));
+        let zero = Value::Constant(Constant::zero(elem));
+        let before = |at: i64| {
+            let later =
+                Comparison { op: BinaryOp::Gt, left: warp_of_thread.clone(), right: Index::constant(at) };
+            Value::Select(Box::new(Value::Compare(later)), Box::new(load(at)), Box::new(zero.clone()))
+        };
+        let add = |a, b| Value::Binary(BinaryOp::Add, Box::new(a), Box::new(b));
+        let upto = (1..warps - 1).fold(before(0), |all, at| add(all, before(at)));
         let combined = (1..warps).fold(load(0), |all, at| match collective {
+            Collective::PrefixSum => all,
             Collective::Max => Value::Math(Math::Max, vec![all, load(at)]),
             Collective::Min => Value::Math(Math::Min, vec![all, load(at)]),
             _ => Value::Binary(BinaryOp::Add, Box::new(all), Box::new(load(at))),
@@ -169,6 +185,7 @@ impl Evaluator<'_> {
             origin,
             match warps {
                 // As many as a warp has lanes: each warp does it once more.
+                _ if scan => StatementKind::Let(var, Some(add(upto, own))),
                 LANES => StatementKind::Collective(
                     var,
                     collective,

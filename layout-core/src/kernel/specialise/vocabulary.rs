@@ -95,7 +95,7 @@ impl Evaluator<'_> {
             Intrinsic::CopyFromAsync => {
                 let source = self.view(values.remove(1), name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
-                self.only_dram_to_sram(&destination, &source, name, origin)?;
+                self.only_to_shared(&destination, &source, name, origin)?;
                 self.copy(destination, source, None, true, origin)
             }
             Intrinsic::ToLocal => {
@@ -112,7 +112,7 @@ impl Evaluator<'_> {
                 };
                 let source = self.view(values.remove(1), name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
-                self.only_dram_to_sram(&destination, &source, name, origin)?;
+                self.only_to_shared(&destination, &source, name, origin)?;
                 self.copy(
                     destination,
                     source,
@@ -187,6 +187,7 @@ impl Evaluator<'_> {
             | Intrinsic::BlockSum
             | Intrinsic::BlockMax
             | Intrinsic::BlockMin
+            | Intrinsic::BlockPrefixSum
             | Intrinsic::Ballot
             | Intrinsic::Any
             | Intrinsic::All
