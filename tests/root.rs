@@ -7,6 +7,7 @@ mod damaged;
 mod definition;
 mod device;
 mod findings;
+mod flags;
 mod hopper;
 mod ladder;
 mod language;

@@ -1,13 +1,14 @@
-//! Blocks that run at the same time: those of a launch whose threads may wait for other blocks.
+//! Blocks that run at the same time: those of a launch whose threads may wait for other blocks. The unit is a cluster,
+//! a block where the kernel asks for none.
 //!
 //! ```text
-//! a few blocks start
-//! while there are blocks:
+//! a few clusters start
+//! while there are clusters:
 //!     each one, the last started first, gives each of its ready warps a turn, up to the warp's next atomic load
-//!     nobody changed anything: one more block starts; no block is left: deadlock
+//!     nobody changed anything: one more cluster starts; none is left: deadlock
 //! ```
 //!
-//! Law: every block gets its turns, whatever the others do. A GPU holds a limited number of blocks at once, so that
+//! Law: every cluster gets its turns, whatever the others do. A GPU holds a limited number of them at once, so that
 //! only [`MOST`] are held here: who waits for a later one has no right to.
 
 use super::cluster::{Block, Remote};
@@ -19,16 +20,16 @@ use super::report::FindingKind;
 use super::shadow::SharedShadow;
 use super::warp::{State, Warp};
 
-/// Blocks that start together.
+/// Blocks that start together, at least a cluster.
 const FIRST: usize = 8;
-/// Blocks that are held at once.
+/// Clusters that are held at once.
 const MOST: usize = 64;
-/// Rounds in which nobody changed anything, before another block starts.
+/// Rounds in which nobody changed anything, before another cluster starts.
 const PATIENCE: u32 = 4;
 /// Rounds in which nobody changed anything, before nobody ever will.
 const IDLE: u32 = 1 << 12;
 
-/// A block while another one runs.
+/// A cluster while another one runs.
 pub(super) struct Resident {
     warps: Vec<Warp>,
     clocks: Vec<u32>,
@@ -42,13 +43,14 @@ pub(super) struct Resident {
 }
 
 impl Machine<'_> {
-    /// Runs all blocks, several at the same time; false where the launch must stop.
-    pub fn run_together(&mut self, blocks: u64) -> bool {
+    /// Runs all clusters, several at the same time; false where the launch must stop.
+    pub fn run_together(&mut self, clusters: u64) -> bool {
         let mut residents: Vec<Resident> = Vec::new();
         let (mut next, mut idle) = (0, 0);
+        let first = FIRST.div_ceil(self.ranks());
         loop {
-            let wanted = if idle > PATIENCE { residents.len() + 1 } else { FIRST };
-            while residents.len() < wanted.min(MOST) && next < blocks {
+            let wanted = if idle > PATIENCE { residents.len() + 1 } else { first };
+            while residents.len() < wanted.min(MOST) && next < clusters {
                 residents.push(self.resident(next));
                 next += 1;
                 idle = 0;
@@ -81,7 +83,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A block at its start.
+    /// A cluster at its start.
     fn resident(&self, number: u64) -> Resident {
         let mut other = Machine::new(self.launch);
         other.start(number);
@@ -98,7 +100,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The block that runs and one that waits change places.
+    /// The cluster that runs and one that waits change places.
     fn exchange(&mut self, other: &mut Resident) {
         use std::mem::swap;
         swap(&mut self.warps, &mut other.warps);

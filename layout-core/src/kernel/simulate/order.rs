@@ -11,14 +11,19 @@ use super::warp::{Warp, each_lane};
 use crate::kernel::program::{AtomicChange, Ordering};
 use std::collections::{BTreeMap, HashMap};
 
-/// For each block the time of each of its warps before which everything happened before.
+/// The times before which everything happened before.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(BTreeMap<u64, Vec<u32>>);
+pub(super) struct Known {
+    /// For each block, of each of its warps.
+    warps: BTreeMap<u64, Vec<u32>>,
+    /// For each cluster, by its first block, of each agent of its asynchronous proxy.
+    agents: BTreeMap<u64, Vec<u32>>,
+}
 
 impl Known {
     /// Whether what a warp of a block did at a time happened before; of an unknown warp, whether it did of each.
     pub fn covers(&self, block: u64, warp: Option<u32>, clock: u32) -> bool {
-        let Some(clocks) = self.0.get(&block) else { return false };
+        let Some(clocks) = self.warps.get(&block) else { return false };
         match warp {
             Some(warp) => clocks.get(warp as usize).is_some_and(|known| clock < *known),
             None => clocks.iter().all(|known| clock < *known),
@@ -32,13 +37,13 @@ impl Known {
 
     /// Both.
     pub fn join(&mut self, other: &Known) {
-        other.0.iter().for_each(|(block, clocks)| self.learn(*block, clocks));
+        other.warps.iter().for_each(|(block, clocks)| learn(&mut self.warps, *block, clocks));
+        other.agents.iter().for_each(|(cluster, clocks)| learn(&mut self.agents, *cluster, clocks));
     }
+}
 
-    fn learn(&mut self, block: u64, clocks: &[u32]) {
-        let mine = self.0.entry(block).or_insert_with(|| vec![0; clocks.len()]);
-        mine.iter_mut().zip(clocks).for_each(|(mine, clock)| *mine = (*mine).max(*clock));
-    }
+fn learn(known: &mut BTreeMap<u64, Vec<u32>>, whose: u64, clocks: &[u32]) {
+    later(known.entry(whose).or_insert_with(|| vec![0; clocks.len()]), clocks);
 }
 
 /// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
@@ -60,6 +65,7 @@ impl Machine<'_> {
             Target::Shared(base) => (1 << 32 | warp.block, base as usize),
             Target::Local { .. } | Target::None => return,
         };
+        let cluster = self.blocks.first().map_or(0, |block| block.number);
         let row = number * self.count..(number + 1) * self.count;
         for lane in each_lane(touch.open) {
             let place = (space, base + touch.index[lane] as usize * site.bytes as usize);
@@ -71,19 +77,22 @@ impl Machine<'_> {
                     // What the warp does from here on is later than the release.
                     clocks[number] += 1;
                     for (rank, block) in self.blocks.iter().enumerate() {
-                        given.learn(block.number, &clocks[self.warps_of(rank)]);
+                        learn(&mut given.warps, block.number, &clocks[self.warps_of(rank)]);
                     }
+                    learn(&mut given.agents, cluster, self.proxy.row(number));
                     self.releases.0.insert(place, given);
                 }
                 AtomicChange::Load(Ordering::Synchronising) => {
                     let Some(given) = self.releases.0.get(&place) else { continue };
                     self.known[number].join(given);
                     for (rank, block) in self.blocks.iter().enumerate() {
-                        let Some(own) = given.0.get(&block.number) else { continue };
+                        let Some(own) = given.warps.get(&block.number) else { continue };
                         let warps = self.warps_of(rank);
                         let clocks = &mut self.clocks[row.start + warps.start..row.start + warps.end];
                         later(clocks, own);
                     }
+                    let agents = given.agents.get(&cluster).map_or(&[][..], Vec::as_slice);
+                    later(self.proxy.row_mut(number), agents);
                 }
                 AtomicChange::Load(Ordering::Relaxed)
                 | AtomicChange::Add

@@ -135,10 +135,14 @@ impl Machine<'_> {
         let touch = self.ready(warp, address, mask, number, Kind::Write);
         self.synchronise(warp, site, &touch, change);
         let reads = matches!(change, AtomicChange::Load(_));
-        let how = if reads { Write::AtomicRead } else { Write::Atomic };
+        let how = match change {
+            AtomicChange::Load(_) => Write::AtomicRead,
+            AtomicChange::Store(_) => Write::AtomicStore,
+            AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => Write::Atomic,
+        };
         self.watch_writes(warp, site, number, &touch, 0, how);
         self.count(site, number, &touch, if reads { Kind::Read } else { Kind::Write });
-        self.progress |= !reads;
+        self.progress |= !reads && touch.open != 0;
         let (bank, size) = (Bank::of(site.elem), site.bytes);
         let mut before = [site.pad; LANES];
         for lane in each_lane(touch.open) {
@@ -151,7 +155,9 @@ impl Machine<'_> {
             let byte = touch.index[lane] as usize * size as usize;
             let changed = |old: u64| changed(change, site.elem, old, value);
             before[lane] = match site.target {
-                Target::Shared(base) if reads => memory::read(&self.shared, base as usize + byte, size),
+                Target::Shared(base) if reads => {
+                    memory::read(&self.shared, (warp.shared + base) as usize + byte, size)
+                }
                 Target::Global(argument) if reads => self.launch.globals[argument as usize].read(byte, size),
                 Target::Shared(base) => {
                     let byte = (warp.shared + base) as usize + byte;

@@ -96,6 +96,7 @@ impl Machine<'_> {
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
         let block = warp.block;
+        let who = who.knowing(self.known.get(number));
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
         let mut found: Vec<(i64, Hazard)> = Vec::new();
         let mut traffic = Traffic::default();
@@ -329,6 +330,7 @@ impl Machine<'_> {
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         let who = who.seeing(self.proxy.row(number), &self.blocks).lane(store.by.1 as usize);
         let block = warp.block;
+        let who = who.knowing(self.known.get(number));
         let mut found: Vec<((i64, bool), Hazard)> = Vec::new();
         let mut data = store.data.iter().flatten();
         plan.each(store.shared, &store.coordinates, |piece| {
@@ -345,6 +347,7 @@ impl Machine<'_> {
                 global.write(byte, plan.size, value);
             }
         });
+        self.progress = true;
         for ((element, equal), hazard) in found {
             self.hazard(warp, store.sites.1, store.by.1 as usize, element, hazard, Kind::Write, equal);
         }

@@ -16,6 +16,8 @@ pub(super) enum Write {
     InFlight,
     /// Undivided, with what it reads.
     Atomic,
+    /// Undivided, whatever was there.
+    AtomicStore,
     /// Not at all: an undivided read, which may meet undivided writes.
     AtomicRead,
 }
@@ -104,6 +106,9 @@ impl Machine<'_> {
                         let who = who.lane(lane);
                         let hazard = match how {
                             Write::Atomic => shadow.atomic(cell, who, number),
+                            Write::AtomicStore => shadow
+                                .atomic(cell, who, number)
+                                .filter(|found| *found != Hazard::Uninitialised),
                             Write::AtomicRead => shadow.atomic_read(cell, who),
                             Write::Plain => shadow.write(cell, who, number, false),
                             Write::InFlight => shadow.write(cell, who, number, true),
@@ -121,7 +126,7 @@ impl Machine<'_> {
                         let element = touch.index[lane] as usize + part;
                         let who = who.lane(lane);
                         let hazard = match how {
-                            Write::Atomic => shadow.atomic(element, warp.block, who),
+                            Write::Atomic | Write::AtomicStore => shadow.atomic(element, warp.block, who),
                             Write::AtomicRead => shadow.atomic_read(element, warp.block, who),
                             Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
                         };

@@ -119,7 +119,7 @@ fn anything_gives_a_report() {
                 extents,
                 swizzle_bytes,
                 round_tf32: false,
-                stored: false,
+                stored: true,
             });
             b.bound.maps.push(BoundMap { extents: vec![70, 40], strides: vec![144] });
         }
