@@ -19,7 +19,7 @@ use layout_cuda::tiled_kernel;
 /// `out[i]`: the sum of `x[0], .., x[i]`; with `EXCLUSIVE` without `x[i]`. `state` is all NaN and `ticket` zero before:
 /// a sum for each tile, then one for each 128 tiles.
 #[tiled_kernel(
-    EXCLUSIVE = [false, true], THREADS = 512, ROWS = 8, TICKET = false,
+    EXCLUSIVE = [false, true], THREADS = 512, ROWS = 8, TICKET = false, min_blocks = 1024 / THREADS,
     block = [THREADS],
     grid = [N.div_ceil(THREADS * ROWS * 4)],
 )]
