@@ -81,11 +81,25 @@ fn a_grid_that_is_no_whole_number_of_clusters_is_refused() {
     }
 }
 
+/// The copy engine writes whole 16 bytes; on an H200 the elements behind a shorter end were overwritten.
+#[test]
+fn a_store_to_rows_that_end_inside_of_16_bytes_is_refused() {
+    let device = Device::simulator();
+    let from = device.zeros::<f32, 2>([33, 32]).expect("a tensor");
+    for columns in [29, 30, 31] {
+        let from = from.part(0, [33, columns], [32, 1]).expect("a view");
+        let mut to = device.upload_strided(&[0.0f32; 33 * 32], [33, columns], [32, 1]).expect("a tensor");
+        let (error, text) = refused(copy_boxes::launch(&device.stream(), &from, &mut to));
+        assert!(matches!(&error, BindError::Map { argument, .. } if argument == "b"), "{text}");
+        assert!(text.contains("writes whole 16 bytes"), "{text}");
+    }
+}
+
 #[test]
 fn boxes_arrive_at_every_edge() {
     let Some(device) = hopper() else { return };
     let stream = device.stream();
-    for (rows, columns) in [(32usize, 32usize), (64, 96), (1, 1), (33, 31), (100, 130), (257, 65), (5, 1000)]
+    for (rows, columns) in [(32usize, 32usize), (64, 96), (1, 4), (33, 28), (100, 132), (257, 68), (5, 1000)]
     {
         // Rows apart by a multiple of 16 bytes; what lies between them is not to be touched.
         let pitch = (columns + 1).next_multiple_of(4);

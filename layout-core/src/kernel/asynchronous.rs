@@ -89,6 +89,28 @@ pub enum Signal {
     },
 }
 
+impl Signal {
+    /// The mbarrier that it is about, where it is about one.
+    pub fn barrier(&self) -> Option<&BarrierAt> {
+        match self {
+            Signal::BarrierInit { barrier, .. }
+            | Signal::BarrierArrive { barrier, .. }
+            | Signal::BarrierWait { barrier, .. } => Some(barrier),
+            _ => None,
+        }
+    }
+
+    /// Its indices beside that mbarrier's own: a rank, a parity, the number of a named barrier.
+    pub fn index(&self) -> Option<&Index> {
+        match self {
+            Signal::BarrierArrive { rank, .. } => rank.as_ref(),
+            Signal::BarrierWait { parity, .. } => Some(parity),
+            Signal::NamedBarrier { barrier, .. } => Some(barrier),
+            _ => None,
+        }
+    }
+}
+
 /// How a tensor argument is cut into boxes: what the launch encodes and the kernel takes as a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {

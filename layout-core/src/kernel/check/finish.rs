@@ -100,26 +100,10 @@ impl Uses {
     }
 
     fn signal(&mut self, tables: &Tables, signal: &Signal) {
-        match signal {
-            Signal::BarrierInit { barrier, .. } => self.barrier(tables, barrier),
-            Signal::BarrierArrive { barrier, rank, .. } => {
-                self.barrier(tables, barrier);
-                rank.iter().for_each(|rank| self.index(&tables.atoms, rank));
-            }
-            Signal::BarrierWait { barrier, parity } => {
-                self.barrier(tables, barrier);
-                self.index(&tables.atoms, parity);
-            }
-            Signal::NamedBarrier { barrier, .. } => self.index(&tables.atoms, barrier),
-            Signal::PrefetchMap(_)
-            | Signal::BarrierInitFence
-            | Signal::AsyncProxyFence
-            | Signal::BulkCommit
-            | Signal::BulkWait { .. }
-            | Signal::MatrixFence
-            | Signal::MatrixCommit
-            | Signal::MatrixWait(_)
-            | Signal::SetMaxRegisters { .. } => {}
+        signal.barrier().into_iter().for_each(|barrier| self.barrier(tables, barrier));
+        signal.index().into_iter().for_each(|index| self.index(&tables.atoms, index));
+        if let Signal::PrefetchMap(map) = signal {
+            self.maps.insert(*map);
         }
     }
 

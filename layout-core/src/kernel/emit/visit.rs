@@ -159,27 +159,8 @@ fn barrier<'a>(one: &'a BarrierAt, see: &mut impl FnMut(Part<'a>)) {
 }
 
 fn signal<'a>(one: &'a Signal, see: &mut impl FnMut(Part<'a>)) {
-    match one {
-        Signal::BarrierInit { barrier: at, .. } => barrier(at, see),
-        Signal::BarrierArrive { barrier: at, rank, .. } => {
-            barrier(at, see);
-            rank.iter().for_each(|rank| see(Part::Index(rank)));
-        }
-        Signal::BarrierWait { barrier: at, parity } => {
-            barrier(at, see);
-            see(Part::Index(parity));
-        }
-        Signal::NamedBarrier { barrier: id, .. } => see(Part::Index(id)),
-        Signal::PrefetchMap(_)
-        | Signal::BarrierInitFence
-        | Signal::AsyncProxyFence
-        | Signal::BulkCommit
-        | Signal::BulkWait { .. }
-        | Signal::MatrixFence
-        | Signal::MatrixCommit
-        | Signal::MatrixWait(_)
-        | Signal::SetMaxRegisters { .. } => {}
-    }
+    one.barrier().into_iter().for_each(|at| barrier(at, see));
+    one.index().into_iter().for_each(|index| see(Part::Index(index)));
 }
 
 /// Every part of a value.

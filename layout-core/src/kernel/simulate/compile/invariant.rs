@@ -119,27 +119,8 @@ fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)
 }
 
 fn walk_signal<'p>(signal: &'p Signal, visit: &mut impl FnMut(Item<'p>)) {
-    match signal {
-        Signal::BarrierInit { barrier, .. } => visit(Item::Index(&barrier.index)),
-        Signal::BarrierArrive { barrier, rank, .. } => {
-            visit(Item::Index(&barrier.index));
-            rank.iter().for_each(|rank| visit(Item::Index(rank)));
-        }
-        Signal::BarrierWait { barrier, parity } => {
-            visit(Item::Index(&barrier.index));
-            visit(Item::Index(parity));
-        }
-        Signal::NamedBarrier { barrier, .. } => visit(Item::Index(barrier)),
-        Signal::PrefetchMap(_)
-        | Signal::BarrierInitFence
-        | Signal::AsyncProxyFence
-        | Signal::BulkCommit
-        | Signal::BulkWait { .. }
-        | Signal::MatrixFence
-        | Signal::MatrixCommit
-        | Signal::MatrixWait(_)
-        | Signal::SetMaxRegisters { .. } => {}
-    }
+    let barrier = signal.barrier().map(|barrier| &barrier.index);
+    barrier.into_iter().chain(signal.index()).for_each(|index| visit(Item::Index(index)));
 }
 
 fn walk_access<'p>(access: &'p Access, visit: &mut impl FnMut(Item<'p>)) {
