@@ -93,7 +93,8 @@ fn variant_by_promises() {
         (100, [0, 16, 32], promises(true, true, Some(0))),
         (100, [0, 4, 0], promises(true, false, None)),
         (101, [8, 0, 0], promises(true, false, None)),
-        (3_000_000_000, [0, 0, 0], promises(false, true, None)),
+        (3_000_000_000, [0, 0, 0], promises(false, true, Some(0))),
+        (3_000_000_001, [0, 0, 0], promises(false, true, None)),
         (3_000_000_000, [0, 0, 4], promises(false, false, None)),
     ];
     for (len, addresses, want) in rows {
@@ -117,7 +118,7 @@ fn variant_by_promises() {
 #[test]
 fn every_candidate_compiles() {
     let family = on_simulator().family(scale_add(), None).expect("the kernel");
-    assert_eq!(family.candidates.len(), 5);
+    assert_eq!(family.candidates.len(), 6);
     for candidate in &family.candidates {
         let checked = family.checked(candidate).expect("checked");
         let (text, lines) = family.text(candidate.promises, checked);
