@@ -343,20 +343,21 @@ impl Work<'_> {
     ) -> Result<Vec<Candidate<'a>>, Box<dyn std::error::Error>> {
         let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
         let own = ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-        let mut sets = vec![(name.to_owned(), own.clone())];
+        // Without a set the host function picks one by the shape.
+        let mut sets = vec![(name.to_owned(), None)];
         for text in &self.options.set {
-            sets.push((format!("{name} {text}"), with(own.clone(), text)?));
+            sets.push((format!("{name} {text}"), Some(with(own.clone(), text)?)));
         }
         let workspace = Rc::new(RefCell::new(match self.lies {
             Lies::Rows if self.dtype == Dtype::E4m3 => Workspace::turned(stream, self.shape)?,
             Lies::Rows => Workspace::rows(stream, self.shape)?,
             Lies::Columns => Workspace::columns(stream, self.shape)?,
         }));
-        let candidate = |(name, set): (String, ParamSet)| {
+        let candidate = |(name, set): (String, Option<ParamSet>)| {
             let (stream, workspace) = (stream.clone(), workspace.clone());
             let call = move || {
                 let (a, b) = operands.next();
-                let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+                let config = LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
                 launch(&stream, config, &mut workspace.borrow_mut(), a, b, &mut c.borrow_mut())
             };
             Candidate { name, call: Box::new(call) as Box<dyn FnMut() -> _>, times: Vec::new() }
