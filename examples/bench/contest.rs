@@ -42,7 +42,7 @@ pub struct Work {
     pub elements: f64,
 }
 
-/// A session on one device.
+/// What is measured on one device.
 pub struct Bench {
     pub device: Device,
     pub stream: Stream,
