@@ -10,7 +10,7 @@
 //! | group | words |
 //! |---|---|
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Strided`] |
-//! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`f16`], [`bf16`], [`e4m3`], [`e5m2`] |
+//! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`struct@f16`], [`bf16`], [`e4m3`], [`e5m2`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
 //! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
