@@ -154,7 +154,13 @@ impl Machine<'_> {
         equal: bool,
     ) {
         let program = self.launch.program;
-        let name = program.names.get(program.sites[number as usize].place as usize);
+        let site = &program.sites[number as usize];
+        // Of another block's shared memory the index counts through the cluster.
+        let index = match site.rank {
+            Some(_) => index.rem_euclid(i64::from(super::cluster::stride(program) / site.bytes)),
+            None => index,
+        };
+        let name = program.names.get(site.place as usize);
         let name = name.map_or("", String::as_str);
         let grid = self.launch.grid;
         let thread = |number: u32| self.actor(number);
