@@ -103,7 +103,8 @@ pub fn select<T: Number>(_condition: bool, _a: T, _b: T) -> T {
     device_only()
 }
 
-/// Marks the range of a `for`, whose ends are known at compile time: every round becomes its own code.
+/// Marks the range of a `for`, whose ends are known at compile time: every round becomes its own code. Its variable
+/// may decide what must be known at compile time: an extent, a `const`, which register `if r % 2 == 0 { k } else { 3 - k }` is.
 pub fn unroll<R: Iterator>(range: R) -> R {
     range
 }

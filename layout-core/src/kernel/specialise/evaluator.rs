@@ -1,6 +1,6 @@
 //! The state of a specialisation: names, tables, the statements so far, the errors so far.
 //!
-//! Invariant: a function that returns [`Failed`] has told its error, so callers only pass it on; a statement that
+//! Invariant: a function that returns [`Failed`] has told its error, or asked for an unrolled loop to be written out, so callers only pass it on; a statement that
 //! failed leaves its names bound to [`Datum::Unknown`], which fails without a word.
 
 use super::datum::{Binding, Datum};
@@ -13,7 +13,7 @@ use crate::kernel::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_L
 use crate::kernel::program::{Statement, StatementKind, Tables, Value, Variable, VariableKind};
 use std::collections::{HashMap, HashSet};
 
-/// The error is told.
+/// The error is told, or the evaluation will be done again.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed;
 
@@ -50,6 +50,10 @@ pub(super) struct Evaluator<'k> {
     pub shared_bytes: u64,
     /// The most that the architecture has.
     pub shared_limit: u64,
+    /// The variables of the unrolled loops around that are still variables, the outermost first.
+    pub unrolled: Vec<VarId>,
+    /// The one of them that must be a number: its loop is written out.
+    pub asked: Option<VarId>,
     /// Loops around the current statement, and nested calls.
     pub loops: u32,
     pub calls: u32,

@@ -304,6 +304,7 @@ impl Evaluator<'_> {
         let (condition, first, second) = (condition?, first?, second?);
         let value = match (first, second) {
             (Datum::Unit, Datum::Unit) => Datum::Unit,
+            (Datum::Index(_), Datum::Index(_)) if self.ask_condition(&condition) => return Err(Failed),
             (Datum::Index(a), Datum::Index(b)) => {
                 let wide = VariableKind::Index { wide: true };
                 let var = self.variable("chosen", wide, true, origin);

@@ -8,6 +8,7 @@ mod asynchronous;
 mod attribute;
 mod datum;
 mod evaluator;
+mod expand;
 mod expression;
 mod matrix;
 mod operator;
@@ -86,6 +87,8 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         grid: None,
         shared_bytes: 0,
         shared_limit: shared_limit(kernel.arch.as_deref()),
+        unrolled: Vec::new(),
+        asked: None,
         loops: 0,
         calls: 0,
         host: true,

@@ -356,6 +356,7 @@ impl Evaluator<'_> {
                 match index.as_constant() {
                     Some(value) if (0..=1 << 40).contains(&value) => Ok(value),
                     Some(value) => self.fail(origin, format!("{value} is no extent of `{name}`")),
+                    None if self.ask(&[&index]) => Err(Failed),
                     None => self.fail_help(
                         origin,
                         format!("an extent of `{name}` is not known at compile time"),
