@@ -17,7 +17,7 @@ use super::program::{Access, PlaceId, Value};
 
 /// One mbarrier of an array of them, in shared memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BarrierAt {
+pub(crate) struct BarrierAt {
     /// The array: a shared place of 8-byte elements.
     pub place: PlaceId,
     /// The element.
@@ -26,7 +26,7 @@ pub struct BarrierAt {
 
 /// What orders asynchronous work. By one thread, unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Signal {
+pub(crate) enum Signal {
     /// Makes an mbarrier whose phases end after so many arrivals. Phase 0 begins.
     BarrierInit {
         /// Which.
@@ -91,7 +91,7 @@ pub enum Signal {
 
 impl Signal {
     /// The mbarrier that it is about, where it is about one.
-    pub fn barrier(&self) -> Option<&BarrierAt> {
+    pub(crate) fn barrier(&self) -> Option<&BarrierAt> {
         match self {
             Signal::BarrierInit { barrier, .. }
             | Signal::BarrierArrive { barrier, .. }
@@ -101,7 +101,7 @@ impl Signal {
     }
 
     /// Its indices beside that mbarrier's own: a rank, a parity, the number of a named barrier.
-    pub fn index(&self) -> Option<&Index> {
+    pub(crate) fn index(&self) -> Option<&Index> {
         match self {
             Signal::BarrierArrive { rank, .. } => rank.as_ref(),
             Signal::BarrierWait { parity, .. } => Some(parity),
@@ -141,7 +141,7 @@ impl TensorMap {
 /// By one thread: a box of a tensor to shared memory, compact, the map's first mode fastest, swizzled; zeros where it is
 /// beyond the tensor. It reports the box's bytes to the mbarrier.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TensorLoad {
+pub(crate) struct TensorLoad {
     /// Of the plan's maps.
     pub map: u32,
     /// The first element written; before the swizzle, which is over the address.
@@ -157,7 +157,7 @@ pub struct TensorLoad {
 
 /// By one thread: a box in shared memory to a tensor; elements beyond the tensor are dropped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TensorStore {
+pub(crate) struct TensorStore {
     /// Of the plan's maps.
     pub map: u32,
     /// The first element read, likewise.
@@ -170,7 +170,7 @@ pub struct TensorStore {
 /// of `k`, `b` has `n` columns. f32 operands are read as tf32: their low 13 bits are cut off. The accumulator's layout is `crate::atoms`' of wgmma:
 /// register `4 j + 2 h + c` of thread `t` is element `(16 (t / 32) + t % 32 / 4 + 8 h, 8 j + 2 (t % 4) + c)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wgmma {
+pub(crate) struct Wgmma {
     /// Columns, a multiple of 8 up to 256.
     pub n: u32,
     /// Of both operands.
@@ -187,7 +187,7 @@ pub struct Wgmma {
 
 /// The left operand of [`Wgmma`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum MatrixSource {
+pub(crate) enum MatrixSource {
     /// In shared memory.
     Shared(SharedMatrix),
     /// In registers, in the atom's order.
@@ -202,7 +202,7 @@ pub enum MatrixSource {
 ///
 /// The swizzle exchanges 16-byte pieces: address bits 4 and up, as many as `log2(s / 16)`, xor the bits 3 above them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SharedMatrix {
+pub(crate) struct SharedMatrix {
     /// The first element.
     pub first: Access,
     /// Whether `k` is contiguous.
@@ -217,7 +217,7 @@ pub struct SharedMatrix {
 
 /// By a warp: `stmatrix`, four matrices of 8 × 8 of 2-byte elements; lane `l` gives row `l % 8` of matrix `l / 8`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StoreMatrix {
+pub(crate) struct StoreMatrix {
     /// The lane's row: eight elements, without a mask.
     pub destination: Access,
     /// Of each matrix the two neighbours that the lane holds: of row `lane / 4` columns `2 (lane % 4)` and the next.

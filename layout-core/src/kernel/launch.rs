@@ -21,13 +21,13 @@ pub struct LaunchPlan {
     /// Threads of a block.
     pub block: [u32; 3],
     /// Blocks of the grid; `None` where the launch must say.
-    pub grid: Option<[Index; 3]>,
+    pub(crate) grid: Option<[Index; 3]>,
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
     /// Conditions that launch refuses without, with their text.
-    pub require: Vec<(Comparison, String)>,
+    pub(crate) require: Vec<(Comparison, String)>,
     /// The conditions of this variant's `variant_if`.
-    pub variant_if: Vec<Comparison>,
+    pub(crate) variant_if: Vec<Comparison>,
     /// What the variant relies on.
     pub promises: Promises,
     /// Bytes of dynamic shared memory of a block.
@@ -37,7 +37,14 @@ pub struct LaunchPlan {
     /// What the CUDA function takes, in order.
     pub parameters: Vec<KernelParameter>,
     /// The atoms that the indices here are made of.
-    pub atoms: Atoms,
+    pub(crate) atoms: Atoms,
+}
+
+impl LaunchPlan {
+    /// Whether the kernel says its grid; else the launch must.
+    pub fn has_grid(&self) -> bool {
+        self.grid.is_some()
+    }
 }
 
 /// An argument of the Rust function.

@@ -55,11 +55,11 @@ impl Checked {
         &self.plan
     }
     /// Variables, places, atoms, positions.
-    pub fn tables(&self) -> &Tables {
+    pub(crate) fn tables(&self) -> &Tables {
         &self.tables
     }
     /// The statements.
-    pub fn body(&self) -> &[Statement<Access, Operation>] {
+    pub(crate) fn body(&self) -> &[Statement<Access, Operation>] {
         &self.body
     }
 }

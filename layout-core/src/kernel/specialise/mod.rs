@@ -18,7 +18,7 @@ mod tiling;
 mod together;
 mod vocabulary;
 
-pub use tile::{TileAccess, TileOperation, thread_coordinates};
+pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::index::{Atoms, Index};
 use super::ir::Kernel;
@@ -42,17 +42,6 @@ pub struct Specialised {
     /// The thread's number in its block.
     pub(super) thread: Index,
     pub(super) body: Vec<Statement<TileAccess, TileOperation>>,
-}
-
-impl Specialised {
-    /// The statements.
-    pub fn body(&self) -> &[Statement<TileAccess, TileOperation>] {
-        &self.body
-    }
-    /// Variables, places, atoms, positions.
-    pub fn tables(&self) -> &Tables {
-        &self.tables
-    }
 }
 
 /// Specialises a kernel for one parameter set and one set of promises.
