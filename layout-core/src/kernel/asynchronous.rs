@@ -112,6 +112,27 @@ impl Signal {
 }
 
 /// How a tensor argument is cut into boxes: what the launch encodes and the kernel takes as a parameter.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, ParamSet, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [1])]
+/// fn load(x: &LayoutTensor<f32, RowMajor<8, 32>>) {
+///     let mut tile = shared::<f32>(row_major([4, 32]).swizzle_bytes(128));
+///     let full = mbarriers(1, 1).at(0);
+///     barrier();
+///     if thread_idx.x == 0 {
+///         full.arrive_expect(tile.bytes());
+///         tma_load(&mut tile, &x.tile([4, 32], [1, 0]), full);
+///     }
+///     full.wait(0);
+/// }
+/// let checked = compile(&load::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// let map = &checked.plan().maps[0];
+/// assert_eq!((map.argument, map.elem, map.swizzle_bytes), (0, Elem::F32, 128));
+/// assert_eq!((&map.modes[..], &map.extents[..]), (&[1, 0][..], &[32, 4][..])); // the contiguous mode first
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// The tensor argument.
@@ -133,6 +154,20 @@ pub struct TensorMap {
 
 impl TensorMap {
     /// Bytes of a box.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, TensorMap};
+    /// let map = TensorMap {
+    ///     argument: 0,
+    ///     elem: Elem::Bf16,
+    ///     modes: vec![1, 0],
+    ///     extents: vec![64, 128],
+    ///     swizzle_bytes: 128,
+    ///     round_tf32: false,
+    ///     stored: false,
+    /// };
+    /// assert_eq!(map.bytes(), 64 * 128 * 2);
+    /// ```
     pub fn bytes(&self) -> u32 {
         self.extents.iter().product::<u32>() * self.elem.bytes()
     }
