@@ -139,7 +139,7 @@ impl Evaluator<'_> {
                     *found = Some(found.map_or(place, |known| known.min(place)));
                     return true;
                 }
-                let definition = &self.tables.facts(atom).definition;
+                let definition = &self.tables.atoms.facts(atom).definition;
                 definition.as_ref().is_some_and(|index| self.only_unrolled(index, found))
             }
             Atom::Div(a, b)

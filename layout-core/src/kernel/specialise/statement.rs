@@ -15,7 +15,7 @@ use crate::kernel::program::{StatementKind, Value, VariableKind};
 const MAX_UNROLL: i64 = 4096;
 
 impl Evaluator<'_> {
-    pub fn statement(&mut self, statement: &Statement) -> Outcome<()> {
+    pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<()> {
         let origin = statement.origin;
         match &statement.kind {
             Ast::Let { pattern, ty, value, constant } => {
@@ -234,7 +234,7 @@ impl Evaluator<'_> {
     }
 
     /// Settles the type of a float variable whose first value was a literal.
-    pub fn decide(&mut self, var: VarId, elem: Elem) {
+    pub(super) fn decide(&mut self, var: VarId, elem: Elem) {
         self.tables.variables[var.0 as usize].kind = VariableKind::Elem(elem);
         self.decided.extend(self.undecided.remove(&var).map(|first| (var, first, elem)));
     }
@@ -356,7 +356,7 @@ impl Evaluator<'_> {
     }
 
     /// The mutable index variables that blocks assign, nested functions included.
-    pub fn assigned_indices(&self, blocks: &[&Block]) -> Vec<VarId> {
+    pub(super) fn assigned_indices(&self, blocks: &[&Block]) -> Vec<VarId> {
         let mut locals = Vec::new();
         for block in blocks {
             self.assigned(block, &mut locals, 0);
