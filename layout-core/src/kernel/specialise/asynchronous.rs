@@ -20,7 +20,7 @@ const GROUP: i64 = 128;
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about asynchronous work or who does it.
-    pub fn asynchronous(
+    pub(super) fn asynchronous(
         &mut self,
         intrinsic: Intrinsic,
         values: Vec<Datum>,
