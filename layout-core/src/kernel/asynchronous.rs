@@ -209,7 +209,7 @@ pub(crate) struct TensorStore {
 
 /// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RemoteStore {
+pub(crate) struct RemoteStore {
     /// Written: a place of another block, 1, 2 or 4 elements of 4 bytes, without a mask.
     pub destination: Access,
     /// Read, registers.
