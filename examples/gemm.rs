@@ -51,13 +51,17 @@ fn repitched<T: Element>(
 ) -> Result<(), Error> {
     let [_, columns] = from.shape();
     let rounds = columns.div_ceil(256 * columns.div_ceil(256 * 16).max(1)).max(1);
-    let set = with::<T>(&repitch::DEFINITION, &[("ROUNDS", ParamValue::Int(rounds as i64))]);
+    let set = with::<T, T>(&repitch::DEFINITION, &[("ROUNDS", ParamValue::Int(rounds as i64))]);
     repitch::launch_with(LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() }, stream, from, to)
 }
 
-/// The parameter set of the kernel for elements `T`, with other values in it.
-fn with<T: Element>(definition: &Definition, changes: &[(&str, ParamValue)]) -> Option<ParamSet> {
-    let of_type = |(name, value): &(&str, ParamValue)| *name != "T" || *value == ParamValue::Type(T::ELEM);
+/// The parameter set of the kernel for elements `T`, and `U` of C, with other values in it.
+fn with<T: Element, U: Element>(definition: &Definition, changes: &[(&str, ParamValue)]) -> Option<ParamSet> {
+    let of_type = |(name, value): &(&str, ParamValue)| match *name {
+        "T" => *value == ParamValue::Type(T::ELEM),
+        "U" => *value == ParamValue::Type(U::ELEM),
+        _ => true,
+    };
     let own = definition.variants.iter().find(|variant| variant.parameters.iter().all(of_type))?;
     let own = ParamSet(own.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
     Some(changes.iter().fold(own, |set, (name, value)| set.with(name, *value)))
@@ -255,7 +259,7 @@ fn by_shape<T: Element>(
     };
     let engine = pitch % (ROW_BYTES / size_of::<T>()) == 0 && n % (ROW_BYTES / size_of::<T>()) == 0;
     changes.push(("DIRECT", ParamValue::Bool(!engine)));
-    let set = with::<T>(&self::gemm::DEFINITION, &changes);
+    let set = with::<T, T>(&self::gemm::DEFINITION, &changes);
     self::gemm::launch_with(LaunchConfig { set: set.as_ref(), ..config }, stream, a, b, c)
 }
 
@@ -352,7 +356,36 @@ pub fn gemm_by_columns<T: Element, U: Element>(
     b: &Tensor<T, 2>,
     c: &mut Tensor<U, 2>,
 ) -> Result<(), Error> {
-    workspace.around(stream, [a, b], c, |a, b, c| self::gemm_by_columns::launch_with(config, stream, a, b, c))
+    let (shape, [_, k], computed) = (c.shape(), b.shape(), workspace.columns);
+    let a = corner(aligned(stream, a, &mut workspace.a)?, a.shape())?;
+    let b = aligned(stream, b, &mut workspace.b)?;
+    let whole = if config.set.is_some() { computed } else { columns_of_whole_tiles([shape[0], computed]) };
+    let target = match &mut workspace.c {
+        Some(moved) => moved,
+        None => &mut *c,
+    };
+    for range in [0..whole, whole..computed] {
+        if range.is_empty() {
+            continue;
+        }
+        let narrow = narrow_by_columns::<T, U>([shape[0], range.len()]);
+        let config = LaunchConfig { set: config.set.or(narrow.as_ref()), ..config };
+        let rows_of_b = b.part(range.start * b.shape()[1], [range.len(), k], [b.shape()[1], 1])?;
+        let mut c = columns_mut(target, shape[0], range)?;
+        self::gemm_by_columns::launch_with(config, stream, &a, &rows_of_b, &mut c)?;
+    }
+    match &workspace.c {
+        Some(moved) => repitched(stream, &corner(moved, shape)?, &mut c.view_mut()),
+        None => Ok(()),
+    }
+}
+
+/// The narrowest tiles, where they are no more than there are multiprocessors.
+fn narrow_by_columns<T: Element, U: Element>([m, n]: [usize; 2]) -> Option<ParamSet> {
+    let columns = 2 * LINE_BYTES / size_of::<U>();
+    let changes = [("BN", ParamValue::Int(columns as i64)), ("STAGES", ParamValue::Int(6))];
+    let few = m.div_ceil(128) * n.div_ceil(columns) <= SMS;
+    few.then(|| with::<T, U>(&self::gemm_by_columns::DEFINITION, &changes)).flatten()
 }
 
 /// `c = a b`, all row-major, of 8-bit floats and, as TF32, of float32, whose products want B by columns: it is turned

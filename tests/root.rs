@@ -18,6 +18,7 @@ mod laws;
 mod nvrtc_accepts;
 mod oracle;
 mod pictures;
+mod products;
 mod promises;
 mod sass;
 mod simulate;
