@@ -46,7 +46,11 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// A matrix whose rows begin at multiples of 16 bytes.
-fn matrix<T: Element>(run: &Run<'_>, values: &[T], shape: [usize; 2]) -> Result<Operand<T, 2>, Error> {
+pub(super) fn matrix<T: Element>(
+    run: &Run<'_>,
+    values: &[T],
+    shape: [usize; 2],
+) -> Result<Operand<T, 2>, Error> {
     let sixteen = 16 / size_of::<T>();
     let pitch = shape[1].next_multiple_of(sixteen).max(sixteen);
     Operand::new(run.device, values, run.skew * sixteen, shape, [pitch, 1])
