@@ -266,7 +266,7 @@ impl Lower {
     }
 
     /// How far `shift` along the modes of a view leads, elements.
-    pub fn steps(&mut self, view: &View, shift: &[Index], origin: Origin) -> Result<Index, Failed> {
+    pub(super) fn steps(&mut self, view: &View, shift: &[Index], origin: Origin) -> Result<Index, Failed> {
         let mut sum = Index::constant(0);
         for (mode, count) in view.modes.iter().zip(shift) {
             let next = count.mul(&mode.stride).and_then(|step| sum.add(&step));
@@ -277,7 +277,7 @@ impl Lower {
 
     /// The same view with a pointer to the thread's part of its offset: what is left of an index are numbers and
     /// strides, which instructions add by themselves.
-    pub fn own(
+    pub(super) fn own(
         &mut self,
         view: View,
         part: &Index,
