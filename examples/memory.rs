@@ -13,7 +13,7 @@
 //! ```
 
 use crate::kernels::memory as kernels;
-use layout_cuda::{Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+use layout_cuda::{Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
 
 /// Elements of the workspace of [`sum`], [`dot`] and [`max`].
 pub const PARTS: usize = 1056;
@@ -251,4 +251,16 @@ pub fn argmax(
 ) -> Result<(), Error> {
     kernels::argmax_of_parts::launch(stream, x, &mut *parts, &mut *places)?;
     kernels::total_argmax::launch(stream, &*parts, &*places, out)
+}
+
+/// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn transpose<T: Element>(stream: &Stream, x: &Tensor<T, 2>, out: &mut Tensor<T, 2>) -> Result<(), Error> {
+    let of_vector = 16 / size_of::<T>();
+    match x.shape().iter().all(|extent| extent % of_vector == 0) {
+        true => kernels::transpose::launch(stream, x, out),
+        false => kernels::transpose_by_elements::launch(stream, x, out),
+    }
 }

@@ -84,9 +84,12 @@ pub fn run(device: &Device, common: &Common, work: Work) -> Result<Records> {
         }
     }
     if work == Work::Transpose {
-        let sides: &[usize] = if small { &[129] } else { &[16_384, 32_768, 16_381] };
+        let sides: &[usize] = if small { &[129, 132] } else { &[16_384, 32_768, 16_381] };
         for side in sides {
-            transpose::transpose(&mut bench, [*side, *side])?;
+            transpose::floats(&mut bench, [*side, *side], side % 4 == 0)?;
+        }
+        for side in if small { [136, 131] } else { [32_768, 16_381] } {
+            transpose::halves(&mut bench, [side, side])?;
         }
     }
     Ok(bench.records)

@@ -2,7 +2,8 @@
 
 use crate::support::case::{Case, Outcome, around, around_tile};
 use crate::support::data::{floats, integers};
-use layout_core::kernel::ParamValue;
+use layout_core::kernel::{Elem, ParamValue};
+use layout_cuda::bf16;
 use layout_examples::kernels::memory::*;
 use layout_examples::memory::{PARTS, SPLITS};
 
@@ -357,12 +358,42 @@ fn stencils() -> Vec<Case> {
     ]
 }
 
+/// A transposition's case of an element type, of numbers that it holds.
+macro_rules! turned {
+    ($kernel:ident, $elem:ident, $sizes:expr, $number:expr) => {
+        Case::new(&$kernel::DEFINITION, $sizes, |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<_> = (0..m * n).map($number).collect();
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([n, m])?);
+            $kernel::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            Ok(Outcome::exact(out.read()?, (0..n * m).map(|at| x[at % m * n + at / m])))
+        })
+        .of(Elem::$elem)
+    };
+}
+
+/// A number that few others are equal to, and not NaN.
+fn half(i: usize) -> bf16 {
+    bf16::from_bits(if i & 0x7f80 == 0x7f80 { 1 } else { i as u16 })
+}
+
 fn turned() -> Vec<Case> {
-    vec![Case::new(&transpose::DEFINITION, around_tile([64, 64, 1]), |run| {
-        let [m, n, ..] = run.size;
-        let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
-        let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([n, m])?);
-        transpose::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-        Ok(Outcome::exact(out.read()?, (0..n * m).map(|at| x[at % m * n + at / m])))
-    })]
+    vec![
+        turned!(transpose, F32, around_tile([64, 64, 1]), |i| i as f32),
+        turned!(transpose, Bf16, around_tile([128, 128, 1]), half),
+        turned!(transpose_by_elements, F32, around_tile([64, 64, 1]), |i| i as f32),
+        turned!(transpose_by_elements, Bf16, around_tile([64, 64, 1]), half),
+        Case::new(
+            &transpose_by_boxes::DEFINITION,
+            vec![[32, 32, 1], [4, 4, 1], [36, 100, 1], [68, 32, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
+                // The copy engine addresses multiples of 16 bytes.
+                let (on_x, mut out) = (run.device.upload(&x, [m, n])?, run.device.zeros([n, m])?);
+                transpose_by_boxes::launch_with(run.config(), &run.stream(), &on_x, &mut out)?;
+                Ok(Outcome::exact(out.download()?, (0..n * m).map(|at| x[at % m * n + at / m])))
+            },
+        ),
+    ]
 }
