@@ -18,7 +18,7 @@
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
 //! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
-//! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed` |
+//! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Tensor::block_scope`], `system_scope` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
@@ -175,6 +175,8 @@ mod tests {
             Intrinsic::LoadAcquire => drop(v.load_acquire([n, 0])),
             Intrinsic::StoreRelaxed => v.store_relaxed([n], x),
             Intrinsic::StoreRelease => v.store_release([0], 1.0),
+            Intrinsic::BlockScope => drop(v.block_scope().load_acquire([n])),
+            Intrinsic::SystemScope => drop(v.system_scope().atomic_add([n], x)),
             Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
             Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
             Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),

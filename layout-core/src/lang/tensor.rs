@@ -157,6 +157,24 @@ pub trait Tensor {
         device_only()
     }
 
+    /// The view whose atomic operations, flags included, are between the threads of the block: undivided and ordering for
+    /// them alone, and cheaper. Without a word they are between the threads of the device. The last word before the
+    /// operation: `flags.block_scope().store_release([i], 1)`.
+    fn block_scope(&self) -> View<Self::Elem, Write>
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// The view whose atomic operations are between all threads of the system: other devices' and the host's, too.
+    fn system_scope(&self) -> View<Self::Elem, Write>
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// A copy in registers.
     fn to_local(&self) -> View<Self::Elem, Write> {
         device_only()
