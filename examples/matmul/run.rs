@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use layout_cuda::bench::{self, Timing};
-use layout_cuda::cublas::Blas;
+use layout_cuda::cublas::{Blas, Compute};
 use layout_cuda::{Device, Error, Tensor};
 use layout_examples::algorithm::Algorithm;
 use layout_examples::record::{Record, table_head, table_row};
@@ -68,7 +68,8 @@ pub fn shape(
     } else {
         match Blas::new(&stream) {
             Ok(blas) => {
-                let mut call = |c: &mut Tensor<f32, 2>| blas.sgemm(&a, &b, c).map_err(Error::from);
+                let mut call =
+                    |c: &mut Tensor<f32, 2>| blas.gemm(Compute::F32, &a, &b, c).map_err(Error::from);
                 Some(measure(("", "cublas", Precision::Float32), None, &mut c, &mut call)?)
             }
             Err(error) => {

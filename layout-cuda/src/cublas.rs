@@ -1,7 +1,6 @@
 //! cuBLAS as a peer to compare with: found and loaded like NVRTC, two calls of it.
 //!
-//! Law: `c = a · b` of row-major f32 matrices, in full f32 (cuBLAS's default mode uses no tensor cores for them), and the
-//! dot product of two vectors. It is no part of any kernel's way; only benchmarks name it.
+//! Law: `c = a · b` of matrices, and the dot product of two vectors. It is no part of any kernel's way; only benchmarks name it.
 //!
 //! cuBLAS counts columns first, so that it sees each row-major matrix as its transpose, and `cᵀ = bᵀ · aᵀ` is what it
 //! is asked for.
@@ -12,13 +11,12 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice};
+use cudarc::driver::CudaStream;
 
 use crate::device::Stream;
 use crate::driver::{DriverError, check};
 use crate::loader;
 use crate::nvrtc::search;
-use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 
 mod gemm;
 
@@ -102,23 +100,6 @@ struct Table {
     set_pointer_mode: unsafe extern "C" fn(Handle, c_int) -> c_int,
     #[allow(clippy::type_complexity)]
     sdot: unsafe extern "C" fn(Handle, c_int, *const f32, c_int, *const f32, c_int, *mut f32) -> c_int,
-    #[allow(clippy::type_complexity)]
-    sgemm: unsafe extern "C" fn(
-        Handle,
-        c_int,
-        c_int,
-        c_int,
-        c_int,
-        c_int,
-        *const f32,
-        *const f32,
-        c_int,
-        *const f32,
-        c_int,
-        *const f32,
-        *mut f32,
-        c_int,
-    ) -> c_int,
 }
 
 /// cuBLAS on one stream.
@@ -145,59 +126,17 @@ impl Blas {
         status("cublasSetStream", unsafe { (table.set_stream)(handle, cuda.cu_stream().cast()) })?;
         Ok(blas)
     }
+}
 
-    /// `c = a · b`, asynchronous, of row-major matrices of shapes `[m, k]`, `[k, n]` and `[m, n]`.
-    ///
-    /// # Errors
-    /// [`BlasError::Shape`], [`BlasError::OtherDevice`], or a failing call.
-    pub fn sgemm(
-        &self,
-        a: &impl TensorArg<f32, 2>,
-        b: &impl TensorArg<f32, 2>,
-        c: &mut impl TensorArgMut<f32, 2>,
-    ) -> Result<(), BlasError> {
-        let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
-        let shapes = [a.shape(), b.shape(), c.shape()];
-        let [[m, k], [_, n], _] = shapes;
-        let compact = [a.strides(), b.strides(), c.strides()] == [[k, 1], [n, 1], [n, 1]];
-        let shape_error = || BlasError::Shape { shapes };
-        if shapes != [[m, k], [k, n], [m, n]] || !compact {
-            return Err(shape_error());
-        }
-        let int = |extent: usize| c_int::try_from(extent).map_err(|_| shape_error());
-        let (m, n, k) = (int(m)?, int(n)?, int(k)?);
-        let cuda = self.stream.cuda().ok_or(BlasError::OtherDevice)?;
-        let (Memory::Gpu(a), Memory::Gpu(b), MemoryMut::Gpu(c)) = (a.memory(), b.memory(), c.parts().0)
-        else {
-            return Err(BlasError::OtherDevice);
-        };
-        let here = cuda.context().cu_ctx();
-        if [a.stream(), b.stream(), c.stream()].iter().any(|stream| stream.context().cu_ctx() != here) {
-            return Err(BlasError::OtherDevice);
-        }
-        let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(cuda), b.device_ptr(cuda), c.device_ptr_mut(cuda));
-        let (one, zero, as_is) = (1.0f32, 0.0f32, 0);
-        // SAFETY: the handle is live; the memory of the three is as large as their shapes say, lies on the handle's
-        // device, and stays borrowed until the call is in the stream, whose order the guards keep.
-        let code = unsafe {
-            (self.table.sgemm)(
-                self.handle,
-                as_is,
-                as_is,
-                n,
-                m,
-                k,
-                &one,
-                b as *const f32,
-                n.max(1),
-                a as *const f32,
-                k.max(1),
-                &zero,
-                c as *mut f32,
-                n.max(1),
-            )
-        };
-        status("cublasSgemm", code)
+/// Refuses operands of another context than the stream's.
+pub(crate) fn of_one_context<const N: usize>(
+    cuda: &CudaStream,
+    operands: [&CudaStream; N],
+) -> Result<(), BlasError> {
+    let here = cuda.context().cu_ctx();
+    match operands.iter().all(|stream| stream.context().cu_ctx() == here) {
+        true => Ok(()),
+        false => Err(BlasError::OtherDevice),
     }
 }
 
@@ -256,7 +195,6 @@ fn load_from(path: &Path) -> Result<Table, String> {
             gemm_ex: loader::function(library, c"cublasGemmEx")?,
             set_pointer_mode: loader::function(library, c"cublasSetPointerMode_v2")?,
             sdot: loader::function(library, c"cublasSdot_v2")?,
-            sgemm: loader::function(library, c"cublasSgemm_v2")?,
         }
     };
     Ok(table)
@@ -266,27 +204,10 @@ fn load_from(path: &Path) -> Result<Table, String> {
 mod tests {
     use super::*;
     use crate::Device;
-    use crate::test_gpu::gpu;
 
     #[test]
     fn simulator_has_none() {
         let error = Blas::new(&Device::simulator().stream()).err();
         assert_eq!(error, Some(BlasError::OtherDevice));
-    }
-
-    #[test]
-    fn small_product() {
-        let Some(device) = gpu() else {
-            return;
-        };
-        let stream = device.stream();
-        let a = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]).expect("a");
-        let b = device.upload(&[1.0f32, 0.0, 2.0, 1.0, 0.0, 3.0], [3, 2]).expect("b");
-        let mut c = device.zeros::<f32, 2>([2, 2]).expect("c");
-        let blas = Blas::new(&stream).expect("cuBLAS, which this test needs");
-        blas.sgemm(&a, &b, &mut c).expect("a product");
-        assert_eq!(c.download().expect("data"), [5.0, 11.0, 14.0, 23.0]);
-        let error = blas.sgemm(&a, &a, &mut c).expect_err("no product");
-        assert!(matches!(error, BlasError::Shape { .. }), "{error}");
     }
 }

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
+use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut, DeviceSlice};
 use layout_core::kernel::Elem;
 
 use crate::bench::{self, Options};
-use crate::cublas::{BlasError, operation};
+use crate::cublas::{BlasError, of_one_context, operation};
 use crate::device::Stream;
 use crate::driver::check;
 use crate::element::Element;
@@ -335,10 +335,7 @@ impl Product {
         else {
             return Err(BlasError::OtherDevice.into());
         };
-        let elsewhere = |stream: &CudaStream| stream.context().cu_ctx() != cuda.context().cu_ctx();
-        if elsewhere(a.stream()) || elsewhere(b.stream()) || elsewhere(c.stream()) {
-            return Err(BlasError::OtherDevice.into());
-        }
+        of_one_context(&cuda, [a.stream(), b.stream(), c.stream()])?;
         let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(&cuda), b.device_ptr(&cuda), c.device_ptr_mut(&cuda));
         let (workspace, _workspace) = self.workspace.device_ptr_mut(&cuda);
         let (one, zero) = (1.0f32, 0.0f32);

@@ -93,6 +93,44 @@ pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, R
 pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Promises, Variant};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
+/// # Example
+/// ```
+/// use layout_cuda::{Device, tiled_kernels};
+///
+/// #[tiled_kernels]
+/// mod scaled {
+///     pub const BLOCK: usize = 32;
+///
+///     /// The place of this thread's element.
+///     fn place() -> usize {
+///         block_idx.x * BLOCK + thread_idx.x
+///     }
+///
+///     #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+///     pub fn doubled<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+///         let i = place();
+///         if i < N {
+///             x[[i]] = x[[i]] * 2.0;
+///         }
+///     }
+///
+///     #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+///     pub fn numbered<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+///         let i = place();
+///         if i < N {
+///             x[[i]] = i as f32;
+///         }
+///     }
+/// }
+///
+/// let device = Device::simulator();
+/// let mut x = device.zeros::<f32, 1>([scaled::BLOCK + 1])?;
+/// scaled::numbered::launch(&device.stream(), &mut x)?;
+/// scaled::doubled::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?[31..], [62.0, 64.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub use layout_macros::tiled_kernels;
 pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};

@@ -1,4 +1,4 @@
-//! The attribute `#[tiled_kernel]`.
+//! The attributes `#[tiled_kernel]` and `#[tiled_kernels]`.
 //!
 //! This crate only turns tokens into a [`layout_core::kernel::Kernel`], asks layout-core for its CUDA C, and writes
 //! the module that takes the function's place. `compile::run` is the table of contents.
@@ -12,6 +12,7 @@ mod face;
 mod lower;
 mod place;
 mod report;
+mod share;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -39,11 +40,49 @@ use proc_macro::TokenStream;
 /// at launch. The language itself is described in `layout_cuda::lang`.
 #[proc_macro_attribute]
 pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    guarded(compile::run, attribute, item)
+}
+
+/// Lets the kernels of a module share functions and constants.
+///
+/// A `fn` of the module without `#[tiled_kernel]` is a function of the kernel language. Each kernel that calls it,
+/// directly or through another, is compiled as if it were nested in it: it sees the kernel's parameters, is inlined, and may
+/// take views, `Mbarriers`, a `PipelineState`. A `const` of the module is seen by the kernels and by the program.
+///
+/// ```text
+/// #[tiled_kernels]
+/// mod scaled {
+///     /// What both kernels do with an element.
+///     fn scale(x: f32) -> f32 {
+///         x * 2.0
+///     }
+///
+///     #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+///     pub fn doubled<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+///         let i = block_idx.x * 32 + thread_idx.x;
+///         if i < N {
+///             y[[i]] = scale(x[[i]]);
+///         }
+///     }
+/// }
+/// ```
+///
+/// An example that runs is at `layout_cuda::tiled_kernels`.
+#[proc_macro_attribute]
+pub fn tiled_kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    guarded(share::run, attribute, item)
+}
+
+/// A panic here is a mistake of this crate; the message says so, and the caller's crate stays checkable.
+fn guarded(
+    run: fn(proc_macro2::TokenStream, proc_macro2::TokenStream) -> proc_macro2::TokenStream,
+    attribute: TokenStream,
+    item: TokenStream,
+) -> TokenStream {
     let (attribute, item) = (attribute.into(), proc_macro2::TokenStream::from(item));
-    // A panic here is a mistake of this crate; the message says so, and the caller's crate stays checkable.
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe({
         let item = item.clone();
-        move || compile::run(attribute, item)
+        move || run(attribute, item)
     }));
     result.unwrap_or_else(|_| compile::after_panic(item)).into()
 }

@@ -464,3 +464,41 @@ fn kernels_as_deep_as_allowed_do_not_exhaust_the_stack() {
         with_body(&body);
     }
 }
+
+/// The tokens that `#[tiled_kernels]` gives, as text without line breaks.
+fn share(attribute: &str, item: &str) -> String {
+    crate::share::run(attribute.parse().expect("attribute"), item.parse().expect("item")).to_string()
+}
+
+#[test]
+fn a_kernel_gets_what_it_reaches() {
+    let out = share(
+        "",
+        "pub mod both {
+            use super::thing;
+            pub const WIDTH: usize = 4;
+            fn inner(x: usize) -> usize { x * WIDTH }
+            fn outer(x: usize) -> usize { inner(x) + 1 }
+            fn other() -> usize { 7 }
+            #[tiled_kernel(block = [1], grid = [1])]
+            pub fn first() { let at = outer(3); }
+            #[layout_cuda::tiled_kernel(block = [1], grid = [1])]
+            pub(super) fn second() { other(); }
+        }",
+    );
+    let file = syn::parse_file(&out).expect("a module");
+    insta::assert_snapshot!(prettyplease::unparse(&file));
+}
+
+#[test]
+fn mistakes_of_a_module_are_told() {
+    for (attribute, item, message) in [
+        ("BM = 4", "mod empty {}", "has no entries"),
+        ("", "mod elsewhere;", "the module is not here"),
+        ("", "fn no_module() {}", "expected `mod`"),
+        ("", "mod idle { fn unused() {} }", "no kernel of the module calls `unused`"),
+    ] {
+        let out = share(attribute, item);
+        assert!(out.contains("compile_error") && out.contains(message), "{item}: {out}");
+    }
+}

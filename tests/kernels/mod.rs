@@ -14,6 +14,7 @@ mod movement;
 mod pitch;
 mod puzzles;
 mod reduce;
+mod sharing;
 mod stencil;
 mod together;
 mod types;
@@ -38,6 +39,7 @@ pub fn cases() -> Vec<Case> {
         movement::cases(),
         pitch::cases(),
         reduce::cases(),
+        sharing::cases(),
         together::cases(),
         puzzles::cases(),
         memory::cases(),

@@ -7,12 +7,16 @@ pub fn gpu() -> Option<Device> {
     match Device::gpu(0) {
         Ok(device) => Some(device),
         Err(error) => {
-            let required = std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1");
-            assert!(!required, "REQUIRE_GPU=1, and {error}");
+            assert!(!gpu_required(), "REQUIRE_GPU=1, and {error}");
             println!("skipped: no device ({error})");
             None
         }
     }
+}
+
+/// Whether a test that finds no GPU, or one too small for it, is to fail.
+pub fn gpu_required() -> bool {
+    std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1")
 }
 
 /// The first GPU of compute capability 9.0, under the same rule.

@@ -2,7 +2,7 @@
 //!
 //! Law: `out[0] = sum of x[i] y[i]`, in the stream's order, without waiting for it.
 
-use super::{Blas, BlasError, status};
+use super::{Blas, BlasError, of_one_context, status};
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice};
 use std::ffi::c_int;
@@ -33,10 +33,7 @@ impl Blas {
         else {
             return Err(BlasError::OtherDevice);
         };
-        let here = cuda.context().cu_ctx();
-        if [x.stream(), y.stream(), out.stream()].iter().any(|stream| stream.context().cu_ctx() != here) {
-            return Err(BlasError::OtherDevice);
-        }
+        of_one_context(cuda, [x.stream(), y.stream(), out.stream()])?;
         let ((x, _x), (y, _y), (out, _out)) =
             (x.device_ptr(cuda), y.device_ptr(cuda), out.device_ptr_mut(cuda));
         // SAFETY: the handle is live; x and y have `n` elements and the result one, on the handle's device, where the

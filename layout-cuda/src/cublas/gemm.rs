@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceSlice};
 use layout_core::kernel::Elem;
 
-use super::{Blas, BlasError, status};
+use super::{Blas, BlasError, of_one_context, status};
 use crate::element::Element;
 use crate::view::{Memory, MemoryMut, TensorArg, TensorArgMut};
 
@@ -101,11 +101,7 @@ impl Blas {
         else {
             return Err(BlasError::OtherDevice);
         };
-        let here = cuda.context().cu_ctx();
-        let contexts = [a.stream().context(), b.stream().context(), c.stream().context()];
-        if contexts.iter().any(|context| context.cu_ctx() != here) {
-            return Err(BlasError::OtherDevice);
-        }
+        of_one_context(cuda, [a.stream(), b.stream(), c.stream()])?;
         let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(cuda), b.device_ptr(cuda), c.device_ptr_mut(cuda));
         let (one, zero, wide_one, wide_zero) = (1.0f32, 0.0f32, 1.0f64, 0.0f64);
         let (in_full, fast_tf32, in_double) = (68, 77, 70);
@@ -186,7 +182,12 @@ mod tests {
         assert_eq!(c.download().expect("data"), [5.0, 11.0, 14.0, 23.0]);
         let a = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3]).expect("a");
         let b = device.upload(&[1.0f32, 0.0, 2.0, 1.0, 0.0, 3.0], [3, 2]).expect("b");
-        blas.gemm(Compute::Tf32, &a, &b, &mut wide).expect("a product");
-        assert_eq!(wide.download().expect("data"), wanted);
+        for compute in [Compute::Tf32, Compute::F32] {
+            wide.poison().expect("poison");
+            blas.gemm(compute, &a, &b, &mut wide).expect("a product");
+            assert_eq!(wide.download().expect("data"), wanted);
+        }
+        let error = blas.gemm(Compute::F32, &a, &a, &mut wide).expect_err("no product");
+        assert!(matches!(error, BlasError::Shape { .. }), "{error}");
     }
 }

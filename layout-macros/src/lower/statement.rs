@@ -262,7 +262,7 @@ impl Lowering<'_> {
     }
 
     fn constant(&mut self, item: &ItemConst) -> Option<Statement> {
-        self.no_attributes(&item.attrs);
+        self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
         let place = Place { start: item.const_token.span, end: item.semi_token.span };
         self.free(&item.ident);
         let ty = self.written_type(&item.ty);

@@ -1,0 +1,151 @@
+//! `#[tiled_kernels]`: the functions and constants that the kernels of a module share.
+//!
+//! Law: a kernel of the module is the kernel that has what it reaches of them in front of its body. So sharing needs no
+//! stage of its own, and a message or a finding inside a shared function names that function's line.
+
+use crate::place::Place;
+use crate::report::Errors;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use std::collections::BTreeSet;
+use syn::ext::IdentExt;
+use syn::{Attribute, Block, Item, ItemFn, ItemMod, Stmt, Visibility};
+
+/// What takes the module's place: the module with its kernels, each of them whole.
+pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    if let Some(first) = attribute.into_iter().next() {
+        errors.push(
+            Place::token(first.span()),
+            "`tiled_kernels` has no entries",
+            "write `#[tiled_kernels]`, and the entries at each kernel's own `#[tiled_kernel(..)]`",
+        );
+    }
+    let module = match syn::parse2::<ItemMod>(item.clone()) {
+        Ok(module) => module,
+        Err(error) => {
+            errors.syntax(&error);
+            let errors = errors.tokens();
+            return quote!(#errors #item);
+        }
+    };
+    let Some((_, items)) = &module.content else {
+        errors.push(
+            Place::of(&module),
+            "the module is not here",
+            "write it where the attribute is: `mod name { .. }`",
+        );
+        let errors = errors.tokens();
+        return quote!(#errors #item);
+    };
+    let shared: Vec<Shared<'_>> = items.iter().filter_map(Shared::of).collect();
+    let mut reached = BTreeSet::new();
+    let items: Vec<TokenStream> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Fn(kernel) if is_kernel(kernel) => {
+                let needed = needed(&kernel.block, &shared);
+                reached.extend(needed.iter().copied());
+                Some(whole(kernel, needed.into_iter().map(|number| shared[number].item)))
+            }
+            Item::Fn(_) => None,
+            // The program may use a constant, or only the kernels do.
+            Item::Const(_) => Some(quote!(#[allow(dead_code)] #item)),
+            other => Some(other.to_token_stream()),
+        })
+        .collect();
+    for (number, unused) in shared.iter().enumerate() {
+        if matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
+            errors.push(
+                Place::token(unused.name.span()),
+                format!("no kernel of the module calls `{}`", unused.name),
+                "call it, or leave it out: a function is compiled with the kernels that call it",
+            );
+        }
+    }
+    let (attributes, visibility, name) = (&module.attrs, &module.vis, &module.ident);
+    let errors = errors.tokens();
+    quote! {
+        #(#attributes)*
+        #visibility mod #name {
+            #(#items)*
+        }
+        #errors
+    }
+}
+
+/// An item that every kernel of the module may name.
+struct Shared<'a> {
+    name: &'a Ident,
+    item: &'a Item,
+}
+
+impl<'a> Shared<'a> {
+    fn of(item: &'a Item) -> Option<Shared<'a>> {
+        match item {
+            Item::Fn(function) if !is_kernel(function) => Some(Shared { name: &function.sig.ident, item }),
+            Item::Const(constant) => Some(Shared { name: &constant.ident, item }),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the function is a kernel of its own.
+fn is_kernel(function: &ItemFn) -> bool {
+    function.attrs.iter().any(is_kernel_attribute)
+}
+
+fn is_kernel_attribute(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|last| last.ident == "tiled_kernel")
+}
+
+/// The numbers of the shared items that the block names, and that those name, in the module's order.
+fn needed(block: &Block, shared: &[Shared<'_>]) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![block.to_token_stream()];
+    while let Some(tokens) = open.pop() {
+        for tree in tokens {
+            match tree {
+                TokenTree::Group(group) => open.push(group.stream()),
+                TokenTree::Ident(word) => {
+                    let word = word.unraw();
+                    let number = shared.iter().position(|known| known.name.unraw() == word);
+                    open.extend(
+                        number
+                            .filter(|number| found.insert(*number))
+                            .map(|number| shared[number].item.to_token_stream()),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The kernel, with these items in front of its body.
+fn whole<'a>(kernel: &ItemFn, items: impl Iterator<Item = &'a Item>) -> TokenStream {
+    let mut kernel = kernel.clone();
+    let body = std::mem::take(&mut kernel.block.stmts);
+    kernel.block.stmts = items.map(|item| Stmt::Item(nested(item))).chain(body).collect();
+    for attribute in kernel.attrs.iter_mut().filter(|attribute| is_kernel_attribute(attribute)) {
+        // The module needs no `use` for its own kernels.
+        let (syn::Meta::List(syn::MetaList { path, .. }) | syn::Meta::Path(path)) = &mut attribute.meta
+        else {
+            continue;
+        };
+        *path = syn::parse_quote!(::layout_cuda::tiled_kernel);
+    }
+    kernel.to_token_stream()
+}
+
+/// The item as it stands in a function, where a visibility would be refused by rustc's lints.
+fn nested(item: &Item) -> Item {
+    let mut item = item.clone();
+    match &mut item {
+        Item::Fn(function) => function.vis = Visibility::Inherited,
+        Item::Const(constant) => constant.vis = Visibility::Inherited,
+        _ => {}
+    }
+    item
+}
