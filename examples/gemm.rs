@@ -7,10 +7,11 @@
 //! copy engine itself keeps to the true extents.
 
 use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-use crate::kernels::{repitch, sgemm_fed, turn};
+use crate::kernels::{gemm_split, repitch, sgemm_fed, turn};
 use layout_cuda::{
     Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
 };
+use std::ops::Range;
 
 /// Rows of the copy engine begin at multiples of so many bytes.
 const ROW_BYTES: usize = 16;
@@ -51,6 +52,35 @@ fn corner_mut<T: Element>(
 ) -> Result<TensorViewMut<'_, T, 2>, Error> {
     let pitch = tensor.shape()[1];
     tensor.part_mut(0, shape, [pitch, 1])
+}
+
+/// The matrix, or where its rows were moved to.
+fn aligned<'m, T: Element>(
+    stream: &Stream,
+    matrix: &'m Tensor<T, 2>,
+    moved: &'m mut Option<Tensor<T, 2>>,
+) -> Result<&'m Tensor<T, 2>, Error> {
+    let Some(moved) = moved else { return Ok(matrix) };
+    repitch::launch(stream, matrix, &mut corner_mut(moved, matrix.shape())?)?;
+    Ok(moved)
+}
+
+/// Some columns of the first `rows`.
+fn columns<T: Element>(
+    tensor: &Tensor<T, 2>,
+    rows: usize,
+    range: Range<usize>,
+) -> Result<TensorView<'_, T, 2>, Error> {
+    tensor.part(range.start, [rows, range.len()], [tensor.shape()[1], 1])
+}
+
+fn columns_mut<T: Element>(
+    tensor: &mut Tensor<T, 2>,
+    rows: usize,
+    range: Range<usize>,
+) -> Result<TensorViewMut<'_, T, 2>, Error> {
+    let pitch = tensor.shape()[1];
+    tensor.part_mut(range.start, [rows, range.len()], [pitch, 1])
 }
 
 /// `columns` of C, rounded up to what the copy engine writes at once.
@@ -111,19 +141,9 @@ impl<T: Element, U: Element> Workspace<T, U> {
             &mut TensorViewMut<'_, U, 2>,
         ) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (matrix, moved) in [(a, &mut self.a), (b, &mut self.b)] {
-            if let Some(moved) = moved {
-                repitch::launch(stream, matrix, &mut corner_mut(moved, matrix.shape())?)?;
-            }
-        }
-        let a = match &self.a {
-            Some(moved) => corner(moved, a.shape())?,
-            None => a.view(),
-        };
-        let b = match &self.b {
-            Some(moved) => corner(moved, self.b_shape)?,
-            None => b.view(),
-        };
+        let a = corner(aligned(stream, a, &mut self.a)?, a.shape())?;
+        let b_shape = if self.b.is_some() { self.b_shape } else { b.shape() };
+        let b = corner(aligned(stream, b, &mut self.b)?, b_shape)?;
         let Some(moved) = &mut self.c else {
             return product(&a, &b, &mut c.view_mut());
         };
@@ -161,28 +181,76 @@ pub fn gemm<T: Element>(
     b: &Tensor<T, 2>,
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
-    let narrow = config.set.is_none().then(|| narrow(c.shape())).flatten();
-    let config = LaunchConfig { set: narrow.as_ref().or(config.set), ..config };
-    workspace.around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c))
+    let ([m, n], [k, _]) = (c.shape(), b.shape());
+    let whole = match config.set {
+        Some(_) => n,
+        None => columns_of_whole_tiles([m, n]),
+    };
+    if whole == n {
+        return workspace
+            .around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c));
+    }
+    let a = corner(aligned(stream, a, &mut workspace.a)?, a.shape())?;
+    let b = aligned(stream, b, &mut workspace.b)?;
+    if whole > 0 {
+        let left = columns(b, k, 0..whole)?;
+        match &mut workspace.c {
+            None => self::gemm::launch(stream, &a, &left, &mut columns_mut(c, m, 0..whole)?)?,
+            Some(moved) => {
+                self::gemm::launch(stream, &a, &left, &mut columns_mut(moved, m, 0..whole)?)?;
+                repitch::launch(stream, &columns(moved, m, 0..whole)?, &mut columns_mut(c, m, 0..whole)?)?;
+            }
+        }
+    }
+    let set = split_set([m, n - whole]);
+    let config = LaunchConfig { set: set.as_ref(), ..config };
+    gemm_split::launch_with(config, stream, &a, &columns(b, k, whole..n)?, &mut columns_mut(c, m, whole..n)?)
 }
 
-/// Tiles of 64 columns where those of 256 would leave half of the multiprocessors without work. Measured on an H200 at
-/// 1024 x 512 x 2048: 9.8 us instead of 22.5.
-fn narrow([m, n]: [usize; 2]) -> Option<ParamSet> {
-    let first = self::gemm::DEFINITION.variants.first()?;
-    let number = |wanted: &str| {
-        let found = first.parameters.iter().find(|(name, _)| *name == wanted);
-        found.and_then(
-            |(_, value)| if let ParamValue::Int(value) = value { usize::try_from(*value).ok() } else { None },
-        )
-    };
-    let tiles = m.div_ceil(number("BM")?) * n.div_ceil(number("BN")?);
-    if 2 * tiles > number("SMS")? {
-        return None;
+/// `c = a b`, all row-major, of 16-bit floats, by clusters that share each tile. The workspace is one of
+/// [`Workspace::rows`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_split<T: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, T>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<T, 2>,
+) -> Result<(), Error> {
+    let (shape, [k, n]) = (a.shape(), b.shape());
+    let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
+    let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
+    gemm_split::launch_with(config, stream, &a, &b, c)
+}
+
+/// The multiprocessors that the kernels are written for, and the tiles of [`kernels::gemm::gemm`](self::gemm()).
+const SMS: usize = 132;
+const TILE: [usize; 2] = [128, 256];
+
+/// The columns of C that `gemm` computes, the first; those after are for `gemm_split`. None where its tiles would leave
+/// half of the multiprocessors without work; else all, but for a few whose tiles would only begin another wave.
+fn columns_of_whole_tiles([m, n]: [usize; 2]) -> usize {
+    let tiles = |columns: usize| m.div_ceil(TILE[0]) * columns.div_ceil(TILE[1]);
+    let rest = n % TILE[1];
+    let saved = tiles(n).div_ceil(SMS) > tiles(n - rest).div_ceil(SMS);
+    match () {
+        () if 2 * tiles(n) <= SMS => 0,
+        () if rest <= 64 && saved => n - rest,
+        () => n,
     }
+}
+
+/// Narrow tiles for few columns.
+fn split_set([_, n]: [usize; 2]) -> Option<ParamSet> {
+    let first = gemm_split::DEFINITION.variants.first()?;
     let set = ParamSet(first.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-    let changes = [("BN", 64), ("STAGES", 8), ("SLABS", 1)];
-    Some(changes.into_iter().fold(set, |set, (name, value)| set.with(name, ParamValue::Int(value))))
+    (n <= 64).then(|| {
+        let changes = [("BN", 64), ("STAGES", 6)];
+        changes.into_iter().fold(set, |set, (name, value)| set.with(name, ParamValue::Int(value)))
+    })
 }
 
 /// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.

@@ -6,6 +6,7 @@ mod command;
 mod damaged;
 mod definition;
 mod device;
+mod distributed;
 mod findings;
 mod flags;
 mod hopper;

@@ -37,6 +37,8 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
     barrier();
+    grid_dependency_wait();
+    launch_dependents();
 
     if warp_group() == 0 {
         set_max_registers(40);
@@ -142,6 +144,8 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
     barrier();
+    grid_dependency_wait();
+    launch_dependents();
 
     if warp_group() == 0 {
         set_max_registers(40);
@@ -249,6 +253,8 @@ pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
     // Every warp reads a stage on its own.
     let empty = mbarriers(STAGES, 8);
     barrier();
+    grid_dependency_wait();
+    launch_dependents();
 
     if warp_group() == 0 {
         set_max_registers(40);

@@ -14,6 +14,7 @@ mod pitch;
 pub mod puzzles;
 mod register_tiles;
 mod sliced;
+mod split;
 mod tensor_cores;
 mod warp_tiles;
 
@@ -25,6 +26,7 @@ pub use padding::resize;
 pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
+pub use split::gemm_split;
 pub use tensor_cores::tensor_core;
 pub use warp_tiles::sgemm;
 

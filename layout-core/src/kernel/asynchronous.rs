@@ -73,6 +73,11 @@ pub enum Signal {
     /// By the warpgroup: waits until at most so many of its groups are in flight. A group is done for the warpgroup when
     /// one of its warps has waited for it; each waits until all four have issued it.
     MatrixWait(u32),
+    /// Waits until the launches before this one on the stream have ended, and sees what they wrote. A kernel that has it may
+    /// begin before they end.
+    DependencyWait,
+    /// The next launch on the stream may begin, where it waits for this one by itself.
+    LaunchDependents,
     /// By so many threads, whole warps: they wait for each other at a barrier of the block's sixteen.
     NamedBarrier {
         /// 1 to 15; 0 is the block's own.

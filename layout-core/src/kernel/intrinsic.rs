@@ -168,8 +168,14 @@ vocabulary! {
     WarpGroup = "warp_group", Function, 0..=0;
     /// `cluster_rank()`: the block's place in its cluster.
     ClusterRank = "cluster_rank", Function, 0..=0;
+    /// `view.map_shared_rank(rank)`: the same view of the shared memory of block `rank` of the cluster.
+    MapSharedRank = "map_shared_rank", Method, 2..=2;
     /// `cluster_barrier()`: every thread of the cluster waits for every other.
     ClusterBarrier = "cluster_barrier", Function, 0..=0;
+    /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
+    GridDependencyWait = "grid_dependency_wait", Function, 0..=0;
+    /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
+    LaunchDependents = "launch_dependents", Function, 0..=0;
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
     NamedBarrier = "named_barrier", Function, 2..=2;
     /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.

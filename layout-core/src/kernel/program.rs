@@ -315,6 +315,13 @@ pub enum Space {
         /// Bytes from the start of the block's shared memory.
         byte_offset: u32,
     },
+    /// The shared memory of another block of the cluster.
+    Remote {
+        /// The same place in this block's.
+        of: PlaceId,
+        /// The index variable that holds the other block's rank.
+        rank: VarId,
+    },
     /// Registers of the thread: every index is a number once its loops are unrolled.
     Local,
 }

@@ -17,7 +17,7 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
-//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`] |
+//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`grid_dependency_wait`], [`launch_dependents`] |
 //! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Tensor::block_scope`], `system_scope` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
@@ -64,7 +64,7 @@ pub use number::{Element, Integer, Literal, Number, select, unroll};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
-    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, grid_dim, lane_id,
+    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, grid_dependency_wait, grid_dim, lane_id, launch_dependents,
     named_barrier, set_max_registers, thread_idx, warp_group, warp_id,
 };
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
@@ -146,7 +146,10 @@ mod tests {
             Intrinsic::SwizzleBytes => drop(rows.swizzle_bytes(128)),
             Intrinsic::WarpGroup => drop(warp_group()),
             Intrinsic::ClusterRank => drop(cluster_rank()),
+            Intrinsic::MapSharedRank => drop(v.map_shared_rank(n)),
             Intrinsic::ClusterBarrier => cluster_barrier(),
+            Intrinsic::GridDependencyWait => grid_dependency_wait(),
+            Intrinsic::LaunchDependents => launch_dependents(),
             Intrinsic::NamedBarrier => named_barrier(1, 128),
             Intrinsic::SetMaxRegisters => set_max_registers(40),
             Intrinsic::Mbarriers => drop(mbarriers(4, 1)),

@@ -57,6 +57,14 @@ pub trait Tensor {
         device_only()
     }
 
+    /// The same view of the shared memory of block `rank` of the cluster: its elements are read and written as one's own,
+    /// by loads, stores and copies, also of vectors. That block must have begun (a
+    /// [`cluster_barrier`](super::cluster_barrier) after the start) and must not end before (another one after the last
+    /// access); a `cluster_barrier` also orders the accesses.
+    fn map_shared_rank<I: Integer>(&self, _rank: I) -> View<Self::Elem, Self::Access> {
+        device_only()
+    }
+
     /// The view whose elements out of the tensor's range read as `value`; without it they read as zero.
     fn pad(&self, _value: impl Literal<Self::Elem>) -> View<Self::Elem, Self::Access> {
         device_only()

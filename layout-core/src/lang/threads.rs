@@ -77,6 +77,20 @@ pub fn cluster_barrier() {
     device_only()
 }
 
+/// Waits until the launches before this one on the stream have ended; what they wrote is seen after. A kernel that has it may
+/// begin before they end, as soon as they let it ([`launch_dependents`]) or end one after the other: its start costs less
+/// time. It touches no global memory before, and every thread waits: at the top level of the kernel. CUDA's programmatic
+/// dependent launch, `griddepcontrol.wait`; a kernel with `arch = "sm_90a"`.
+pub fn grid_dependency_wait() {
+    device_only()
+}
+
+/// The next launch on the stream may begin where it has a [`grid_dependency_wait`], once every block of this one has come
+/// here or ended. It is no more than a hint: what the next one reads is there after its wait.
+pub fn launch_dependents() {
+    device_only()
+}
+
 /// So many threads, whole warps, wait for each other at barrier `id`, 1 to 15; shared memory that they wrote before is
 /// seen by them after.
 pub fn named_barrier(_id: usize, _threads: usize) {

@@ -59,6 +59,8 @@ impl Emitter<'_> {
                 let arguments = [self.barrier(barrier), self.index(parity)];
                 self.wrapper("mbarrier_wait", "", &arguments);
             }
+            Signal::DependencyWait => self.wrapper("grid_dependency_wait", "", &[]),
+            Signal::LaunchDependents => self.wrapper("launch_dependents", "", &[]),
             Signal::AsyncProxyFence => self.wrapper("fence_async_proxy", "", &[]),
             Signal::BulkCommit => self.wrapper("bulk_commit", "", &[]),
             Signal::BulkWait { groups, read: false } => {

@@ -87,6 +87,10 @@ impl<'a> Emitter<'a> {
         match self.tables.place(place).space {
             Space::Global(number) => self.name(Name::Argument(number)),
             Space::Shared { .. } | Space::Local => self.name(Name::Place(place)),
+            Space::Remote { of, rank } => {
+                let arguments = vec![self.place(of), self.name(Name::Variable(rank))];
+                Expression::call("map_shared_rank", arguments)
+            }
         }
     }
 

@@ -181,7 +181,7 @@ const CUDA: &str = "\
 /// Functions of the files in `device/`.
 const HELPERS: &str = "\
     copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warpgroup_barrier \
-    cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
+    cluster_barrier map_shared_rank grid_dependency_wait launch_dependents wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \

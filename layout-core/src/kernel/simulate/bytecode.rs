@@ -297,6 +297,8 @@ pub(super) struct Site {
     pub width: u32,
     /// Where the elements are.
     pub target: Target,
+    /// The block of the cluster whose shared memory it is; the own where there is none.
+    pub rank: Option<Sum>,
     /// Elements of the place.
     pub len: i64,
     /// What a masked load gives.

@@ -157,7 +157,13 @@ impl Machine<'_> {
         equal: bool,
     ) {
         let program = self.launch.program;
-        let name = program.names.get(program.sites[number as usize].place as usize);
+        let site = &program.sites[number as usize];
+        // Of another block's shared memory the index counts through the cluster.
+        let index = match site.rank {
+            Some(_) => index.rem_euclid(i64::from(super::cluster::stride(program) / site.bytes)),
+            None => index,
+        };
+        let name = program.names.get(site.place as usize);
         let name = name.map_or("", String::as_str);
         let thread = |number: u32| self.actor(number);
         let agent = |number: u32| number as usize / LANES >= self.count;

@@ -44,6 +44,11 @@ impl Evaluator<'_> {
                 return Ok(Datum::Index(self.index(origin, group)?));
             }
             Intrinsic::ClusterRank => return self.cluster_rank(origin),
+            Intrinsic::MapSharedRank => {
+                let view = self.view(next(), name, origin)?;
+                let rank = self.expect_index(next(), origin)?;
+                return self.map_shared_rank(view, &rank, origin);
+            }
             Intrinsic::ClusterBarrier => {
                 return self.effect(origin, StatementKind::Barrier(Participants::Cluster));
             }
@@ -91,6 +96,8 @@ impl Evaluator<'_> {
                 let groups = self.number(next(), 64, "the number of groups", origin)?;
                 Signal::BulkWait { groups, read: intrinsic == Intrinsic::BulkWaitGroupRead }
             }
+            Intrinsic::GridDependencyWait => Signal::DependencyWait,
+            Intrinsic::LaunchDependents => Signal::LaunchDependents,
             Intrinsic::FenceAsyncProxy => Signal::AsyncProxyFence,
             Intrinsic::WgmmaCommitGroup => Signal::MatrixCommit,
             Intrinsic::WgmmaWaitGroup => {
@@ -217,6 +224,35 @@ impl Evaluator<'_> {
             stride *= count;
         }
         Ok(Datum::Index(rank))
+    }
+
+    /// A place for what lies in another block, and the variable that holds whose.
+    fn map_shared_rank(&mut self, view: View, rank: &Index, origin: Origin) -> Outcome<Datum> {
+        let place = self.tables.place(view.place).clone();
+        let blocks: u32 = self.cluster.iter().product();
+        let range = self.tables.atoms.range(rank);
+        if !matches!(place.space, Space::Shared { .. }) {
+            let message =
+                format!("`map_shared_rank` of `{}`, which is no shared tensor of this block", place.name);
+            return self.fail_help(origin, message, "it takes a view of `shared::<T>(..)`");
+        }
+        if range.high < 0 || range.low >= i128::from(blocks) {
+            let message = format!(
+                "rank {} of a cluster of {blocks}",
+                if range.high < 0 { range.high } else { range.low }
+            );
+            return self.fail_help(
+                origin,
+                message,
+                "ranks count from 0; the attribute says how many: `cluster = [4, 1, 1]`",
+            );
+        }
+        let var = self.variable("rank", VariableKind::Index { wide: false }, false, origin);
+        self.push(origin, StatementKind::LetIndex(var, rank.clone()));
+        let id = PlaceId(self.tables.places.len() as u32);
+        self.tables.places.push(Place { space: Space::Remote { of: view.place, rank: var }, ..place });
+        let offset = self.index(origin, view.full_offset())?;
+        Ok(Datum::View(View { place: id, pointer: None, offset, ..view }))
     }
 
     /// The array, and its making by the block's first thread.

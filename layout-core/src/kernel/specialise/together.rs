@@ -279,6 +279,10 @@ impl Evaluator<'_> {
             let message = format!("`{name}` on `{}`, which each thread has for itself", place.name);
             return self.fail_help(origin, message, "write `view[[i, j]] += x`");
         }
+        if matches!(place.space, Space::Remote { .. }) {
+            let message = format!("`{name}` on `{}` of another block", place.name);
+            return self.fail_help(origin, message, "load and store it, with a `cluster_barrier()` between");
+        }
         let coordinates =
             coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
         Ok((TileAccess { view, coordinates, origin }, scope.unwrap_or_default(), place.elem))

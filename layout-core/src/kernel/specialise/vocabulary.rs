@@ -219,7 +219,10 @@ impl Evaluator<'_> {
             | Intrinsic::SwizzleBytes
             | Intrinsic::WarpGroup
             | Intrinsic::ClusterRank
+            | Intrinsic::MapSharedRank
             | Intrinsic::ClusterBarrier
+            | Intrinsic::GridDependencyWait
+            | Intrinsic::LaunchDependents
             | Intrinsic::NamedBarrier
             | Intrinsic::SetMaxRegisters
             | Intrinsic::Mbarriers

@@ -39,8 +39,11 @@ impl Compiler<'_> {
             Signal::AsyncProxyFence => Work::ProxyFence,
             Signal::BulkCommit => Work::BulkCommit,
             Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
-            // Registers are in order here, and maps are at hand.
-            Signal::MatrixFence | Signal::PrefetchMap(_) => return Ok(()),
+            // Registers are in order here, maps are at hand, and a launch begins when those before have ended.
+            Signal::MatrixFence
+            | Signal::PrefetchMap(_)
+            | Signal::DependencyWait
+            | Signal::LaunchDependents => return Ok(()),
             Signal::MatrixCommit => Work::MatrixCommit { site },
             Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
             Signal::NamedBarrier { barrier, threads } => {

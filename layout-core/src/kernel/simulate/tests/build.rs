@@ -79,6 +79,7 @@ impl Build {
             body: Vec::new(),
             arguments: Vec::new(),
             shared_bytes: 0,
+            dependent: false,
             maps: Vec::new(),
             cluster: [1; 3],
             bound: Bound { grid, block, dims: dims.to_vec(), values: Vec::new(), maps: Vec::new() },
