@@ -9,12 +9,14 @@
 use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
 use crate::kernels::{gemm_split, repitch, sgemm_fed, turn};
 use layout_cuda::{
-    Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
+    Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
 };
 use std::ops::Range;
 
 /// Rows of the copy engine begin at multiples of so many bytes.
 const ROW_BYTES: usize = 16;
+/// Those of a workspace at multiples of so many.
+const LINE_BYTES: usize = 128;
 
 /// Memory for the matrices of one product whose rows the copy engine cannot address; none for the others.
 #[derive(Debug)]
@@ -36,9 +38,29 @@ fn moved<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Opt
     }
 }
 
-/// Zeros of `shape`, each row of whole 16 bytes.
+/// Zeros of `shape`, each row of whole lines of the cache: those of a box are read at once.
 fn whole_rows<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Tensor<T, 2>, Error> {
-    stream.zeros([rows, columns.next_multiple_of(ROW_BYTES / size_of::<T>())])
+    stream.zeros([rows, columns.next_multiple_of(LINE_BYTES / size_of::<T>())])
+}
+
+/// Copies a matrix to rows that begin elsewhere. A row's blocks have equal parts of it.
+fn repitched<T: Element>(
+    stream: &Stream,
+    from: &TensorView<'_, T, 2>,
+    to: &mut TensorViewMut<'_, T, 2>,
+) -> Result<(), Error> {
+    let [_, columns] = from.shape();
+    let rounds = columns.div_ceil(256 * columns.div_ceil(256 * 16).max(1)).max(1);
+    let set = with::<T>(&repitch::DEFINITION, &[("ROUNDS", ParamValue::Int(rounds as i64))]);
+    repitch::launch_with(LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() }, stream, from, to)
+}
+
+/// The parameter set of the kernel for elements `T`, with other values in it.
+fn with<T: Element>(definition: &Definition, changes: &[(&str, ParamValue)]) -> Option<ParamSet> {
+    let of_type = |(name, value): &(&str, ParamValue)| *name != "T" || *value == ParamValue::Type(T::ELEM);
+    let own = definition.variants.iter().find(|variant| variant.parameters.iter().all(of_type))?;
+    let own = ParamSet(own.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+    Some(changes.iter().fold(own, |set, (name, value)| set.with(name, *value)))
 }
 
 /// The first rows and columns of a tensor.
@@ -61,7 +83,7 @@ fn aligned<'m, T: Element>(
     moved: &'m mut Option<Tensor<T, 2>>,
 ) -> Result<&'m Tensor<T, 2>, Error> {
     let Some(moved) = moved else { return Ok(matrix) };
-    repitch::launch(stream, matrix, &mut corner_mut(moved, matrix.shape())?)?;
+    repitched(stream, &matrix.view(), &mut corner_mut(moved, matrix.shape())?)?;
     Ok(moved)
 }
 
@@ -89,6 +111,15 @@ fn written<U: Element>(columns: usize) -> usize {
 }
 
 impl<T: Element, U: Element> Workspace<T, U> {
+    /// For `a` of shape `[m, k]` and `b` of `[k, n]`, row-major, and a `c` whose rows may begin anywhere.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn operands(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
+        let (a, b) = (moved(stream, [m, k])?, moved(stream, [k, n])?);
+        Ok(Workspace { a, b, c: None, columns: n, b_shape: [k, n] })
+    }
+
     /// For `a` of shape `[m, k]`, `b` of `[k, n]` and `c` of `[m, n]`, all row-major.
     ///
     /// # Errors
@@ -149,11 +180,11 @@ impl<T: Element, U: Element> Workspace<T, U> {
         };
         let [rows, _] = c.shape();
         product(&a, &b, &mut corner_mut(moved, [rows, self.columns])?)?;
-        repitch::launch(stream, &corner(moved, c.shape())?, c)
+        repitched(stream, &corner(moved, c.shape())?, &mut c.view_mut())
     }
 }
 
-/// `c = a b`, all row-major, of 16-bit floats. The workspace is one of [`Workspace::rows`] for these shapes.
+/// `c = a b`, all row-major, of 16-bit floats. The workspace is one of [`Workspace::operands`] for these shapes.
 ///
 /// # Errors
 /// Those of a launch.
@@ -167,7 +198,7 @@ impl<T: Element, U: Element> Workspace<T, U> {
 /// let values = |count: usize| (0..count).map(|i| bf16::from_f32((i % 5) as f32)).collect::<Vec<_>>();
 /// let (a, b) = (device.upload(&values(15), [3, 5])?, device.upload(&values(35), [5, 7])?);
 /// let mut c = device.zeros([3, 7])?;
-/// let mut workspace = Workspace::rows(&stream, [3, 7, 5])?;
+/// let mut workspace = Workspace::operands(&stream, [3, 7, 5])?;
 /// gemm(&stream, LaunchConfig::default(), &mut workspace, &a, &b, &mut c)?;
 /// // Row 0 of A is 0 1 2 3 4, column 0 of B is 0 2 4 1 3.
 /// assert_eq!(c.download()?[0], bf16::from_f32(25.0));
@@ -182,33 +213,28 @@ pub fn gemm<T: Element>(
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
     let ([m, n], [k, _]) = (c.shape(), b.shape());
-    let whole = match config.set {
-        Some(_) => n,
-        None => columns_of_whole_tiles([m, n]),
-    };
-    if whole == n {
-        return workspace
-            .around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c));
-    }
     let a = corner(aligned(stream, a, &mut workspace.a)?, a.shape())?;
     let b = aligned(stream, b, &mut workspace.b)?;
-    if whole > 0 {
-        let left = columns(b, k, 0..whole)?;
-        match &mut workspace.c {
-            None => self::gemm::launch(stream, &a, &left, &mut columns_mut(c, m, 0..whole)?)?,
-            Some(moved) => {
-                self::gemm::launch(stream, &a, &left, &mut columns_mut(moved, m, 0..whole)?)?;
-                repitch::launch(stream, &columns(moved, m, 0..whole)?, &mut columns_mut(c, m, 0..whole)?)?;
-            }
-        }
+    let direct = n % (ROW_BYTES / size_of::<T>()) != 0;
+    let set = with::<T>(&self::gemm::DEFINITION, &[("DIRECT", ParamValue::Bool(direct))]);
+    let (set, whole) = match config.set {
+        Some(set) => (Some(set), n),
+        None => (set.as_ref(), columns_of_whole_tiles([m, n])),
+    };
+    if whole > 0 || n == 0 {
+        let (b, mut c) = (columns(b, k, 0..whole)?, columns_mut(c, m, 0..whole)?);
+        self::gemm::launch_with(LaunchConfig { set, ..config }, stream, &a, &b, &mut c)?;
     }
-    let set = split_set([m, n - whole]);
+    if whole == n {
+        return Ok(());
+    }
+    let set = with::<T>(&gemm_split::DEFINITION, split(n - whole));
     let config = LaunchConfig { set: set.as_ref(), ..config };
     gemm_split::launch_with(config, stream, &a, &columns(b, k, whole..n)?, &mut columns_mut(c, m, whole..n)?)
 }
 
 /// `c = a b`, all row-major, of 16-bit floats, by clusters that share each tile. The workspace is one of
-/// [`Workspace::rows`] for these shapes.
+/// [`Workspace::operands`] for these shapes.
 ///
 /// # Errors
 /// Those of a launch.
@@ -243,14 +269,9 @@ fn columns_of_whole_tiles([m, n]: [usize; 2]) -> usize {
     }
 }
 
-/// Narrow tiles for few columns.
-fn split_set([_, n]: [usize; 2]) -> Option<ParamSet> {
-    let first = gemm_split::DEFINITION.variants.first()?;
-    let set = ParamSet(first.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-    (n <= 64).then(|| {
-        let changes = [("BN", 64), ("STAGES", 6)];
-        changes.into_iter().fold(set, |set, (name, value)| set.with(name, ParamValue::Int(value)))
-    })
+/// The parameters of `gemm_split` for so many columns.
+fn split(_columns: usize) -> &'static [(&'static str, ParamValue)] {
+    &[("SPLIT", ParamValue::Int(2)), ("BN", ParamValue::Int(64)), ("STAGES", ParamValue::Int(6))]
 }
 
 /// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.

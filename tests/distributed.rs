@@ -45,8 +45,8 @@ fn run(pushed: bool, mistake: i64) -> Result<(Report, bool), Error> {
     let values: Vec<f32> = (0..256).map(|i| i as f32).collect();
     let x = device.upload(&values, [4, 64])?;
     let mut y = device.zeros::<f32, 2>([4, 64])?;
-    let pairs =
-        [("PUSHED", ParamValue::Bool(pushed)), ("MISTAKE", ParamValue::Int(mistake))].map(|(name, value)| (name.to_owned(), value));
+    let pairs = [("PUSHED", ParamValue::Bool(pushed)), ("MISTAKE", ParamValue::Int(mistake))]
+        .map(|(name, value)| (name.to_owned(), value));
     let set = ParamSet(pairs.to_vec());
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let report = passed_on::simulate_with(config, &Options::default(), &x, &mut y)?;

@@ -365,6 +365,7 @@ impl Work<'_> {
         }
         let workspace = Rc::new(RefCell::new(match self.lies {
             Lies::Rows if self.dtype == Dtype::E4m3 => Workspace::turned(stream, self.shape)?,
+            Lies::Rows if self.dtype == Dtype::Bf16 => Workspace::operands(stream, self.shape)?,
             Lies::Rows => Workspace::rows(stream, self.shape)?,
             Lies::Columns => Workspace::columns(stream, self.shape)?,
         }));

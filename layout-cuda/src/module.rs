@@ -87,7 +87,8 @@ pub(crate) unsafe fn start(
         };
         let (function, pointers) = (function.cu_function(), parameters.as_mut_ptr());
         // SAFETY: as the caller promises; the configuration and its one attribute live until the call returns.
-        let started = unsafe { sys::cuLaunchKernelEx(&raw const config, function, pointers, std::ptr::null_mut()) };
+        let started =
+            unsafe { sys::cuLaunchKernelEx(&raw const config, function, pointers, std::ptr::null_mut()) };
         return check("cuLaunchKernelEx", started.result());
     }
     // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.

@@ -64,8 +64,9 @@ pub use number::{Element, Integer, Literal, Number, select, unroll};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
-    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, grid_dependency_wait, grid_dim, lane_id, launch_dependents,
-    named_barrier, set_max_registers, thread_idx, warp_group, warp_id,
+    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank,
+    grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, thread_idx,
+    warp_group, warp_id,
 };
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
 

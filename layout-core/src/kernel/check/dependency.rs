@@ -11,9 +11,8 @@ use crate::kernel::program::{Space, Statement, StatementKind, Tables};
 
 /// Whether the kernel waits for the launches before it, and tells what it does too early.
 pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) -> bool {
-    let waits = |statement: &Statement<_, _>| {
-        matches!(statement.kind, StatementKind::Signal(Signal::DependencyWait))
-    };
+    let waits =
+        |statement: &Statement<_, _>| matches!(statement.kind, StatementKind::Signal(Signal::DependencyWait));
     let mut fail = |message: &str, help: &str, origin: Origin| {
         errors.push(KernelError { message: message.into(), help: Some(help.into()), origin });
     };
