@@ -7,7 +7,7 @@
 //! copy engine itself keeps to the true extents.
 
 use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-use crate::kernels::{gemm_split, repitch, sgemm_fed, turn};
+use crate::kernels::{gemm_pair, gemm_split, repitch, sgemm_fed, turn};
 use layout_cuda::{
     Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
 };
@@ -250,6 +250,25 @@ pub fn gemm_split<T: Element>(
     let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
     let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
     gemm_split::launch_with(config, stream, &a, &b, c)
+}
+
+/// `c = a b`, all row-major, of 16-bit floats, by pairs of blocks with tiles of 64 by 64. The workspace is one of
+/// [`Workspace::operands`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_pair<T: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, T>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<T, 2>,
+) -> Result<(), Error> {
+    let (shape, [k, n]) = (a.shape(), b.shape());
+    let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
+    let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
+    gemm_pair::launch_with(config, stream, &a, &b, c)
 }
 
 /// The multiprocessors that the kernels are written for, and the tiles of [`kernels::gemm::gemm`](self::gemm()).

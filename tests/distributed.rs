@@ -40,16 +40,47 @@ fn passed_on(x: &LayoutTensor<f32, RowMajor<4, 64>>, y: &mut LayoutTensor<f32, R
     }
 }
 
-fn run(pushed: bool, mistake: i64) -> Result<(Report, bool), Error> {
+/// The same, told of by bytes: no barrier of the cluster but the first.
+#[tiled_kernel(
+    MISTAKE = [0, 1, 2, 3],
+    arch = "sm_90a", block = [64], cluster = [4], grid = [4],
+)]
+fn passed_with_bytes(x: &LayoutTensor<f32, RowMajor<4, 64>>, y: &mut LayoutTensor<f32, RowMajor<4, 64>>) {
+    let row = shared::<f32>(row_major([64]));
+    let arrived = mbarriers(1, 1);
+    let rank = cluster_rank();
+    if MISTAKE != 1 {
+        cluster_barrier();
+    }
+    if thread_idx.x == 0 {
+        arrived.at(0).arrive_expect(if MISTAKE == 2 { 128 } else { 256 }); // here: bytes
+    }
+    if thread_idx.x < 16 {
+        let own = x.slice(rank).vectorize([4]).distribute(row_major([16]), thread_idx.x).to_local();
+        let there = row.map_shared_rank((rank + 1) % 4).vectorize([4]);
+        let mut there = there.distribute(row_major([16]), thread_idx.x);
+        store_async(&mut there, &own.vectorize([4]), arrived.at(0)); // here: sent
+    }
+    if MISTAKE != 3 {
+        arrived.at(0).wait(0);
+    }
+    y[[rank, 63 - thread_idx.x]] = row[[63 - thread_idx.x]] + 1.0; // here: used
+}
+
+/// Pushed, pulled, or with bytes.
+fn run(way: Option<bool>, mistake: i64) -> Result<(Report, bool), Error> {
     let device = Device::simulator();
     let values: Vec<f32> = (0..256).map(|i| i as f32).collect();
     let x = device.upload(&values, [4, 64])?;
     let mut y = device.zeros::<f32, 2>([4, 64])?;
-    let pairs = [("PUSHED", ParamValue::Bool(pushed)), ("MISTAKE", ParamValue::Int(mistake))]
-        .map(|(name, value)| (name.to_owned(), value));
-    let set = ParamSet(pairs.to_vec());
+    let way_of = way.map(|pushed| ("PUSHED", ParamValue::Bool(pushed)));
+    let pairs = way_of.into_iter().chain([("MISTAKE", ParamValue::Int(mistake))]);
+    let set = ParamSet(pairs.map(|(name, value)| (name.to_owned(), value)).collect());
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let report = passed_on::simulate_with(config, &Options::default(), &x, &mut y)?;
+    let report = match way {
+        Some(_) => passed_on::simulate_with(config, &Options::default(), &x, &mut y)?,
+        None => passed_with_bytes::simulate_with(config, &Options::default(), &x, &mut y)?,
+    };
     let wanted = (0..256).map(|i| ((i + 192) % 256) as f32 + 1.0);
     let right = y.download()?.into_iter().eq(wanted);
     Ok((report, right))
@@ -57,8 +88,8 @@ fn run(pushed: bool, mistake: i64) -> Result<(Report, bool), Error> {
 
 #[test]
 fn rows_go_round() -> Result<(), Error> {
-    for pushed in [false, true] {
-        let (report, right) = run(pushed, 0)?;
+    for way in [Some(false), Some(true), None] {
+        let (report, right) = run(way, 0)?;
         assert!(report.clean() && right, "{report}");
     }
     Ok(())
@@ -67,22 +98,31 @@ fn rows_go_round() -> Result<(), Error> {
 #[test]
 fn mistakes_are_found() -> Result<(), Error> {
     let table = [
-        (true, 1, FindingKind::EndedBlock, "pushed", "shared memory of rank 1, which may not have begun"),
-        (true, 2, FindingKind::ReadWriteRace, "read", "no barrier stands between"),
-        (true, 4, FindingKind::OutOfBounds, "pushed", "shared memory of rank 4 of a cluster of 4"),
-        (false, 2, FindingKind::ReadWriteRace, "pulled", "no barrier stands between"),
-        (false, 3, FindingKind::EndedBlock, "pulled", "which may have ended by then"),
-        (false, 4, FindingKind::OutOfBounds, "pulled", "shared memory of rank 4 of a cluster of 4"),
+        (
+            Some(true),
+            1,
+            FindingKind::EndedBlock,
+            "pushed",
+            "shared memory of rank 1, which may not have begun",
+        ),
+        (Some(true), 2, FindingKind::ReadWriteRace, "read", "no barrier stands between"),
+        (Some(true), 4, FindingKind::OutOfBounds, "pushed", "shared memory of rank 4 of a cluster of 4"),
+        (Some(false), 2, FindingKind::ReadWriteRace, "pulled", "no barrier stands between"),
+        (Some(false), 3, FindingKind::EndedBlock, "pulled", "which may have ended by then"),
+        (None, 1, FindingKind::EndedBlock, "sent", "which may not have begun"),
+        (None, 2, FindingKind::TransactionBytes, "bytes", "expects 128 bytes and its copies report 256"),
+        (None, 3, FindingKind::MissingWait, "used", "while an asynchronous copy to it is in flight"),
+        (Some(false), 4, FindingKind::OutOfBounds, "pulled", "shared memory of rank 4 of a cluster of 4"),
     ];
-    for (pushed, mistake, kind, line, words) in table {
-        let (report, _) = run(pushed, mistake)?;
+    for (way, mistake, kind, line, words) in table {
+        let (report, _) = run(way, mistake)?;
         let mark = format!("// here: {line}");
         let lines = include_str!("distributed.rs").lines();
         let line = lines.zip(1..).find_map(|(text, number)| text.ends_with(&mark).then_some(number));
         let found = report.findings.iter().any(|finding| {
             finding.kind == kind && Some(finding.line) == line && finding.message.contains(words)
         });
-        assert!(found, "pushed {pushed}, mistake {mistake}: {kind:?} in {line:?}\n{report}");
+        assert!(found, "{way:?}, mistake {mistake}: {kind:?} in {line:?}\n{report}");
     }
     Ok(())
 }

@@ -13,9 +13,11 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
     bf16,
 };
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_split, gemm_swapped, gemm_turned, sgemm};
+use layout_examples::gemm::{
+    Workspace, gemm, gemm_by_columns, gemm_pair, gemm_split, gemm_swapped, gemm_turned, sgemm,
+};
 use layout_examples::kernels::gemm as kernels;
-use layout_examples::kernels::{gemm_split as split, sgemm_fed};
+use layout_examples::kernels::{gemm_pair as pair, gemm_split as split, sgemm_fed};
 use layout_examples::record::{Record, table_head, table_row};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::RefCell;
@@ -147,7 +149,11 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
     match (work.dtype, work.lies) {
         (Dtype::Bf16, Lies::Rows) => work.measure(
             bf16::from_f32,
-            &[("gemm", rows, gemm::<bf16>), ("gemm_split", &split::DEFINITION, gemm_split::<bf16>)],
+            &[
+                ("gemm", rows, gemm::<bf16>),
+                ("gemm_split", &split::DEFINITION, gemm_split::<bf16>),
+                ("gemm_pair", &pair::DEFINITION, gemm_pair::<bf16>),
+            ],
         ),
         (Dtype::Bf16, Lies::Columns) => {
             work.measure(bf16::from_f32, &[("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>)])

@@ -14,7 +14,7 @@ use layout_cuda::tiled_kernel;
 /// Products of 16-bit floats, accumulated in float32. Operands lie row by row.
 #[tiled_kernel(
     T = [bf16, f16], BM = 128, BN = 128, BK = 64, SPLIT = 4, STAGES = 4,
-    arch = "sm_90a", block = [384], min_blocks = 1, cluster = [SPLIT],
+    arch = "sm_90a", block = [288], min_blocks = 1, cluster = [SPLIT],
     grid = [SPLIT * N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(N % 4 == 0),
 )]
@@ -33,12 +33,12 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
     let sums = shared::<f32>(row_major([SPLIT, BM / SPLIT, BN + 8]));
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
+    launch_dependents();
     cluster_barrier();
     grid_dependency_wait();
-    launch_dependents();
 
-    if warp_group() == 0 {
-        if thread_idx.x == 0 {
+    if warp_group() == 2 {
+        if thread_idx.x == 256 {
             let mut next = pipeline_state(STAGES);
             for block in 0..share {
                 let stage = next.stage();
@@ -51,26 +51,26 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
             }
         }
     } else {
-        let consumer = warp_group() - 1;
+        let consumer = warp_group();
         let (warp, lane) = (thread_idx.x % 128 / 32, thread_idx.x % 32);
         let mut acc = accumulator([64, BN]).fill(0.0);
-        let mut next = pipeline_state(STAGES);
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         for block in 0..share {
             let stage = next.stage();
+            let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
             full.at(stage).wait(next.phase());
-            wgmma(
-                &mut acc,
-                &a_smem.slice(stage).tile([64, BK], [consumer, 0]),
-                &b_smem.slice(stage),
-                block > 0,
-            );
+            wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
             wgmma_commit_group();
-            wgmma_wait_group(0);
-            if thread_idx.x % 128 == 0 {
-                empty.at(stage).arrive();
-            }
             next.advance();
+            wgmma_wait_group(1);
+            if block > 0 {
+                if thread_idx.x % 128 == 0 {
+                    empty.at(read.stage()).arrive();
+                }
+                read.advance();
+            }
         }
+        wgmma_wait_group(0);
         // A warp's 16 rows go to one block.
         let first = 64 * consumer + 16 * warp;
         let there = sums.map_shared_rank(first / (BM / SPLIT)).slice(rank);
@@ -79,12 +79,12 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
     }
     cluster_barrier();
 
-    if warp_group() > 0 {
+    if warp_group() < 2 {
         let threads = row_major([256 / (BN / 4), BN / 4]);
         let mut total = local::<f32>(row_major([ROUNDS, 4])).fill(0.0);
         for other in unroll(0..SPLIT) {
             let part = sums.slice(other).tile([BM / SPLIT, BN], [0, 0]).vectorize([1, 4]);
-            let more = part.distribute(threads, thread_idx.x - 128).to_local();
+            let more = part.distribute(threads, thread_idx.x).to_local();
             for round in unroll(0..ROUNDS) {
                 for col in unroll(0..4) {
                     total[[round, col]] += more[[round, col]];
@@ -98,6 +98,6 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
             }
         }
         let dst = c.tile([BM, BN], [row, col]).tile([BM / SPLIT, BN], [rank, 0]).vectorize([1, 4]);
-        dst.distribute(threads, thread_idx.x - 128).copy_from(&rounded.vectorize([1, 4]));
+        dst.distribute(threads, thread_idx.x).copy_from(&rounded.vectorize([1, 4]));
     }
 }

@@ -8,6 +8,7 @@
 //! | [`TensorLoad`] | global → shared | its mbarrier, by bytes |
 //! | [`TensorStore`] | shared → global | the thread's bulk group |
 //! | [`Wgmma`] | shared, registers → registers | the warpgroup's matrix group |
+//! | [`RemoteStore`] | registers → shared, of another block | that block's mbarrier, by bytes; needs no fence |
 //!
 //! Source: PTX ISA, "Asynchronous warpgroup level matrix instructions", "cp.async.bulk.tensor", "mbarrier".
 
@@ -169,6 +170,17 @@ pub struct TensorStore {
     pub source: Access,
     /// The box's first element, in the map's order of modes.
     pub coordinates: Vec<Index>,
+}
+
+/// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemoteStore {
+    /// Written: a place of another block, 1, 2 or 4 elements of 4 bytes, without a mask.
+    pub destination: Access,
+    /// Read, registers.
+    pub source: Access,
+    /// Who is told: the mbarrier at this place of that block.
+    pub barrier: BarrierAt,
 }
 
 /// By the warpgroup: `accumulator = a b`, or `+=`, in flight until [`Signal::MatrixWait`]. `a` has 64 rows and 32 bytes

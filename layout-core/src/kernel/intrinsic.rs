@@ -206,6 +206,8 @@ vocabulary! {
     TmaLoadMulticast = "tma_load_multicast", Function, 4..=4;
     /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
     TmaStore = "tma_store", Function, 2..=2;
+    /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
+    StoreAsync = "store_async", Function, 3..=3;
     /// `bulk_commit_group()`: closes the group of the `tma_store`s that this thread issued since the last one.
     BulkCommitGroup = "bulk_commit_group", Function, 0..=0;
     /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.

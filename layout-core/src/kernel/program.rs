@@ -11,7 +11,7 @@
 //! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
 //! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
 
-use super::asynchronous::{Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
+use super::asynchronous::{RemoteStore, Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
 use super::elem::{Constant, Elem};
 use super::index::{AtomId, Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
@@ -421,6 +421,8 @@ pub enum Operation {
     TensorLoad(TensorLoad),
     /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.
     TensorStore(TensorStore),
+    /// Registers to shared memory of another block. Proxy: generic. Completed by: an mbarrier of that block.
+    RemoteStore(Box<RemoteStore>),
     /// A product of matrices. Proxy: asynchronous. Completed by: the warpgroup's matrix group.
     Wgmma(Box<Wgmma>),
     /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.

@@ -110,6 +110,18 @@ pub fn tma_store<D: Tensor<Access = Write>>(_destination: D, _source: impl Tenso
     device_only()
 }
 
+/// Each thread stores registers, elements of 4 bytes, to a view of another block's shared memory
+/// ([`map_shared_rank`](Tensor::map_shared_rank)), which has the same extents. The bytes are reported to the barrier at the same
+/// place of that block: who waits there sees them, and no other barrier or fence is needed. That block must have begun and made
+/// its barriers. `st.async`.
+pub fn store_async<D: Tensor<Access = Write>>(
+    _destination: D,
+    _registers: impl Tensor<Elem = D::Elem>,
+    _barrier: Mbarrier,
+) {
+    device_only()
+}
+
 /// Closes the group of the [`tma_store`]s that this thread issued since the last one.
 pub fn bulk_commit_group() {
     device_only()

@@ -17,7 +17,7 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Tensor::atomic_add`], `atomic_max`, `atomic_min` |
-//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`grid_dependency_wait`], [`launch_dependents`] |
+//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
 //! | flags between blocks | [`Tensor::load_acquire`], [`Tensor::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Tensor::block_scope`], `system_scope` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
@@ -51,7 +51,7 @@ mod view;
 
 pub use asynchronous::{
     Mbarrier, Mbarriers, PipelineState, accumulator, bulk_commit_group, bulk_wait_group,
-    bulk_wait_group_read, fence_async_proxy, mbarriers, pipeline_state, store_matrix, tma_load,
+    bulk_wait_group_read, fence_async_proxy, mbarriers, pipeline_state, store_async, store_matrix, tma_load,
     tma_load_multicast, tma_store, wgmma, wgmma_commit_group, wgmma_wait_group,
 };
 pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
@@ -166,6 +166,7 @@ mod tests {
             Intrinsic::TmaLoad => tma_load(v, v, mbarriers(1, 1).at(0)),
             Intrinsic::TmaLoadMulticast => tma_load_multicast(v, v, mbarriers(1, 1).at(0), 3),
             Intrinsic::TmaStore => tma_store(v, v),
+            Intrinsic::StoreAsync => store_async(v.map_shared_rank(1), v.to_local(), mbarriers(1, 1).at(0)),
             Intrinsic::BulkCommitGroup => bulk_commit_group(),
             Intrinsic::BulkWaitGroup => bulk_wait_group(0),
             Intrinsic::BulkWaitGroupRead => bulk_wait_group_read(0),

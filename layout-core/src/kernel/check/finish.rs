@@ -152,6 +152,14 @@ impl Uses {
                 self.access(tables, &load.destination);
                 self.access(tables, &load.source);
             }
+            Operation::RemoteStore(store) => {
+                self.access(tables, &store.destination);
+                if let Space::Remote { rank, .. } = tables.place(store.destination.place).space {
+                    self.variables.insert(rank);
+                }
+                self.access(tables, &store.source);
+                self.barrier(tables, &store.barrier);
+            }
             Operation::StoreMatrix(store) => {
                 self.access(tables, &store.destination);
                 store.values.iter().for_each(|value| self.value(tables, value));

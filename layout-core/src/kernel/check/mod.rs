@@ -9,6 +9,7 @@ mod fragments;
 mod lower;
 mod matrix;
 mod movement;
+mod remote;
 mod vectors;
 
 use super::asynchronous::{Signal, TensorMap};

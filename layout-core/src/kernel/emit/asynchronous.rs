@@ -8,7 +8,7 @@ use super::wrap;
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Operation, Value};
+use crate::kernel::program::{Access, Operation, Space, Value};
 
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
@@ -106,6 +106,22 @@ impl Emitter<'_> {
                 };
                 arguments.extend(load.coordinates.iter().map(|at| self.index(at)));
                 self.wrapper(&format!("{head}_{}d", load.coordinates.len()), "", &arguments);
+            }
+            Operation::RemoteStore(store) => {
+                let Space::Remote { rank, .. } = self.tables.place(store.destination.place).space else {
+                    return;
+                };
+                let head = format!("store_async_{}", 4 * store.destination.width);
+                let mut arguments = vec![
+                    self.address(&store.destination),
+                    self.barrier(&store.barrier),
+                    self.name(Name::Variable(rank)),
+                ];
+                for lane in 0..i64::from(store.source.width) {
+                    let Ok(index) = store.source.index.plus(lane) else { return };
+                    arguments.push(self.element(&Access { index, ..store.source.clone() }));
+                }
+                self.wrapper(&head, "", &arguments);
             }
             Operation::TensorStore(store) => {
                 self.device.call("TensorMap {");

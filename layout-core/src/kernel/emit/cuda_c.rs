@@ -391,6 +391,7 @@ impl<'a> Emitter<'a> {
             }
             Operation::TensorLoad(_)
             | Operation::TensorStore(_)
+            | Operation::RemoteStore(_)
             | Operation::Wgmma(_)
             | Operation::StoreMatrix(_) => self.asynchronous(operation),
             Operation::Mma(mma) => self.mma(mma),

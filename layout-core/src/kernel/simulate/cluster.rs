@@ -137,8 +137,17 @@ impl Machine<'_> {
                         format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
                     });
                 }
-                self.reach(warp.number as usize, rank as usize, number);
             }
+        }
+    }
+
+    /// The lanes' accesses to other blocks must come before those end.
+    pub(super) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+        let own = self.rank(warp.number as usize) as i64;
+        let elements = i64::from(stride(self.launch.program) / site.bytes);
+        for lane in each_lane(touch.open) {
+            let rank = own + touch.index[lane].div_euclid(elements);
+            self.reach(warp.number as usize, rank as usize, number);
         }
     }
 

@@ -211,6 +211,10 @@ impl Machine<'_> {
                 self.tensor_store(warp, copy);
                 true
             }
+            Work::RemoteStore { src, floats, address, site, barrier } => {
+                self.remote_store(warp, (*src, *floats), (*address, *site), barrier);
+                true
+            }
             Work::Product(product) => {
                 self.product(warp, product);
                 true

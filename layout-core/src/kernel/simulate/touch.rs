@@ -41,6 +41,23 @@ impl Machine<'_> {
         number: u32,
         kind: Kind,
     ) -> Touch {
+        let touch = self.placed(warp, address, mask, number, kind);
+        let site = &self.launch.program.sites[number as usize];
+        if site.rank.is_some() {
+            self.reach_lanes(warp, site, number, &touch);
+        }
+        touch
+    }
+
+    /// The same, without regard to when other blocks end.
+    pub(super) fn placed(
+        &mut self,
+        warp: &Warp,
+        address: Sum,
+        mask: Option<u32>,
+        number: u32,
+        kind: Kind,
+    ) -> Touch {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let index = warp.lanes(address);
@@ -261,7 +278,7 @@ impl Machine<'_> {
 
 /// Where an element of shared memory lies in the cluster's; of another block its index counts from the own.
 #[inline]
-fn shared_byte(warp: &Warp, base: u32, index: i64, bytes: u32) -> usize {
+pub(super) fn shared_byte(warp: &Warp, base: u32, index: i64, bytes: u32) -> usize {
     (i64::from(warp.shared + base) + index * i64::from(bytes)) as usize
 }
 

@@ -140,6 +140,13 @@ impl Evaluator<'_> {
                 let store = TileOperation::TensorStore { destination, source };
                 return self.effect(origin, StatementKind::Operation(store));
             }
+            Intrinsic::StoreAsync => {
+                let destination = self.written(next(), name, origin)?;
+                let source = self.view(next(), name, origin)?;
+                let barrier = self.barrier(next(), name, origin)?;
+                let store = TileOperation::RemoteStore { destination, source, barrier };
+                return self.effect(origin, StatementKind::Operation(store));
+            }
             Intrinsic::Accumulator => {
                 let extents = self.sizes(next(), name, origin)?;
                 return self.accumulator(&extents, origin);

@@ -238,6 +238,7 @@ impl Evaluator<'_> {
             | Intrinsic::TmaLoad
             | Intrinsic::TmaLoadMulticast
             | Intrinsic::TmaStore
+            | Intrinsic::StoreAsync
             | Intrinsic::BulkCommitGroup
             | Intrinsic::BulkWaitGroup
             | Intrinsic::BulkWaitGroupRead
