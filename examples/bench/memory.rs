@@ -74,6 +74,8 @@ pub fn run(device: &Device, common: &Common, work: Work) -> Result<Records> {
         let n = if small { 1 << 20 } else { (1 << 31) + 1 };
         reduce::vectors(&mut bench, n, peer)?;
         scan::scan(&mut bench, n)?;
+        stencil::vectors(&mut bench, n)?;
+        reduce::histogram(&mut bench, n, peer)?;
     }
     if work == Work::Stencil {
         for n in if small { vec![10_007, 10_008] } else { vec![1 << 26, 1 << 28] } {

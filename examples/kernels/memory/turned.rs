@@ -38,29 +38,44 @@ pub fn transpose<T, const M: usize, const N: usize>(
     to.distribute(row_major([16, 16]), thread_idx.x).copy_from(&from);
 }
 
-/// The same of any rows: a warp reads 32 neighbouring elements of a row and writes as many. A row of the shared tile is
-/// one element longer, so that its columns lie in different banks.
+/// The same of any rows. A row of the shared tile is one element longer, so that its columns lie in different banks. Each
+/// row of `out` is written in stretches that begin at a sector of 32 bytes, wherever the row itself begins: none is
+/// written in part by two blocks. So a block reads a sector's rows more than it writes.
 #[tiled_kernel(
-    T = [f32, bf16], ROWS = 64, COLS = 64,
+    T = [f32, bf16], ROWS = 128, COLS = 64,
     block = [256],
-    grid = [M.div_ceil(ROWS), N.div_ceil(COLS)],
+    grid = [(M + 32 / size_of::<T>() - 1).div_ceil(ROWS), N.div_ceil(COLS)],
 )]
 pub fn transpose_by_elements<T, const M: usize, const N: usize>(
     x: &LayoutTensor<T, RowMajor<M, N>>,
     out: &mut LayoutTensor<T, RowMajor<N, M>>,
 ) {
-    let turned = shared::<T>(layout([ROWS, COLS], [COLS + 1, 1]));
-    let from = x.tile([ROWS, COLS], [block_idx.x, block_idx.y]).distribute(row_major([8, 32]), thread_idx.x);
-    let to = out.tile([COLS, ROWS], [block_idx.y, block_idx.x]).distribute(row_major([8, 32]), thread_idx.x);
+    let sector = 32 / size_of::<T>();
+    let mut turned = shared::<T>(layout([ROWS + sector, COLS], [COLS + 1, 1]));
+    let from = x.window([ROWS + sector, COLS], [block_idx.x * ROWS - sector, block_idx.y * COLS]);
+    let from = from.distribute(row_major([8, 32]), thread_idx.x);
     let rows = turned.distribute(row_major([8, 32]), thread_idx.x);
-    let columns = turned.transpose().distribute(row_major([8, 32]), thread_idx.x);
-    if (block_idx.x + 1) * ROWS <= M && (block_idx.y + 1) * COLS <= N {
+    if block_idx.x > 0 && (block_idx.x + 1) * ROWS <= M && (block_idx.y + 1) * COLS <= N {
         rows.copy_from(&from.to_local());
         barrier();
-        to.copy_from(&columns);
+        for k in unroll(0..COLS / 8) {
+            let col = k * 8 + warp_id();
+            let early = (block_idx.y * COLS + col) * M % sector;
+            let mut to = out.window([1, ROWS], [block_idx.y * COLS + col, block_idx.x * ROWS - early]);
+            for i in unroll(0..ROWS / 32) {
+                to[[0, i * 32 + lane_id()]] = turned[[sector - early + i * 32 + lane_id(), col]];
+            }
+        }
     } else {
         rows.copy_from(&from.to_local());
         barrier();
-        to.copy_from(&columns);
+        for k in unroll(0..COLS / 8) {
+            let col = k * 8 + warp_id();
+            let early = (block_idx.y * COLS + col) * M % sector;
+            let mut to = out.window([1, ROWS], [block_idx.y * COLS + col, block_idx.x * ROWS - early]);
+            for i in unroll(0..ROWS / 32) {
+                to[[0, i * 32 + lane_id()]] = turned[[sector - early + i * 32 + lane_id(), col]];
+            }
+        }
     }
 }
