@@ -215,22 +215,59 @@ pub fn gemm<T: Element>(
     let ([m, n], [k, _]) = (c.shape(), b.shape());
     let a = corner(aligned(stream, a, &mut workspace.a)?, a.shape())?;
     let b = aligned(stream, b, &mut workspace.b)?;
-    let direct = n % (ROW_BYTES / size_of::<T>()) != 0;
-    let set = with::<T>(&self::gemm::DEFINITION, &[("DIRECT", ParamValue::Bool(direct))]);
-    let (set, whole) = match config.set {
-        Some(set) => (Some(set), n),
-        None => (set.as_ref(), columns_of_whole_tiles([m, n])),
+    let whole = if config.set.is_some() { n } else { columns_of_whole_tiles([m, n]) };
+    for range in [0..whole, whole..n] {
+        if !range.is_empty() {
+            let (b, mut c) = (columns(b, k, range.clone())?, columns_mut(c, m, range)?);
+            by_shape(config, stream, &a, &b, &mut c)?;
+        }
+    }
+    Ok(())
+}
+
+/// The product of matrices that the copy engine can address, by the kernel and the tiles that are for its shape. As measured
+/// on an H200: where C has few tiles smaller ones win, down to those of 64 by 64, and of very few and many blocks of k
+/// clusters that share each.
+fn by_shape<T: Element>(
+    config: LaunchConfig<'_>,
+    stream: &Stream,
+    a: &TensorView<'_, T, 2>,
+    b: &TensorView<'_, T, 2>,
+    c: &mut TensorViewMut<'_, T, 2>,
+) -> Result<(), Error> {
+    if config.set.is_some() {
+        return self::gemm::launch_with(config, stream, a, b, c);
+    }
+    let ([m, n], [k, _], [pitch, _]) = (c.shape(), b.shape(), c.strides());
+    let pairs = 2 * m.div_ceil(128) * n.div_ceil(64);
+    if 2 * pairs <= SMS && k >= 2048 && n > 64 {
+        return gemm_split::launch_with(config, stream, a, b, c);
+    }
+    if pairs <= SMS {
+        return gemm_pair::launch_with(config, stream, a, b, c);
+    }
+    let tiles = |columns: usize| m.div_ceil(128) * n.div_ceil(columns);
+    let number = |name, value| (name, ParamValue::Int(value));
+    let mut changes = match () {
+        () if tiles(64) <= SMS => vec![number("BN", 64), number("STAGES", 8), number("SLABS", 1)],
+        () if tiles(128) <= SMS => vec![number("BN", 128), number("STAGES", 6)],
+        () => Vec::new(),
     };
-    if whole > 0 || n == 0 {
-        let (b, mut c) = (columns(b, k, 0..whole)?, columns_mut(c, m, 0..whole)?);
-        self::gemm::launch_with(LaunchConfig { set, ..config }, stream, &a, &b, &mut c)?;
-    }
-    if whole == n {
-        return Ok(());
-    }
-    let set = with::<T>(&gemm_split::DEFINITION, split(n - whole));
-    let config = LaunchConfig { set: set.as_ref(), ..config };
-    gemm_split::launch_with(config, stream, &a, &columns(b, k, whole..n)?, &mut columns_mut(c, m, whole..n)?)
+    let engine = pitch % (ROW_BYTES / size_of::<T>()) == 0 && n % (ROW_BYTES / size_of::<T>()) == 0;
+    changes.push(("DIRECT", ParamValue::Bool(!engine)));
+    let set = with::<T>(&self::gemm::DEFINITION, &changes);
+    self::gemm::launch_with(LaunchConfig { set: set.as_ref(), ..config }, stream, a, b, c)
+}
+
+/// The multiprocessors that the kernels are written for.
+const SMS: usize = 132;
+
+/// The columns of C that are computed first; those after by themselves, where they are few and their tiles of 128 by 256
+/// would only begin another wave.
+fn columns_of_whole_tiles([m, n]: [usize; 2]) -> usize {
+    let waves = |columns: usize| (m.div_ceil(128) * columns.div_ceil(256)).div_ceil(SMS);
+    let rest = n % 256;
+    if rest <= 64 && waves(n) > waves(n - rest) { n - rest } else { n }
 }
 
 /// `c = a b`, all row-major, of 16-bit floats, by clusters that share each tile. The workspace is one of
@@ -269,28 +306,6 @@ pub fn gemm_pair<T: Element>(
     let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
     let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
     gemm_pair::launch_with(config, stream, &a, &b, c)
-}
-
-/// The multiprocessors that the kernels are written for, and the tiles of [`kernels::gemm::gemm`](self::gemm()).
-const SMS: usize = 132;
-const TILE: [usize; 2] = [128, 256];
-
-/// The columns of C that `gemm` computes, the first; those after are for `gemm_split`. None where its tiles would leave
-/// half of the multiprocessors without work; else all, but for a few whose tiles would only begin another wave.
-fn columns_of_whole_tiles([m, n]: [usize; 2]) -> usize {
-    let tiles = |columns: usize| m.div_ceil(TILE[0]) * columns.div_ceil(TILE[1]);
-    let rest = n % TILE[1];
-    let saved = tiles(n).div_ceil(SMS) > tiles(n - rest).div_ceil(SMS);
-    match () {
-        () if 2 * tiles(n) <= SMS => 0,
-        () if rest <= 64 && saved => n - rest,
-        () => n,
-    }
-}
-
-/// The parameters of `gemm_split` for so many columns.
-fn split(_columns: usize) -> &'static [(&'static str, ParamValue)] {
-    &[("SPLIT", ParamValue::Int(2)), ("BN", ParamValue::Int(64)), ("STAGES", ParamValue::Int(6))]
 }
 
 /// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.

@@ -100,7 +100,7 @@ fn run(checked: &Checked, extent: usize) -> Result<Vec<Vec<u8>>, BindError> {
             Given::Index(value) => LaunchArgument::Index(*value),
         })
         .collect();
-    let bound = plan.bind(&plain, plan.grid.is_none().then_some([3, 1, 1]))?;
+    let bound = plan.bind(&plain, (!plan.has_grid()).then_some([3, 1, 1]))?;
     let mut arguments: Vec<SimulatorArgument<'_>> = given
         .iter_mut()
         .map(|given| match given {

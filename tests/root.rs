@@ -7,6 +7,7 @@ mod damaged;
 mod definition;
 mod device;
 mod distributed;
+mod documented;
 mod findings;
 mod flags;
 mod hopper;

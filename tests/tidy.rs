@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// A source file: its path from the workspace's folder, and its text.
-struct Source {
-    path: String,
-    text: String,
+pub struct Source {
+    pub path: String,
+    pub text: String,
 }
 
 /// Every file of these endings in the packages.
-fn sources(endings: &[&str]) -> Vec<Source> {
+pub fn sources(endings: &[&str]) -> Vec<Source> {
     let mut list = Vec::new();
     for package in ["layout-core", "layout-macros", "layout-cuda", "tests", "examples"] {
         collect(&root().join(package), package, endings, &mut list);
@@ -40,7 +40,7 @@ fn collect(folder: &Path, name: &str, endings: &[&str], list: &mut Vec<Source>) 
 }
 
 /// Fails with all that was found, not with the first.
-fn none(found: Vec<String>, rule: &str) {
+pub fn none(found: Vec<String>, rule: &str) {
     assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
 }
 
@@ -147,39 +147,6 @@ fn no_test_is_switched_off() {
         found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
     }
     none(found, "no `#[ignore]`, no `#[should_panic]`");
-}
-
-/// Each public item of the algebra, the views and the pictures has an example, which the documentation's tests run.
-#[test]
-fn every_public_item_of_the_algebra_has_an_example() {
-    let kinds = ["fn ", "struct ", "enum ", "trait ", "type ", "const ", "static "];
-    let (mut found, mut items) = (Vec::new(), 0);
-    for Source { path, text } in sources(&[".rs"]) {
-        let outside = ["layout-core/src/kernel/", "layout-core/src/lang/"];
-        if !path.starts_with("layout-core/src/") || outside.iter().any(|folder| path.starts_with(folder)) {
-            continue;
-        }
-        let (mut documented, mut example) = (false, false);
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim_start();
-            let item =
-                line.strip_prefix("pub ").is_some_and(|rest| kinds.iter().any(|kind| rest.starts_with(kind)));
-            if line.starts_with("///") {
-                (documented, example) = (true, (documented && example) || line.contains("```"));
-            } else if item {
-                items += 1;
-                if !(documented && example) {
-                    found.push(format!("{path}:{}: {line}", number + 1));
-                }
-            }
-            // Attributes stand between an item and its words.
-            if !line.starts_with("///") && !line.starts_with("#[") {
-                documented = false;
-            }
-        }
-    }
-    none(found, "a public item of the algebra has an example");
-    assert!(items > 200, "only {items} public items were found");
 }
 
 /// What stands between backquotes or in the brackets of a link.

@@ -13,7 +13,7 @@ use layout_cuda::tiled_kernel;
 
 /// Products of 16-bit floats, accumulated in float32. Operands lie row by row; C's rows may begin anywhere.
 #[tiled_kernel(
-    T = [bf16, f16], BK = 64, STAGES = 12,
+    T = [bf16, f16], BK = 64, STAGES = 8,
     arch = "sm_90a", block = [160], min_blocks = 1, cluster = [1, 2],
     grid = [N.div_ceil(64), 2 * M.div_ceil(128)],
     variant_if(N % 8 == 0),

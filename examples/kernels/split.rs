@@ -13,7 +13,7 @@ use layout_cuda::tiled_kernel;
 
 /// Products of 16-bit floats, accumulated in float32. Operands lie row by row.
 #[tiled_kernel(
-    T = [bf16, f16], BM = 128, BN = 128, BK = 64, SPLIT = 4, STAGES = 4,
+    T = [bf16, f16], BM = 128, BN = 64, BK = 64, SPLIT = 2, STAGES = 4,
     arch = "sm_90a", block = [288], min_blocks = 1, cluster = [SPLIT],
     grid = [SPLIT * N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(N % 4 == 0),

@@ -12,6 +12,8 @@
 //! # Ok::<(), layout_core::LayoutError>(())
 //! ```
 #![forbid(unsafe_code)]
+// What is `pub` is part of the interface, so that the test for examples can read it off the text.
+#![deny(unreachable_pub)]
 
 pub mod algebra;
 pub mod analysis;

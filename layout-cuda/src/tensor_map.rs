@@ -8,10 +8,8 @@
 use std::fmt;
 
 use cudarc::driver::sys;
-use layout_core::kernel::asynchronous::TensorMap;
-use layout_core::kernel::bind::BoundMap;
 use layout_core::kernel::launch::LaunchPlan;
-use layout_core::kernel::{Bound, Elem};
+use layout_core::kernel::{Bound, BoundMap, Elem, TensorMap};
 
 use crate::driver::{DriverError, check};
 use crate::error::Result;

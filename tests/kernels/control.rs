@@ -135,6 +135,37 @@ pub fn strided_loops<const N: usize>(count: usize, y: &mut LayoutTensor<i32, Row
     }
 }
 
+/// Twelve numbers in the order of a snake, then sums of parts that grow: what the variables of unrolled loops decide is
+/// decided at compile time, as an index of registers and an extent must be.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+pub fn snake<const N: usize>(x: &LayoutTensor<i32, RowMajor<N, 12>>, y: &mut LayoutTensor<i32, RowMajor<N>>) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        let own = x.tile([1, 12], [i, 0]).to_local();
+        let mut sum = 0i32;
+        for row in unroll(0..3) {
+            for step in unroll(0..4) {
+                let col = if row % 2 == 1 { 3 - step } else { step };
+                sum = sum * 3 % 1009 + own[[0, row * 4 + col]];
+            }
+        }
+        for level in unroll((0..3).rev()) {
+            let width = if level == 0 {
+                2
+            } else if level == 1 {
+                4
+            } else {
+                6
+            };
+            let part = own.tile([1, width], [0, 1]);
+            for col in unroll(0..width) {
+                sum = sum * 5 % 1009 + part[[0, col]];
+            }
+        }
+        y[[i]] = sum;
+    }
+}
+
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
     vec![
@@ -198,6 +229,20 @@ pub fn cases() -> Vec<Case> {
                 let first: usize = (i..70).step_by(3).filter(|j| j % 2 == 0).sum();
                 let second: usize = (i.saturating_sub(4)..=i).sum();
                 (first + 1000 * second) as i32
+            };
+            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+        }),
+        Case::new(&snake::DEFINITION, around(32), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = (0..12 * n as i32).map(|i| i * i % 50).collect();
+            let (on_x, mut y) = (run.tensor(&x, [n, 12])?, run.output([n])?);
+            snake::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let value = |i: usize| {
+                let own = &x[12 * i..12 * i + 12];
+                let snake = [0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11];
+                let sum = snake.iter().fold(0, |sum, place| sum * 3 % 1009 + own[*place]);
+                let parts = [6..12, 4..8, 2..4].into_iter().flatten();
+                parts.fold(sum, |sum, place: usize| sum * 5 % 1009 + own[place])
             };
             Ok(Outcome::exact(y.read()?, (0..n).map(value)))
         }),

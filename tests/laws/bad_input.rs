@@ -121,6 +121,16 @@ proptest! {
     }
 }
 
+/// An empty layout of many rows has an empty picture, at once.
+#[test]
+fn empty_pictures() {
+    for text in ["(1099511627776,0):(1,0)", "(0,1099511627776):(1,0)", "((1099511627776,0),2):((1,0),1)"] {
+        let layout: Layout = text.parse().unwrap();
+        assert!(!layout_svg(&layout).unwrap().contains("<rect"), "{text}");
+        assert!(layout_table(&layout).len() < 100, "{text}");
+    }
+}
+
 /// Nesting a hundred thousand deep is read, written, compared and dropped.
 #[test]
 fn deep_nesting() {

@@ -112,8 +112,9 @@ fn offsets_svg(
 ) -> Result<String, LayoutError> {
     let size = shape.product()?;
     too_large("layout_svg", size)?;
-    let rows = shape.mode(0).map_or(Ok(1), |mode| mode.product())?.max(1);
-    let columns = size / rows;
+    // Of an empty layout any number of rows may be left, with nothing in them.
+    let rows = if size == 0 { 0 } else { shape.mode(0).map_or(Ok(1), |mode| mode.product())? };
+    let columns = size.checked_div(rows).unwrap_or(0);
     let cell = |offset: i64| {
         let (more, colour) = mark(offset);
         let lines = [offset.to_string()].into_iter().chain(more).collect();

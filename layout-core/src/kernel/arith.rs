@@ -8,26 +8,23 @@ use super::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range};
 const LIMIT: i128 = 1 << 126;
 
 impl Range {
-    /// Any value.
-    pub const ALL: Range = Range { low: -LIMIT, high: LIMIT };
-
     /// From `low` to `high`, both included.
-    pub fn new(low: i128, high: i128) -> Range {
+    pub(crate) fn new(low: i128, high: i128) -> Range {
         Range { low: low.clamp(-LIMIT, LIMIT), high: high.clamp(-LIMIT, LIMIT) }
     }
 
     /// One value.
-    pub fn of(value: i64) -> Range {
+    pub(crate) fn of(value: i64) -> Range {
         Range::new(i128::from(value), i128::from(value))
     }
 
     /// Whether every value fits `i32`.
-    pub fn fits_i32(self) -> bool {
+    pub(crate) fn fits_i32(self) -> bool {
         self.low >= i128::from(i32::MIN) && self.high <= i128::from(i32::MAX)
     }
 
     /// The smallest interval that holds both.
-    pub fn union(self, other: Range) -> Range {
+    pub(crate) fn union(self, other: Range) -> Range {
         Range { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
@@ -49,7 +46,7 @@ impl Range {
 }
 
 /// Greatest common divisor of magnitudes; of zero and `n` it is `n`.
-pub fn gcd(a: i64, b: i64) -> i64 {
+pub(super) fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);
@@ -59,7 +56,7 @@ pub fn gcd(a: i64, b: i64) -> i64 {
 
 impl Atoms {
     /// The interval of an index.
-    pub fn range(&self, index: &Index) -> Range {
+    pub(crate) fn range(&self, index: &Index) -> Range {
         index.terms().iter().fold(Range::of(index.offset()), |sum, (monomial, coefficient)| {
             let start = Range::of(*coefficient);
             sum.add(monomial.iter().fold(start, |product, id| product.mul(self.facts(*id).range)))
@@ -67,7 +64,7 @@ impl Atoms {
     }
 
     /// A number that divides every value of an index; 0 for the index 0.
-    pub fn divisor(&self, index: &Index) -> i64 {
+    pub(crate) fn divisor(&self, index: &Index) -> i64 {
         index.terms().iter().fold(index.offset().saturating_abs(), |known, (monomial, coefficient)| {
             let start = coefficient.saturating_abs();
             let product =
@@ -77,7 +74,7 @@ impl Atoms {
     }
 
     /// The index with every named atom replaced by what it names, all the way down.
-    pub fn expand(&self, index: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn expand(&self, index: &Index) -> Result<Index, IndexOverflow> {
         let mut current = index.clone();
         loop {
             let named = current.atoms().find(|id| self.facts(*id).definition.is_some());
@@ -116,7 +113,7 @@ impl Atoms {
     }
 
     /// Truncated quotient. `d` must not be the number 0.
-    pub fn div(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn div(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
         let range = self.range(n);
         let Some(number) = d.as_constant() else {
             let by = self.range(d);
@@ -160,7 +157,7 @@ impl Atoms {
     }
 
     /// Remainder with the sign of `n`. `d` must not be the number 0.
-    pub fn rem(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn rem(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
         let range = self.range(n);
         let Some(number) = d.as_constant() else {
             let most = self.range(d).high.max(-self.range(d).low) - 1;
@@ -203,13 +200,13 @@ impl Atoms {
     }
 
     /// `n / d` rounded up, of a non-negative `n` and a positive `d`.
-    pub fn div_ceil(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn div_ceil(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
         let top = n.add(d)?.plus(-1)?;
         self.div(&top, d)
     }
 
     /// Bitwise and of two non-negative values.
-    pub fn and(&mut self, a: &Index, b: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn and(&mut self, a: &Index, b: &Index) -> Result<Index, IndexOverflow> {
         if let (Some(a), Some(b)) = (a.as_constant(), b.as_constant()) {
             return Ok(Index::constant(a & b));
         }
@@ -228,7 +225,7 @@ impl Atoms {
     }
 
     /// Bitwise or (`xor` false) or exclusive or of two non-negative values.
-    pub fn or(&mut self, a: &Index, b: &Index, xor: bool) -> Result<Index, IndexOverflow> {
+    pub(crate) fn or(&mut self, a: &Index, b: &Index, xor: bool) -> Result<Index, IndexOverflow> {
         if let (Some(a), Some(b)) = (a.as_constant(), b.as_constant()) {
             return Ok(Index::constant(if xor { a ^ b } else { a | b }));
         }
@@ -247,7 +244,7 @@ impl Atoms {
     }
 
     /// The smaller or the larger of two values.
-    pub fn extremum(&mut self, a: &Index, b: &Index, larger: bool) -> Result<Index, IndexOverflow> {
+    pub(crate) fn extremum(&mut self, a: &Index, b: &Index, larger: bool) -> Result<Index, IndexOverflow> {
         let difference = self.range(&a.sub(b)?);
         if difference.low >= 0 {
             return Ok(if larger { a.clone() } else { b.clone() });

@@ -18,7 +18,7 @@ use super::program::{Access, PlaceId, Value};
 
 /// One mbarrier of an array of them, in shared memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BarrierAt {
+pub(crate) struct BarrierAt {
     /// The array: a shared place of 8-byte elements.
     pub place: PlaceId,
     /// The element.
@@ -27,7 +27,7 @@ pub struct BarrierAt {
 
 /// What orders asynchronous work. By one thread, unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Signal {
+pub(crate) enum Signal {
     /// Makes an mbarrier whose phases end after so many arrivals. Phase 0 begins.
     BarrierInit {
         /// Which.
@@ -97,7 +97,7 @@ pub enum Signal {
 
 impl Signal {
     /// The mbarrier that it is about, where it is about one.
-    pub fn barrier(&self) -> Option<&BarrierAt> {
+    pub(crate) fn barrier(&self) -> Option<&BarrierAt> {
         match self {
             Signal::BarrierInit { barrier, .. }
             | Signal::BarrierArrive { barrier, .. }
@@ -107,7 +107,7 @@ impl Signal {
     }
 
     /// Its indices beside that mbarrier's own: a rank, a parity, the number of a named barrier.
-    pub fn index(&self) -> Option<&Index> {
+    pub(crate) fn index(&self) -> Option<&Index> {
         match self {
             Signal::BarrierArrive { rank, .. } => rank.as_ref(),
             Signal::BarrierWait { parity, .. } => Some(parity),
@@ -118,6 +118,27 @@ impl Signal {
 }
 
 /// How a tensor argument is cut into boxes: what the launch encodes and the kernel takes as a parameter.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, ParamSet, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [1])]
+/// fn load(x: &LayoutTensor<f32, RowMajor<8, 32>>) {
+///     let mut tile = shared::<f32>(row_major([4, 32]).swizzle_bytes(128));
+///     let full = mbarriers(1, 1).at(0);
+///     barrier();
+///     if thread_idx.x == 0 {
+///         full.arrive_expect(tile.bytes());
+///         tma_load(&mut tile, &x.tile([4, 32], [1, 0]), full);
+///     }
+///     full.wait(0);
+/// }
+/// let checked = compile(&load::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// let map = &checked.plan().maps[0];
+/// assert_eq!((map.argument, map.elem, map.swizzle_bytes), (0, Elem::F32, 128));
+/// assert_eq!((&map.modes[..], &map.extents[..]), (&[1, 0][..], &[32, 4][..])); // the contiguous mode first
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// The tensor argument.
@@ -139,6 +160,20 @@ pub struct TensorMap {
 
 impl TensorMap {
     /// Bytes of a box.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, TensorMap};
+    /// let map = TensorMap {
+    ///     argument: 0,
+    ///     elem: Elem::Bf16,
+    ///     modes: vec![1, 0],
+    ///     extents: vec![64, 128],
+    ///     swizzle_bytes: 128,
+    ///     round_tf32: false,
+    ///     stored: false,
+    /// };
+    /// assert_eq!(map.bytes(), 64 * 128 * 2);
+    /// ```
     pub fn bytes(&self) -> u32 {
         self.extents.iter().product::<u32>() * self.elem.bytes()
     }
@@ -147,7 +182,7 @@ impl TensorMap {
 /// By one thread: a box of a tensor to shared memory, compact, the map's first mode fastest, swizzled; zeros where it is
 /// beyond the tensor. It reports the box's bytes to the mbarrier.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TensorLoad {
+pub(crate) struct TensorLoad {
     /// Of the plan's maps.
     pub map: u32,
     /// The first element written; before the swizzle, which is over the address.
@@ -163,7 +198,7 @@ pub struct TensorLoad {
 
 /// By one thread: a box in shared memory to a tensor; elements beyond the tensor are dropped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TensorStore {
+pub(crate) struct TensorStore {
     /// Of the plan's maps.
     pub map: u32,
     /// The first element read, likewise.
@@ -174,7 +209,7 @@ pub struct TensorStore {
 
 /// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RemoteStore {
+pub(crate) struct RemoteStore {
     /// Written: a place of another block, 1, 2 or 4 elements of 4 bytes, without a mask.
     pub destination: Access,
     /// Read, registers.
@@ -187,7 +222,7 @@ pub struct RemoteStore {
 /// of `k`, `b` has `n` columns. f32 operands are read as tf32: their low 13 bits are cut off. The accumulator's layout is `crate::atoms`' of wgmma:
 /// register `4 j + 2 h + c` of thread `t` is element `(16 (t / 32) + t % 32 / 4 + 8 h, 8 j + 2 (t % 4) + c)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wgmma {
+pub(crate) struct Wgmma {
     /// Columns, a multiple of 8 up to 256.
     pub n: u32,
     /// Of both operands.
@@ -204,7 +239,7 @@ pub struct Wgmma {
 
 /// The left operand of [`Wgmma`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum MatrixSource {
+pub(crate) enum MatrixSource {
     /// In shared memory.
     Shared(SharedMatrix),
     /// In registers, in the atom's order.
@@ -219,7 +254,7 @@ pub enum MatrixSource {
 ///
 /// The swizzle exchanges 16-byte pieces: address bits 4 and up, as many as `log2(s / 16)`, xor the bits 3 above them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SharedMatrix {
+pub(crate) struct SharedMatrix {
     /// The first element.
     pub first: Access,
     /// Whether `k` is contiguous.
@@ -234,7 +269,7 @@ pub struct SharedMatrix {
 
 /// By a warp: `stmatrix`, four matrices of 8 × 8 of 2-byte elements; lane `l` gives row `l % 8` of matrix `l / 8`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StoreMatrix {
+pub(crate) struct StoreMatrix {
     /// The lane's row: eight elements, without a mask.
     pub destination: Access,
     /// Of each matrix the two neighbours that the lane holds: of row `lane / 4` columns `2 (lane % 4)` and the next.

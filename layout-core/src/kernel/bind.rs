@@ -12,6 +12,22 @@ use super::params::{NARROW_LIMIT, WIDE_LIMIT};
 use super::program::Comparison;
 
 /// An argument of one launch.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
+/// assert_eq!(plan.bind(&[x], None)?.dims, [100]);
+/// assert!(plan.bind(&[LaunchArgument::Index(100)], None).is_err()); // the kernel takes a tensor
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LaunchArgument<'a> {
     /// A tensor: extents, strides in elements, the address of its first element, the elements behind that address.
@@ -34,6 +50,22 @@ pub enum LaunchArgument<'a> {
 }
 
 /// A launch, ready: the values of everything in [`LaunchPlan::parameters`] but addresses and scalars.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
+/// let bound = checked.plan().bind(&[x], None)?;
+/// assert_eq!((bound.grid, bound.block, bound.dims), ([7, 1, 1], [16, 1, 1], vec![100]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Blocks of the grid. A zero means that there is nothing to do.
@@ -49,6 +81,27 @@ pub struct Bound {
 }
 
 /// A tensor as a tensor map describes it, the contiguous mode first.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [1])]
+/// fn load<const M: usize>(x: &LayoutTensor<f32, Pitched<M, 32>>) {
+///     let mut tile = shared::<f32>(row_major([4, 32]));
+///     let full = mbarriers(1, 1).at(0);
+///     barrier();
+///     if thread_idx.x == 0 {
+///         full.arrive_expect(tile.bytes());
+///         tma_load(&mut tile, &x.tile([4, 32], [0, 0]), full);
+///     }
+///     full.wait(0);
+/// }
+/// let checked = compile(&load::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[8, 32], strides: &[40, 1], address: 0, len: 320 };
+/// let map = &checked.plan().bind(&[x], None)?.maps[0];
+/// assert_eq!((&map.extents[..], &map.strides[..]), (&[32, 8][..], &[160][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundMap {
     /// The extent of each mode, 1 to 2³².
@@ -65,6 +118,23 @@ impl LaunchPlan {
     ///
     /// # Errors
     /// The first thing that does not fit; [`BindError::Promise`] where another variant of the kernel would do.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{BindError, Broken, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+    /// let x = |address| LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address, len: 100 };
+    /// assert_eq!(checked.plan().bind(&[x(4096)], None)?.grid, [7, 1, 1]);
+    /// // Another variant takes what is not aligned.
+    /// assert_eq!(checked.plan().bind(&[x(4)], None), Err(BindError::Promise(Broken::Aligned)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bind(&self, arguments: &[LaunchArgument<'_>], grid: Option<[u32; 3]>) -> Result<Bound, BindError> {
         if arguments.len() != self.arguments.len() {
             return Err(BindError::Count { expected: self.arguments.len(), found: arguments.len() });

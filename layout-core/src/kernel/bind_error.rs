@@ -3,6 +3,23 @@
 use std::fmt;
 
 /// Why a launch is refused. Nothing has run.
+///
+/// ```
+/// # use layout_core::kernel::{BindError, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[10, 10], strides: &[10, 1], address: 0, len: 100 };
+/// let error = checked.plan().bind(&[x], None).unwrap_err();
+/// assert_eq!(error, BindError::Rank { argument: "x".into(), expected: 1, found: 2 });
+/// assert_eq!(error.to_string(), "tensor `x` has rank 1 in the kernel and rank 2 here");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindError {
     /// The number of arguments differs.
@@ -114,6 +131,24 @@ pub enum BindError {
 }
 
 /// Which promise is not kept.
+///
+/// ```
+/// # use layout_core::kernel::{BindError, Broken, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let narrow = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let n = 1 << 32;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[n], strides: &[1], address: 0, len: n };
+/// assert_eq!(narrow.plan().bind(&[x], None), Err(BindError::Promise(Broken::Narrow)));
+/// let wide = compile(&double::DEFINITION.kernel()?, &set, Promises { narrow: false, ..Promises::USUAL })?;
+/// assert!(wide.plan().bind(&[x], None).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// A dimension or span is beyond [`NARROW_LIMIT`](super::params::NARROW_LIMIT).

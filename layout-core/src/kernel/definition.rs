@@ -6,6 +6,17 @@ use super::valid::valid;
 use super::wire::{self, WireError};
 
 /// A kernel as a program holds it, made by `#[tiled_kernel]`.
+///
+/// ```
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+///     let mut own = x.tile([B], [block_idx.x]);
+///     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// }
+/// let definition: &layout_core::kernel::Definition = &double::DEFINITION;
+/// assert_eq!((definition.name, definition.variants.len()), ("double", 2));
+/// ```
 #[derive(Debug)]
 pub struct Definition {
     /// The function's name.
@@ -19,6 +30,19 @@ pub struct Definition {
 }
 
 /// The text of a kernel for one parameter set and one set of promises.
+///
+/// ```
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// let variant = &double::DEFINITION.variants[1];
+/// assert_eq!((variant.key, variant.entry, variant.block), ("B32", "double_B32", [32, 1, 1]));
+/// assert!(variant.text.contains("__global__") && variant.text.lines().count() == variant.lines.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// `BM64_BN64`, with the suffix of the promises.
@@ -41,6 +65,17 @@ pub struct Variant {
 
 impl Definition {
     /// The kernel. Fails where the bytes come from another version of the library.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// assert_eq!(double::DEFINITION.kernel()?.dims, ["N"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn kernel(&self) -> Result<Kernel, WireError> {
         let kernel = wire::decode(self.bytes)?;
         if valid(&kernel) { Ok(kernel) } else { Err(WireError::Damaged { remaining: 0 }) }

@@ -6,6 +6,11 @@ use std::fmt;
 
 wire! {
     /// An element type.
+    ///
+    /// ```
+    /// use layout_core::kernel::Elem;
+    /// assert_eq!((Elem::Bf16.to_string(), Elem::Bf16.bytes()), ("bf16".to_string(), 2));
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum Elem {
         /// IEEE double precision.
@@ -37,6 +42,11 @@ wire! {
 
 impl Elem {
     /// Every element type.
+    ///
+    /// ```
+    /// use layout_core::kernel::Elem;
+    /// assert_eq!(Elem::ALL.iter().filter(|elem| elem.bytes() == 4).count(), 3); // f32 i32 u32
+    /// ```
     pub const ALL: [Elem; 12] = [
         Elem::F64,
         Elem::F32,
@@ -53,6 +63,10 @@ impl Elem {
     ];
 
     /// Bytes of one element.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Elem::E4m3.bytes(), 1);
+    /// ```
     pub const fn bytes(self) -> u32 {
         match self {
             Elem::F64 | Elem::I64 => 8,
@@ -63,16 +77,30 @@ impl Elem {
     }
 
     /// Whether it is a floating-point type.
+    ///
+    /// ```
+    /// use layout_core::kernel::Elem;
+    /// assert!(Elem::E5m2.is_float() && !Elem::I8.is_float());
+    /// ```
     pub const fn is_float(self) -> bool {
         matches!(self, Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2)
     }
 
     /// Whether it is an integer type (not `bool`).
+    ///
+    /// ```
+    /// use layout_core::kernel::Elem;
+    /// assert!(Elem::U8.is_integer() && !Elem::Bool.is_integer());
+    /// ```
     pub const fn is_integer(self) -> bool {
         matches!(self, Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8)
     }
 
     /// The name in Rust and in the kernel language.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Elem::F16.name(), "f16");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Elem::F64 => "f64",
@@ -91,6 +119,11 @@ impl Elem {
     }
 
     /// The type of this name, if there is one.
+    ///
+    /// ```
+    /// use layout_core::kernel::Elem;
+    /// assert_eq!((Elem::from_name("f64"), Elem::from_name("float")), (Some(Elem::F64), None));
+    /// ```
     pub fn from_name(name: &str) -> Option<Elem> {
         Elem::ALL.into_iter().find(|elem| elem.name() == name)
     }
@@ -103,6 +136,12 @@ impl fmt::Display for Elem {
 }
 
 /// One value of an element type, kept as its bits (little-endian, zero-extended to 64).
+///
+/// ```
+/// use layout_core::kernel::{Constant, Elem};
+/// let one = Constant { elem: Elem::F32, bits: 0x3f80_0000 };
+/// assert_eq!(one.as_f64(), 1.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Constant {
     /// The type.
@@ -113,12 +152,24 @@ pub struct Constant {
 
 impl Constant {
     /// The zero of a type (`false` for `bool`).
+    ///
+    /// ```
+    /// use layout_core::kernel::{Constant, Elem};
+    /// assert_eq!(Constant::zero(Elem::F16).as_f64(), 0.0);
+    /// ```
     pub const fn zero(elem: Elem) -> Constant {
         Constant { elem, bits: 0 }
     }
 
     /// A floating-point value rounded to `elem`, to nearest even; `None` where `elem` is no float. What is too large
     /// for an 8-bit float becomes its largest finite value.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Constant, Elem};
+    /// let third = Constant::float(Elem::Bf16, 1.0 / 3.0);
+    /// assert_eq!(third.map(Constant::as_f64), Some(0.333984375));
+    /// assert_eq!(Constant::float(Elem::I32, 1.0), None);
+    /// ```
     pub fn float(elem: Elem, value: f64) -> Option<Constant> {
         match elem {
             Elem::F64 => Some(Constant { elem, bits: value.to_bits() }),
@@ -131,6 +182,12 @@ impl Constant {
     }
 
     /// An integer value, where `elem` is an integer type that holds it.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Constant, Elem};
+    /// assert_eq!(Constant::integer(Elem::I8, -1).map(|constant| constant.bits), Some(0xff));
+    /// assert_eq!(Constant::integer(Elem::I8, 128), None);
+    /// ```
     pub fn integer(elem: Elem, value: i128) -> Option<Constant> {
         let bits = match elem {
             Elem::I64 => i64::try_from(value).ok()? as u64,
@@ -144,11 +201,20 @@ impl Constant {
     }
 
     /// A truth value.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Constant::bool(true).as_i128(), 1);
+    /// ```
     pub const fn bool(value: bool) -> Constant {
         Constant { elem: Elem::Bool, bits: value as u64 }
     }
 
     /// The value as a double, for floats and for integers.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Constant, Elem};
+    /// assert_eq!(Constant { elem: Elem::E4m3, bits: 0x7e }.as_f64(), 448.0);
+    /// ```
     pub fn as_f64(self) -> f64 {
         match self.elem {
             Elem::F64 => f64::from_bits(self.bits),
@@ -164,6 +230,11 @@ impl Constant {
     }
 
     /// The value as an integer, for integer types and `bool`.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Constant, Elem};
+    /// assert_eq!(Constant { elem: Elem::I32, bits: 0xffff_fffe }.as_i128(), -2);
+    /// ```
     pub fn as_i128(self) -> i128 {
         match self.elem {
             Elem::I64 => i128::from(self.bits as i64),

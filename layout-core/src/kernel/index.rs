@@ -10,15 +10,15 @@ use std::collections::HashMap;
 
 /// An atom, by its place in [`Atoms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AtomId(pub u32);
+pub(crate) struct AtomId(pub u32);
 
 /// A variable of the program, by its place in `variables`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct VarId(pub u32);
+pub(crate) struct VarId(pub u32);
 
 /// What an index is made of besides numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Atom {
+pub(crate) enum Atom {
     /// `thread_idx.x` and the like; the axis is 0, 1 or 2.
     Special(Special, u32),
     /// Dimension `dim` of the kernel divided by `divisor`, which is known to divide it (1 where nothing is known).
@@ -59,7 +59,7 @@ pub enum Atom {
 
 impl Atom {
     /// Whether it is made of no other indices.
-    pub const fn is_leaf(&self) -> bool {
+    pub(crate) const fn is_leaf(&self) -> bool {
         matches!(
             self,
             Atom::Special(..)
@@ -72,47 +72,47 @@ impl Atom {
 }
 
 /// A product of atoms, sorted; one atom may stand in it several times. Empty is one.
-pub type Monomial = Vec<AtomId>;
+pub(super) type Monomial = Vec<AtomId>;
 
 /// A polynomial: monomials with coefficients, sorted, none zero, the constant apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Index {
+pub(crate) struct Index {
     terms: Vec<(Monomial, i64)>,
     constant: i64,
 }
 
 /// An operation on indices left the 64-bit range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IndexOverflow;
+pub(crate) struct IndexOverflow;
 
 impl Index {
     /// A number.
-    pub fn constant(value: i64) -> Index {
+    pub(crate) fn constant(value: i64) -> Index {
         Index { terms: Vec::new(), constant: value }
     }
 
     /// An atom.
-    pub fn atom(atom: AtomId) -> Index {
+    pub(crate) fn atom(atom: AtomId) -> Index {
         Index { terms: vec![(vec![atom], 1)], constant: 0 }
     }
 
     /// The monomials with their coefficients, sorted.
-    pub fn terms(&self) -> &[(Monomial, i64)] {
+    pub(crate) fn terms(&self) -> &[(Monomial, i64)] {
         &self.terms
     }
 
     /// The number added to the terms.
-    pub fn offset(&self) -> i64 {
+    pub(crate) fn offset(&self) -> i64 {
         self.constant
     }
 
     /// The value, where it is a number.
-    pub fn as_constant(&self) -> Option<i64> {
+    pub(crate) fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
     /// The atom, where it is nothing else.
-    pub fn as_atom(&self) -> Option<AtomId> {
+    pub(crate) fn as_atom(&self) -> Option<AtomId> {
         match self.terms.as_slice() {
             [(monomial, 1)] if monomial.len() == 1 && self.constant == 0 => Some(monomial[0]),
             _ => None,
@@ -120,7 +120,7 @@ impl Index {
     }
 
     /// `self + factor * other`
-    pub fn add_scaled(&self, other: &Index, factor: i64) -> Result<Index, IndexOverflow> {
+    pub(crate) fn add_scaled(&self, other: &Index, factor: i64) -> Result<Index, IndexOverflow> {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
@@ -157,27 +157,27 @@ impl Index {
     }
 
     /// `self + other`
-    pub fn add(&self, other: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn add(&self, other: &Index) -> Result<Index, IndexOverflow> {
         self.add_scaled(other, 1)
     }
 
     /// `self - other`
-    pub fn sub(&self, other: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn sub(&self, other: &Index) -> Result<Index, IndexOverflow> {
         self.add_scaled(other, -1)
     }
 
     /// `self + value`
-    pub fn plus(&self, value: i64) -> Result<Index, IndexOverflow> {
+    pub(crate) fn plus(&self, value: i64) -> Result<Index, IndexOverflow> {
         self.add(&Index::constant(value))
     }
 
     /// `self * factor`
-    pub fn scale(&self, factor: i64) -> Result<Index, IndexOverflow> {
+    pub(crate) fn scale(&self, factor: i64) -> Result<Index, IndexOverflow> {
         Index::default().add_scaled(self, factor)
     }
 
     /// `self * other`
-    pub fn mul(&self, other: &Index) -> Result<Index, IndexOverflow> {
+    pub(crate) fn mul(&self, other: &Index) -> Result<Index, IndexOverflow> {
         let mut product = self.scale(other.constant)?;
         for (monomial, coefficient) in &other.terms {
             let mut terms: Vec<(Monomial, i64)> = Vec::with_capacity(self.terms.len() + 1);
@@ -197,7 +197,7 @@ impl Index {
     }
 
     /// `self / divisor` where `divisor` (positive) divides every coefficient.
-    pub fn exact_div(&self, divisor: i64) -> Option<Index> {
+    pub(crate) fn exact_div(&self, divisor: i64) -> Option<Index> {
         if divisor <= 0 || self.constant % divisor != 0 || self.terms.iter().any(|(_, c)| c % divisor != 0) {
             return None;
         }
@@ -208,18 +208,18 @@ impl Index {
     }
 
     /// Every atom that occurs in a term (not those inside other atoms).
-    pub fn atoms(&self) -> impl Iterator<Item = AtomId> + '_ {
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = AtomId> + '_ {
         self.terms.iter().flat_map(|(monomial, _)| monomial.iter().copied())
     }
 
     /// The part whose terms satisfy a test, and the rest; the constant goes to the rest.
-    pub fn partition(&self, mut test: impl FnMut(&Monomial, i64) -> bool) -> (Index, Index) {
+    pub(crate) fn partition(&self, mut test: impl FnMut(&Monomial, i64) -> bool) -> (Index, Index) {
         let (yes, no) = self.terms.iter().cloned().partition(|(monomial, c)| test(monomial, *c));
         (Index { terms: yes, constant: 0 }, Index { terms: no, constant: self.constant })
     }
 
     /// The value, given the value of each atom.
-    pub fn evaluate(&self, atom: &mut impl FnMut(AtomId) -> Option<i64>) -> Option<i64> {
+    pub(crate) fn evaluate(&self, atom: &mut impl FnMut(AtomId) -> Option<i64>) -> Option<i64> {
         let mut sum = self.constant;
         for (monomial, coefficient) in &self.terms {
             let mut product = *coefficient;
@@ -234,7 +234,7 @@ impl Index {
 
 /// An interval of integers, both ends included. Ends beyond what an index reaches are clamped to ±2¹²⁶.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Range {
+pub(crate) struct Range {
     /// The smallest value.
     pub low: i128,
     /// The largest value.
@@ -243,7 +243,7 @@ pub struct Range {
 
 /// What is known of an atom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AtomFacts {
+pub(crate) struct AtomFacts {
     /// The atom.
     pub atom: Atom,
     /// Its interval.
@@ -256,14 +256,20 @@ pub struct AtomFacts {
 
 /// The atoms of a program, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Atoms {
+pub(crate) struct Atoms {
     facts: Vec<AtomFacts>,
     known: HashMap<Atom, AtomId>,
 }
 
 impl Atoms {
     /// The atom's id: the known one, or a new one with these facts.
-    pub fn intern(&mut self, atom: Atom, range: Range, divisor: i64, definition: Option<Index>) -> AtomId {
+    pub(crate) fn intern(
+        &mut self,
+        atom: Atom,
+        range: Range,
+        divisor: i64,
+        definition: Option<Index>,
+    ) -> AtomId {
         if let Some(id) = self.known.get(&atom) {
             return *id;
         }
@@ -274,22 +280,22 @@ impl Atoms {
     }
 
     /// What is known of an atom.
-    pub fn facts(&self, id: AtomId) -> &AtomFacts {
+    pub(crate) fn facts(&self, id: AtomId) -> &AtomFacts {
         &self.facts[id.0 as usize]
     }
 
     /// The atom itself.
-    pub fn atom(&self, id: AtomId) -> &Atom {
+    pub(crate) fn atom(&self, id: AtomId) -> &Atom {
         &self.facts(id).atom
     }
 
     /// The id of an atom that is known.
-    pub fn find(&self, atom: &Atom) -> Option<AtomId> {
+    pub(crate) fn find(&self, atom: &Atom) -> Option<AtomId> {
         self.known.get(atom).copied()
     }
 
     /// Every atom, in the order of its first use.
-    pub fn iter(&self) -> impl Iterator<Item = (AtomId, &AtomFacts)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (AtomId, &AtomFacts)> {
         self.facts.iter().enumerate().map(|(i, facts)| (AtomId(i as u32), facts))
     }
 }

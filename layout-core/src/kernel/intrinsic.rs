@@ -7,6 +7,11 @@
 use super::wire::wire;
 
 /// Whether a member is called as `name(a)` or as `a.name()`.
+///
+/// ```
+/// use layout_core::kernel::intrinsic::{Form, Intrinsic};
+/// assert_eq!((Intrinsic::Barrier.form(), Intrinsic::Tile.form()), (Form::Function, Form::Method));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `name(a, b)`
@@ -19,25 +24,55 @@ macro_rules! vocabulary {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal;)+) => {
         wire! {
             /// A member of the vocabulary.
+            ///
+            /// ```
+            /// use layout_core::kernel::{intrinsic::Intrinsic, ir::ExprKind};
+            /// # use layout_cuda::tiled_kernel;
+            /// #[tiled_kernel(block = [32], grid = [1])]
+            /// fn sum(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+            ///     x[[lane_id()]] = x[[lane_id()]].warp_sum();
+            /// }
+            /// let sums = |kind: &ExprKind| matches!(kind, ExprKind::Intrinsic(Intrinsic::WarpSum, ..));
+            /// assert_eq!(sum::DEFINITION.kernel()?.exprs.iter().filter(|expr| sums(&expr.kind)).count(), 1);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
             pub enum Intrinsic { $($(#[$doc])* $variant,)+ }
         }
 
         impl Intrinsic {
             /// Every member.
+            ///
+            /// ```
+            /// use layout_core::kernel::intrinsic::{Form, Intrinsic};
+            /// assert!(Intrinsic::ALL.iter().any(|member| member.name() == "barrier" && member.form() == Form::Function));
+            /// ```
             pub const ALL: &'static [Intrinsic] = &[$(Intrinsic::$variant,)+];
 
             /// The name in Rust.
+            ///
+            /// ```
+            /// assert_eq!(layout_core::kernel::intrinsic::Intrinsic::CopyFrom.name(), "copy_from");
+            /// ```
             pub const fn name(self) -> &'static str {
                 match self { $(Intrinsic::$variant => $name,)+ }
             }
 
             /// Function or method.
+            ///
+            /// ```
+            /// use layout_core::kernel::intrinsic::{Form, Intrinsic};
+            /// assert_eq!(Intrinsic::CopyFrom.form(), Form::Method);
+            /// ```
             pub const fn form(self) -> Form {
                 match self { $(Intrinsic::$variant => Form::$form,)+ }
             }
 
             /// The least and the most arguments, the receiver included.
+            ///
+            /// ```
+            /// assert_eq!(layout_core::kernel::intrinsic::Intrinsic::CopyFrom.arity(), (2, 2));
+            /// ```
             pub const fn arity(self) -> (usize, usize) {
                 match self { $(Intrinsic::$variant => ($least, $most),)+ }
             }
@@ -252,6 +287,12 @@ vocabulary! {
 
 impl Intrinsic {
     /// The member of this name and form.
+    ///
+    /// ```
+    /// use layout_core::kernel::intrinsic::{Form, Intrinsic};
+    /// assert_eq!(Intrinsic::from_name("tile", Form::Method), Some(Intrinsic::Tile));
+    /// assert_eq!(Intrinsic::from_name("tile", Form::Function), None);
+    /// ```
     pub fn from_name(name: &str, form: Form) -> Option<Intrinsic> {
         Intrinsic::ALL.iter().copied().find(|known| known.name() == name && known.form() == form)
     }

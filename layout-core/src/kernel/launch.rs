@@ -1,6 +1,6 @@
 //! What a launch needs to know of a checked kernel: arguments, grid, conditions, the CUDA function's parameters.
 //!
-//! Plain data; [`super::bind`] meets it with the tensors of a launch.
+//! Plain data; [`LaunchPlan::bind`] meets it with the tensors of a launch.
 
 use super::asynchronous::TensorMap;
 use super::elem::Elem;
@@ -10,6 +10,21 @@ use super::params::Promises;
 use super::program::Comparison;
 
 /// What a launch needs to know of a checked kernel.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
+/// assert_eq!((plan.name.as_str(), plan.block, plan.shared_bytes), ("double", [16, 1, 1], 0));
+/// assert_eq!(plan.promises, Promises::USUAL);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchPlan {
     /// The name of the kernel.
@@ -21,13 +36,13 @@ pub struct LaunchPlan {
     /// Threads of a block.
     pub block: [u32; 3],
     /// Blocks of the grid; `None` where the launch must say.
-    pub grid: Option<[Index; 3]>,
+    pub(crate) grid: Option<[Index; 3]>,
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
     /// Conditions that launch refuses without, with their text.
-    pub require: Vec<(Comparison, String)>,
+    pub(crate) require: Vec<(Comparison, String)>,
     /// The conditions of this variant's `variant_if`.
-    pub variant_if: Vec<Comparison>,
+    pub(crate) variant_if: Vec<Comparison>,
     /// What the variant relies on.
     pub promises: Promises,
     /// Bytes of dynamic shared memory of a block.
@@ -39,10 +54,50 @@ pub struct LaunchPlan {
     /// What the CUDA function takes, in order.
     pub parameters: Vec<KernelParameter>,
     /// The atoms that the indices here are made of.
-    pub atoms: Atoms,
+    pub(crate) atoms: Atoms,
+}
+
+impl LaunchPlan {
+    /// Whether the kernel says its grid; else the launch must.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// #[tiled_kernel(block = [1])]
+    /// fn ungridded(x: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     x.fill(1.0);
+    /// }
+    /// let with = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+    /// let without = compile(&ungridded::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+    /// assert!(with.plan().has_grid() && !without.plan().has_grid());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn has_grid(&self) -> bool {
+        self.grid.is_some()
+    }
 }
 
 /// An argument of the Rust function.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
+/// assert_eq!(plan.arguments[0].name, "x");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanArgument {
     /// The name.
@@ -53,6 +108,20 @@ pub struct PlanArgument {
 
 impl PlanArgument {
     /// How many modes it has; 0 where it is no tensor.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
+    /// assert_eq!(plan.arguments[0].rank(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn rank(&self) -> usize {
         match &self.kind {
             PlanArgumentKind::Tensor { extents, .. } => extents.len(),
@@ -62,6 +131,21 @@ impl PlanArgument {
 }
 
 /// What an argument is.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_core::kernel::launch::PlanArgumentKind;
+/// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
+/// assert!(matches!(plan.arguments[0].kind, PlanArgumentKind::Tensor { elem: Elem::F32, mutable: true, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanArgumentKind {
     /// A tensor.
@@ -82,6 +166,21 @@ pub enum PlanArgumentKind {
 }
 
 /// The extent of a tensor's mode.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, Promises, compile, launch::{Extent, PlanArgumentKind}};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [1], grid = [M])]
+/// fn first<const M: usize>(x: &mut LayoutTensor<f32, RowMajor<M, 4>>) {
+///     x[[block_idx.x, 0]] = 1.0;
+/// }
+/// let checked = compile(&first::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// let PlanArgumentKind::Tensor { extents, .. } = &checked.plan().arguments[0].kind else {
+///     panic!("`x` is a tensor");
+/// };
+/// assert_eq!(extents[..], [Extent::Dim(0), Extent::Static(4)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// The dimension of this number, taken from the tensor.
@@ -91,6 +190,21 @@ pub enum Extent {
 }
 
 /// What the CUDA function takes.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_core::kernel::launch::KernelParameter;
+/// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
+/// assert_eq!(plan.parameters, [KernelParameter::Pointer(0), KernelParameter::Dim(0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelParameter {
     /// The address of a tensor argument's first element.

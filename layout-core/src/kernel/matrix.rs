@@ -9,11 +9,11 @@ use crate::Layout;
 use crate::atoms::MmaAtom;
 
 /// Threads of a warp.
-pub const WARP: i64 = 32;
+pub(super) const WARP: i64 = 32;
 
 /// Which instruction: by the type of A and B. C and D are `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TensorCore {
+pub(crate) enum TensorCore {
     /// 16 x 8 x 8, of floats rounded to 10 bits of fraction.
     Tf32,
     /// 16 x 8 x 16.
@@ -28,7 +28,7 @@ pub enum TensorCore {
 
 /// An operand of a matrix instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operand {
+pub(crate) enum Operand {
     /// M x K.
     A,
     /// K x N.
@@ -39,7 +39,7 @@ pub enum Operand {
 
 /// `accumulator += left right`, by a warp. The three are fragments: `width` neighbouring elements of local places.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mma {
+pub(crate) struct Mma {
     /// Which instruction.
     pub core: TensorCore,
     /// Read and written.
@@ -54,7 +54,7 @@ pub struct Mma {
 /// matrix `i`; what the other threads name is not read. Thread `t` receives of each matrix the 4 bytes `t % 4` of row
 /// `t / 4`; `transposed`, of 2-byte elements only, those of rows `2 (t % 4)` and `2 (t % 4) + 1` in column `t / 4`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoadMatrix {
+pub(crate) struct LoadMatrix {
     /// Written: local, 4 bytes of each matrix, one after the other.
     pub destination: Access,
     /// This thread's row: 16 bytes in shared memory.
@@ -67,16 +67,16 @@ pub struct LoadMatrix {
 
 impl TensorCore {
     /// Every instruction.
-    pub const ALL: [TensorCore; 5] =
+    pub(crate) const ALL: [TensorCore; 5] =
         [TensorCore::Tf32, TensorCore::F16, TensorCore::Bf16, TensorCore::E4m3, TensorCore::E5m2];
 
     /// The instruction for operands of a type.
-    pub fn of(elem: Elem) -> Option<TensorCore> {
+    pub(crate) fn of(elem: Elem) -> Option<TensorCore> {
         TensorCore::ALL.into_iter().find(|core| core.elem() == elem)
     }
 
     /// The element type of A and B.
-    pub const fn elem(self) -> Elem {
+    pub(crate) const fn elem(self) -> Elem {
         match self {
             TensorCore::Tf32 => Elem::F32,
             TensorCore::F16 => Elem::F16,
@@ -87,7 +87,7 @@ impl TensorCore {
     }
 
     /// M, N, K.
-    pub const fn shape(self) -> [i64; 3] {
+    pub(crate) const fn shape(self) -> [i64; 3] {
         match self {
             TensorCore::Tf32 => [16, 8, 8],
             TensorCore::F16 | TensorCore::Bf16 => [16, 8, 16],
@@ -96,7 +96,7 @@ impl TensorCore {
     }
 
     /// The device function that wraps it.
-    pub const fn function(self) -> &'static str {
+    pub(crate) const fn function(self) -> &'static str {
         match self {
             TensorCore::Tf32 => "mma_16x8x8_tf32",
             TensorCore::F16 => "mma_16x8x16_f16",
@@ -108,7 +108,7 @@ impl TensorCore {
 
     /// (thread, value) of an operand to the index in its tile, rows fastest. B's rows are those of N. `None` never is: the
     /// atoms' layouts are fixed.
-    pub fn layout(self, operand: Operand) -> Option<Layout> {
+    pub(crate) fn layout(self, operand: Operand) -> Option<Layout> {
         let atom = match self {
             TensorCore::Tf32 => MmaAtom::m16n8k8_tf32(),
             TensorCore::F16 | TensorCore::Bf16 => MmaAtom::m16n8k16_f16(),
@@ -123,7 +123,7 @@ impl TensorCore {
     }
 
     /// Rows and columns of an operand's tile as [`TensorCore::layout`] counts them.
-    pub const fn tile(self, operand: Operand) -> [i64; 2] {
+    pub(crate) const fn tile(self, operand: Operand) -> [i64; 2] {
         let [m, n, k] = self.shape();
         match operand {
             Operand::A => [m, k],
@@ -133,7 +133,7 @@ impl TensorCore {
     }
 
     /// Elements of an operand that a thread holds.
-    pub const fn values(self, operand: Operand) -> i64 {
+    pub(crate) const fn values(self, operand: Operand) -> i64 {
         let [rows, columns] = self.tile(operand);
         rows * columns / WARP
     }

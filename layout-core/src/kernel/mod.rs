@@ -9,31 +9,32 @@
 //! account.
 
 mod arith;
-pub mod asynchronous;
-pub mod bind;
-pub mod bind_error;
-pub mod check;
-pub mod definition;
-pub mod elem;
+mod asynchronous;
+mod bind;
+mod bind_error;
+mod check;
+mod definition;
+mod elem;
 pub mod emit;
-pub mod index;
+mod index;
 pub mod intrinsic;
 pub mod ir;
 pub mod launch;
 #[cfg(test)]
 mod laws;
-pub mod matrix;
-pub mod origin;
-pub mod params;
-pub mod program;
-pub mod prove;
+mod matrix;
+mod origin;
+mod params;
+mod program;
+mod prove;
 pub mod simulate;
 mod small_float;
-pub mod specialise;
+mod specialise;
 mod valid;
-pub mod view;
+mod view;
 pub mod wire;
 
+pub use asynchronous::TensorMap;
 pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, Broken};
 pub use check::{Checked, check, compile};
@@ -42,5 +43,5 @@ pub use elem::{Constant, Elem};
 pub use emit::{CudaSource, emit};
 pub use ir::Kernel;
 pub use origin::{Errors, KernelError, Origin, Position};
-pub use params::{ParamSet, ParamValue, Promises};
+pub use params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
 pub use specialise::{Specialised, specialise};

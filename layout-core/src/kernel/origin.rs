@@ -8,12 +8,38 @@ use std::fmt;
 
 wire! {
     /// A place in the kernel's Rust source: an index into the kernel's table of lines.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let x = kernel.arguments[0].origin;
+    /// assert_eq!(kernel.position(x), kernel.positions[x.0 as usize]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Origin(pub u32);
 }
 
 wire! {
     /// Line and column in the kernel's Rust file, both from 1. Zero where the compiler told none.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let at = kernel.position(kernel.body.statements[1].origin);
+    /// assert!(at.line > 1 && at.column > 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub struct Position {
         /// Line, from 1.
@@ -24,6 +50,21 @@ wire! {
 }
 
 /// An error of a stage: what is wrong, with the numbers, and the way out.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// let kernel = double::DEFINITION.kernel()?;
+/// let set = ParamSet(vec![("B".into(), ParamValue::Int(2048))]);
+/// let errors = compile(&kernel, &set, Promises::USUAL).unwrap_err();
+/// assert!(errors.as_slice()[0].message.contains("2048"), "{errors}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelError {
     /// What is wrong: lower case, with the values in it.
@@ -45,29 +86,49 @@ impl fmt::Display for KernelError {
 }
 
 /// The errors of a stage, gathered: never empty when returned, each origin at most once.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// let kernel = double::DEFINITION.kernel()?;
+/// let errors = compile(&kernel, &ParamSet::default(), Promises::USUAL).unwrap_err(); // `B` has no value
+/// assert!(!errors.as_slice().is_empty() && errors.to_string().contains('B'));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Errors(Vec<KernelError>);
 
 impl Errors {
     /// None so far.
-    pub fn new() -> Errors {
+    pub(crate) fn new() -> Errors {
         Errors::default()
     }
 
     /// Adds an error, unless its origin already has one: what follows from a first error is noise.
-    pub fn push(&mut self, error: KernelError) {
+    pub(crate) fn push(&mut self, error: KernelError) {
         if self.0.iter().all(|known| known.origin != error.origin) {
             self.0.push(error);
         }
     }
 
     /// The errors so far.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Errors, KernelError, Origin};
+    /// let error = KernelError { message: "rank 3".into(), help: None, origin: Origin(0) };
+    /// assert_eq!(Errors::from(error.clone()).as_slice(), [error]);
+    /// ```
     pub fn as_slice(&self) -> &[KernelError] {
         &self.0
     }
 
     /// `value` if there is no error, else all of them.
-    pub fn propagate<T>(self, value: T) -> Result<T, Errors> {
+    pub(crate) fn propagate<T>(self, value: T) -> Result<T, Errors> {
         if self.0.is_empty() { Ok(value) } else { Err(self) }
     }
 }

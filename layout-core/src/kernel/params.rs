@@ -6,6 +6,12 @@ use std::fmt;
 
 wire! {
     /// The value of a compile-time parameter.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, ParamValue};
+    /// let values = [ParamValue::Int(64), ParamValue::Bool(true), ParamValue::Type(Elem::Bf16)];
+    /// assert_eq!(values.map(|value| value.to_string()), ["64", "true", "bf16"]);
+    /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum ParamValue {
         /// An integer: `BM = 64`.
@@ -28,16 +34,34 @@ impl fmt::Display for ParamValue {
 }
 
 /// One value for each parameter of a kernel, in the attribute's order.
+///
+/// ```
+/// use layout_core::kernel::{ParamSet, ParamValue};
+/// let set = ParamSet(vec![("BM".into(), ParamValue::Int(64)), ("BN".into(), ParamValue::Int(32))]);
+/// assert_eq!(set.key(), "BM64_BN32");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ParamSet(pub Vec<(String, ParamValue)>);
 
 impl ParamSet {
     /// The value bound to `name`.
+    ///
+    /// ```
+    /// use layout_core::kernel::{ParamSet, ParamValue};
+    /// let set = ParamSet::default().with("BM", ParamValue::Int(64));
+    /// assert_eq!((set.get("BM"), set.get("BN")), (Some(ParamValue::Int(64)), None));
+    /// ```
     pub fn get(&self, name: &str) -> Option<ParamValue> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     /// The set with `name` bound to `value` instead.
+    ///
+    /// ```
+    /// use layout_core::kernel::{ParamSet, ParamValue};
+    /// let set = ParamSet::default().with("BM", ParamValue::Int(64)).with("BM", ParamValue::Int(128));
+    /// assert_eq!(set.key(), "BM128");
+    /// ```
     pub fn with(mut self, name: &str, value: ParamValue) -> ParamSet {
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some(slot) => slot.1 = value,
@@ -47,6 +71,11 @@ impl ParamSet {
     }
 
     /// The text that names the set in identifiers and files: `BM64_BN64`, a negative value as `BMm1`.
+    ///
+    /// ```
+    /// use layout_core::kernel::{ParamSet, ParamValue};
+    /// assert_eq!(ParamSet::default().with("SHIFT", ParamValue::Int(-1)).key(), "SHIFTm1");
+    /// ```
     pub fn key(&self) -> String {
         let parts: Vec<String> =
             self.0.iter().map(|(name, value)| format!("{name}{value}").replace('-', "m")).collect();
@@ -57,6 +86,22 @@ impl ParamSet {
 /// What a variant may rely on beyond the kernel's own text; launch picks a variant by what its tensors keep.
 ///
 /// The variant without any promise (`wide`, not `aligned`, no `variant_if`) is right for every input.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// // Without promises the kernel is right for every input: 64-bit offsets, no vectors.
+/// let none = Promises { narrow: false, aligned: false, variant_if: None };
+/// let text = emit(&compile(&double::DEFINITION.kernel()?, &set, none)?).text;
+/// assert!(text.contains("long long"), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Promises {
     /// Every dimension and every tensor's span is at most [`NARROW_LIMIT`]: offsets fit 32 bits.
@@ -68,16 +113,36 @@ pub struct Promises {
 }
 
 /// The largest dimension and span (elements) of a narrow variant: a tile's tail past it still fits `i32`.
+///
+/// ```
+/// use layout_core::kernel::NARROW_LIMIT;
+/// assert!(NARROW_LIMIT + 1024 * 1024 <= i64::from(i32::MAX) + 1);
+/// ```
 pub const NARROW_LIMIT: i64 = (1 << 31) - (1 << 20);
 
 /// The largest dimension and span of any tensor: 2⁴⁸ elements.
+///
+/// ```
+/// assert_eq!(layout_core::kernel::WIDE_LIMIT, 281_474_976_710_656);
+/// ```
 pub const WIDE_LIMIT: i64 = 1 << 48;
 
 impl Promises {
     /// What the variants of the macro rely on: 32-bit offsets, 16-byte aligned tensors.
+    ///
+    /// ```
+    /// use layout_core::kernel::Promises;
+    /// assert!(Promises::USUAL.narrow && Promises::USUAL.aligned && Promises::USUAL.variant_if.is_none());
+    /// ```
     pub const USUAL: Promises = Promises { narrow: true, aligned: true, variant_if: None };
 
     /// The end of a variant's key: empty for [`Promises::USUAL`], `_if0`, `_wide`, `_unaligned` else.
+    ///
+    /// ```
+    /// use layout_core::kernel::Promises;
+    /// assert_eq!(Promises::USUAL.suffix(), "");
+    /// assert_eq!(Promises { narrow: false, variant_if: Some(0), ..Promises::USUAL }.suffix(), "_if0_wide");
+    /// ```
     pub fn suffix(self) -> String {
         let mut out = String::new();
         if let Some(number) = self.variant_if {

@@ -13,18 +13,18 @@
 
 use super::asynchronous::{RemoteStore, Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
 use super::elem::{Constant, Elem};
-use super::index::{AtomId, Atoms, Index, VarId};
+use super::index::{Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
 use super::matrix::{LoadMatrix, Mma};
 use super::origin::{Origin, Position};
 
 /// A place that holds elements, by its number in `places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PlaceId(pub u32);
+pub(crate) struct PlaceId(pub u32);
 
 /// A value of an element type, of one thread.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<A> {
+pub(crate) enum Value<A> {
     /// A number.
     Constant(Constant),
     /// The scalar argument of this number, of an element type.
@@ -51,7 +51,7 @@ pub enum Value<A> {
 
 /// `left op right`, of mathematical integers; `op` is a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// `Eq`, `Ne`, `Lt`, `Le`, `Gt` or `Ge`.
     pub op: BinaryOp,
     /// The left side.
@@ -61,11 +61,11 @@ pub struct Comparison {
 }
 
 /// All of them; the empty one always holds.
-pub type Mask = Vec<Comparison>;
+pub(super) type Mask = Vec<Comparison>;
 
 /// A function of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Math {
+pub(crate) enum Math {
     /// The smaller; of floats the number where the other is NaN (`fminf`).
     Min,
     /// The larger, likewise.
@@ -90,7 +90,7 @@ pub enum Math {
 
 /// A statement and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Statement<A, O> {
+pub(crate) struct Statement<A, O> {
     /// What it does.
     pub kind: StatementKind<A, O>,
     /// Where in the kernel's source.
@@ -99,7 +99,7 @@ pub struct Statement<A, O> {
 
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StatementKind<A, O> {
+pub(crate) enum StatementKind<A, O> {
     /// Declares an element variable and sets it; without a value it is uninitialised.
     Let(VarId, Option<Value<A>>),
     /// Declares an index variable, or a pointer variable (the index is the element that it points to), and sets it.
@@ -170,7 +170,7 @@ pub enum StatementKind<A, O> {
 
 /// What the 32 threads of a warp make of their values: of one of type `f32 f64 i32 u32 i64`, or of a `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Collective {
+pub(crate) enum Collective {
     /// `(x, lane)`: the `x` of lane `lane` modulo 32; `lane` is an `i32`, also below.
     Shuffle,
     /// `(x, n)`: the `x` of the lane `n` modulo 32 before, the own where there is none.
@@ -197,7 +197,7 @@ pub enum Collective {
 
 impl Collective {
     /// The name in the kernel language.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Collective::Shuffle => "shuffle",
             Collective::ShuffleUp => "shuffle_up",
@@ -216,7 +216,7 @@ impl Collective {
 
 /// What an atomic operation makes of an element and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AtomicChange {
+pub(crate) enum AtomicChange {
     /// The sum; of `i32 u32 f32 f64`, integers wrap.
     Add,
     /// The larger; of `i32 u32 f32`, of floats the number where the other is NaN.
@@ -231,7 +231,7 @@ pub enum AtomicChange {
 
 /// What an atomic load or store orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ordering {
+pub(crate) enum Ordering {
     /// Nothing.
     Relaxed,
     /// A load acquires, a store releases: what a thread accessed before a release is ordered before what another one
@@ -242,7 +242,7 @@ pub enum Ordering {
 /// Between which threads an atomic operation is undivided and orders. Operations of threads that are not in each
 /// other's scopes are to each other as ordinary accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Those of the block.
     Block,
     /// Those of the device.
@@ -254,7 +254,7 @@ pub enum Scope {
 
 impl Scope {
     /// What is put behind the name of an operation; nothing for the device.
-    pub fn suffix(self) -> &'static str {
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Scope::Block => "_block",
             Scope::Device => "",
@@ -265,7 +265,7 @@ impl Scope {
 
 /// Who takes part in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Participants {
+pub(crate) enum Participants {
     /// One thread, each for itself.
     Thread,
     /// The 32 threads of a warp.
@@ -280,7 +280,7 @@ pub enum Participants {
 
 /// A variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub(crate) struct Variable {
     /// The user's name for it, or one made of the user's names; not unique, and not yet legal in C.
     pub name: String,
     /// What it holds.
@@ -293,7 +293,7 @@ pub struct Variable {
 
 /// What a variable holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum VariableKind {
+pub(crate) enum VariableKind {
     /// An element.
     Elem(Elem),
     /// An index; `wide` takes 64 bits.
@@ -307,7 +307,7 @@ pub enum VariableKind {
 
 /// Where elements live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
+pub(crate) enum Space {
     /// A tensor argument, by number.
     Global(u32),
     /// Shared memory of the block, at this byte offset.
@@ -328,7 +328,7 @@ pub enum Space {
 
 /// An array of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The user's name for it.
     pub name: String,
     /// Where.
@@ -347,7 +347,7 @@ pub struct Place {
 
 /// What both levels hold besides statements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tables {
+pub(crate) struct Tables {
     /// Variables.
     pub variables: Vec<Variable>,
     /// Places; the tensor arguments first.
@@ -360,22 +360,18 @@ pub struct Tables {
 
 impl Tables {
     /// The variable of an id.
-    pub fn variable(&self, id: VarId) -> &Variable {
+    pub(crate) fn variable(&self, id: VarId) -> &Variable {
         &self.variables[id.0 as usize]
     }
     /// The place of an id.
-    pub fn place(&self, id: PlaceId) -> &Place {
+    pub(crate) fn place(&self, id: PlaceId) -> &Place {
         &self.places[id.0 as usize]
-    }
-    /// What is known of an atom.
-    pub fn facts(&self, id: AtomId) -> &super::index::AtomFacts {
-        self.atoms.facts(id)
     }
 }
 
 /// The scalar level's access: elements `index .. index + width` of a place, counted from a pointer where there is one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Access {
+pub(crate) struct Access {
     /// The place.
     pub place: PlaceId,
     /// The pointer variable that `index` counts from; the place's first element without one.
@@ -400,7 +396,7 @@ pub struct Access {
 
 /// The scalar level's operations on more than one element.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// `destination = source`, `width` elements at once; both widths are equal, neither has a mask.
     Move {
         /// Written.

@@ -10,20 +10,20 @@ use super::program::Comparison;
 
 /// Indices that are known not to be negative at some point of a kernel.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub(super) struct Facts {
     known: Vec<Index>,
 }
 
 impl Facts {
     /// Adds `index >= 0`.
-    pub fn add(&mut self, index: Index) {
+    pub(super) fn add(&mut self, index: Index) {
         if index.as_constant().is_none() && !self.known.contains(&index) {
             self.known.push(index);
         }
     }
 
     /// Adds a comparison that holds, or, with `holds` false, one that does not.
-    pub fn assume(&mut self, comparison: &Comparison, holds: bool) {
+    pub(super) fn assume(&mut self, comparison: &Comparison, holds: bool) {
         let Ok(difference) = comparison.left.sub(&comparison.right) else { return };
         let Ok(negated) = difference.scale(-1) else { return };
         let (less, more) = (negated, difference);
@@ -48,22 +48,17 @@ impl Facts {
     }
 
     /// How many facts there are; with [`Facts::truncate`] the end of a guard's reach.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
-
     /// Forgets all but the first `len` facts.
-    pub fn truncate(&mut self, len: usize) {
+    pub(super) fn truncate(&mut self, len: usize) {
         self.known.truncate(len);
     }
 
     /// Whether `goal >= 0` is proved.
-    pub fn prove(&self, atoms: &Atoms, goal: &Index) -> bool {
+    pub(super) fn prove(&self, atoms: &Atoms, goal: &Index) -> bool {
         if atoms.range(goal).low >= 0 {
             return true;
         }
@@ -78,7 +73,7 @@ impl Facts {
     }
 
     /// Whether a comparison is proved to hold.
-    pub fn holds(&self, atoms: &Atoms, comparison: &Comparison) -> bool {
+    pub(super) fn holds(&self, atoms: &Atoms, comparison: &Comparison) -> bool {
         let Ok(difference) = comparison.left.sub(&comparison.right) else { return false };
         let Ok(negated) = difference.scale(-1) else { return false };
         let strictly = |index: &Index| index.plus(-1).is_ok_and(|index| self.prove(atoms, &index));

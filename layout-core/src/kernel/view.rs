@@ -13,7 +13,7 @@ use crate::Swizzle;
 
 /// A view of a place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct View {
+pub(crate) struct View {
     /// The place.
     pub place: PlaceId,
     /// A pointer variable for the part of the offset that has a name, and that part.
@@ -36,7 +36,7 @@ pub struct View {
 
 /// A mode of a view: `extent` vectors, each of `lanes` elements.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mode {
+pub(crate) struct Mode {
     /// How many vectors (elements where `lanes` is 1).
     pub extent: Index,
     /// Elements from one vector to the next.
@@ -51,7 +51,7 @@ pub struct Mode {
 
 /// `0 <= base + Σ c·step + Σ l·lane_step < extent`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bound {
+pub(crate) struct Bound {
     /// The edge's coordinate of element zero.
     pub base: Index,
     /// For each mode the edge's coordinate from one vector to the next.
@@ -66,7 +66,7 @@ type Fallible<T> = Result<T, IndexOverflow>;
 
 impl View {
     /// The whole of a place whose modes have these extents and strides.
-    pub fn whole(place: PlaceId, extents: Vec<Index>, strides: Vec<Index>, mutable: bool) -> View {
+    pub(crate) fn whole(place: PlaceId, extents: Vec<Index>, strides: Vec<Index>, mutable: bool) -> View {
         let rank = extents.len();
         let unit = |mode: usize| (0..rank).map(|i| Index::constant(i64::from(i == mode))).collect::<Vec<_>>();
         let zero = vec![Index::constant(0); rank];
@@ -105,17 +105,17 @@ impl View {
     }
 
     /// The number of modes.
-    pub fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.modes.len()
     }
 
     /// Elements of a vector of the view.
-    pub fn lanes(&self) -> i64 {
+    pub(crate) fn lanes(&self) -> i64 {
         self.modes.iter().map(|mode| mode.lanes).product()
     }
 
     /// The offset from the place's first element: the pointer's part and the rest.
-    pub fn full_offset(&self) -> Fallible<Index> {
+    pub(crate) fn full_offset(&self) -> Fallible<Index> {
         match &self.pointer {
             Some((_, index)) => index.add(&self.offset),
             None => Ok(self.offset.clone()),
@@ -150,7 +150,7 @@ impl View {
     }
 
     /// Tile `coordinates` of extents `sizes`.
-    pub fn tile(&self, sizes: &[i64], coordinates: &[Index]) -> Fallible<View> {
+    pub(crate) fn tile(&self, sizes: &[i64], coordinates: &[Index]) -> Fallible<View> {
         let mut view = self.clone();
         for (mode, (size, coordinate)) in sizes.iter().zip(coordinates).enumerate() {
             if !self.divides(mode, *size) {
@@ -164,7 +164,7 @@ impl View {
     }
 
     /// The `sizes` vectors from vector `start` on, which may reach past every edge.
-    pub fn window(&self, sizes: &[i64], start: &[Index]) -> Fallible<View> {
+    pub(crate) fn window(&self, sizes: &[i64], start: &[Index]) -> Fallible<View> {
         let mut view = self.clone();
         for (mode, (size, start)) in sizes.iter().zip(start).enumerate() {
             view.close(mode);
@@ -176,7 +176,7 @@ impl View {
     }
 
     /// The view of vectors of these extents.
-    pub fn vectorize(
+    pub(crate) fn vectorize(
         &self,
         lanes: &[i64],
         ceil: &mut impl FnMut(&Index, i64) -> Fallible<Index>,
@@ -206,7 +206,7 @@ impl View {
     }
 
     /// Of each mode every `threads[mode]`-th vector, from `own[mode]` on.
-    pub fn distribute(
+    pub(crate) fn distribute(
         &self,
         threads: &[i64],
         own: &[Index],
@@ -232,7 +232,7 @@ impl View {
     }
 
     /// Element `coordinate` of the first mode, without that mode.
-    pub fn slice(&self, coordinate: &Index) -> Fallible<View> {
+    pub(crate) fn slice(&self, coordinate: &Index) -> Fallible<View> {
         let mut view = self.clone();
         view.close(0);
         view.shift(0, coordinate)?;
@@ -247,7 +247,7 @@ impl View {
     /// Other modes over the same elements: element zero moves by `shift[m]` along mode `m`, and the new mode `i` has
     /// `modes[i].0` elements, each `modes[i].1[m]` further along mode `m`. Of a view without vectors, whose elements
     /// named by the new modes are all among its own.
-    pub fn rearrange(&self, shift: &[Index], modes: &[(i64, Vec<i64>)]) -> Fallible<View> {
+    pub(crate) fn rearrange(&self, shift: &[Index], modes: &[(i64, Vec<i64>)]) -> Fallible<View> {
         let mut view = self.clone();
         for (mode, count) in shift.iter().enumerate() {
             view.shift(mode, count)?;
@@ -282,7 +282,7 @@ impl View {
     }
 
     /// The modes in reverse order.
-    pub fn transpose(&self) -> View {
+    pub(crate) fn transpose(&self) -> View {
         let mut view = self.clone();
         view.modes.reverse();
         for bound in &mut view.bounds {
@@ -293,7 +293,11 @@ impl View {
     }
 
     /// The offset of an element from the pointer, and the edge coordinate with its extent for each bound.
-    pub fn element(&self, coordinates: &[Index], lanes: &[i64]) -> Fallible<(Index, Vec<(Index, Index)>)> {
+    pub(crate) fn element(
+        &self,
+        coordinates: &[Index],
+        lanes: &[i64],
+    ) -> Fallible<(Index, Vec<(Index, Index)>)> {
         let mut offset = self.offset.clone();
         for ((mode, coordinate), lane) in self.modes.iter().zip(coordinates).zip(lanes) {
             offset = offset.add(&coordinate.mul(&mode.stride)?)?.add_scaled(&mode.lane_stride, *lane)?;

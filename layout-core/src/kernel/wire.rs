@@ -7,9 +7,20 @@
 use std::fmt;
 
 /// The version of the encoding. Raised with every change of [`super::ir`].
+///
+/// ```
+/// use layout_core::kernel::wire::{VERSION, encode};
+/// assert_eq!(encode(&7u32), [VERSION as u8, 7]);
+/// ```
 pub const VERSION: u32 = 1;
 
 /// Why bytes are not a kernel.
+///
+/// ```
+/// use layout_core::kernel::wire::{VERSION, WireError, decode};
+/// assert_eq!(decode::<u32>(&[0, 7]), Err(WireError::Version { found: 0 }));
+/// assert_eq!(decode::<u32>(&[VERSION as u8]), Err(WireError::Damaged { remaining: 0 }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireError {
     /// The bytes carry another version than this library reads.
@@ -42,14 +53,45 @@ impl fmt::Display for WireError {
 impl std::error::Error for WireError {}
 
 /// A value that can be written to bytes and read back.
+///
+/// ```
+/// use layout_core::kernel::{Elem, wire::{decode, encode}};
+/// let written = encode(&vec![(Elem::F32, true)]);
+/// assert_eq!(decode(&written), Ok(vec![(Elem::F32, true)]));
+/// ```
 pub trait Wire: Sized {
     /// Appends the value.
+    ///
+    /// ```
+    /// use layout_core::kernel::wire::Wire;
+    /// let mut out = Vec::new();
+    /// 300u32.put(&mut out); // seven bits a byte, the lowest first
+    /// assert_eq!(out, [0xac, 0x02]);
+    /// ```
     fn put(&self, out: &mut Vec<u8>);
     /// Takes the value from the front.
+    ///
+    /// ```
+    /// use layout_core::kernel::wire::Wire;
+    /// let mut input: &[u8] = &[0xac, 0x02, 9];
+    /// assert_eq!((u32::take(&mut input), input), (Ok(300), &[9][..]));
+    /// ```
     fn take(input: &mut &[u8]) -> Result<Self, WireError>;
 }
 
 /// Writes `value`, with the version in front.
+///
+/// ```
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// let kernel = double::DEFINITION.kernel()?;
+/// assert_eq!(layout_core::kernel::wire::encode(&kernel), double::DEFINITION.bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode<T: Wire>(value: &T) -> Vec<u8> {
     let mut out = Vec::new();
     VERSION.put(&mut out);
@@ -58,6 +100,11 @@ pub fn encode<T: Wire>(value: &T) -> Vec<u8> {
 }
 
 /// Reads what [`encode`] wrote.
+///
+/// ```
+/// use layout_core::kernel::wire::{decode, encode};
+/// assert_eq!(decode::<String>(&encode(&"tile".to_string())), Ok("tile".to_string()));
+/// ```
 pub fn decode<T: Wire>(mut bytes: &[u8]) -> Result<T, WireError> {
     let found = u64::take(&mut bytes)?;
     if found != u64::from(VERSION) {

@@ -12,6 +12,29 @@ use super::view::{View, Write};
 use std::marker::PhantomData;
 
 /// A matrix instruction of a warp: A and B of type `T`, sums in `f32`.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // One warp, one instruction: C = A B of 16 x 8 x 8.
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn product(
+///     a: &LayoutTensor<f32, RowMajor<16, 8>>,
+///     b: &LayoutTensor<f32, RowMajor<8, 8>>,
+///     c: &mut LayoutTensor<f32, RowMajor<16, 8>>,
+/// ) {
+///     let mma = mma_atom::<f32>([16, 8, 8]);
+///     let mut acc = local::<f32>(row_major([1, 4])).fill(0.0);
+///     mma.mma(&mut acc, &mma.load_a(a), &mma.load_b(b));
+///     mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+/// }
+/// # let device = Device::simulator();
+/// let a = device.upload(&[2.0f32; 128], [16, 8])?;
+/// let b = device.upload(&[3.0f32; 64], [8, 8])?;
+/// let mut c = device.zeros::<f32, 2>([16, 8])?;
+/// product::launch(&device.stream(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?, [48.0; 128]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TensorCore<T>(PhantomData<T>);
 
@@ -22,23 +45,107 @@ pub struct TensorCore<T>(PhantomData<T>);
 /// | `f32` | `[16, 8, 8]` | rounded to TF32, 10 bits of fraction, to nearest |
 /// | `f16`, `bf16` | `[16, 8, 16]` | |
 /// | `e4m3`, `e5m2` | `[16, 8, 32]` | sm_89 and later |
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn product(
+///     a: &LayoutTensor<bf16, RowMajor<16, 16>>,
+///     b: &LayoutTensor<bf16, RowMajor<16, 8>>,
+///     c: &mut LayoutTensor<f32, RowMajor<16, 8>>,
+/// ) {
+///     let mma = mma_atom::<bf16>([16, 8, 16]);
+///     let mut acc = local::<f32>(row_major([1, 4])).fill(0.0);
+///     mma.mma(&mut acc, &mma.load_a(a), &mma.load_b(b));
+///     mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+/// }
+/// # let device = Device::simulator();
+/// let one = layout_cuda::bf16::from_f32(1.0);
+/// let (a, b) = (device.upload(&[one; 256], [16, 16])?, device.upload(&[one; 128], [16, 8])?);
+/// let mut c = device.zeros::<f32, 2>([16, 8])?;
+/// product::launch(&device.stream(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?, [16.0; 128]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn mma_atom<T: Element>(_shape: [impl Integer; 3]) -> TensorCore<T> {
     device_only()
 }
 
 impl<T: Element> TensorCore<T> {
     /// The fragments of a tile of A, in registers: for each 16 rows a row of them.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // A tile of 32 rows is two rows of fragments, of 4 elements a thread each.
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn held(a: &LayoutTensor<f32, RowMajor<32, 8>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     let fragments = mma_atom::<f32>([16, 8, 8]).load_a(a);
+    ///     if lane_id() == 0 {
+    ///         y[[0]] = fragments.dim(0) as i32;
+    ///         y[[1]] = fragments.dim(1) as i32;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let a = device.zeros::<f32, 2>([32, 8])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// held::launch(&device.stream(), &a, &mut y)?;
+    /// assert_eq!(y.download()?, [2, 4]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn load_a(&self, _tile: impl Tensor<Elem = T>) -> View<T, Write> {
         device_only()
     }
 
     /// The fragments of a tile of B (K x N), in registers: for each 8 columns a row of them.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // A tile of 16 columns is two rows of fragments, of 2 elements a thread each.
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn held(b: &LayoutTensor<f32, RowMajor<8, 16>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     let fragments = mma_atom::<f32>([16, 8, 8]).load_b(b);
+    ///     if lane_id() == 0 {
+    ///         y[[0]] = fragments.dim(0) as i32;
+    ///         y[[1]] = fragments.dim(1) as i32;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let b = device.zeros::<f32, 2>([8, 16])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// held::launch(&device.stream(), &b, &mut y)?;
+    /// assert_eq!(y.download()?, [2, 2]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn load_b(&self, _tile: impl Tensor<Elem = T>) -> View<T, Write> {
         device_only()
     }
 
     /// `acc += a b`. Of a product of `M` by `N` the accumulator is `local::<f32>(row_major([M / 16, N / 8 * 4]))`: for
     /// each 16 rows a row, and in it 4 elements for each 8 columns.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // 32 x 16 x 8: four instructions; k goes on by calling it again.
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn product(
+    ///     a: &LayoutTensor<f32, RowMajor<32, 16>>,
+    ///     b: &LayoutTensor<f32, RowMajor<16, 16>>,
+    ///     c: &mut LayoutTensor<f32, RowMajor<32, 16>>,
+    /// ) {
+    ///     let mma = mma_atom::<f32>([16, 8, 8]);
+    ///     let mut acc = local::<f32>(row_major([2, 8])).fill(0.0);
+    ///     for k in 0..2 {
+    ///         mma.mma(&mut acc, &mma.load_a(&a.tile([32, 8], [0, k])), &mma.load_b(&b.tile([8, 16], [k, 0])));
+    ///     }
+    ///     mma.store_d(&mut c.tile([32, 16], [0, 0]), &acc);
+    /// }
+    /// # let device = Device::simulator();
+    /// let (a, b) = (device.upload(&[1.0f32; 512], [32, 16])?, device.upload(&[0.5f32; 256], [16, 16])?);
+    /// let mut c = device.zeros::<f32, 2>([32, 16])?;
+    /// product::launch(&device.stream(), &a, &b, &mut c)?;
+    /// assert_eq!(c.download()?, [8.0; 512]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn mma<C: Tensor<Elem = f32, Access = Write>>(
         &self,
         _acc: C,
@@ -49,6 +156,20 @@ impl<T: Element> TensorCore<T> {
     }
 
     /// Writes an accumulator to a tile of `M` by `N`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn fill(c: &mut LayoutTensor<f32, RowMajor<16, 8>>) {
+    ///     let acc = local::<f32>(row_major([1, 4])).fill(2.5);
+    ///     mma_atom::<f32>([16, 8, 8]).store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut c = device.zeros::<f32, 2>([16, 8])?;
+    /// fill::launch(&device.stream(), &mut c)?;
+    /// assert_eq!(c.download()?, [2.5; 128]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn store_d<D: Tensor<Elem = f32, Access = Write>>(&self, _tile: D, _acc: impl Tensor<Elem = f32>) {
         device_only()
     }

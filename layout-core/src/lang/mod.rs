@@ -39,26 +39,28 @@
 //! }
 //! ```
 
-mod asynchronous;
+mod copy_engine;
 mod layout;
 mod matrix;
+mod mbarrier;
 mod movement;
 mod number;
 mod small_float;
 mod tensor;
 mod threads;
 mod view;
+mod wgmma;
 
-pub use asynchronous::{
-    Mbarrier, Mbarriers, PipelineState, accumulator, bulk_commit_group, bulk_wait_group,
-    bulk_wait_group_read, fence_async_proxy, mbarriers, pipeline_state, store_async, store_matrix, tma_load,
-    tma_load_multicast, tma_store, wgmma, wgmma_commit_group, wgmma_wait_group,
+pub use copy_engine::{
+    bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, tma_load,
+    tma_load_multicast, tma_store,
 };
 pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
 pub use matrix::{TensorCore, mma_atom};
+pub use mbarrier::{Mbarrier, Mbarriers, PipelineState, mbarriers, pipeline_state};
 pub use movement::{
     async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
-    copy_dram_to_sram_async, outer_product_acc,
+    copy_dram_to_sram_async, outer_product_acc, store_async,
 };
 pub use number::{Element, Integer, Literal, Number, select, unroll};
 pub use small_float::{bf16, e4m3, e5m2, f16};
@@ -69,6 +71,7 @@ pub use threads::{
     warp_group, warp_id,
 };
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
+pub use wgmma::{accumulator, store_matrix, wgmma, wgmma_commit_group, wgmma_wait_group};
 
 /// What a stub does when it is called after all.
 fn device_only<T>() -> T {

@@ -4,87 +4,314 @@ use super::device_only;
 
 /// An element type: `f64 f32 i64 i32 u32 i8 u8 bool`, and the floats of 16 and 8 bits of [this module](super),
 /// `f16 bf16 e4m3 e5m2`.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // A kernel's type parameters are element types.
+/// #[tiled_kernel(T = [f32, i32], block = [4], grid = [1])]
+/// fn twice<T>(x: &mut LayoutTensor<T, RowMajor<4>>) {
+///     x[[thread_idx.x]] = x[[thread_idx.x]] + x[[thread_idx.x]];
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&[1, 2, 3, 4], [4])?;
+/// twice::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [2, 4, 6, 8]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub trait Element: Number {}
 
-/// What is written where a value of type `T` is wanted: a `T`; for the floats of 16 and 8 bits, which have no literals
-/// of their own, also the literal of an `f32`, which is rounded.
 #[diagnostic::on_unimplemented(
     message = "expected a value of type `{T}`, found `{Self}`",
     note = "convert it: `x as f32`, `x.cast::<bf16>()`"
 )]
+/// What is written where a value of type `T` is wanted: a `T`; for the floats of 16 and 8 bits, which have no literals
+/// of their own, also the literal of an `f32`, which is rounded.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn literals(x: &mut LayoutTensor<f16, RowMajor<4>>) {
+///     x.fill(0.1); // a literal, rounded to f16
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.zeros::<layout_cuda::f16, 1>([4])?;
+/// literals::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?[3].to_f32(), 0.099975586);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub trait Literal<T> {}
 
 impl<T: Element> Literal<T> for T {}
 
 /// What an index, an extent or a stride is written as.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn indices(y: &mut LayoutTensor<i32, RowMajor<4>>, first: usize, shift: isize) {
+///     y[[first]] = 1; // a usize
+///     y[[first.cast::<isize>() + shift]] = 2; // an isize
+///     y[[3]] = 3; // a literal
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([4])?;
+/// indices::launch(&device.stream(), &mut y, 2, -1)?;
+/// assert_eq!(y.download()?, [0, 2, 1, 3]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub trait Integer: Copy {}
 
 /// A number or a truth value: an element or an index.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn mean(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     x[[lane_id()]] = x[[lane_id()]].warp_sum() / 32usize.cast::<f32>();
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(0..32).map(|i| i as f32).collect::<Vec<_>>(), [32])?;
+/// mean::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [15.5; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub trait Number: Copy {
     /// The nearest value of another type, as Rust's `as`: integers wrap, floats saturate to integers.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [3], grid = [1])]
+    /// fn bytes(x: &LayoutTensor<f32, RowMajor<3>>, y: &mut LayoutTensor<u8, RowMajor<3>>) {
+    ///     y[[thread_idx.x]] = x[[thread_idx.x]].cast::<u8>();
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[-3.0f32, 2.75, 1000.0], [3])?;
+    /// let mut y = device.zeros::<u8, 1>([3])?;
+    /// bytes::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [0, 2, 255]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn cast<T: Number>(self) -> T {
         device_only()
     }
 
     /// The value of lane `lane % 32`. Every thread of the warp takes part, here and below; the block is a multiple of
     /// 32 threads, the number is an `f32 f64 i32 u32 i64`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn first(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].shuffle(0);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(7..39).collect::<Vec<i32>>(), [32])?;
+    /// first::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [7; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn shuffle(self, _lane: usize) -> Self {
         device_only()
     }
 
     /// The value of the lane `count % 32` before this one; the own where there is none.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn before(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].shuffle_up(2);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+    /// before::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?[..5], [0, 1, 0, 1, 2]); // lanes 0 and 1 keep their own
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn shuffle_up(self, _count: usize) -> Self {
         device_only()
     }
 
     /// The value of the lane `count % 32` after this one; the own where there is none.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn after(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].shuffle_down(2);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+    /// after::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?[27..], [29, 30, 31, 30, 31]); // lanes 30 and 31 keep their own
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn shuffle_down(self, _count: usize) -> Self {
         device_only()
     }
 
     /// The value of lane `lane_id() ^ (count % 32)`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn pairs(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].shuffle_xor(1);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+    /// pairs::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?[..4], [1, 0, 3, 2]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn shuffle_xor(self, _count: usize) -> Self {
         device_only()
     }
 
     /// The sum over the warp, in every lane: five rounds, the same order always.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn sum(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_sum();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+    /// sum::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [496; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn warp_sum(self) -> Self {
         device_only()
     }
 
     /// The largest value of the warp, in every lane; of floats NaN counts for nothing.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn most(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_max();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut values = vec![1.5; 32];
+    /// values[3] = f32::NAN;
+    /// let mut x = device.upload(&values, [32])?;
+    /// most::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [1.5; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn warp_max(self) -> Self {
         device_only()
     }
 
     /// The smallest value of the warp, in every lane, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn least(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_min();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(-4..28).collect::<Vec<i32>>(), [32])?;
+    /// least::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [-4; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn warp_min(self) -> Self {
         device_only()
     }
 
     /// The sum over the lanes up to this one, its own value included.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn upto(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_prefix_sum();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(1..33).collect::<Vec<i32>>(), [32])?;
+    /// upto::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?[..4], [1, 3, 6, 10]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn warp_prefix_sum(self) -> Self {
         device_only()
     }
 
     /// The sum over the block, in every thread: of each warp, then of the warps in order. Every thread of the block takes
     /// part and waits for the others, as at a [`barrier`](super::barrier).
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn sum(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     x[[thread_idx.x]] = x[[thread_idx.x]].block_sum();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..64).collect::<Vec<i32>>(), [64])?;
+    /// sum::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [2016; 64]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn block_sum(self) -> Self {
         device_only()
     }
 
     /// The largest value of the block, in every thread, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn most(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     x[[thread_idx.x]] = x[[thread_idx.x]].block_max();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..64).collect::<Vec<i32>>(), [64])?;
+    /// most::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [63; 64]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn block_max(self) -> Self {
         device_only()
     }
 
     /// The smallest value of the block, in every thread, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn least(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     x[[thread_idx.x]] = x[[thread_idx.x]].block_min();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(5..69).collect::<Vec<i32>>(), [64])?;
+    /// least::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [5; 64]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn block_min(self) -> Self {
         device_only()
     }
 
     /// The sum over the threads of the block up to this one, its own value included: of its warp, and of the warps before
     /// in order. Every thread of the block takes part and waits for the others.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn upto(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     x[[thread_idx.x]] = x[[thread_idx.x]].block_prefix_sum();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&[1; 64], [64])?;
+    /// upto::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?[30..34], [31, 32, 33, 34]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn block_prefix_sum(self) -> Self {
         device_only()
     }
@@ -99,11 +326,46 @@ implement!(Element: f64, f32, i64, i32, u32, i8, u8, bool);
 implement!(Integer: usize, isize, i32);
 
 /// `a` where the condition holds, else `b`; both are evaluated.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [4], grid = [1])]
+/// fn relu(x: &mut LayoutTensor<f32, RowMajor<4>>) {
+///     let own = x[[thread_idx.x]];
+///     x[[thread_idx.x]] = select(own > 0.0, own, 0.0);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&[-1.0f32, 2.0, -3.0, 4.0], [4])?;
+/// relu::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [0.0, 2.0, 0.0, 4.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn select<T: Number>(_condition: bool, _a: T, _b: T) -> T {
     device_only()
 }
 
-/// Marks the range of a `for`, whose ends are known at compile time: every round becomes its own code.
+/// Marks the range of a `for`, whose ends are known at compile time: every round becomes its own code. Its variable
+/// may decide what must be known at compile time: an extent, a `const`, which register `if r % 2 == 0 { k } else { 3 - k }` is.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // The indices of a tensor in registers are numbers once its loop is unrolled.
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn tens(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     let mut held = local::<i32>(row_major([4]));
+///     for i in unroll(0..4) {
+///         held[[i]] = (10 * i) as i32;
+///     }
+///     for i in unroll(0..4) {
+///         y[[i]] = held[[3 - i]];
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([4])?;
+/// tens::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [30, 20, 10, 0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn unroll<R: Iterator>(range: R) -> R {
     range
 }

@@ -10,40 +10,129 @@ use super::device_only;
 use super::number::{Element, Literal, Number};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-macro_rules! types {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[allow(non_camel_case_types, reason = "the name is the language's")]
-        #[derive(Clone, Copy, Debug)]
-        pub struct $name(());
+/// The documentation's example of a constant or a method: a kernel that puts it into an `f32`.
+macro_rules! example {
+    ($name:ident, $method:literal, $other:literal, $expected:literal) => {
+        example!($name, concat!($method, "(", stringify!($name), "::", $other, ")"), $expected)
+    };
+    ($name:ident, $value:expr, $expected:literal) => {
+        concat!(
+            "```\n# use layout_cuda::{Device, tiled_kernel};\n",
+            "#[tiled_kernel(block = [1], grid = [1])]\n",
+            "fn value(y: &mut LayoutTensor<f32, RowMajor<1>>) {\n    y[[0]] = (",
+            stringify!($name),
+            $value,
+            ").cast::<f32>();\n}\n# let device = Device::simulator();\n",
+            "let mut y = device.zeros::<f32, 1>([1])?;\nvalue::launch(&device.stream(), &mut y)?;\n",
+            "assert_eq!(y.download()?[0].to_string(), \"",
+            $expected,
+            "\");\n# Ok::<(), layout_cuda::Error>(())\n```"
+        )
+    };
+}
 
+macro_rules! number {
+    ($name:ident, $most:literal, $least:literal) => {
         impl Number for $name {}
         impl Element for $name {}
         impl Literal<$name> for f32 {}
 
         impl $name {
             /// Zero.
+            ///
+            #[doc = example!($name, "::ZERO", "0")]
             pub const ZERO: $name = $name(());
             /// One.
+            ///
+            #[doc = example!($name, "::ONE", "1")]
             pub const ONE: $name = $name(());
             /// The largest finite value.
+            ///
+            #[doc = example!($name, "::MAX", $most)]
             pub const MAX: $name = $name(());
             /// The least finite value.
+            ///
+            #[doc = example!($name, "::MIN", $least)]
             pub const MIN: $name = $name(());
         }
-    )*};
+    };
 }
 
-types! {
-    /// IEEE half precision: 5 bits of exponent, 10 of fraction.
-    f16;
-    /// The upper half of an `f32`: 8 bits of exponent, 7 of fraction.
-    bf16;
-    /// 8 bits: 4 of exponent, 3 of fraction; no infinity, at most 448.
-    e4m3;
-    /// 8 bits: 5 of exponent, 2 of fraction; at most 57344.
-    e5m2;
-}
+/// IEEE half precision: 5 bits of exponent, 10 of fraction.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn third(y: &mut LayoutTensor<f16, RowMajor<1>>) {
+///     y[[0]] = (1.0f32 / 3.0).cast::<f16>();
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<layout_cuda::f16, 1>([1])?;
+/// third::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[0].to_f32(), 0.33325195);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_camel_case_types, reason = "the name is the language's")]
+#[derive(Clone, Copy, Debug)]
+pub struct f16(());
+number!(f16, "65504", "-65504");
+
+/// The upper half of an `f32`: 8 bits of exponent, 7 of fraction.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn third(y: &mut LayoutTensor<bf16, RowMajor<1>>) {
+///     y[[0]] = (1.0f32 / 3.0).cast::<bf16>();
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<layout_cuda::bf16, 1>([1])?;
+/// third::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[0].to_f32(), 0.33398438);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_camel_case_types, reason = "the name is the language's")]
+#[derive(Clone, Copy, Debug)]
+pub struct bf16(());
+number!(bf16, "338953140000000000000000000000000000000", "-338953140000000000000000000000000000000");
+
+/// 8 bits: 4 of exponent, 3 of fraction; no infinity, at most 448.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn third(y: &mut LayoutTensor<e4m3, RowMajor<1>>) {
+///     y[[0]] = (1.0f32 / 3.0).cast::<e4m3>();
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<layout_cuda::E4m3, 1>([1])?;
+/// third::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[0].to_f32(), 0.34375);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_camel_case_types, reason = "the name is the language's")]
+#[derive(Clone, Copy, Debug)]
+pub struct e4m3(());
+number!(e4m3, "448", "-448");
+
+/// 8 bits: 5 of exponent, 2 of fraction; at most 57344.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn third(y: &mut LayoutTensor<e5m2, RowMajor<1>>) {
+///     y[[0]] = (1.0f32 / 3.0).cast::<e5m2>();
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<layout_cuda::E5m2, 1>([1])?;
+/// third::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[0].to_f32(), 0.3125);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_camel_case_types, reason = "the name is the language's")]
+#[derive(Clone, Copy, Debug)]
+pub struct e5m2(());
+number!(e5m2, "57344", "-57344");
 
 macro_rules! operators {
     ($name:ident: $($operator:ident $function:ident $assign:ident $assign_function:ident,)*) => {$(
@@ -92,21 +181,33 @@ macro_rules! arithmetic {
 
         impl $name {
             /// Infinity.
+            ///
+            #[doc = example!($name, "::INFINITY", "inf")]
             pub const INFINITY: $name = $name(());
             /// Minus infinity.
+            ///
+            #[doc = example!($name, "::NEG_INFINITY", "-inf")]
             pub const NEG_INFINITY: $name = $name(());
             /// Not a number.
+            ///
+            #[doc = example!($name, "::NAN", "NaN")]
             pub const NAN: $name = $name(());
 
             /// The smaller; the number where the other is NaN.
+            ///
+            #[doc = example!($name, "::ONE.min", "NAN", "1")]
             pub fn min(self, _other: $name) -> $name {
                 device_only()
             }
             /// The larger; the number where the other is NaN.
+            ///
+            #[doc = example!($name, "::ZERO.max", "ONE", "1")]
             pub fn max(self, _other: $name) -> $name {
                 device_only()
             }
             /// The absolute value.
+            ///
+            #[doc = example!($name, "::NEG_INFINITY.abs()", "inf")]
             pub fn abs(self) -> $name {
                 device_only()
             }

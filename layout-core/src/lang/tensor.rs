@@ -6,6 +6,20 @@ use super::number::{Element, Integer, Literal};
 use super::view::{LayoutTensor, Read, View, Write};
 
 /// A tensor argument or a view. The methods give views of the same elements; nothing is copied unless it says so.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn blocks(y: &mut LayoutTensor<i32, RowMajor<2, 4>>) {
+///     y.tile([2, 2], [0, 0]).fill(1);
+///     y.tile([2, 2], [0, 1]).fill(2);
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 2>([2, 4])?;
+/// blocks::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [1, 1, 2, 2, 1, 1, 2, 2]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub trait Tensor {
     /// The element type.
     type Elem: Element;
@@ -13,6 +27,21 @@ pub trait Tensor {
     type Access;
 
     /// Tile `coordinate` of extents `extents`: element `e` of the tile is element `coordinate * extents + e` of this.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // The last tile hangs over the end: what is not there is neither read nor written.
+    /// #[tiled_kernel(block = [4], grid = [2])]
+    /// fn tiles(y: &mut LayoutTensor<i32, RowMajor<6>>) {
+    ///     let mut own = y.tile([4], [block_idx.x]);
+    ///     own[[thread_idx.x]] = 10 * block_idx.x as i32 + thread_idx.x as i32;
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<i32, 1>([6])?;
+    /// tiles::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [0, 1, 2, 3, 10, 11]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn tile<I: Integer, J: Integer, const R: usize>(
         &self,
         _extents: [I; R],
@@ -24,6 +53,22 @@ pub trait Tensor {
     /// The `extents` elements from element `start` on: a tile with its halo, `a.window([BM + 2, BN + 2], [i * BM - 1, j * BN -
     /// 1])`. `start` may be negative and the window may reach past the edge: what lies there reads as zero, or as
     /// [`pad`](Tensor::pad) says, and is not written.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [4], grid = [1])]
+    /// fn neighbours(x: &LayoutTensor<i32, RowMajor<4>>, y: &mut LayoutTensor<i32, RowMajor<4>>) {
+    ///     let around = x.window([6], [-1isize]);
+    ///     let i = thread_idx.x;
+    ///     y[[i]] = around[[i]] + around[[i + 2]];
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4], [4])?;
+    /// let mut y = device.zeros::<i32, 1>([4])?;
+    /// neighbours::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [2, 4, 6, 3]); // zeros beyond the ends
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn window<I: Integer, J: Integer, const R: usize>(
         &self,
         _extents: [I; R],
@@ -33,26 +78,97 @@ pub trait Tensor {
     }
 
     /// The view whose elements are vectors of these extents: `[1, 4]` takes four of a row at once.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [2], grid = [1])]
+    /// fn copy(x: &LayoutTensor<f32, RowMajor<8>>, y: &mut LayoutTensor<f32, RowMajor<8>>) {
+    ///     let from = x.vectorize([4]); // two vectors of four
+    ///     y.vectorize([4]).distribute(row_major([2]), thread_idx.x).copy_from(&from.distribute(row_major([2]), thread_idx.x));
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [8])?;
+    /// let mut y = device.zeros::<f32, 1>([8])?;
+    /// copy::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, x.download()?);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn vectorize<I: Integer, const R: usize>(&self, _extents: [I; R]) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
     /// The elements that belong to thread number `thread`, where `threads` are laid over this cyclically.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [2], grid = [1])]
+    /// fn owners(y: &mut LayoutTensor<i32, RowMajor<6>>) {
+    ///     y.distribute(row_major([2]), thread_idx.x).fill(thread_idx.x as i32);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<i32, 1>([6])?;
+    /// owners::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [0, 1, 0, 1, 0, 1]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn distribute(&self, _threads: Layout, _thread: usize) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
     /// Element `coordinate` of the first mode, without that mode: a stage of `[STAGES, BM, BK]`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn stages(y: &mut LayoutTensor<i32, RowMajor<3, 2, 2>>) {
+    ///     for stage in 0..3 {
+    ///         y.slice(stage).fill(stage as i32);
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<i32, 3>([3, 2, 2])?;
+    /// stages::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn slice(&self, _coordinate: usize) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
     /// The bytes of its elements.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn size(y: &mut LayoutTensor<i32, RowMajor<1>>) {
+    ///     let tile = shared::<f32>(row_major([4, 8]));
+    ///     y[[0]] = tile.bytes() as i32;
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// size::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [128]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn bytes(&self) -> usize {
         device_only()
     }
 
     /// The modes in reverse order: element `(j, i)` is element `(i, j)` of this.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn turn(x: &LayoutTensor<i32, RowMajor<2, 3>>, y: &mut LayoutTensor<i32, RowMajor<3, 2>>) {
+    ///     y.copy_from(&x.transpose());
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// let mut y = device.zeros::<i32, 2>([3, 2])?;
+    /// turn::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn transpose(&self) -> View<Self::Elem, Self::Access> {
         device_only()
     }
@@ -61,21 +177,90 @@ pub trait Tensor {
     /// by loads, stores and copies, also of vectors. That block must have begun (a
     /// [`cluster_barrier`](super::cluster_barrier) after the start) and must not end before (another one after the last
     /// access); a `cluster_barrier` also orders the accesses.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(arch = "sm_90a", block = [1], cluster = [2], grid = [2])]
+    /// fn exchange(y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     let mut own = shared::<i32>(row_major([1]));
+    ///     own[[0]] = cluster_rank() as i32 + 5;
+    ///     cluster_barrier();
+    ///     y[[cluster_rank()]] = own.map_shared_rank(1 - cluster_rank())[[0]];
+    ///     cluster_barrier();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// exchange::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [6, 5]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn map_shared_rank<I: Integer>(&self, _rank: I) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
     /// The view whose elements out of the tensor's range read as `value`; without it they read as zero.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Beyond the end lies what no maximum is.
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn most<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     let own = x.tile([32], [0]).pad(-1e30)[[thread_idx.x]];
+    ///     let largest = own.warp_max();
+    ///     if thread_idx.x == 0 {
+    ///         y[[0]] = largest;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[-3.0f32, -2.0, -5.0], [3])?;
+    /// let mut y = device.zeros::<f32, 1>([1])?;
+    /// most::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [-2.0]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn pad(&self, _value: impl Literal<Self::Elem>) -> View<Self::Elem, Self::Access> {
         device_only()
     }
 
     /// The extent of mode `mode`: `a.dim(0)` of a `RowMajor<M, K>` is `M`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn extents<const M: usize, const N: usize>(
+    ///     x: &LayoutTensor<i32, RowMajor<M, N>>,
+    ///     y: &mut LayoutTensor<i32, RowMajor<2>>,
+    /// ) {
+    ///     y[[0]] = x.dim(0) as i32;
+    ///     y[[1]] = x.dim(1) as i32;
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.zeros::<i32, 2>([5, 7])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// extents::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [5, 7]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn dim<I: Integer>(&self, _mode: I) -> usize {
         device_only()
     }
 
     /// Writes `value` to every element; gives the view.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn ones(y: &mut LayoutTensor<f32, RowMajor<3>>) {
+    ///     let mut held = local::<f32>(row_major([3])).fill(0.5);
+    ///     held[[0]] += 1.0;
+    ///     y.copy_from(&held);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<f32, 1>([3])?;
+    /// ones::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [1.5, 0.5, 0.5]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn fill(&self, _value: impl Literal<Self::Elem>) -> View<Self::Elem, Self::Access>
     where
         Self: Tensor<Access = Write>,
@@ -84,6 +269,20 @@ pub trait Tensor {
     }
 
     /// Copies element by element, by each thread that runs it. The shapes are equal.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn first(x: &LayoutTensor<i32, RowMajor<2, 4>>, y: &mut LayoutTensor<i32, RowMajor<2, 2>>) {
+    ///     y.copy_from(&x.tile([2, 2], [0, 0]));
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4, 5, 6, 7, 8], [2, 4])?;
+    /// let mut y = device.zeros::<i32, 2>([2, 2])?;
+    /// first::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [1, 2, 5, 6]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn copy_from(&self, _source: impl Tensor<Elem = Self::Elem>)
     where
         Self: Tensor<Access = Write>,
@@ -93,6 +292,24 @@ pub trait Tensor {
 
     /// Copies element by element from a global to a shared tensor, by each thread that runs it, beside the threads: as
     /// [`copy_dram_to_sram_async`](super::copy_dram_to_sram_async), with each thread's elements as the views say.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn reverse(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+    ///     let held = shared::<f32>(row_major([32]));
+    ///     let mut own = held.distribute(row_major([32]), thread_idx.x);
+    ///     own.copy_from_async(&x.distribute(row_major([32]), thread_idx.x));
+    ///     async_copy_wait_all();
+    ///     barrier();
+    ///     x[[thread_idx.x]] = held[[31 - thread_idx.x]];
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).map(|i| i as f32).collect::<Vec<_>>(), [32])?;
+    /// reverse::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?[..3], [31.0, 30.0, 29.0]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn copy_from_async(&self, _source: impl Tensor<Elem = Self::Elem>)
     where
         Self: Tensor<Access = Write>,
@@ -103,6 +320,21 @@ pub trait Tensor {
     /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 f32
     /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
     /// in its last bits from run to run. It orders no other access.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn count(x: &LayoutTensor<i32, RowMajor<64>>, bins: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     let own = x[[32 * block_idx.x + thread_idx.x]];
+    ///     bins.atomic_add([own as usize % 2], 1);
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(0..64).map(|i| i / 3).collect::<Vec<i32>>(), [64])?;
+    /// let mut bins = device.zeros::<i32, 1>([2])?;
+    /// count::launch(&device.stream(), &x, &mut bins)?;
+    /// assert_eq!(bins.download()?, [33, 31]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn atomic_add<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
     where
         Self: Tensor<Access = Write>,
@@ -112,6 +344,20 @@ pub trait Tensor {
 
     /// Puts the larger of an element and `value` there, likewise. Of `i32 u32 f32`; of floats the number where the other
     /// is NaN.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn most(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
+    ///     y.atomic_max([0], x[[32 * block_idx.x + thread_idx.x]]);
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(0..64).map(|i| i * 37 % 101).collect::<Vec<i32>>(), [64])?;
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// most::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [100]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn atomic_max<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
     where
         Self: Tensor<Access = Write>,
@@ -120,6 +366,20 @@ pub trait Tensor {
     }
 
     /// Puts the smaller of an element and `value` there, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn least(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
+    ///     y.atomic_min([0], x[[32 * block_idx.x + thread_idx.x]]);
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(0..64).map(|i| i - 40).collect::<Vec<i32>>(), [64])?;
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// least::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [-40]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn atomic_min<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
     where
         Self: Tensor<Access = Write>,
@@ -129,6 +389,22 @@ pub trait Tensor {
 
     /// Reads an element as it is in memory now, undivided, and orders nothing: for values that say themselves whether
     /// they are there. Of `i32 u32 f32 i64 f64`, in a global or a shared tensor that is written, by any block.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Every thread reads one counter while others add to it.
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn some(x: &mut LayoutTensor<i32, RowMajor<1>>, y: &mut LayoutTensor<bool, RowMajor<32>>) {
+    ///     x.atomic_add([0], 1);
+    ///     y[[thread_idx.x]] = x.load_relaxed([0]) > 0;
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.zeros::<i32, 1>([1])?;
+    /// let mut y = device.zeros::<bool, 1>([32])?;
+    /// some::launch(&device.stream(), &mut x, &mut y)?;
+    /// assert_eq!(y.download()?, [true; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn load_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
     where
         Self: Tensor<Access = Write>,
@@ -141,6 +417,28 @@ pub trait Tensor {
     ///
     /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and
     /// runs only some at once: a block may wait for one that has drawn an earlier ticket (`atomic_add`), not for others.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Warp 1 waits for warp 0's flag and then sees its value.
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn hand_over(flag: &mut LayoutTensor<i32, RowMajor<1>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     if thread_idx.x == 0 {
+    ///         y[[0]] = 7;
+    ///         flag.store_release([0], 1);
+    ///     }
+    ///     if thread_idx.x == 32 {
+    ///         while flag.load_acquire([0]) == 0 {}
+    ///         y[[1]] = y[[0]];
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut flag = device.zeros::<i32, 1>([1])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// hand_over::launch(&device.stream(), &mut flag, &mut y)?;
+    /// assert_eq!(y.download()?, [7, 7]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn load_acquire<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
     where
         Self: Tensor<Access = Write>,
@@ -149,6 +447,23 @@ pub trait Tensor {
     }
 
     /// Writes an element, undivided, and orders nothing.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Every thread says the same; plain writes would be a race.
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn found(x: &LayoutTensor<i32, RowMajor<32>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
+    ///     if x[[thread_idx.x]] % 5 == 0 {
+    ///         y.store_relaxed([0], 1);
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// found::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [1]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn store_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
     where
         Self: Tensor<Access = Write>,
@@ -158,6 +473,28 @@ pub trait Tensor {
 
     /// Writes an element likewise, after all that this thread did before; what other threads of the block did is
     /// before it where a [`barrier`](super::barrier) stands between.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Block 1 waits for the sum of block 0, the tickets telling which block came first.
+    /// #[tiled_kernel(block = [1], grid = [2])]
+    /// fn chain(flags: &mut LayoutTensor<i32, RowMajor<3>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     let ticket = flags.atomic_add([2], 1) as usize;
+    ///     if ticket == 0 {
+    ///         y[[0]] = 5;
+    ///         flags.store_release([0], 1);
+    ///     } else {
+    ///         while flags.load_acquire([0]) == 0 {}
+    ///         y[[1]] = y[[0]] + 1;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut flags = device.zeros::<i32, 1>([3])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// chain::launch(&device.stream(), &mut flags, &mut y)?;
+    /// assert_eq!(y.download()?, [5, 6]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn store_release<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
     where
         Self: Tensor<Access = Write>,
@@ -168,6 +505,27 @@ pub trait Tensor {
     /// The view whose atomic operations, flags included, are between the threads of the block: undivided and ordering for
     /// them alone, and cheaper. Without a word they are between the threads of the device. The last word before the
     /// operation: `flags.block_scope().store_release([i], 1)`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn told(flags: &mut LayoutTensor<i32, RowMajor<1>>, y: &mut LayoutTensor<i32, RowMajor<2>>) {
+    ///     if thread_idx.x == 0 {
+    ///         y[[0]] = 5;
+    ///         flags.block_scope().store_release([0], 1);
+    ///     }
+    ///     if thread_idx.x == 32 {
+    ///         while flags.block_scope().load_acquire([0]) == 0 {}
+    ///         y[[1]] = y[[0]] + 1;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut flags = device.zeros::<i32, 1>([1])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// told::launch(&device.stream(), &mut flags, &mut y)?;
+    /// assert_eq!(y.download()?, [5, 6]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn block_scope(&self) -> View<Self::Elem, Write>
     where
         Self: Tensor<Access = Write>,
@@ -176,6 +534,19 @@ pub trait Tensor {
     }
 
     /// The view whose atomic operations are between all threads of the system: other devices' and the host's, too.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn count(y: &mut LayoutTensor<u32, RowMajor<1>>) {
+    ///     y.system_scope().atomic_add([0], 1);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.zeros::<u32, 1>([1])?;
+    /// count::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [64]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn system_scope(&self) -> View<Self::Elem, Write>
     where
         Self: Tensor<Access = Write>,
@@ -184,6 +555,21 @@ pub trait Tensor {
     }
 
     /// A copy in registers.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn swap(x: &mut LayoutTensor<i32, RowMajor<4>>) {
+    ///     let held = x.tile([2], [0]).to_local();
+    ///     x.tile([2], [0]).copy_from(&x.tile([2], [1]));
+    ///     x.tile([2], [1]).copy_from(&held);
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&[1, 2, 3, 4], [4])?;
+    /// swap::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [3, 4, 1, 2]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     fn to_local(&self) -> View<Self::Elem, Write> {
         device_only()
     }

@@ -3,6 +3,20 @@
 use super::device_only;
 
 /// Three axes, as CUDA counts them: `x` runs fastest.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [2, 2, 2], grid = [1])]
+/// fn count(y: &mut LayoutTensor<i32, RowMajor<8>>) {
+///     let i = thread_idx.x + 2 * thread_idx.y + 4 * thread_idx.z;
+///     y[[i]] = i as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([8])?;
+/// count::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [0, 1, 2, 3, 4, 5, 6, 7]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Axes {
     /// The first axis.
@@ -13,66 +27,252 @@ pub struct Axes {
     pub z: usize,
 }
 
-macro_rules! special {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[allow(non_upper_case_globals, reason = "the name is the language's")]
-        pub static $name: Axes = Axes { x: 0, y: 0, z: 0 };
-    )*};
-}
+/// What the statics hold, which nothing reads.
+const SOMEWHERE: Axes = Axes { x: 0, y: 0, z: 0 };
 
-special! {
-    /// The thread's place in its block.
-    thread_idx;
-    /// The block's place in the grid.
-    block_idx;
-    /// How many threads a block has.
-    block_dim;
-    /// How many blocks the grid has.
-    grid_dim;
-}
+/// The thread's place in its block.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [4, 2], grid = [1])]
+/// fn places(y: &mut LayoutTensor<i32, RowMajor<2, 4>>) {
+///     y[[thread_idx.y, thread_idx.x]] = (10 * thread_idx.y + thread_idx.x) as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 2>([2, 4])?;
+/// places::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [0, 1, 2, 3, 10, 11, 12, 13]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_upper_case_globals, reason = "the name is the language's")]
+pub static thread_idx: Axes = SOMEWHERE;
+
+/// The block's place in the grid.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [2], grid = [3])]
+/// fn blocks(y: &mut LayoutTensor<i32, RowMajor<6>>) {
+///     y[[2 * block_idx.x + thread_idx.x]] = block_idx.x as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([6])?;
+/// blocks::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [0, 0, 1, 1, 2, 2]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_upper_case_globals, reason = "the name is the language's")]
+pub static block_idx: Axes = SOMEWHERE;
+
+/// How many threads a block has.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(THREADS = 3, block = [THREADS], grid = [2])]
+/// fn threads(y: &mut LayoutTensor<i32, RowMajor<6>>) {
+///     y[[block_dim.x * block_idx.x + thread_idx.x]] = block_dim.x as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([6])?;
+/// threads::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [3; 6]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_upper_case_globals, reason = "the name is the language's")]
+pub static block_dim: Axes = SOMEWHERE;
+
+/// How many blocks the grid has.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // Each block takes every `grid_dim.x`-th element.
+/// #[tiled_kernel(block = [1], grid = [2])]
+/// fn strided<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>) {
+///     for i in (block_idx.x..N).step_by(grid_dim.x) {
+///         y[[i]] = block_idx.x as i32;
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([5])?;
+/// strided::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [0, 1, 0, 1, 0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[allow(non_upper_case_globals, reason = "the name is the language's")]
+pub static grid_dim: Axes = SOMEWHERE;
 
 /// The thread's place in its warp, 0 to 31.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn lanes(y: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     y[[thread_idx.x]] = lane_id() as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([64])?;
+/// lanes::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[30..34], [30, 31, 0, 1]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn lane_id() -> usize {
     device_only()
 }
 
 /// The warp's place in its block, from 0.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn warps(y: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     y[[thread_idx.x]] = warp_id() as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([64])?;
+/// warps::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[30..34], [0, 0, 1, 1]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn warp_id() -> usize {
     device_only()
 }
 
 /// A number whose bit `i` tells whether the condition holds in lane `i`. Every thread of the warp takes part.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn odd(x: &LayoutTensor<i32, RowMajor<32>>, y: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     y[[lane_id()]] = ballot(x[[lane_id()]] < 3);
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+/// let mut y = device.zeros::<u32, 1>([32])?;
+/// odd::launch(&device.stream(), &x, &mut y)?;
+/// assert_eq!(y.download()?, [0b111; 32]); // lanes 0, 1 and 2
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn ballot(_condition: bool) -> u32 {
     device_only()
 }
 
 /// Whether the condition holds in a lane of the warp. Every thread of the warp takes part.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn some(x: &LayoutTensor<i32, RowMajor<32>>, y: &mut LayoutTensor<bool, RowMajor<32>>) {
+///     y[[lane_id()]] = any(x[[lane_id()]] == 7);
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+/// let mut y = device.zeros::<bool, 1>([32])?;
+/// some::launch(&device.stream(), &x, &mut y)?;
+/// assert_eq!(y.download()?, [true; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn any(_condition: bool) -> bool {
     device_only()
 }
 
 /// Whether the condition holds in all lanes of the warp. Every thread of the warp takes part.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn each(x: &LayoutTensor<i32, RowMajor<32>>, y: &mut LayoutTensor<bool, RowMajor<32>>) {
+///     y[[lane_id()]] = all(x[[lane_id()]] < 31);
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&(0..32).collect::<Vec<i32>>(), [32])?;
+/// let mut y = device.zeros::<bool, 1>([32])?;
+/// each::launch(&device.stream(), &x, &mut y)?;
+/// assert_eq!(y.download()?, [false; 32]); // lane 31 has 31
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn all(_condition: bool) -> bool {
     device_only()
 }
 
 /// Every thread of the block waits for every other; what was written to shared memory before is seen after.
+///
+/// ```
+/// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
+/// // Without it the simulator finds that threads read what others write at the same time.
+/// #[tiled_kernel(WAIT = [true, false], block = [64], grid = [1])]
+/// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     let mut held = shared::<i32>(row_major([64]));
+///     held[[thread_idx.x]] = x[[thread_idx.x]];
+///     if WAIT {
+///         barrier();
+///     }
+///     x[[thread_idx.x]] = held[[63 - thread_idx.x]];
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(0..64).collect::<Vec<i32>>(), [64])?;
+/// reverse::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?[..3], [63, 62, 61]);
+/// let without = ParamSet::default().with("WAIT", ParamValue::Bool(false));
+/// assert!(reverse::launch_with(LaunchConfig { set: Some(&without), ..LaunchConfig::default() }, &device.stream(), &mut x).is_err());
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn barrier() {
     device_only()
 }
 
 /// The warpgroup's place in its block: four warps each, from 0.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [256], grid = [1])]
+/// fn groups(y: &mut LayoutTensor<i32, RowMajor<256>>) {
+///     y[[thread_idx.x]] = warp_group() as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([256])?;
+/// groups::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[126..130], [0, 0, 1, 1]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn warp_group() -> usize {
     device_only()
 }
 
 /// The block's place in its cluster, from 0.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [1], cluster = [2], grid = [4])]
+/// fn ranks(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     y[[block_idx.x]] = cluster_rank() as i32;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([4])?;
+/// ranks::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [0, 1, 0, 1]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn cluster_rank() -> usize {
     device_only()
 }
 
 /// Every thread of the cluster waits for every other; shared memory written before is seen after.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [1], cluster = [2], grid = [2])]
+/// fn exchange(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     let rank = cluster_rank();
+///     y[[rank]] = rank as i32 + 5;
+///     cluster_barrier();
+///     y[[2 + rank]] = y[[1 - rank]];
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([4])?;
+/// exchange::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [5, 6, 6, 5]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn cluster_barrier() {
     device_only()
 }
@@ -81,24 +281,97 @@ pub fn cluster_barrier() {
 /// begin before they end, as soon as they let it ([`launch_dependents`]) or end one after the other: its start costs less
 /// time. It touches no global memory before, and every thread waits: at the top level of the kernel. CUDA's programmatic
 /// dependent launch, `griddepcontrol.wait`; a kernel with `arch = "sm_90a"`.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [4], grid = [1])]
+/// fn twice(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     let mut next = shared::<i32>(row_major([4]));
+///     next[[thread_idx.x]] = 2;
+///     grid_dependency_wait();
+///     launch_dependents();
+///     y[[thread_idx.x]] *= next[[thread_idx.x]];
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.upload(&[1, 2, 3, 4], [4])?;
+/// twice::launch(&device.stream(), &mut y)?;
+/// twice::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [4, 8, 12, 16]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn grid_dependency_wait() {
     device_only()
 }
 
 /// The next launch on the stream may begin where it has a [`grid_dependency_wait`], once every block of this one has come
 /// here or ended. It is no more than a hint: what the next one reads is there after its wait.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [4], grid = [1])]
+/// fn count(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     launch_dependents();
+///     grid_dependency_wait();
+///     y[[thread_idx.x]] += 1;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([4])?;
+/// count::launch(&device.stream(), &mut y)?;
+/// count::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [2; 4]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn launch_dependents() {
     device_only()
 }
 
 /// So many threads, whole warps, wait for each other at barrier `id`, 1 to 15; shared memory that they wrote before is
 /// seen by them after.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // Two of three warps wait for each other; the third goes its own way.
+/// #[tiled_kernel(arch = "sm_90a", block = [96], grid = [1])]
+/// fn swap(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     let mut held = shared::<i32>(row_major([64]));
+///     if thread_idx.x < 64 {
+///         held[[thread_idx.x]] = x[[thread_idx.x]];
+///         named_barrier(1, 64);
+///         x[[thread_idx.x]] = held[[63 - thread_idx.x]];
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(0..64).collect::<Vec<i32>>(), [64])?;
+/// swap::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?[..3], [63, 62, 61]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn named_barrier(_id: usize, _threads: usize) {
     device_only()
 }
 
 /// From here on each thread of this warpgroup has `registers` registers: 24 to 256, a multiple of 8. The first statement
 /// of a warpgroup's role. The block's sum may not exceed 65536; one that asks for more waits for others to give.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // The first warpgroup gives registers, the second takes them.
+/// #[tiled_kernel(arch = "sm_90a", block = [256], grid = [1])]
+/// fn roles(y: &mut LayoutTensor<i32, RowMajor<256>>) {
+///     if warp_group() == 0 {
+///         set_max_registers(40);
+///         y[[thread_idx.x]] = 40;
+///     } else {
+///         set_max_registers(232);
+///         y[[thread_idx.x]] = 232;
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([256])?;
+/// roles::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?[127..129], [40, 232]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 pub fn set_max_registers(_registers: usize) {
     device_only()
 }

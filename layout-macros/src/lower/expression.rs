@@ -4,7 +4,7 @@ use super::name::special;
 use super::{Lowering, refuse};
 use crate::place::Place;
 use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
-use layout_core::kernel::{Elem, elem};
+use layout_core::kernel::{Constant, Elem};
 use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type, UnOp};
 
 impl Lowering<'_> {
@@ -105,7 +105,7 @@ impl Lowering<'_> {
                         self.add(place, ExprKind::Float((number as f64).to_bits(), suffix))
                     }
                     (Ok(number), Some(TypeRef::Elem(elem)))
-                        if elem::Constant::integer(elem, i128::from(number)).is_none() =>
+                        if Constant::integer(elem, i128::from(number)).is_none() =>
                     {
                         self.refuse(
                             place,

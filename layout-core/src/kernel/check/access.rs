@@ -12,7 +12,7 @@ use crate::kernel::view::View;
 
 impl Lower {
     /// The access that the user wrote as `view[[i, j]]`.
-    pub fn element(&mut self, access: &TileAccess) -> Result<Access, Failed> {
+    pub(super) fn element(&mut self, access: &TileAccess) -> Result<Access, Failed> {
         let lanes = vec![0; access.view.rank()];
         let mut found = self.access(&access.view, &access.coordinates, &lanes, access.origin)?;
         // Of a tile the edge of the tensor is a tail, which is masked by meaning; of the tensor itself it is a mistake.
@@ -21,7 +21,7 @@ impl Lower {
     }
 
     /// The access to lane `lanes` of vector `coordinates`.
-    pub fn access(
+    pub(super) fn access(
         &mut self,
         view: &View,
         coordinates: &[Index],

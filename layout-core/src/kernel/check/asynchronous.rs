@@ -27,7 +27,7 @@ struct Boxes {
 
 impl Lower {
     /// What orders asynchronous work, where its numbers are the hardware's.
-    pub fn signal(&mut self, signal: &Signal, origin: Origin) -> Result<Signal, Failed> {
+    pub(super) fn signal(&mut self, signal: &Signal, origin: Origin) -> Result<Signal, Failed> {
         if let Signal::NamedBarrier { barrier, .. } = signal {
             let low = Comparison { op: BinaryOp::Ge, left: barrier.clone(), right: Index::constant(1) };
             let high = Comparison { op: BinaryOp::Le, left: barrier.clone(), right: Index::constant(15) };
@@ -42,7 +42,7 @@ impl Lower {
         Ok(signal.clone())
     }
 
-    pub fn tensor_load(
+    pub(super) fn tensor_load(
         &mut self,
         destination: &View,
         source: &View,
@@ -62,7 +62,7 @@ impl Lower {
         Ok(())
     }
 
-    pub fn tensor_store(
+    pub(super) fn tensor_store(
         &mut self,
         destination: &View,
         source: &View,
@@ -292,7 +292,7 @@ impl Lower {
         Ok(Boxes { map: map as u32, parts })
     }
 
-    pub fn wgmma(
+    pub(super) fn wgmma(
         &mut self,
         accumulator: &View,
         a: &View,
@@ -439,7 +439,7 @@ impl Lower {
         Ok((parts, outer * slabs, k))
     }
 
-    pub fn store_matrix(
+    pub(super) fn store_matrix(
         &mut self,
         destination: &View,
         source: &View,

@@ -28,7 +28,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub fn index(&mut self, atoms: &Atoms, index: &Index) {
+    pub(super) fn index(&mut self, atoms: &Atoms, index: &Index) {
         for id in index.atoms() {
             match atoms.atom(id) {
                 Atom::Variable(var, _) => {
@@ -167,7 +167,7 @@ impl Uses {
         }
     }
 
-    pub fn statements(&mut self, tables: &Tables, statements: &Out) {
+    pub(super) fn statements(&mut self, tables: &Tables, statements: &Out) {
         for statement in statements {
             match &statement.kind {
                 StatementKind::Let(_, value) => value.iter().for_each(|value| self.value(tables, value)),

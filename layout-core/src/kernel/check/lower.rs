@@ -39,25 +39,30 @@ pub(super) struct Lower {
 pub(super) struct Failed;
 
 impl Lower {
-    pub fn fail<T>(&mut self, origin: Origin, message: impl Into<String>, help: &str) -> Result<T, Failed> {
+    pub(super) fn fail<T>(
+        &mut self,
+        origin: Origin,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Result<T, Failed> {
         let help = (!help.is_empty()).then(|| help.to_owned());
         self.errors.push(KernelError { message: message.into(), help, origin });
         Err(Failed)
     }
 
-    pub fn index<T>(&mut self, origin: Origin, result: Result<T, IndexOverflow>) -> Result<T, Failed> {
+    pub(super) fn index<T>(&mut self, origin: Origin, result: Result<T, IndexOverflow>) -> Result<T, Failed> {
         match result {
             Ok(value) => Ok(value),
             Err(IndexOverflow) => self.fail(origin, "index arithmetic leaves the range of 64 bits", ""),
         }
     }
 
-    pub fn atoms(&mut self) -> &mut Atoms {
+    pub(super) fn atoms(&mut self) -> &mut Atoms {
         &mut self.tables.atoms
     }
 
     /// Lowers statements; one that fails has told its error and is left out.
-    pub fn statements(&mut self, statements: &[Statement<TileAccess, TileOperation>]) -> Out {
+    pub(super) fn statements(&mut self, statements: &[Statement<TileAccess, TileOperation>]) -> Out {
         let mut out = Vec::new();
         for statement in statements {
             let _ = self.statement(statement, &mut out);
@@ -183,7 +188,7 @@ impl Lower {
         self.facts.assume(&Comparison { op, ..comparison.clone() }, true);
     }
 
-    pub fn value(&mut self, value: &Value<TileAccess>) -> Result<Value<Access>, Failed> {
+    pub(super) fn value(&mut self, value: &Value<TileAccess>) -> Result<Value<Access>, Failed> {
         let boxed = |this: &mut Self, value: &Value<TileAccess>| -> Result<Box<Value<Access>>, Failed> {
             Ok(Box::new(this.value(value)?))
         };
@@ -226,7 +231,7 @@ impl Lower {
     }
 
     /// A new loop variable that runs through `0..count`, and its atom.
-    pub fn counter(&mut self, name: &str, count: i64, origin: Origin) -> (VarId, Index) {
+    pub(super) fn counter(&mut self, name: &str, count: i64, origin: Origin) -> (VarId, Index) {
         let var = VarId(self.tables.variables.len() as u32);
         let kind = VariableKind::Index { wide: false };
         self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
@@ -237,7 +242,7 @@ impl Lower {
     }
 
     /// A name, at the kernel's start, for an index that depends on the thread alone.
-    pub fn thread_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
+    pub(super) fn thread_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
         if index.as_constant().is_some() || index == &self.thread {
             return index.clone();
         }
@@ -259,7 +264,7 @@ impl Lower {
     }
 
     /// Whether an index is a number once the loops around it are unrolled.
-    pub fn is_unrolled(&self, index: &Index) -> bool {
+    pub(super) fn is_unrolled(&self, index: &Index) -> bool {
         let Ok(expanded) = self.tables.atoms.expand(index) else { return false };
         let mut uses = Uses::default();
         uses.index(&self.tables.atoms, &expanded);

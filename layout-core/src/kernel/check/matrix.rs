@@ -21,7 +21,7 @@ type Mode = (i64, Vec<i64>);
 
 impl Lower {
     /// The fragments of a tile to registers.
-    pub fn load_fragments(
+    pub(super) fn load_fragments(
         &mut self,
         core: TensorCore,
         operand: Operand,
@@ -48,7 +48,7 @@ impl Lower {
     }
 
     /// An accumulator to a tile.
-    pub fn store_fragments(
+    pub(super) fn store_fragments(
         &mut self,
         core: TensorCore,
         destination: &View,
@@ -62,7 +62,7 @@ impl Lower {
     }
 
     /// `accumulator += left right`, an instruction for each pair of fragments.
-    pub fn mma(
+    pub(super) fn mma(
         &mut self,
         core: TensorCore,
         accumulator: &View,

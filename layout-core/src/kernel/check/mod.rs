@@ -29,6 +29,20 @@ use std::collections::HashSet;
 /// index of a local place is a number once the unrolled loops around it are; `width` is a power of two and the access
 /// is aligned for it; an access without a mask is in range; a shared or local place is large enough; loops with
 /// `unroll` have constant bounds.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// assert!(emit(&checked).text.contains("double_B16")); // and `simulate` takes it too
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     pub(super) entry: String,
@@ -41,27 +55,70 @@ pub struct Checked {
 
 impl Checked {
     /// The name of the CUDA function: the kernel's name and the variant's key, `matmul_BM64_BN64`.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+    /// assert_eq!(checked.entry(), "double_B16");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn entry(&self) -> &str {
         &self.entry
     }
     /// The only architecture the kernel is for, where it names one.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// #[tiled_kernel(arch = "sm_90a", block = [1], grid = [1])]
+    /// fn hopper(x: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     x.fill(1.0);
+    /// }
+    /// let checked = compile(&hopper::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+    /// assert_eq!(checked.arch(), Some("sm_90a"));
+    /// assert_eq!(compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.arch(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn arch(&self) -> Option<&str> {
         self.arch.as_deref()
     }
-    /// How many blocks an SM must be able to hold, where the attribute says.
-    pub fn min_blocks(&self) -> Option<u32> {
-        self.min_blocks
-    }
     /// What a launch needs to know.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+    /// assert_eq!((&checked.plan().dims[..], checked.plan().block), (&["N".to_string()][..], [16, 1, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn plan(&self) -> &LaunchPlan {
         &self.plan
     }
     /// Variables, places, atoms, positions.
-    pub fn tables(&self) -> &Tables {
+    pub(crate) fn tables(&self) -> &Tables {
         &self.tables
     }
     /// The statements.
-    pub fn body(&self) -> &[Statement<Access, Operation>] {
+    pub(crate) fn body(&self) -> &[Statement<Access, Operation>] {
         &self.body
     }
 }
@@ -75,6 +132,20 @@ impl Checked {
 ///
 /// # Errors
 /// Gathered, each origin once.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, check, specialise};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let specialised = specialise(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// assert_eq!(check(&specialised)?.entry(), "double_B16");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     let mut facts = Facts::default();
     specialised.facts.iter().for_each(|fact| facts.assume(fact, true));
@@ -127,6 +198,23 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
 ///
 /// # Errors
 /// Those of the stage that fails.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// let kernel = double::DEFINITION.kernel()?;
+/// // Any set will do, also one that the attribute does not list.
+/// let set = ParamSet(vec![("B".into(), ParamValue::Int(64))]);
+/// assert_eq!(compile(&kernel, &set, Promises::USUAL)?.entry(), "double_B64");
+/// let set = ParamSet(vec![("B".into(), ParamValue::Int(2048))]);
+/// assert!(compile(&kernel, &set, Promises::USUAL).is_err()); // more threads than a block has
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn compile(
     kernel: &super::ir::Kernel,
     params: &super::params::ParamSet,

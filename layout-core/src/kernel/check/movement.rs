@@ -24,7 +24,7 @@ const FEW_ROUNDS: i64 = 4;
 const COUNTERS: [&str; 5] = ["i", "j", "l", "m", "n"];
 
 impl Lower {
-    pub fn operation(
+    pub(super) fn operation(
         &mut self,
         operation: &TileOperation,
         origin: Origin,
@@ -69,7 +69,7 @@ impl Lower {
     }
 
     /// Loops `0..extents[i]`, unrolled or not, around what `body` makes of the coordinates.
-    pub fn nest(
+    pub(super) fn nest(
         &mut self,
         extents: &[i64],
         unroll: bool,
@@ -107,7 +107,7 @@ impl Lower {
     }
 
     /// The extents of a view; specialise has seen to it that they are numbers.
-    pub fn extents(&mut self, view: &View, origin: Origin) -> Result<Vec<i64>, Failed> {
+    pub(super) fn extents(&mut self, view: &View, origin: Origin) -> Result<Vec<i64>, Failed> {
         let extents: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.extent.as_constant()).collect();
         match extents {
             Some(extents) if extents.len() <= COUNTERS.len() => Ok(extents),
@@ -119,7 +119,7 @@ impl Lower {
         }
     }
 
-    pub fn thread_copy(
+    pub(super) fn thread_copy(
         &mut self,
         destination: &View,
         source: &View,
@@ -342,7 +342,7 @@ impl Lower {
     }
 
     /// Whether vectors of `width` at a coordinate are aligned, unbroken by a swizzle, and wholly in or out of range.
-    pub fn whole(
+    pub(super) fn whole(
         &mut self,
         view: &View,
         at: &[Index],

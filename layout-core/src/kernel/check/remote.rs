@@ -9,7 +9,7 @@ use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind,
 use crate::kernel::view::View;
 
 impl Lower {
-    pub fn remote_store(
+    pub(super) fn remote_store(
         &mut self,
         destination: &View,
         source: &View,

@@ -16,7 +16,7 @@ use crate::{IntTuple, Layout};
 impl Lower {
     /// Both sides of a thread's own copy by the widest vectors that are contiguous and aligned on both. Copies from
     /// registers to registers are left alone: they cost nothing.
-    pub fn widened(
+    pub(super) fn widened(
         &mut self,
         destination: &View,
         source: &View,
@@ -56,7 +56,7 @@ impl Lower {
 
     /// A block's copy by vectors as they were asked for, if they can be moved whole; else by narrower ones, with the
     /// threads side by side along the vectors, so that a warp still reads stretches of memory.
-    pub fn narrowed(
+    pub(super) fn narrowed(
         &mut self,
         destination: &View,
         source: &View,
@@ -94,7 +94,7 @@ impl Lower {
     }
 
     /// What must hold, beyond what is known, for all of a view to exist; nothing where that cannot be said.
-    pub fn inside(&mut self, view: &View, extents: &[i64], origin: Origin) -> Result<Mask, Failed> {
+    pub(super) fn inside(&mut self, view: &View, extents: &[i64], origin: Origin) -> Result<Mask, Failed> {
         let mut mask = Mask::new();
         for bound in &view.bounds {
             let mut last = bound.base.clone();

@@ -144,13 +144,26 @@ impl Emitter<'_> {
         };
         // One 16-byte piece where the hardware reads no leading distance.
         let leading = i64::from(matrix.leading_bytes.max(16));
+        // What is known now is added to the descriptor, in its units: the rest is the same for all parts of a stage.
+        let bytes = i64::from(self.tables.place(matrix.first.place).elem.bytes());
+        let known = matrix.first.index.offset();
+        let (units, first) = match matrix.first.index.plus(-known) {
+            Ok(index) if known > 0 && known * bytes % 16 == 0 => {
+                (known * bytes / 16, Access { index, ..matrix.first.clone() })
+            }
+            _ => (0, matrix.first.clone()),
+        };
         let arguments = vec![
-            self.address(&matrix.first),
+            self.address(&first),
             types::integer(leading),
             types::integer(i64::from(matrix.stride_bytes)),
             types::integer(swizzle),
         ];
-        Expression::call("matrix_descriptor", arguments)
+        let descriptor = Expression::call("matrix_descriptor", arguments);
+        match units {
+            0 => descriptor,
+            units => Expression::infix(BinaryOp::Add, descriptor, types::integer(units)),
+        }
     }
 
     fn product(&mut self, product: &Wgmma) {

@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! Laws: the text has the kernel's meaning ([`super::program`]); equal kernels give equal texts; NVRTC compiles it
+//! Laws: the text has the kernel's meaning (`program.rs`); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
 mod asynchronous;
@@ -40,6 +40,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use visit::Part;
 
 /// The text of a kernel.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let source = emit(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// assert_eq!((source.entry.as_str(), source.text.lines().count()), ("double_B16", source.lines.len()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaSource {
     /// The name of the function in it.
@@ -51,15 +65,56 @@ pub struct CudaSource {
 }
 
 /// The most shared memory of a block that a kernel may declare with a size, bytes; beyond it is asked for at launch.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit::{STATIC_SHARED_LIMIT, dynamic_shared_bytes}};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(FLOATS = [12288, 12289], block = [32], grid = [1])]
+/// fn large(y: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     let held = shared::<f32>(row_major([FLOATS])).tile([32], [0]);
+///     y[[thread_idx.x]] = held[[thread_idx.x]];
+/// }
+/// for (floats, asked) in [(12288, 0), (12289, STATIC_SHARED_LIMIT + 4)] {
+///     let set = ParamSet(vec![("FLOATS".into(), ParamValue::Int(floats))]);
+///     let checked = compile(&large::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+///     assert_eq!(dynamic_shared_bytes(&checked), asked);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 
 /// The name of the CUDA function: [`Checked::entry`], or a like one where that is a word of C (`signed_2`).
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, Promises, compile, emit::entry_name};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn signed(x: &mut LayoutTensor<f32, RowMajor<1>>) {
+///     x.fill(1.0);
+/// }
+/// let checked = compile(&signed::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// assert_eq!((checked.entry(), entry_name(&checked).as_str()), ("signed", "signed_2"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn entry_name(checked: &Checked) -> String {
     names::entry(&checked.entry)
 }
 
 /// Bytes of shared memory to ask for at launch: 0 where the text declares its arrays with their sizes, which it does
 /// up to [`STATIC_SHARED_LIMIT`].
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, Promises, compile, emit::dynamic_shared_bytes};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn large(y: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     let held = shared::<f32>(row_major([128, 128]));
+///     y[[thread_idx.x]] = held[[0, thread_idx.x]];
+/// }
+/// let checked = compile(&large::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// assert_eq!(dynamic_shared_bytes(&checked), 65536); // beyond 48 KB
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
     if checked.plan.shared_bytes <= STATIC_SHARED_LIMIT { 0 } else { checked.plan.shared_bytes }
 }
@@ -67,32 +122,17 @@ pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
 /// The CUDA C of a kernel. Cannot fail.
 ///
 /// ```
-/// use layout_core::kernel::ir::{Block, Expr, ExprId, ExprKind, Kernel};
-/// use layout_core::kernel::{Origin, ParamSet, Position, Promises, check, emit};
-///
-/// let kernel = Kernel {
-///     name: "nothing".into(),
-///     parameters: vec![],
-///     dims: vec![],
-///     types: vec![],
-///     arguments: vec![],
-///     block: vec![ExprId(0)],
-///     grid: None,
-///     cluster: vec![],
-///     arch: None,
-///     min_blocks: None,
-///     require: vec![],
-///     variant_if: vec![],
-///     functions: vec![],
-///     body: Block::default(),
-///     locals: vec![],
-///     exprs: vec![Expr { kind: ExprKind::Int(32, None), origin: Origin(0) }],
-///     positions: vec![Position::default()],
-/// };
-/// let checked = check::compile(&kernel, &ParamSet::default(), Promises::USUAL)?;
-/// let source = emit::emit(&checked);
-/// assert_eq!(source.text, "extern \"C\" __global__ void __launch_bounds__(32) nothing() {\n}\n");
-/// # Ok::<(), layout_core::kernel::Errors>(())
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let source = emit(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// assert!(source.text.contains("extern \"C\" __global__ void __launch_bounds__(16) double_B16("), "{}", source.text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn emit(checked: &Checked) -> CudaSource {
     let mut emitter = Emitter::new(checked);

@@ -11,7 +11,7 @@ use crate::kernel::program::Math;
 
 impl IndexOp {
     /// `a op b` modulo 2⁶⁴; `None` for a division by zero.
-    pub fn apply(self, a: i64, b: i64) -> Option<i64> {
+    pub(super) fn apply(self, a: i64, b: i64) -> Option<i64> {
         Some(match self {
             IndexOp::Add => a.wrapping_add(b),
             IndexOp::Sub => a.wrapping_sub(b),
@@ -27,7 +27,7 @@ impl IndexOp {
     }
 
     /// `a op b` in every lane, and the lanes that divide by zero.
-    pub fn lanes(self, a: &[i64; LANES], b: &[i64; LANES]) -> ([i64; LANES], u32) {
+    pub(super) fn lanes(self, a: &[i64; LANES], b: &[i64; LANES]) -> ([i64; LANES], u32) {
         match self {
             IndexOp::Add => (std::array::from_fn(|i| a[i].wrapping_add(b[i])), 0),
             IndexOp::Mul => (std::array::from_fn(|i| a[i].wrapping_mul(b[i])), 0),

@@ -44,7 +44,7 @@ pub(super) struct Resident {
 
 impl Machine<'_> {
     /// Runs all clusters, several at the same time; false where the launch must stop.
-    pub fn run_together(&mut self, clusters: u64) -> bool {
+    pub(super) fn run_together(&mut self, clusters: u64) -> bool {
         let mut residents: Vec<Resident> = Vec::new();
         let (mut next, mut idle) = (0, 0);
         let first = FIRST.div_ceil(self.ranks());

@@ -35,23 +35,23 @@ pub(super) struct Sum {
 
 impl Sum {
     /// A number.
-    pub const fn constant(constant: i64) -> Sum {
+    pub(super) const fn constant(constant: i64) -> Sum {
         Sum { vector: None, scalar: None, constant }
     }
     /// An integer register.
-    pub const fn vector(register: u32) -> Sum {
+    pub(super) const fn vector(register: u32) -> Sum {
         Sum { vector: Some(register), scalar: None, constant: 0 }
     }
     /// A scalar register.
-    pub const fn scalar(register: u32) -> Sum {
+    pub(super) const fn scalar(register: u32) -> Sum {
         Sum { vector: None, scalar: Some(register), constant: 0 }
     }
     /// The number, where it is nothing else.
-    pub fn as_constant(self) -> Option<i64> {
+    pub(super) fn as_constant(self) -> Option<i64> {
         (self.vector.is_none() && self.scalar.is_none()).then_some(self.constant)
     }
     /// Whether all lanes have the same value.
-    pub fn uniform(self) -> bool {
+    pub(super) fn uniform(self) -> bool {
         self.vector.is_none()
     }
 }
@@ -132,7 +132,7 @@ pub(super) enum FloatOp {
 
 impl Bank {
     /// The bank of an element type; the small floats are kept as `f32`.
-    pub fn of(elem: Elem) -> Bank {
+    pub(super) fn of(elem: Elem) -> Bank {
         match elem {
             Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => Bank::F32,
             Elem::F64 => Bank::F64,
@@ -142,7 +142,7 @@ impl Bank {
     }
 
     /// Register `number` of the bank.
-    pub fn register(self, number: u32) -> Register {
+    pub(super) fn register(self, number: u32) -> Register {
         match self {
             Bank::F32 => Register::F32(number),
             Bank::F64 => Register::F64(number),
@@ -154,7 +154,7 @@ impl Bank {
 
 impl FloatOp {
     /// Floating-point operations of one lane.
-    pub fn flops(self) -> u64 {
+    pub(super) fn flops(self) -> u64 {
         match self {
             FloatOp::Copy => 0,
             FloatOp::MulThenAdd | FloatOp::Math(Math::MulAdd) => 2,

@@ -13,7 +13,7 @@ use super::watch::Write;
 
 impl Machine<'_> {
     /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
-    pub fn copy_async(
+    pub(super) fn copy_async(
         &mut self,
         warp: &mut Warp,
         (destination, destination_site): (Sum, u32),
@@ -53,7 +53,7 @@ impl Machine<'_> {
     }
 
     /// Lands the copies of all but the last `groups` groups of each active lane.
-    pub fn wait(&mut self, warp: &mut Warp, groups: u32) {
+    pub(super) fn wait(&mut self, warp: &mut Warp, groups: u32) {
         let count = self.count;
         let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
         let shift = self.launch.program.granule.trailing_zeros();

@@ -16,7 +16,7 @@ use crate::kernel::small_float;
 
 impl Machine<'_> {
     /// Runs a ready warp until it waits or ends.
-    pub fn run_warp(&mut self, number: usize) {
+    pub(super) fn run_warp(&mut self, number: usize) {
         // The warp is moved out so that memory and warp can be borrowed apart; an empty vector costs nothing.
         let mut warps = std::mem::take(&mut self.warps);
         self.run(&mut warps[number]);

@@ -24,17 +24,23 @@ pub(super) struct Findings {
 
 impl Findings {
     /// A block begins; blocks come in increasing order.
-    pub fn start_block(&mut self, block: u64) {
+    pub(super) fn start_block(&mut self, block: u64) {
         self.now = Moment { block, order: 0 };
     }
 
     /// Another block goes on, where it stood; `moment` takes where this one stands.
-    pub fn exchange(&mut self, moment: &mut Moment) {
+    pub(super) fn exchange(&mut self, moment: &mut Moment) {
         std::mem::swap(&mut self.now, moment);
     }
 
     /// Counts `count` occurrences; `finding` is called for the first.
-    pub fn add(&mut self, kind: FindingKind, site: u32, count: u64, finding: impl FnOnce() -> Finding) {
+    pub(super) fn add(
+        &mut self,
+        kind: FindingKind,
+        site: u32,
+        count: u64,
+        finding: impl FnOnce() -> Finding,
+    ) {
         self.now.order += 1;
         match self.known.entry((kind, site)) {
             Entry::Occupied(mut entry) => entry.get_mut().1.count += count,
@@ -46,7 +52,7 @@ impl Findings {
     }
 
     /// Adds another host thread's findings.
-    pub fn merge(&mut self, other: Findings) {
+    pub(super) fn merge(&mut self, other: Findings) {
         for (key, (moment, finding)) in other.known {
             match self.known.entry(key) {
                 Entry::Vacant(entry) => {
@@ -65,7 +71,7 @@ impl Findings {
     }
 
     /// In the order of their first occurrence, at most `most` of each kind, and how many were left out.
-    pub fn finish(self, most: usize) -> (Vec<Finding>, u64) {
+    pub(super) fn finish(self, most: usize) -> (Vec<Finding>, u64) {
         let mut all: Vec<((Moment, FindingKind, u32), Finding)> =
             self.known.into_iter().map(|((kind, site), (moment, f))| ((moment, kind, site), f)).collect();
         all.sort_by_key(|(key, _)| *key);

@@ -10,7 +10,14 @@ use crate::kernel::small_float;
 
 impl Machine<'_> {
     /// Reads a local array at an index of each lane.
-    pub fn local_load(&mut self, warp: &mut Warp, dst: u32, index: Sum, mask: Option<u32>, number: u32) {
+    pub(super) fn local_load(
+        &mut self,
+        warp: &mut Warp,
+        dst: u32,
+        index: Sum,
+        mask: Option<u32>,
+        number: u32,
+    ) {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, slot } = site.target else { return };
         let mut touch = self.ready(warp, index, mask, number, Kind::Read);
@@ -54,7 +61,14 @@ impl Machine<'_> {
     }
 
     /// Writes a local array at an index of each lane.
-    pub fn local_store(&mut self, warp: &mut Warp, src: u32, index: Sum, mask: Option<u32>, number: u32) {
+    pub(super) fn local_store(
+        &mut self,
+        warp: &mut Warp,
+        src: u32,
+        index: Sum,
+        mask: Option<u32>,
+        number: u32,
+    ) {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, slot } = site.target else { return };
         let touch = self.ready(warp, index, mask, number, Kind::Write);
@@ -75,7 +89,7 @@ impl Machine<'_> {
     }
 
     /// A read of a tracked register that is not initialised in some lanes.
-    pub fn uninitialised(&mut self, warp: &Warp, slot: u32, number: u32, lanes: u32) {
+    pub(super) fn uninitialised(&mut self, warp: &Warp, slot: u32, number: u32, lanes: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let (message, index) = match site.target {

@@ -85,7 +85,7 @@ pub(super) enum Turn {
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+    pub(super) fn new(launch: &'a Launch<'a>) -> Machine<'a> {
         let program = launch.program;
         let (ranks, each) =
             (cluster::size(launch.cluster), launch.block.iter().product::<u32>().div_ceil(LANES as u32));
@@ -120,7 +120,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs a cluster; false where the launch must stop.
-    pub fn run_cluster(&mut self, number: u64) -> bool {
+    pub(super) fn run_cluster(&mut self, number: u64) -> bool {
         self.findings.start_block(number);
         self.start(number);
         loop {
@@ -132,7 +132,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A cluster's start.
-    pub fn start(&mut self, number: u64) {
+    pub(super) fn start(&mut self, number: u64) {
         self.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
         self.remote.clear();
         self.shared.fill(u8::MAX);
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Each ready warp runs until it waits, ends, or has read what others may write; then barriers are released.
-    pub fn turn(&mut self) -> Turn {
+    pub(super) fn turn(&mut self) -> Turn {
         let mut ran = false;
         for number in 0..self.count {
             if self.warps[number].state == State::Ready {
@@ -277,13 +277,13 @@ impl<'a> Machine<'a> {
     }
 
     /// A warp's time goes on.
-    pub fn tick(&mut self, warp: usize) {
+    pub(super) fn tick(&mut self, warp: usize) {
         let clock = &mut self.clocks[warp * self.count + warp];
         *clock = (*clock + 1).min(u32::MAX >> 6);
     }
 
     /// Notes a finding for some lanes of a warp; `message` is given the first of them.
-    pub fn report(
+    pub(super) fn report(
         &mut self,
         kind: FindingKind,
         site: u32,

@@ -37,7 +37,7 @@ pub(super) struct Products {
 
 impl Products {
     /// Nothing is issued.
-    pub fn reset(&mut self, warps: usize) {
+    pub(super) fn reset(&mut self, warps: usize) {
         self.committed.clear();
         self.committed.resize(warps, 0);
         self.issued.clear();

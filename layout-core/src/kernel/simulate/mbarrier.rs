@@ -47,7 +47,7 @@ pub(super) struct Mbarrier {
 
 impl Mbarrier {
     /// Whether the phase of this parity has ended.
-    pub fn passes(&self, parity: i64) -> bool {
+    pub(super) fn passes(&self, parity: i64) -> bool {
         self.arrivals > 0 && i64::from(self.phase & 1) != parity & 1
     }
 }

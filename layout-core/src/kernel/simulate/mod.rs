@@ -57,6 +57,25 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 /// An argument of a simulated launch, in the order of the Rust function's arguments.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[3], strides: &[1], address: 0, len: 3 };
+/// let mut bytes: Vec<u8> = [1.0f32, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
+/// let mut arguments = [SimulatorArgument::Write(&mut bytes)];
+/// simulate(&checked, &checked.plan().bind(&[x], None)?, &mut arguments, &Options::default())?;
+/// assert_eq!(bytes[..4], 2.0f32.to_le_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub enum SimulatorArgument<'a> {
     /// A tensor that is read: its bytes from its first element on, little-endian.
@@ -70,6 +89,20 @@ pub enum SimulatorArgument<'a> {
 }
 
 /// How to simulate.
+///
+/// ```
+/// # use layout_core::kernel::simulate::{FindingKind, Options};
+/// # use layout_cuda::{Device, LaunchConfig, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn forever(x: &mut LayoutTensor<i32, RowMajor<1>>) {
+///     while x.load_relaxed([0]) == 0 {}
+/// }
+/// let mut x = Device::simulator().zeros::<i32, 1>([1])?;
+/// let options = Options { max_steps: 1000, ..Options::default() };
+/// let report = forever::simulate_with(LaunchConfig::default(), &options, &mut x)?;
+/// assert!(report.stopped && !report.clean());
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether to look for mistakes.
@@ -91,6 +124,24 @@ impl Default for Options {
 }
 
 /// Why a launch was not simulated. Nothing has run.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_core::kernel::simulate::{Options, SimulateError, simulate};
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[3], strides: &[1], address: 0, len: 3 };
+/// let bound = checked.plan().bind(&[x], None)?;
+/// let error = simulate(&checked, &bound, &mut [], &Options::default()).unwrap_err();
+/// assert_eq!(error, SimulateError::Count { expected: 1, found: 0 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SimulateError {
     /// The number of arguments differs.
@@ -153,6 +204,25 @@ impl std::error::Error for SimulateError {}
 /// Runs a launch: the tensors that are written hold the results afterwards, the report tells the rest.
 ///
 /// `bound` is what [`LaunchPlan`](super::launch::LaunchPlan) made of the same tensors.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
+/// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
+/// let mut bytes = vec![0u8; 400];
+/// let mut arguments = [SimulatorArgument::Write(&mut bytes)];
+/// let report = simulate(&checked, &checked.plan().bind(&[x], None)?, &mut arguments, &Options::default())?;
+/// assert!(report.clean() && report.blocks == 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn simulate(
     checked: &Checked,
     bound: &Bound,

@@ -22,7 +22,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Whether what a warp of a block did at a time happened before; of an unknown warp, whether it did of each.
-    pub fn covers(&self, block: u64, warp: Option<u32>, clock: u32) -> bool {
+    pub(super) fn covers(&self, block: u64, warp: Option<u32>, clock: u32) -> bool {
         let Some(clocks) = self.warps.get(&block) else { return false };
         match warp {
             Some(warp) => clocks.get(warp as usize).is_some_and(|known| clock < *known),
@@ -31,12 +31,12 @@ impl Known {
     }
 
     /// Adds what another knows, if there is one.
-    pub fn extend(&mut self, other: Option<&Known>) {
+    pub(super) fn extend(&mut self, other: Option<&Known>) {
         other.into_iter().for_each(|other| self.join(other));
     }
 
     /// Both.
-    pub fn join(&mut self, other: &Known) {
+    pub(super) fn join(&mut self, other: &Known) {
         other.warps.iter().for_each(|(block, clocks)| learn(&mut self.warps, *block, clocks));
         other.agents.iter().for_each(|(cluster, clocks)| learn(&mut self.agents, *cluster, clocks));
     }

@@ -26,7 +26,7 @@ pub(super) struct Knowledge {
 
 impl Knowledge {
     /// Adds what another knows.
-    pub fn join(&mut self, clocks: &[u32], agents: &[u32]) {
+    pub(super) fn join(&mut self, clocks: &[u32], agents: &[u32]) {
         self.clocks.resize(clocks.len().max(self.clocks.len()), 0);
         self.agents.resize(agents.len().max(self.agents.len()), 0);
         later(&mut self.clocks, clocks);
@@ -68,7 +68,7 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// For some blocks of some warps each.
-    pub fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
+    pub(super) fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
         let has = |what: fn(&Work) -> bool| program.works.list.iter().any(what);
         let groups = if has(|work| matches!(work, Work::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
         let warps = ranks * each;
@@ -78,17 +78,17 @@ impl Proxy {
     }
 
     /// Warps, and agents that read shared memory.
-    pub fn columns(&self) -> usize {
+    pub(super) fn columns(&self) -> usize {
         self.warps + self.groups + self.stores
     }
 
     /// Warps and agents.
-    pub fn actors(&self) -> usize {
+    pub(super) fn actors(&self) -> usize {
         self.warps + self.agents
     }
 
     /// A block begins.
-    pub fn start(&mut self, barriers: usize, threads: u32) {
+    pub(super) fn start(&mut self, barriers: usize, threads: u32) {
         self.known.clear();
         self.known.resize(self.warps * self.agents, 1);
         self.barriers.clear();
@@ -106,33 +106,33 @@ impl Proxy {
     }
 
     /// The agent of a warpgroup's products, of all actors.
-    pub fn product_agent(&self, group: usize) -> usize {
+    pub(super) fn product_agent(&self, group: usize) -> usize {
         self.warps + group
     }
 
     /// The agent of a warp's tensor stores.
-    pub fn store_agent(&self, warp: usize) -> usize {
+    pub(super) fn store_agent(&self, warp: usize) -> usize {
         self.warps + self.groups + warp
     }
 
     /// The agent of an mbarrier.
-    pub fn barrier_agent(&self, barrier: usize) -> usize {
+    pub(super) fn barrier_agent(&self, barrier: usize) -> usize {
         self.warps + self.groups + self.stores + barrier
     }
 
     /// What a warp knows of the agents.
-    pub fn row(&self, warp: usize) -> &[u32] {
+    pub(super) fn row(&self, warp: usize) -> &[u32] {
         self.known.get(warp * self.agents..(warp + 1) * self.agents).unwrap_or_default()
     }
 
     /// Likewise.
-    pub fn row_mut(&mut self, warp: usize) -> &mut [u32] {
+    pub(super) fn row_mut(&mut self, warp: usize) -> &mut [u32] {
         let row = warp * self.agents..(warp + 1) * self.agents;
         self.known.get_mut(row).unwrap_or_default()
     }
 
     /// A warp knows that an actor's work before this time is done.
-    pub fn learn(&mut self, warp: usize, actor: usize, time: u32) {
+    pub(super) fn learn(&mut self, warp: usize, actor: usize, time: u32) {
         let at = actor.wrapping_sub(self.warps);
         if let Some(known) = self.row_mut(warp).get_mut(at) {
             *known = (*known).max(time);

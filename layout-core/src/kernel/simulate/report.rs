@@ -5,6 +5,18 @@
 use std::fmt;
 
 /// A kind of mistake.
+///
+/// ```
+/// # use layout_core::kernel::simulate::FindingKind;
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [2], grid = [1])]
+/// fn race(x: &mut LayoutTensor<i32, RowMajor<1>>) {
+///     x[[0]] = thread_idx.x as i32;
+/// }
+/// let mut x = Device::simulator().zeros::<i32, 1>([1])?;
+/// assert_eq!(race::simulate(&mut x)?.findings[0].kind, FindingKind::WriteWriteRace);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingKind {
     /// An access outside of its tensor; no memory was touched.
@@ -45,6 +57,11 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// The kind in words.
+    ///
+    /// ```
+    /// use layout_core::kernel::simulate::FindingKind;
+    /// assert_eq!(FindingKind::MissingWait.name(), "missing wait");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             FindingKind::OutOfBounds => "out of bounds",
@@ -69,6 +86,18 @@ impl FindingKind {
 }
 
 /// A mistake at one line of the kernel: its first occurrence (lowest block, then order of execution) and how often.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [4], grid = [1])]
+/// fn past(x: &mut LayoutTensor<i32, RowMajor<3>>) {
+///     x[[thread_idx.x]] = 1; // thread 3 has no element
+/// }
+/// let mut x = Device::simulator().zeros::<i32, 1>([3])?;
+/// let finding = past::simulate(&mut x)?.findings.remove(0);
+/// assert_eq!((finding.thread, finding.place.as_deref(), finding.index), ([3, 0, 0], Some("x"), Some(3)));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What kind.
@@ -100,6 +129,18 @@ impl fmt::Display for Finding {
 }
 
 /// Counts of work, of a line or of a launch.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn square(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     x[[thread_idx.x]] = x[[thread_idx.x]] * x[[thread_idx.x]];
+/// }
+/// let mut x = Device::simulator().zeros::<f32, 1>([32])?;
+/// let counts = square::simulate(&mut x)?.totals;
+/// assert_eq!((counts.flops, counts.global_bytes_written), (32, 128));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
     /// The simulator's instructions, one for a warp.
@@ -128,6 +169,13 @@ pub struct Counts {
 
 impl Counts {
     /// Adds another's counts.
+    ///
+    /// ```
+    /// use layout_core::kernel::simulate::Counts;
+    /// let mut sum = Counts { flops: 2, ..Counts::default() };
+    /// sum.add(&Counts { flops: 3, global_sectors: 4, ..Counts::default() });
+    /// assert_eq!((sum.flops, sum.global_sectors), (5, 4));
+    /// ```
     pub fn add(&mut self, other: &Counts) {
         self.instructions += other.instructions;
         self.flops += other.flops;
@@ -144,6 +192,19 @@ impl Counts {
 }
 
 /// What a simulated launch tells besides its results.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [2])]
+/// fn ones(x: &mut LayoutTensor<f32, RowMajor<64>>) {
+///     x[[32 * block_idx.x + thread_idx.x]] = 1.0;
+/// }
+/// let mut x = Device::simulator().zeros::<f32, 1>([64])?;
+/// let report = ones::simulate(&mut x)?;
+/// assert_eq!((report.blocks, report.totals.global_requests), (2, 2));
+/// println!("{report}");
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Report {
     /// The findings, in the order of their first occurrence.
@@ -162,11 +223,31 @@ pub struct Report {
 
 impl Report {
     /// Whether there is nothing to report.
+    ///
+    /// ```
+    /// use layout_core::kernel::simulate::Report;
+    /// assert!(Report::default().clean());
+    /// ```
     pub fn clean(&self) -> bool {
         self.findings.is_empty()
     }
 
     /// The first finding of a kind.
+    ///
+    /// ```
+    /// # use layout_core::kernel::simulate::FindingKind;
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     let mut held = shared::<i32>(row_major([64]));
+    ///     held[[thread_idx.x]] = x[[thread_idx.x]];
+    ///     x[[thread_idx.x]] = held[[63 - thread_idx.x]]; // no barrier before
+    /// }
+    /// let mut x = Device::simulator().zeros::<i32, 1>([64])?;
+    /// let report = reverse::simulate(&mut x)?;
+    /// assert!(!report.clean() && report.find(FindingKind::OutOfBounds).is_none());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn find(&self, kind: FindingKind) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.kind == kind)
     }

@@ -57,23 +57,23 @@ pub(super) struct Who<'c> {
 
 impl<'c> Who<'c> {
     /// Lane 0 of a warp.
-    pub fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
+    pub(super) fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
         let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
         Who { warp, lane: 0, clocks, floor, agents: &[], blocks: &[], known: None }
     }
 
     /// With what it knows of the asynchronous proxy, and the blocks of its cluster, by rank.
-    pub fn seeing(self, agents: &'c [u32], blocks: &'c [Block]) -> Who<'c> {
+    pub(super) fn seeing(self, agents: &'c [u32], blocks: &'c [Block]) -> Who<'c> {
         Who { agents, blocks, ..self }
     }
 
     /// With what it knows of other blocks.
-    pub fn knowing(self, known: Option<&'c Known>) -> Who<'c> {
+    pub(super) fn knowing(self, known: Option<&'c Known>) -> Who<'c> {
         Who { known, ..self }
     }
 
     /// Another lane of the same warp.
-    pub fn lane(self, lane: usize) -> Who<'c> {
+    pub(super) fn lane(self, lane: usize) -> Who<'c> {
         Who { lane: lane as u32, ..self }
     }
 
@@ -127,19 +127,19 @@ pub(super) struct SharedShadow {
 
 impl SharedShadow {
     /// Cells for a block of some warps, and agents that read.
-    pub fn new(cells: usize, columns: usize) -> SharedShadow {
+    pub(super) fn new(cells: usize, columns: usize) -> SharedShadow {
         SharedShadow { columns, writes: vec![Write::default(); cells], reads: vec![0; cells * columns] }
     }
 
     /// A new block: nothing is written or read.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.writes.fill(Write::default());
         self.reads.fill(0);
     }
 
     /// A thread reads a cell.
     #[inline]
-    pub fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         let write = self.writes[cell];
         let stamp = &mut self.reads[cell * self.columns + who.warp as usize];
         let now = who.now();
@@ -153,7 +153,7 @@ impl SharedShadow {
 
     /// Several lanes of a warp read a cell; the lanes' own writes of it are told apart.
     #[inline]
-    pub fn read_by_all(&mut self, cell: usize, open: u32, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn read_by_all(&mut self, cell: usize, open: u32, who: Who<'_>) -> Option<Hazard> {
         let write = self.writes[cell];
         let now = who.now();
         self.reads[cell * self.columns + who.warp as usize] = now << 6 | MANY;
@@ -166,7 +166,7 @@ impl SharedShadow {
     }
 
     /// A thread writes a cell; `in_flight` where the write lands later.
-    pub fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
+    pub(super) fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
         let flags = self.writes[cell].flags;
         let hazard = if flags & IN_FLIGHT != 0 {
             Some(Hazard::InFlight)
@@ -179,7 +179,7 @@ impl SharedShadow {
     }
 
     /// A thread changes a cell by an atomic operation: those of several threads are no hazard.
-    pub fn atomic(&mut self, cell: usize, who: Who<'_>, site: u32) -> Option<Hazard> {
+    pub(super) fn atomic(&mut self, cell: usize, who: Who<'_>, site: u32) -> Option<Hazard> {
         let write = self.writes[cell];
         let writer = if write.flags & ATOMIC == 0 { unordered(write, who) } else { None };
         let hazard = unready(write).or(writer).or_else(|| self.unordered_reader(cell, who));
@@ -189,13 +189,13 @@ impl SharedShadow {
     }
 
     /// A thread reads a cell undivided: with other threads' atomic operations that is no hazard.
-    pub fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         let write = self.writes[cell];
         unready(write).or(if write.flags & ATOMIC == 0 { unordered(write, who) } else { None })
     }
 
     /// A copy of a thread lands in a cell.
-    pub fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
+    pub(super) fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
         let thread = who.thread() as u16;
         self.writes[cell] = Write { clock: who.now(), thread, flags: INITIALISED, site };
     }
@@ -248,7 +248,7 @@ const BLOCK_MANY: u64 = u32::MAX as u64;
 
 impl GlobalShadow {
     /// Cells for a tensor; `None` where there is no memory for them.
-    pub fn new(elements: usize) -> Option<GlobalShadow> {
+    pub(super) fn new(elements: usize) -> Option<GlobalShadow> {
         let mut cells = Vec::new();
         cells.try_reserve_exact(elements).ok()?;
         cells.resize_with(elements, Default::default);
@@ -256,7 +256,7 @@ impl GlobalShadow {
     }
 
     /// A thread of a block reads an element.
-    pub fn read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
         let mine = stamp(block, u64::from(who.inside()), who.now());
         let before = reader.swap(mine, SeqCst);
@@ -268,7 +268,7 @@ impl GlobalShadow {
     }
 
     /// A thread of a block writes an element.
-    pub fn write(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn write(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
         let before = writer.swap(stamp(block, u64::from(who.inside()), who.now()), SeqCst);
         conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
@@ -276,7 +276,7 @@ impl GlobalShadow {
 
     /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard, where each
     /// one's scope holds the other.
-    pub fn atomic(&self, element: usize, block: u64, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+    pub(super) fn atomic(&self, element: usize, block: u64, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
         let narrow = if scope == Scope::Block { NARROW_STAMP } else { 0 };
         let mine = stamp(block, u64::from(who.inside()), who.now()) | ATOMIC_STAMP | narrow;
@@ -288,7 +288,13 @@ impl GlobalShadow {
     }
 
     /// A thread of a block reads an element undivided: with atomic operations that is no hazard, likewise.
-    pub fn atomic_read(&self, element: usize, block: u64, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+    pub(super) fn atomic_read(
+        &self,
+        element: usize,
+        block: u64,
+        who: Who<'_>,
+        scope: Scope,
+    ) -> Option<Hazard> {
         written(self.cells.get(element)?[0].load(SeqCst), block, who, scope)
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Piece {
 
 impl BoxPlan {
     /// A box; what is wrong with it, where it is none.
-    pub fn new(map: &TensorMap, bound: &BoundMap) -> Result<BoxPlan, String> {
+    pub(super) fn new(map: &TensorMap, bound: &BoundMap) -> Result<BoxPlan, String> {
         let size = map.elem.bytes();
         let rank = map.extents.len();
         if rank == 0 || bound.extents.len() != rank || bound.strides.len() + 1 != rank {
@@ -86,22 +86,22 @@ impl BoxPlan {
     }
 
     /// Modes.
-    pub fn rank(&self) -> usize {
+    pub(super) fn rank(&self) -> usize {
         self.extents.len()
     }
 
     /// Bytes of a box.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.extents.iter().product::<i64>() as u64 * u64::from(self.size)
     }
 
     /// What a box must begin at a multiple of in shared memory.
-    pub fn alignment(&self) -> u64 {
+    pub(super) fn alignment(&self) -> u64 {
         if self.swizzle_bytes > 0 { 8 * u64::from(self.swizzle_bytes) } else { 128 }
     }
 
     /// Every piece of the box that begins at these coordinates and at this byte of shared memory.
-    pub fn each(&self, first: u64, coordinates: &[i64], mut visit: impl FnMut(Piece)) {
+    pub(super) fn each(&self, first: u64, coordinates: &[i64], mut visit: impl FnMut(Piece)) {
         let lanes = PIECE as i64 / i64::from(self.size);
         let pieces = self.extents[0] / lanes;
         let rows = self.extents[1..].iter().product::<i64>();

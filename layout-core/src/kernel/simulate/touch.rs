@@ -142,7 +142,7 @@ impl Machine<'_> {
     }
 
     /// Loads `width` elements of each lane into consecutive registers.
-    pub fn load(&mut self, warp: &mut Warp, dst: u32, address: Sum, mask: Option<u32>, number: u32) {
+    pub(super) fn load(&mut self, warp: &mut Warp, dst: u32, address: Sum, mask: Option<u32>, number: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Read);
@@ -196,7 +196,7 @@ impl Machine<'_> {
     }
 
     /// Stores `width` elements of each lane from consecutive registers.
-    pub fn store(&mut self, warp: &mut Warp, src: u32, address: Sum, mask: Option<u32>, number: u32) {
+    pub(super) fn store(&mut self, warp: &mut Warp, src: u32, address: Sum, mask: Option<u32>, number: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);

@@ -129,7 +129,7 @@ pub(super) struct Warp {
 
 impl Warp {
     /// A warp of a block of these extents, before its first block.
-    pub fn new(program: &Program, number: u32, block: [u32; 3]) -> Warp {
+    pub(super) fn new(program: &Program, number: u32, block: [u32; 3]) -> Warp {
         let threads = block.iter().product::<u32>();
         let mine = threads.saturating_sub(number * LANES as u32).min(LANES as u32);
         let live = if mine == 32 { FULL } else { (1 << mine) - 1 };
@@ -168,7 +168,7 @@ impl Warp {
     }
 
     /// The start of a block: local arrays hold no value.
-    pub fn start(&mut self, program: &Program, block: [u32; 3]) {
+    pub(super) fn start(&mut self, program: &Program, block: [u32; 3]) {
         self.pc = 0;
         self.state = State::Ready;
         self.active = self.live;
@@ -195,7 +195,7 @@ impl Warp {
     }
 
     /// A value that no computation is likely to give.
-    pub fn poison(&mut self, bank: Bank, register: u32, lanes: u32) {
+    pub(super) fn poison(&mut self, bank: Bank, register: u32, lanes: u32) {
         let at = register as usize;
         match bank {
             Bank::F32 => put(&mut self.f32[at], &[f32::from_bits(u32::MAX); LANES], lanes),
@@ -207,13 +207,13 @@ impl Warp {
 
     /// The value of a sum that is equal in all lanes.
     #[inline]
-    pub fn uniform(&self, sum: Sum) -> i64 {
+    pub(super) fn uniform(&self, sum: Sum) -> i64 {
         sum.scalar.map_or(0, |scalar| self.scalars[scalar as usize]).wrapping_add(sum.constant)
     }
 
     /// The value of a sum in each lane.
     #[inline]
-    pub fn lanes(&self, sum: Sum) -> [i64; LANES] {
+    pub(super) fn lanes(&self, sum: Sum) -> [i64; LANES] {
         let base = self.uniform(sum);
         match sum.vector {
             None => [base; LANES],
@@ -225,13 +225,13 @@ impl Warp {
     }
 
     /// Writes the active lanes of a mask register.
-    pub fn put_mask(&mut self, dst: u32, value: u32) {
+    pub(super) fn put_mask(&mut self, dst: u32, value: u32) {
         let register = &mut self.mask[dst as usize];
         *register = *register & !self.active | value & self.active;
     }
 
     /// The active lanes where a mask holds.
-    pub fn open(&self, mask: Option<u32>) -> u32 {
+    pub(super) fn open(&self, mask: Option<u32>) -> u32 {
         mask.map_or(self.active, |mask| self.active & self.mask[mask as usize])
     }
 }

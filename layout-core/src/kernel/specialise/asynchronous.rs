@@ -7,9 +7,11 @@ use crate::kernel::asynchronous::{BarrierAt, Signal};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::intrinsic::Intrinsic;
-use crate::kernel::ir::{Special, TypeRef};
+use crate::kernel::ir::{BinaryOp, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Participants, Place, PlaceId, Space, StatementKind, VariableKind};
+use crate::kernel::program::{
+    Comparison, Participants, Place, PlaceId, Space, Statement, StatementKind, Value, VariableKind,
+};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -18,7 +20,7 @@ const GROUP: i64 = 128;
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about asynchronous work or who does it.
-    pub fn asynchronous(
+    pub(super) fn asynchronous(
         &mut self,
         intrinsic: Intrinsic,
         values: Vec<Datum>,
@@ -262,7 +264,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(View { place: id, pointer: None, offset, ..view }))
     }
 
-    /// The array, and its making by the block's first thread.
+    /// The array, and its making by the block's first threads.
     fn mbarriers(&mut self, count: Datum, arrivals: Datum, origin: Origin) -> Outcome<Datum> {
         let count = self.number(count, 1024, "the number of mbarriers", origin)?;
         let arrivals = self.number(arrivals, (1 << 20) - 1, "the arrivals of a phase", origin)?;
@@ -282,22 +284,20 @@ impl Evaluator<'_> {
             origin,
         });
         let thread = self.linear_thread(origin)?;
-        let (making, result) = self.nested(|this| -> Outcome<()> {
-            for at in 0..i64::from(count) {
-                let barrier = BarrierAt { place, index: Index::constant(at) };
+        // Each by a thread of its own, where there are so many.
+        let threads: u32 = self.block.iter().product();
+        let (rounds, making_threads) = if count <= threads { (1, count) } else { (count, 1) };
+        let (making, ()) = self.nested(|this| {
+            for at in 0..i64::from(rounds) {
+                let index = if rounds == 1 { thread.clone() } else { Index::constant(at) };
+                let barrier = BarrierAt { place, index };
                 this.push(origin, StatementKind::Signal(Signal::BarrierInit { barrier, arrivals }));
             }
             this.push(origin, StatementKind::Signal(Signal::BarrierInitFence));
-            Ok(())
         });
-        result?;
-        let first = crate::kernel::program::Comparison {
-            op: crate::kernel::ir::BinaryOp::Eq,
-            left: thread,
-            right: Index::constant(0),
-        };
-        let condition = crate::kernel::program::Value::Compare(first);
-        self.push(origin, StatementKind::If(condition, making, Vec::new()));
+        let right = Index::constant(i64::from(making_threads));
+        let first = Comparison { op: BinaryOp::Lt, left: thread, right };
+        self.push(origin, StatementKind::If(Value::Compare(first), making, Vec::new()));
         Ok(Datum::Barriers(place, i64::from(count)))
     }
 
@@ -346,15 +346,13 @@ impl Evaluator<'_> {
     /// `phase = (phase + (stage + 1) / stages) % 2; stage = (stage + 1) % stages;`
     fn advance(&mut self, stage: VarId, phase: VarId, stages: i64, origin: Origin) -> Outcome<Datum> {
         let (at, old) = (self.read_index(stage), self.read_index(phase));
-        let atoms = &mut self.tables.atoms;
-        let next = (|| {
-            let next = at.plus(1)?;
-            let turns = old.add(&atoms.div(&next, &Index::constant(stages))?)?;
-            Ok((atoms.rem(&next, &Index::constant(stages))?, atoms.rem(&turns, &Index::constant(2))?))
-        })();
+        let next = (|| Ok((at.plus(1)?, old.scale(-1)?.plus(1)?)))();
         let (next, turned) = self.index(origin, next)?;
-        self.push(origin, StatementKind::AssignIndex(phase, turned));
-        self.push(origin, StatementKind::AssignIndex(stage, next));
+        let last = Comparison { op: BinaryOp::Eq, left: at, right: Index::constant(stages - 1) };
+        let assign = |var, index| Statement { kind: StatementKind::AssignIndex(var, index), origin };
+        let around = vec![assign(stage, Index::constant(0)), assign(phase, turned)];
+        let on = vec![assign(stage, next)];
+        self.push(origin, StatementKind::If(Value::Compare(last), around, on));
         self.forget(phase);
         self.forget(stage);
         Ok(Datum::Unit)

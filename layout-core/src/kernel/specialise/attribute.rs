@@ -21,7 +21,7 @@ pub(super) struct Head {
 }
 
 impl Evaluator<'_> {
-    pub fn attribute(&mut self) -> Outcome<Head> {
+    pub(super) fn attribute(&mut self) -> Outcome<Head> {
         let kernel = self.kernel;
         let promised: Vec<ExprId> = match self.promises.variant_if {
             Some(number) => kernel.variant_if.get(number as usize).cloned().unwrap_or_default(),

@@ -11,7 +11,7 @@ use crate::{Layout, Swizzle};
 
 /// A value known now, or the code that makes it later.
 #[derive(Clone, Debug)]
-pub enum Datum {
+pub(super) enum Datum {
     /// `()`
     Unit,
     /// An index; a number where all of it is known.
@@ -44,7 +44,7 @@ pub enum Datum {
 
 /// A layout known now, with a swizzle over its offsets.
 #[derive(Clone, Debug)]
-pub struct LayoutDatum {
+pub(super) struct LayoutDatum {
     /// The layout, of one level.
     pub layout: Layout,
     /// The swizzle, in elements.
@@ -55,7 +55,7 @@ pub struct LayoutDatum {
 
 impl Datum {
     /// What a message calls it.
-    pub fn kind(&self) -> String {
+    pub(super) fn kind(&self) -> String {
         match self {
             Datum::Unit => "nothing".into(),
             Datum::Index(_) => "an index (usize)".into(),
@@ -77,7 +77,7 @@ impl Datum {
 
 /// What a local name stands for.
 #[derive(Clone, Debug)]
-pub enum Binding {
+pub(super) enum Binding {
     /// A value that does not change.
     Value(Datum),
     /// A mutable element variable.

@@ -1,6 +1,6 @@
 //! The state of a specialisation: names, tables, the statements so far, the errors so far.
 //!
-//! Invariant: a function that returns [`Failed`] has told its error, so callers only pass it on; a statement that
+//! Invariant: a function that returns [`Failed`] has told its error, or asked for an unrolled loop to be written out, so callers only pass it on; a statement that
 //! failed leaves its names bound to [`Datum::Unknown`], which fails without a word.
 
 use super::datum::{Binding, Datum};
@@ -13,9 +13,9 @@ use crate::kernel::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_L
 use crate::kernel::program::{Statement, StatementKind, Tables, Value, Variable, VariableKind};
 use std::collections::{HashMap, HashSet};
 
-/// The error is told.
+/// The error is told, or the evaluation will be done again.
 #[derive(Clone, Copy, Debug)]
-pub struct Failed;
+pub(super) struct Failed;
 
 pub(super) type Outcome<T> = Result<T, Failed>;
 pub(super) type TileStatement = Statement<TileAccess, TileOperation>;
@@ -50,6 +50,10 @@ pub(super) struct Evaluator<'k> {
     pub shared_bytes: u64,
     /// The most that the architecture has.
     pub shared_limit: u64,
+    /// The variables of the unrolled loops around that are still variables, the outermost first.
+    pub unrolled: Vec<VarId>,
+    /// The one of them that must be a number: its loop is written out.
+    pub asked: Option<VarId>,
     /// Loops around the current statement, and nested calls.
     pub loops: u32,
     pub calls: u32,
@@ -61,13 +65,13 @@ pub(super) struct Evaluator<'k> {
 
 impl Evaluator<'_> {
     /// Tells an error.
-    pub fn fail<T>(&mut self, origin: Origin, message: impl Into<String>) -> Outcome<T> {
+    pub(super) fn fail<T>(&mut self, origin: Origin, message: impl Into<String>) -> Outcome<T> {
         self.errors.push(KernelError { message: message.into(), help: None, origin });
         Err(Failed)
     }
 
     /// Tells an error with a way out.
-    pub fn fail_help<T>(
+    pub(super) fn fail_help<T>(
         &mut self,
         origin: Origin,
         message: impl Into<String>,
@@ -78,41 +82,47 @@ impl Evaluator<'_> {
     }
 
     /// The result of index arithmetic, or its error.
-    pub fn index<T>(&mut self, origin: Origin, result: Result<T, IndexOverflow>) -> Outcome<T> {
+    pub(super) fn index<T>(&mut self, origin: Origin, result: Result<T, IndexOverflow>) -> Outcome<T> {
         match result {
             Ok(value) => Ok(value),
             Err(IndexOverflow) => self.fail(origin, "index arithmetic leaves the range of 64 bits"),
         }
     }
 
-    pub fn origin(&self, id: ExprId) -> Origin {
+    pub(super) fn origin(&self, id: ExprId) -> Origin {
         self.kernel.expr(id).origin
     }
 
-    pub fn push(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) {
+    pub(super) fn push(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) {
         self.out.push(Statement { kind, origin });
     }
 
     /// Runs `body` with an empty statement list and gives what it filled.
-    pub fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (Vec<TileStatement>, T) {
+    pub(super) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (Vec<TileStatement>, T) {
         let outer = std::mem::take(&mut self.out);
         let value = body(self);
         (std::mem::replace(&mut self.out, outer), value)
     }
 
-    pub fn variable(&mut self, name: &str, kind: VariableKind, mutable: bool, origin: Origin) -> VarId {
+    pub(super) fn variable(
+        &mut self,
+        name: &str,
+        kind: VariableKind,
+        mutable: bool,
+        origin: Origin,
+    ) -> VarId {
         let id = VarId(self.tables.variables.len() as u32);
         self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable, origin });
         id
     }
 
     /// The largest dimension of this variant.
-    pub fn limit(&self) -> i64 {
+    pub(super) fn limit(&self) -> i64 {
         if self.promises.narrow { NARROW_LIMIT } else { WIDE_LIMIT }
     }
 
     /// The element type that a type stands for; `None` for `usize` and `isize`.
-    pub fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
+    pub(super) fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
         match ty {
             TypeRef::Elem(elem) => Ok(Some(elem)),
             TypeRef::Usize | TypeRef::Isize => Ok(None),
@@ -131,7 +141,7 @@ impl Evaluator<'_> {
     }
 
     /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers and names need none.
-    pub fn name_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
+    pub(super) fn name_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
         let plain = index.as_atom().is_some_and(|id| self.tables.atoms.atom(id).is_leaf());
         if self.host || index.as_constant().is_some() || plain {
             return index.clone();
@@ -147,7 +157,7 @@ impl Evaluator<'_> {
     }
 
     /// The present value of a mutable index variable.
-    pub fn read_index(&mut self, var: VarId) -> Index {
+    pub(super) fn read_index(&mut self, var: VarId) -> Index {
         let version = self.versions.get(&var).copied().unwrap_or(0);
         let whole = Range::new(i128::from(i64::MIN), i128::from(i64::MAX));
         let range = self.bounded.get(&var).map_or(whole, |last| Range::new(0, i128::from(*last)));
@@ -155,14 +165,14 @@ impl Evaluator<'_> {
     }
 
     /// After an assignment nothing that was known of the variable holds.
-    pub fn forget(&mut self, var: VarId) {
+    pub(super) fn forget(&mut self, var: VarId) {
         // Versions are never used twice, so a number from the table's size is fresh.
         let fresh = self.tables.atoms.iter().count() as u32 + 1;
         self.versions.insert(var, fresh);
     }
 
     /// A value of a thread as an index: it gets a name, since it may change later.
-    pub fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
+    pub(super) fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
         let (held, range) = match elem {
             Elem::I64 => (Elem::I64, Range::new(i128::from(i64::MIN), i128::from(i64::MAX))),
             Elem::U32 => (Elem::I64, Range::new(0, i128::from(u32::MAX))),

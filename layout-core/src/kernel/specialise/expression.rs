@@ -15,7 +15,7 @@ const MAX_CALLS: u32 = 32;
 
 impl Evaluator<'_> {
     /// Evaluates an expression.
-    pub fn expr(&mut self, id: ExprId) -> Outcome<Datum> {
+    pub(super) fn expr(&mut self, id: ExprId) -> Outcome<Datum> {
         let origin = self.origin(id);
         let Some(left) = self.budget.checked_sub(1) else {
             return self.fail(origin, "the kernel is too large: more than 200000 expressions once inlined");
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates all, so that all their errors are told.
-    pub fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<Datum>> {
+    pub(super) fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<Datum>> {
         let values: Vec<Outcome<Datum>> = ids.iter().map(|id| self.expr(*id)).collect();
         values.into_iter().collect()
     }
@@ -107,7 +107,7 @@ impl Evaluator<'_> {
         }
     }
 
-    pub fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn special(&mut self, special: Special, axis: u32, origin: Origin) -> Outcome<Datum> {
         let axis_index = (axis as usize).min(2);
         if self.host && matches!(special, Special::ThreadIdx | Special::BlockIdx) {
             return self
@@ -140,7 +140,7 @@ impl Evaluator<'_> {
     }
 
     /// The view, its coordinates checked against its rank.
-    pub fn place(
+    pub(super) fn place(
         &mut self,
         view: ExprId,
         coordinates: &[ExprId],
@@ -183,7 +183,7 @@ impl Evaluator<'_> {
     }
 
     /// The datum as an index.
-    pub fn expect_index(&mut self, datum: Datum, origin: Origin) -> Outcome<Index> {
+    pub(super) fn expect_index(&mut self, datum: Datum, origin: Origin) -> Outcome<Index> {
         match datum {
             Datum::Index(index) => Ok(index),
             Datum::Unknown => Err(Failed),
@@ -225,7 +225,7 @@ impl Evaluator<'_> {
     }
 
     /// A value that is evaluated once, here: it gets a variable unless it is known or is one.
-    pub fn hold(&mut self, name: &str, value: Datum, origin: Origin) -> Datum {
+    pub(super) fn hold(&mut self, name: &str, value: Datum, origin: Origin) -> Datum {
         match value {
             Datum::Index(index) => Datum::Index(self.name_index(name, &index, origin)),
             Datum::Scalar(value, elem) => {
@@ -259,7 +259,7 @@ impl Evaluator<'_> {
     }
 
     /// The statements and the value of a block.
-    pub fn block(&mut self, block: &Block) -> Outcome<Datum> {
+    pub(super) fn block(&mut self, block: &Block) -> Outcome<Datum> {
         let mut failed = false;
         for statement in &block.statements {
             failed |= self.statement(statement).is_err();
@@ -272,7 +272,7 @@ impl Evaluator<'_> {
     }
 
     /// A condition: known, or a value of type `bool`.
-    pub fn condition(&mut self, id: ExprId) -> Outcome<Result<bool, Value<TileAccess>>> {
+    pub(super) fn condition(&mut self, id: ExprId) -> Outcome<Result<bool, Value<TileAccess>>> {
         let origin = self.origin(id);
         match self.expr(id)? {
             Datum::Bool(value) => Ok(Ok(value)),
@@ -305,6 +305,7 @@ impl Evaluator<'_> {
         let (condition, first, second) = (condition?, first?, second?);
         let value = match (first, second) {
             (Datum::Unit, Datum::Unit) => Datum::Unit,
+            (Datum::Index(_), Datum::Index(_)) if self.ask_condition(&condition) => return Err(Failed),
             (Datum::Index(a), Datum::Index(b)) => {
                 let wide = VariableKind::Index { wide: true };
                 let var = self.variable("chosen", wide, true, origin);

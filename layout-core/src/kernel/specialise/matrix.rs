@@ -15,7 +15,7 @@ use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about a warp's matrix instruction.
-    pub fn matrix(
+    pub(super) fn matrix(
         &mut self,
         intrinsic: Intrinsic,
         types: &[TypeRef],

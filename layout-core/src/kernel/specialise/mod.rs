@@ -8,6 +8,7 @@ mod asynchronous;
 mod attribute;
 mod datum;
 mod evaluator;
+mod expand;
 mod expression;
 mod matrix;
 mod operator;
@@ -18,7 +19,7 @@ mod tiling;
 mod together;
 mod vocabulary;
 
-pub use tile::{TileAccess, TileOperation, thread_coordinates};
+pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::index::{Atoms, Index};
 use super::ir::Kernel;
@@ -30,6 +31,20 @@ use evaluator::Evaluator;
 use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, check, specialise};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let specialised = specialise(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+/// assert_eq!(check(&specialised)?.plan().block, [16, 1, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Specialised {
     pub(super) entry: String,
@@ -44,21 +59,25 @@ pub struct Specialised {
     pub(super) body: Vec<Statement<TileAccess, TileOperation>>,
 }
 
-impl Specialised {
-    /// The statements.
-    pub fn body(&self) -> &[Statement<TileAccess, TileOperation>] {
-        &self.body
-    }
-    /// Variables, places, atoms, positions.
-    pub fn tables(&self) -> &Tables {
-        &self.tables
-    }
-}
-
 /// Specialises a kernel for one parameter set and one set of promises.
 ///
 /// # Errors
 /// Everything the kernel's text does wrong for these parameters, gathered, each origin once.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, specialise};
+/// # use layout_cuda::tiled_kernel;
+/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+/// #     let mut own = x.tile([B], [block_idx.x]);
+/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+/// # }
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let kernel = double::DEFINITION.kernel()?;
+/// assert!(specialise(&kernel, &set, Promises::USUAL).is_ok());
+/// assert!(specialise(&kernel, &ParamSet::default(), Promises::USUAL).is_err()); // `B` has no value
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Specialised, Errors> {
     let mut evaluator = Evaluator {
         kernel,
@@ -86,6 +105,8 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         grid: None,
         shared_bytes: 0,
         shared_limit: shared_limit(kernel.arch.as_deref()),
+        unrolled: Vec::new(),
+        asked: None,
         loops: 0,
         calls: 0,
         host: true,

@@ -10,7 +10,7 @@ use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, StatementKind, Value};
 
 impl Evaluator<'_> {
-    pub fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
         match (op, operand) {
             (_, Datum::Unknown) => Err(super::evaluator::Failed),
             (UnaryOp::Neg, Datum::Index(index)) => {
@@ -32,7 +32,7 @@ impl Evaluator<'_> {
         }
     }
 
-    pub fn binary_expr(
+    pub(super) fn binary_expr(
         &mut self,
         op: BinaryOp,
         left: ExprId,
@@ -60,7 +60,13 @@ impl Evaluator<'_> {
         self.binary(op, left?, right?, origin)
     }
 
-    pub fn binary(&mut self, op: BinaryOp, left: Datum, right: Datum, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Datum,
+        right: Datum,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         if matches!(left, Datum::Unknown) || matches!(right, Datum::Unknown) {
             return Err(super::evaluator::Failed);
         }
@@ -117,7 +123,7 @@ impl Evaluator<'_> {
     }
 
     /// Two values of one element type: literals take the other side's.
-    pub fn unify(
+    pub(super) fn unify(
         &mut self,
         left: Datum,
         right: Datum,
@@ -158,7 +164,7 @@ impl Evaluator<'_> {
     }
 
     /// The datum as a value of `elem`; only literals and open floats change.
-    pub fn coerce(&mut self, datum: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
+    pub(super) fn coerce(&mut self, datum: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
         match datum {
             Datum::Unknown => Err(super::evaluator::Failed),
             Datum::Scalar(Value::Variable(var), _)
@@ -190,7 +196,13 @@ impl Evaluator<'_> {
     }
 
     /// `a op b` of indices: a polynomial, an atom, or a comparison.
-    pub fn index_binary(&mut self, op: BinaryOp, a: &Index, b: &Index, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn index_binary(
+        &mut self,
+        op: BinaryOp,
+        a: &Index,
+        b: &Index,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         use BinaryOp as B;
         if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
             return self.fail(origin, format!("`{}` by zero", op.symbol()));
@@ -274,7 +286,7 @@ impl Evaluator<'_> {
     }
 
     /// `operand as ty`
-    pub fn cast(&mut self, operand: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn cast(&mut self, operand: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
         let elem = self.elem(ty, origin)?;
         match (operand, elem) {
             (Datum::Unknown, _) => Err(super::evaluator::Failed),

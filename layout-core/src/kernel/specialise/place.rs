@@ -13,12 +13,12 @@ use crate::kernel::view::View;
 use crate::{IntTuple, Layout, Swizzle};
 
 /// Shared memory that a block may have on the largest architecture (sm_90), bytes.
-pub const MAX_SHARED_BYTES: u64 = 232_448;
+pub(super) const MAX_SHARED_BYTES: u64 = 232_448;
 /// Elements of a local tensor at most: beyond, no register file holds it.
 const MAX_LOCAL_ELEMENTS: i64 = 1024;
 
 impl Evaluator<'_> {
-    pub fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
         let shape = IntTuple::flat(shape);
         let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
         match layout {
@@ -27,7 +27,7 @@ impl Evaluator<'_> {
         }
     }
 
-    pub fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let mut values = values.into_iter();
         let Some(Datum::Layout(mut layout)) = values.next() else {
             return self.fail(origin, "`swizzle` applies to a layout");
@@ -57,7 +57,7 @@ impl Evaluator<'_> {
         Ok(Datum::Layout(layout))
     }
 
-    pub fn allocate(
+    pub(super) fn allocate(
         &mut self,
         layout: Datum,
         types: &[TypeRef],
@@ -146,7 +146,7 @@ impl Evaluator<'_> {
     }
 
     /// A named view of global or shared memory gets a pointer, so that its offset is computed once.
-    pub fn point(&mut self, name: &str, view: View, origin: Origin) -> View {
+    pub(super) fn point(&mut self, name: &str, view: View, origin: Origin) -> View {
         let mut view = view;
         let place = &mut self.tables.places[view.place.0 as usize];
         // The first name of a new tensor is the tensor's own.

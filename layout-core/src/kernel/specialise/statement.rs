@@ -15,7 +15,7 @@ use crate::kernel::program::{StatementKind, Value, VariableKind};
 const MAX_UNROLL: i64 = 4096;
 
 impl Evaluator<'_> {
-    pub fn statement(&mut self, statement: &Statement) -> Outcome<()> {
+    pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<()> {
         let origin = statement.origin;
         match &statement.kind {
             Ast::Let { pattern, ty, value, constant } => {
@@ -54,6 +54,7 @@ impl Evaluator<'_> {
                     let set = self.params.key();
                     self.fail(origin, format!("assertion failed for {set}: {message}"))
                 }
+                Err(condition) if self.ask_condition(&condition) => Err(Failed),
                 Err(_) => self.fail_help(
                     origin,
                     "the condition of `assert!` is not known at compile time",
@@ -83,8 +84,10 @@ impl Evaluator<'_> {
                 false
             }
         };
-        if known {
-            return Ok(datum);
+        match &datum {
+            _ if known => return Ok(datum),
+            Datum::Index(index) if self.ask(&[index]) => return Err(Failed),
+            _ => {}
         }
         self.fail_help(origin, "the value of a `const` is not known at compile time", "use `let`")
     }
@@ -231,7 +234,7 @@ impl Evaluator<'_> {
     }
 
     /// Settles the type of a float variable whose first value was a literal.
-    pub fn decide(&mut self, var: VarId, elem: Elem) {
+    pub(super) fn decide(&mut self, var: VarId, elem: Elem) {
         self.tables.variables[var.0 as usize].kind = VariableKind::Elem(elem);
         self.decided.extend(self.undecided.remove(&var).map(|first| (var, first, elem)));
     }
@@ -266,6 +269,9 @@ impl Evaluator<'_> {
             };
             if unroll {
                 let (Some(first), Some(last)) = (s.as_constant(), e.as_constant()) else {
+                    if self.ask(&[&s, &e]) {
+                        return Err(Failed);
+                    }
                     return self.fail_help(
                         origin,
                         "the range of `unroll` is not known at compile time",
@@ -303,10 +309,18 @@ impl Evaluator<'_> {
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
         self.bindings.insert(local, Binding::Value(Datum::Index(atom)));
         self.loops += 1;
-        let (body, result) = self.nested(|this| this.block(body));
+        let evaluated = match (first.as_constant(), last.as_constant()) {
+            (Some(first), Some(last)) if unroll && header.is_ok() => {
+                let count = (last.saturating_sub(first).max(0) + step - 1) / step;
+                let place = move |round: i64| first + step * if reversed { count - 1 - round } else { round };
+                self.unrolled_body((local, var), body, (0..count).map(place))
+            }
+            _ => Some(self.nested(|this| this.block(body))),
+        };
         self.loops -= 1;
         changed.iter().for_each(|var| self.forget(*var));
         header?;
+        let Some((body, result)) = evaluated else { return Ok(()) };
         result?;
         let kind =
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
@@ -342,7 +356,7 @@ impl Evaluator<'_> {
     }
 
     /// The mutable index variables that blocks assign, nested functions included.
-    pub fn assigned_indices(&self, blocks: &[&Block]) -> Vec<VarId> {
+    pub(super) fn assigned_indices(&self, blocks: &[&Block]) -> Vec<VarId> {
         let mut locals = Vec::new();
         for block in blocks {
             self.assigned(block, &mut locals, 0);

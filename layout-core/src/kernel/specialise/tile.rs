@@ -10,7 +10,7 @@ use crate::kernel::view::View;
 
 /// An element of a view.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TileAccess {
+pub(crate) struct TileAccess {
     /// The view.
     pub view: View,
     /// A coordinate for each mode.
@@ -21,7 +21,7 @@ pub struct TileAccess {
 
 /// An operation on whole views.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TileOperation {
+pub(crate) enum TileOperation {
     /// `destination[c] = source[c]` for every coordinate; extents and lanes agree.
     Copy {
         /// Written.
@@ -130,7 +130,7 @@ pub enum TileOperation {
 /// The coordinate of a thread in each mode of a thread layout, its inverse: `(thread / stride) % extent`.
 ///
 /// This inverts compact layouts and those with gaps; `thread` beyond the layout's size wraps.
-pub fn thread_coordinates(
+pub(crate) fn thread_coordinates(
     layout: &Layout,
     atoms: &mut Atoms,
     thread: &Index,

@@ -9,7 +9,7 @@ use crate::kernel::program::Space;
 use crate::kernel::view::View;
 
 impl Evaluator<'_> {
-    pub fn tile(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn tile(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let coordinates = match values.remove(2) {
             Datum::Array(parts) | Datum::Tuple(parts) => parts,
             other => {
@@ -31,7 +31,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(self.index(origin, tile)?))
     }
 
-    pub fn window(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn window(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let start = match values.remove(2) {
             Datum::Array(parts) | Datum::Tuple(parts) => parts,
             other => {
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    pub fn vectorize(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn vectorize(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let lanes = self.sizes(values.remove(1), "vectorize", origin)?;
         let view = self.view(values.remove(0), "vectorize", origin)?;
         self.same_rank(&view, "vectorize", lanes.len(), origin)?;
@@ -94,7 +94,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(self.index(origin, vectors)?))
     }
 
-    pub fn distribute(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn distribute(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let thread = self.expect_index(values.remove(2), origin)?;
         let layout = values.remove(1);
         let view = self.view(values.remove(0), "distribute", origin)?;
@@ -117,7 +117,13 @@ impl Evaluator<'_> {
     }
 
     /// `cp.async` has one way only.
-    pub fn only_to_shared(&mut self, to: &View, from: &View, name: &str, origin: Origin) -> Outcome<()> {
+    pub(super) fn only_to_shared(
+        &mut self,
+        to: &View,
+        from: &View,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<()> {
         let space = |view: &View| self.tables.place(view.place).space;
         match (space(to), space(from)) {
             (Space::Shared { .. }, Space::Global(_)) => Ok(()),

@@ -23,7 +23,12 @@ const LANES: i64 = 32;
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about several threads.
-    pub fn together(&mut self, intrinsic: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn together(
+        &mut self,
+        intrinsic: Intrinsic,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         let collective = match intrinsic {
             Intrinsic::Shuffle => Collective::Shuffle,
             Intrinsic::ShuffleUp => Collective::ShuffleUp,

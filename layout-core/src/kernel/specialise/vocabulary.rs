@@ -13,7 +13,7 @@ use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
-    pub fn intrinsic(
+    pub(super) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,
         types: &[TypeRef],
@@ -271,7 +271,7 @@ impl Evaluator<'_> {
         }
     }
 
-    pub fn effect(
+    pub(super) fn effect(
         &mut self,
         origin: Origin,
         kind: StatementKind<TileAccess, TileOperation>,
@@ -312,7 +312,7 @@ impl Evaluator<'_> {
     }
 
     /// The thread's number in its block, `x` fastest.
-    pub fn linear_thread(&mut self, origin: Origin) -> Outcome<Index> {
+    pub(super) fn linear_thread(&mut self, origin: Origin) -> Outcome<Index> {
         let mut sum = Index::constant(0);
         let mut stride = 1i64;
         for axis in 0..3u32 {
@@ -328,7 +328,7 @@ impl Evaluator<'_> {
         Ok(sum)
     }
 
-    pub fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+    pub(super) fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
         match datum {
             Datum::View(view) => self.without_scope(view, name, origin),
             Datum::Unknown => Err(Failed),
@@ -337,7 +337,7 @@ impl Evaluator<'_> {
     }
 
     /// The view, where the user said no scope of its atomic operations.
-    pub fn without_scope(&mut self, view: View, what: &str, origin: Origin) -> Outcome<View> {
+    pub(super) fn without_scope(&mut self, view: View, what: &str, origin: Origin) -> Outcome<View> {
         let Some(scope) = view.scope else { return Ok(view) };
         let place = self.tables.place(view.place).name.clone();
         let word = format!("{scope:?}").to_lowercase();
@@ -348,7 +348,7 @@ impl Evaluator<'_> {
         )
     }
 
-    pub fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
+    pub(super) fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
         let view = self.view(datum, name, origin)?;
         if view.mutable {
             return Ok(view);
@@ -362,7 +362,7 @@ impl Evaluator<'_> {
     }
 
     /// Numbers known now: the extents of a tile, the shape of a layout.
-    pub fn sizes(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<Vec<i64>> {
+    pub(super) fn sizes(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<Vec<i64>> {
         let parts = match datum {
             Datum::Array(parts) | Datum::Tuple(parts) => parts,
             Datum::Index(index) => vec![Datum::Index(index)],
@@ -378,6 +378,7 @@ impl Evaluator<'_> {
                 match index.as_constant() {
                     Some(value) if (0..=1 << 40).contains(&value) => Ok(value),
                     Some(value) => self.fail(origin, format!("{value} is no extent of `{name}`")),
+                    None if self.ask(&[&index]) => Err(Failed),
                     None => self.fail_help(
                         origin,
                         format!("an extent of `{name}` is not known at compile time"),

@@ -27,17 +27,17 @@ pub(super) struct Cache {
 
 impl Cache {
     /// A variable has a new value.
-    pub fn forget(&mut self, variable: VarId) {
+    pub(super) fn forget(&mut self, variable: VarId) {
         self.known.retain(|_, (_, variables)| !variables.contains(&variable));
     }
 
     /// Where the cache stands now, for [`Cache::rewind`].
-    pub fn mark(&self) -> usize {
+    pub(super) fn mark(&self) -> usize {
         self.log.len()
     }
 
     /// Forgets what was added since the mark: its code is not run on every path, or its registers are given back.
-    pub fn rewind(&mut self, mark: usize) {
+    pub(super) fn rewind(&mut self, mark: usize) {
         for key in self.log.drain(mark..) {
             self.known.remove(&key);
         }

@@ -16,13 +16,13 @@ pub(in super::super) struct Fences(Vec<Vec<(u32, u32)>>);
 
 impl Fences {
     /// No fences of so many warps.
-    pub fn reset(&mut self, warps: usize) {
+    pub(crate) fn reset(&mut self, warps: usize) {
         self.0.iter_mut().for_each(Vec::clear);
         self.0.resize(warps, Vec::new());
     }
 
     /// These lanes of a warp pass a fence at this time; the warp's time goes on afterwards.
-    pub fn pass(&mut self, warp: usize, clock: u32, lanes: u32) {
+    pub(crate) fn pass(&mut self, warp: usize, clock: u32, lanes: u32) {
         if let Some(passed) = self.0.get_mut(warp) {
             passed.push((clock, lanes));
         }
@@ -51,7 +51,7 @@ impl SharedShadow {
     }
 
     /// The proxy reads a cell, at some time of the agent.
-    pub fn read_by_proxy(
+    pub(crate) fn read_by_proxy(
         &mut self,
         cell: usize,
         who: Who<'_>,
@@ -66,7 +66,7 @@ impl SharedShadow {
     }
 
     /// The proxy starts to write a cell, at some time of the agent.
-    pub fn write_by_proxy(
+    pub(crate) fn write_by_proxy(
         &mut self,
         cell: usize,
         who: Who<'_>,
@@ -87,7 +87,7 @@ impl SharedShadow {
     }
 
     /// What the proxy wrote is there.
-    pub fn land_by_proxy(&mut self, cell: usize, agent: usize, time: u32, site: u32) {
+    pub(crate) fn land_by_proxy(&mut self, cell: usize, agent: usize, time: u32, site: u32) {
         if let Some(write) = self.writes.get_mut(cell) {
             let flags = INITIALISED | PROXY;
             *write = Write { clock: time, thread: (agent * LANES) as u16, flags, site };
@@ -95,7 +95,7 @@ impl SharedShadow {
     }
 
     /// Whether a thread knows of the last write of a cell; leaves no trace.
-    pub fn look(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(crate) fn look(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         let write = *self.writes.get(cell)?;
         unready(write).or_else(|| unordered(write, who))
     }

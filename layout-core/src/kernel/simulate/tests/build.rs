@@ -68,7 +68,7 @@ pub(super) fn load(access: Access) -> Val {
 }
 
 impl Build {
-    pub fn new(block: [u32; 3], grid: [u32; 3], dims: &[i64]) -> Build {
+    pub(super) fn new(block: [u32; 3], grid: [u32; 3], dims: &[i64]) -> Build {
         Build {
             tables: Tables {
                 variables: Vec::new(),
@@ -79,7 +79,6 @@ impl Build {
             body: Vec::new(),
             arguments: Vec::new(),
             shared_bytes: 0,
-            dependent: false,
             maps: Vec::new(),
             cluster: [1; 3],
             bound: Bound { grid, block, dims: dims.to_vec(), values: Vec::new(), maps: Vec::new() },
@@ -92,7 +91,7 @@ impl Build {
         PlaceId(self.tables.places.len() as u32 - 1)
     }
 
-    pub fn tensor(&mut self, name: &str, elem: Elem, mutable: bool) -> PlaceId {
+    pub(super) fn tensor(&mut self, name: &str, elem: Elem, mutable: bool) -> PlaceId {
         let (layout, extents) = (ArgumentLayout::RowMajor, Vec::new());
         self.arguments.push(PlanArgument {
             name: name.into(),
@@ -101,54 +100,54 @@ impl Build {
         self.place(name, Space::Global(self.arguments.len() as u32 - 1), elem, 0, mutable)
     }
 
-    pub fn scalar(&mut self, name: &str, elem: Elem) -> Val {
+    pub(super) fn scalar(&mut self, name: &str, elem: Elem) -> Val {
         self.arguments.push(PlanArgument { name: name.into(), kind: PlanArgumentKind::Scalar(elem) });
         Value::Argument(self.arguments.len() as u32 - 1, elem)
     }
 
-    pub fn shared(&mut self, name: &str, elem: Elem, len: u64) -> PlaceId {
+    pub(super) fn shared(&mut self, name: &str, elem: Elem, len: u64) -> PlaceId {
         let byte_offset = self.shared_bytes;
         self.shared_bytes += len as u32 * elem.bytes();
         self.place(name, Space::Shared { byte_offset }, elem, len, true)
     }
 
-    pub fn local(&mut self, name: &str, elem: Elem, len: u64) -> PlaceId {
+    pub(super) fn local(&mut self, name: &str, elem: Elem, len: u64) -> PlaceId {
         self.place(name, Space::Local, elem, len, true)
     }
 
-    pub fn atom(&mut self, atom: Atom) -> Index {
+    pub(super) fn atom(&mut self, atom: Atom) -> Index {
         Index::atom(self.tables.atoms.intern(atom, Range { low: 0, high: 1 << 48 }, 1, None))
     }
 
-    pub fn thread(&mut self, axis: u32) -> Index {
+    pub(super) fn thread(&mut self, axis: u32) -> Index {
         self.atom(Atom::Special(Special::ThreadIdx, axis))
     }
 
-    pub fn block(&mut self, axis: u32) -> Index {
+    pub(super) fn block(&mut self, axis: u32) -> Index {
         self.atom(Atom::Special(Special::BlockIdx, axis))
     }
 
-    pub fn dim(&mut self, dim: u32) -> Index {
+    pub(super) fn dim(&mut self, dim: u32) -> Index {
         self.atom(Atom::Dim { dim, divisor: 1 })
     }
 
-    pub fn variable(&mut self, name: &str, kind: VariableKind, mutable: bool) -> VarId {
+    pub(super) fn variable(&mut self, name: &str, kind: VariableKind, mutable: bool) -> VarId {
         self.tables.variables.push(Variable { name: name.into(), kind, mutable, origin: Origin(0) });
         VarId(self.tables.variables.len() as u32 - 1)
     }
 
-    pub fn element(&mut self, name: &str, elem: Elem) -> VarId {
+    pub(super) fn element(&mut self, name: &str, elem: Elem) -> VarId {
         self.variable(name, VariableKind::Elem(elem), true)
     }
 
     /// An index variable and the index that is its value.
-    pub fn counter(&mut self, name: &str, mutable: bool) -> (VarId, Index) {
+    pub(super) fn counter(&mut self, name: &str, mutable: bool) -> (VarId, Index) {
         let id = self.variable(name, VariableKind::Index { wide: true }, mutable);
         let index = self.atom(Atom::Variable(id, 0));
         (id, index)
     }
 
-    pub fn access(&self, place: PlaceId, index: &Index, mask: &[Comparison], line: u32) -> Access {
+    pub(super) fn access(&self, place: PlaceId, index: &Index, mask: &[Comparison], line: u32) -> Access {
         Access {
             place,
             pointer: None,
@@ -162,19 +161,19 @@ impl Build {
         }
     }
 
-    pub fn vector(&self, place: PlaceId, index: &Index, width: u32, line: u32) -> Access {
+    pub(super) fn vector(&self, place: PlaceId, index: &Index, width: u32, line: u32) -> Access {
         Access { width, ..self.access(place, index, &[], line) }
     }
 
-    pub fn load(&self, place: PlaceId, index: &Index) -> Val {
+    pub(super) fn load(&self, place: PlaceId, index: &Index) -> Val {
         load(self.access(place, index, &[], 0))
     }
 
-    pub fn store(&self, line: u32, place: PlaceId, index: &Index, value: Val) -> Code {
+    pub(super) fn store(&self, line: u32, place: PlaceId, index: &Index, value: Val) -> Code {
         at(line, StatementKind::Store(self.access(place, index, &[], line), value))
     }
 
-    pub fn checked(&self) -> Checked {
+    pub(super) fn checked(&self) -> Checked {
         Checked {
             entry: "kernel".into(),
             arch: None,
@@ -186,6 +185,7 @@ impl Build {
                 block: self.bound.block,
                 grid: None,
                 cluster: self.cluster,
+                dependent: false,
                 require: Vec::new(),
                 variant_if: Vec::new(),
                 promises: Promises::USUAL,
@@ -200,11 +200,15 @@ impl Build {
     }
 
     /// Runs it on tensors: those of mutable places in and out.
-    pub fn run(&self, tensors: &mut [Vec<u8>]) -> Result<Report, SimulateError> {
+    pub(super) fn run(&self, tensors: &mut [Vec<u8>]) -> Result<Report, SimulateError> {
         self.run_with(tensors, &Options::default())
     }
 
-    pub fn run_with(&self, tensors: &mut [Vec<u8>], options: &Options) -> Result<Report, SimulateError> {
+    pub(super) fn run_with(
+        &self,
+        tensors: &mut [Vec<u8>],
+        options: &Options,
+    ) -> Result<Report, SimulateError> {
         let mut arguments: Vec<SimulatorArgument<'_>> = Vec::new();
         for (known, bytes) in self.arguments.iter().zip(tensors) {
             arguments.push(match &known.kind {

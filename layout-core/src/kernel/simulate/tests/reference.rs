@@ -25,7 +25,7 @@ pub(super) struct Thread<'a> {
 }
 
 impl Thread<'_> {
-    pub fn run(&mut self, body: &[Statement<Access, Operation>]) {
+    pub(super) fn run(&mut self, body: &[Statement<Access, Operation>]) {
         self.list(body);
     }
 

@@ -1,0 +1,286 @@
+//! Expressions of a kernel, in one arena addressed by [`ExprId`]; types, operators, places of threads.
+//!
+//! Invariant: no expression holds itself.
+
+use super::super::elem::Elem;
+use super::super::intrinsic::Intrinsic;
+use super::super::origin::Origin;
+use super::super::wire::wire;
+use super::{Block, LocalId};
+
+wire! {
+    /// An expression, by its place in [`Kernel::exprs`](super::Kernel::exprs).
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// assert_eq!(kernel.expr(kernel.block[0]), &kernel.exprs[kernel.block[0].0 as usize]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct ExprId(pub u32);
+}
+wire! {
+    /// An element type, or a type parameter that stands for one.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, ir::{ArgumentKind, TypeRef}};
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(T = [f32, f64], block = [1], grid = [1])]
+    /// fn scale<T>(x: &mut LayoutTensor<T, RowMajor<1>>, by: T, times: usize, limit: f32) {
+    ///     x[[0]] = x[[0]] * by;
+    /// }
+    /// let kernel = scale::DEFINITION.kernel()?;
+    /// let types = kernel.arguments[1..].iter().map(|argument| argument.kind.clone());
+    /// let [by, times, limit] = [TypeRef::Parameter(0), TypeRef::Usize, TypeRef::Elem(Elem::F32)];
+    /// assert!(types.eq([by, times, limit].map(ArgumentKind::Scalar)));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TypeRef {
+        /// An element type.
+        Elem(elem: Elem),
+        /// The type parameter of this number in [`Kernel::types`](super::Kernel::types).
+        Parameter(number: u32),
+        /// `usize`: an index, a natural number.
+        Usize,
+        /// `isize`: an index that may be negative.
+        Isize,
+    }
+}
+wire! {
+    /// An expression.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::ExprKind;
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let two = |expr: &&layout_core::kernel::ir::Expr| expr.kind == ExprKind::Float(2.0f64.to_bits(), None);
+    /// assert!(kernel.exprs.iter().find(two).is_some_and(|two| kernel.position(two.origin).line > 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Expr {
+        /// What it is.
+        pub kind: ExprKind,
+        /// Where.
+        pub origin: Origin,
+    }
+}
+wire! {
+    /// What an expression is.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::ExprKind;
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// assert_eq!(kernel.expr(kernel.block[0]).kind, ExprKind::Parameter(0)); // block = [B]
+    /// let products = kernel.exprs.iter().filter(|expr| matches!(expr.kind, ExprKind::Binary(..)));
+    /// assert_eq!(products.count(), 1); // 2.0 * own[[..]]
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ExprKind {
+        /// An integer literal, with the type of its suffix.
+        Int(value: i64, suffix: Option<TypeRef>),
+        /// A float literal: the bits of the nearest double, with the type of its suffix.
+        Float(bits: u64, suffix: Option<TypeRef>),
+        /// `true`, `false`
+        Bool(value: bool),
+        /// A local name.
+        Local(local: LocalId),
+        /// A parameter of the attribute, by number.
+        Parameter(number: u32),
+        /// A const generic, by number.
+        Dim(number: u32),
+        /// An argument of the kernel, by number.
+        Argument(number: u32),
+        /// `thread_idx.x` and the like: the axis is 0, 1 or 2.
+        Special(special: Special, axis: u32),
+        /// `-a`, `!a`
+        Unary(op: UnaryOp, operand: ExprId),
+        /// `a + b`
+        Binary(op: BinaryOp, left: ExprId, right: ExprId),
+        /// `a as ty`, `a.cast::<ty>()`
+        Cast(operand: ExprId, ty: TypeRef),
+        /// `(a, b)`
+        Tuple(parts: Vec<ExprId>),
+        /// `[a, b]`
+        Array(parts: Vec<ExprId>),
+        /// `a.0` of a tuple.
+        Field(operand: ExprId, number: u32),
+        /// `view[[i, j]]`
+        Index(view: ExprId, coordinates: Vec<ExprId>),
+        /// A member of the vocabulary; the receiver of a method is the first argument.
+        Intrinsic(intrinsic: Intrinsic, types: Vec<TypeRef>, arguments: Vec<ExprId>),
+        /// A call of the nested function of this number.
+        Call(function: u32, arguments: Vec<ExprId>),
+        /// `{ .. }`
+        Block(block: Block),
+        /// `if condition { .. } else { .. }`; `otherwise` is empty where there is no `else`.
+        If(condition: ExprId, then: Block, otherwise: Block),
+    }
+}
+wire! {
+    /// Where a thread stands.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::{ExprKind, Special};
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let threads = kernel.exprs.iter().filter(|expr| expr.kind == ExprKind::Special(Special::ThreadIdx, 0));
+    /// assert_eq!(threads.count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Special {
+        /// `thread_idx`
+        ThreadIdx,
+        /// `block_idx`
+        BlockIdx,
+        /// `block_dim`
+        BlockDim,
+        /// `grid_dim`
+        GridDim,
+    }
+}
+wire! {
+    /// A prefix operator.
+    ///
+    /// ```
+    /// use layout_core::kernel::ir::{ExprKind, UnaryOp};
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn negate(x: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     x[[0]] = -x[[0]];
+    /// }
+    /// let kernel = negate::DEFINITION.kernel()?;
+    /// assert!(kernel.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Unary(UnaryOp::Neg, _))));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum UnaryOp {
+        /// `-a`
+        Neg,
+        /// `!a`: logical of `bool`, bitwise of integers.
+        Not,
+    }
+}
+wire! {
+    /// An infix operator. `And` and `Or` are the lazy ones of `bool`.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::{BinaryOp, ExprKind};
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// assert!(kernel.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul, ..))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum BinaryOp {
+        /// `+`
+        Add,
+        /// `-`
+        Sub,
+        /// `*`
+        Mul,
+        /// `/`
+        Div,
+        /// `%`
+        Rem,
+        /// `&`
+        BitAnd,
+        /// `|`
+        BitOr,
+        /// `^`
+        BitXor,
+        /// `<<`
+        Shl,
+        /// `>>`
+        Shr,
+        /// `==`
+        Eq,
+        /// `!=`
+        Ne,
+        /// `<`
+        Lt,
+        /// `<=`
+        Le,
+        /// `>`
+        Gt,
+        /// `>=`
+        Ge,
+        /// `&&`
+        And,
+        /// `||`
+        Or,
+    }
+}
+
+impl BinaryOp {
+    /// Whether the result is a truth value of two operands of one type.
+    ///
+    /// ```
+    /// use layout_core::kernel::ir::BinaryOp;
+    /// assert!(BinaryOp::Le.is_comparison() && !BinaryOp::And.is_comparison());
+    /// ```
+    pub const fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+        )
+    }
+
+    /// The operator in Rust and in C.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::ir::BinaryOp::Shl.symbol(), "<<");
+    /// ```
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Eq => "==",
+            BinaryOp::Ne => "!=",
+            BinaryOp::Lt => "<",
+            BinaryOp::Le => "<=",
+            BinaryOp::Gt => ">",
+            BinaryOp::Ge => ">=",
+            BinaryOp::And => "&&",
+            BinaryOp::Or => "||",
+        }
+    }
+}

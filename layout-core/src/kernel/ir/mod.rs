@@ -1,0 +1,326 @@
+//! A kernel as the user wrote it: names resolved, nothing evaluated, every parameter still open.
+//!
+//! [`Kernel`] is data: expressions in one arena addressed by [`ExprId`], so that it can be embedded in a program
+//! ([`super::wire`]) and specialised there for parameter sets that the macro never saw. Its meaning is given by
+//! [`super::specialise()`]; the macro only resolves names and refuses what the language does not have.
+//!
+//! Invariant: every id in a kernel is in range of its table, and no expression holds itself; `super::valid` tests it
+//! for bytes from outside.
+
+mod expression;
+mod statement;
+
+pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
+pub use statement::{Block, Pattern, Statement, StatementKind};
+
+use super::origin::{Origin, Position};
+use super::params::{ParamSet, ParamValue};
+use super::wire::wire;
+
+wire! {
+    /// A local name (`let`, `const`, loop variable, parameter of a nested function), by its place in [`Kernel::locals`].
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::{LocalId, Pattern, StatementKind};
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let StatementKind::Let { pattern: Pattern::Local(LocalId(id)), .. } = kernel.body.statements[0].kind else {
+    ///     panic!("the kernel begins with a `let`");
+    /// };
+    /// assert_eq!(kernel.locals[id as usize].name, "own");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct LocalId(pub u32);
+}
+wire! {
+    /// A function as the user wrote it.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    ///     let mut own = x.tile([B], [block_idx.x]);
+    ///     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// assert_eq!((kernel.name.as_str(), &kernel.dims[..]), ("double", &["N".to_string()][..]));
+    /// assert_eq!((kernel.arguments.len(), kernel.body.statements.len()), (1, 2));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Kernel {
+        /// The function's name.
+        pub name: String,
+        /// The attribute's upper-case entries, in order.
+        pub parameters: Vec<Parameter>,
+        /// The const generics of the function, in order. One with a parameter of the same name is static.
+        pub dims: Vec<String>,
+        /// The type parameters of the function, in order; each has a parameter of the same name.
+        pub types: Vec<String>,
+        /// The function's arguments, in order.
+        pub arguments: Vec<Argument>,
+        /// `block = [x, y, z]`: threads of a block, 1 to 3 entries.
+        pub block: Vec<ExprId>,
+        /// `grid = [x, y, z]`: blocks of the grid, over parameters and dimensions.
+        pub grid: Option<Vec<ExprId>>,
+        /// `cluster = [x, y, z]`: blocks of a cluster; empty for none.
+        pub cluster: Vec<ExprId>,
+        /// `arch = "sm_90a"`: the only architecture the kernel is for.
+        pub arch: Option<String>,
+        /// `min_blocks = n`: blocks that an SM must be able to hold.
+        pub min_blocks: Option<ExprId>,
+        /// `require(c, ..)`: launch refuses where one is false.
+        pub require: Vec<ExprId>,
+        /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.
+        pub variant_if: Vec<Vec<ExprId>>,
+        /// The nested functions.
+        pub functions: Vec<Function>,
+        /// The function's body.
+        pub body: Block,
+        /// Every local name of the body and of the nested functions.
+        pub locals: Vec<Local>,
+        /// The arena.
+        pub exprs: Vec<Expr>,
+        /// Line and column of each [`Origin`].
+        pub positions: Vec<Position>,
+    }
+}
+wire! {
+    /// `NAME = value` or `NAME = [v, ..]` of the attribute.
+    ///
+    /// ```
+    /// # use layout_core::kernel::ParamValue;
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// assert_eq!(kernel.parameters[0].name, "B");
+    /// assert_eq!(kernel.parameters[0].values, [ParamValue::Int(16), ParamValue::Int(32)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Parameter {
+        /// The name.
+        pub name: String,
+        /// Its values: one, or one for each variant.
+        pub values: Vec<ParamValue>,
+        /// Where it is written.
+        pub origin: Origin,
+    }
+}
+wire! {
+    /// An argument of the kernel.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let x = &kernel.arguments[0];
+    /// assert_eq!(x.name, "x");
+    /// assert!(kernel.position(x.origin).line > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Argument {
+        /// The name.
+        pub name: String,
+        /// What it is.
+        pub kind: ArgumentKind,
+        /// Where it is written.
+        pub origin: Origin,
+    }
+}
+wire! {
+    /// What an argument is.
+    ///
+    /// ```
+    /// # use layout_core::kernel::Elem;
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::{ArgumentKind, ArgumentLayout, TypeRef};
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let ArgumentKind::Tensor { elem, layout, mutable, .. } = kernel.arguments[0].kind else {
+    ///     panic!("`x` is a tensor");
+    /// };
+    /// assert_eq!((elem, layout, mutable), (TypeRef::Elem(Elem::F32), ArgumentLayout::RowMajor, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ArgumentKind {
+        /// `a: &LayoutTensor<f32, RowMajor<M, K>>`, or `&mut`.
+        Tensor {
+            /// The element type.
+            elem: TypeRef,
+            /// How it lies in memory.
+            layout: ArgumentLayout,
+            /// The extent of each dimension: a dimension, a parameter or a number.
+            extents: Vec<ExprId>,
+            /// Whether it is `&mut`.
+            mutable: bool,
+        },
+        /// `alpha: f32`, `n: usize`.
+        Scalar(ty: TypeRef),
+    }
+}
+wire! {
+    /// How a tensor argument lies in memory. Extents of rank 1 to 5.
+    ///
+    /// ```
+    /// use layout_core::kernel::ir::{ArgumentKind, ArgumentLayout};
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn copy<const N: usize>(x: &LayoutTensor<f32, Strided<N, N>>, y: &mut LayoutTensor<f32, ColMajor<N, N>>) {
+    ///     y[[0, 0]] = x[[0, 0]];
+    /// }
+    /// let kernel = copy::DEFINITION.kernel()?;
+    /// let layouts = kernel.arguments.iter().map(|argument| match argument.kind {
+    ///     ArgumentKind::Tensor { layout, .. } => Some(layout),
+    ///     ArgumentKind::Scalar(_) => None,
+    /// });
+    /// assert!(layouts.eq([Some(ArgumentLayout::Strided), Some(ArgumentLayout::ColMajor)]));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ArgumentLayout {
+        /// `RowMajor<..>`: compact, the last dimension contiguous.
+        RowMajor,
+        /// `ColMajor<..>`: compact, the first dimension contiguous.
+        ColMajor,
+        /// `Pitched<..>`: the last dimension contiguous, every other stride known at launch.
+        Pitched,
+        /// `Strided<..>`: every stride known at launch.
+        Strided,
+    }
+}
+wire! {
+    /// A nested function: inlined where it is called.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn square(x: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     fn times(a: f32, b: f32) -> f32 {
+    ///         a * b
+    ///     }
+    ///     x[[0]] = times(x[[0]], x[[0]]);
+    /// }
+    /// let function = &square::DEFINITION.kernel()?.functions[0];
+    /// assert_eq!((function.name.as_str(), function.parameters.len()), ("times", 2));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Function {
+        /// The name.
+        pub name: String,
+        /// The parameters.
+        pub parameters: Vec<LocalId>,
+        /// The body.
+        pub body: Block,
+    }
+}
+wire! {
+    /// A local name.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let local = &double::DEFINITION.kernel()?.locals[0];
+    /// assert_eq!((local.name.as_str(), local.mutable), ("own", true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Local {
+        /// The name.
+        pub name: String,
+        /// Whether it is `let mut`.
+        pub mutable: bool,
+        /// Where it is bound.
+        pub origin: Origin,
+    }
+}
+
+impl Kernel {
+    /// The parameter sets of the attribute: every combination of the listed values, the last parameter fastest.
+    ///
+    /// ```
+    /// # use layout_core::kernel::ParamSet;
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let sets = double::DEFINITION.kernel()?.parameter_sets();
+    /// assert!(sets.iter().map(ParamSet::key).eq(["B16", "B32"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parameter_sets(&self) -> Vec<ParamSet> {
+        let mut sets = vec![ParamSet::default()];
+        for parameter in &self.parameters {
+            sets = sets
+                .into_iter()
+                .flat_map(|set| {
+                    parameter.values.iter().map(move |value| set.clone().with(&parameter.name, *value))
+                })
+                .collect();
+        }
+        sets
+    }
+
+    /// The expression of an id.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::ExprKind;
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// assert_eq!(kernel.expr(kernel.block[0]).kind, ExprKind::Parameter(0)); // block = [B]
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    /// Line and column of an origin.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let (x, body) = (kernel.arguments[0].origin, kernel.body.statements[0].origin);
+    /// assert_eq!(kernel.position(body).line - kernel.position(x).line, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn position(&self, origin: Origin) -> Position {
+        self.positions.get(origin.0 as usize).copied().unwrap_or_default()
+    }
+}

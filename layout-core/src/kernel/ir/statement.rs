@@ -1,0 +1,158 @@
+//! Statements of a kernel, and what a `let` binds.
+//!
+//! Invariant: as in [`super`], every id is in range of its table.
+
+use super::super::origin::Origin;
+use super::super::wire::wire;
+use super::{BinaryOp, ExprId, LocalId, TypeRef};
+
+wire! {
+    /// `{ statements; value }`.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let body = double::DEFINITION.kernel()?.body;
+    /// assert_eq!((body.statements.len(), body.value), (2, None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq, Default)]
+    pub struct Block {
+        /// In order.
+        pub statements: Vec<Statement>,
+        /// The value, where the last expression has no semicolon.
+        pub value: Option<ExprId>,
+    }
+}
+wire! {
+    /// A statement.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let lines = kernel.body.statements.iter().map(|statement| kernel.position(statement.origin).line);
+    /// let lines: Vec<u32> = lines.collect();
+    /// assert_eq!(lines[1] - lines[0], 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Statement {
+        /// What it does.
+        pub kind: StatementKind,
+        /// Where.
+        pub origin: Origin,
+    }
+}
+wire! {
+    /// What a statement does.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// use layout_core::kernel::ir::StatementKind;
+    /// let statements = double::DEFINITION.kernel()?.body.statements;
+    /// assert!(matches!(statements[0].kind, StatementKind::Let { constant: false, .. }));
+    /// assert!(matches!(statements[1].kind, StatementKind::Assign { op: None, .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum StatementKind {
+        /// `let pattern: ty = value;`, or `const NAME: ty = value;`, whose value must be known at compile time.
+        Let {
+            /// What is bound.
+            pattern: Pattern,
+            /// The type, where it is written and is an element type or `usize`/`isize`.
+            ty: Option<TypeRef>,
+            /// The value.
+            value: ExprId,
+            /// Whether it is a `const` item.
+            constant: bool,
+        },
+        /// `place = value;`, `place += value;`.
+        Assign {
+            /// A local or an indexed view.
+            place: ExprId,
+            /// The operator of a compound assignment.
+            op: Option<BinaryOp>,
+            /// The value.
+            value: ExprId,
+        },
+        /// `value;`
+        Expr(value: ExprId),
+        /// `for local in range { .. }`
+        For {
+            /// The loop's variable.
+            local: LocalId,
+            /// First value.
+            start: ExprId,
+            /// The bound, not reached.
+            end: ExprId,
+            /// `.step_by(step)`.
+            step: Option<ExprId>,
+            /// Whether the range stands in `unroll(..)`.
+            unroll: bool,
+            /// Whether the range is `.rev()`.
+            reversed: bool,
+            /// The body.
+            body: Block,
+        },
+        /// `while condition { .. }`; `loop` is `while true`.
+        While {
+            /// The condition.
+            condition: ExprId,
+            /// The body.
+            body: Block,
+        },
+        /// `break;`
+        Break,
+        /// `continue;`
+        Continue,
+        /// `assert!(condition, "message")`, a condition on parameters.
+        Assert {
+            /// The condition.
+            condition: ExprId,
+            /// The message, or the condition's own text.
+            message: String,
+        },
+    }
+}
+wire! {
+    /// What a `let` binds.
+    ///
+    /// ```
+    /// use layout_core::kernel::ir::{LocalId, Pattern, StatementKind};
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn first(x: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     let (value, _) = (1.0f32, 2);
+    ///     x[[0]] = value;
+    /// }
+    /// let StatementKind::Let { pattern, .. } = &first::DEFINITION.kernel()?.body.statements[0].kind else {
+    ///     panic!("the kernel begins with a `let`");
+    /// };
+    /// assert_eq!(*pattern, Pattern::Tuple(vec![Pattern::Local(LocalId(0)), Pattern::Wildcard]));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Pattern {
+        /// A name.
+        Local(local: LocalId),
+        /// A tuple of patterns.
+        Tuple(parts: Vec<Pattern>),
+        /// `_`
+        Wildcard,
+    }
+}

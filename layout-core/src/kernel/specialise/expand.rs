@@ -1,0 +1,173 @@
+//! Unrolled loops that are written out: round by round, with their variable a number.
+//!
+//! Law: what must be known at compile time may depend on the variables of `unroll` around it. An unrolled loop stays a loop,
+//! as a person would write it, until something in its body asks for its variable; then the evaluation of the body is taken
+//! back and done again for each round.
+
+use super::datum::{Binding, Datum};
+use super::evaluator::{Evaluator, Outcome, TileStatement};
+use super::tile::TileAccess;
+use crate::kernel::elem::Elem;
+use crate::kernel::index::{Atom, AtomId, Index, VarId};
+use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, StatementKind as Ast};
+use crate::kernel::origin::Errors;
+use crate::kernel::program::{Tables, Value};
+use std::collections::{HashMap, HashSet};
+
+/// Blocks within blocks that are looked through.
+const MAX_DEPTH: u32 = 1024;
+
+/// The state that an evaluation changes, before it.
+struct Checkpoint {
+    tables: Tables,
+    errors: Errors,
+    bindings: HashMap<LocalId, Binding>,
+    versions: HashMap<VarId, u32>,
+    bounded: HashMap<VarId, i64>,
+    undecided: HashMap<VarId, f64>,
+    decided: Vec<(VarId, f64, Elem)>,
+    unnamed: HashSet<VarId>,
+    shared_bytes: u64,
+}
+
+impl Evaluator<'_> {
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            tables: self.tables.clone(),
+            errors: self.errors.clone(),
+            bindings: self.bindings.clone(),
+            versions: self.versions.clone(),
+            bounded: self.bounded.clone(),
+            undecided: self.undecided.clone(),
+            decided: self.decided.clone(),
+            unnamed: self.unnamed.clone(),
+            shared_bytes: self.shared_bytes,
+        }
+    }
+
+    fn take_back(&mut self, before: Checkpoint) {
+        self.tables = before.tables;
+        self.errors = before.errors;
+        self.bindings = before.bindings;
+        self.versions = before.versions;
+        self.bounded = before.bounded;
+        self.undecided = before.undecided;
+        self.decided = before.decided;
+        self.unnamed = before.unnamed;
+        self.shared_bytes = before.shared_bytes;
+    }
+
+    /// Evaluates the body of an unrolled loop with its variable still a variable. `None` where the body asked for it: then it
+    /// was evaluated for each of `rounds`, and the loop is written out.
+    pub(super) fn unrolled_body(
+        &mut self,
+        (local, var): (LocalId, VarId),
+        body: &Block,
+        rounds: impl Iterator<Item = i64>,
+    ) -> Option<(Vec<TileStatement>, Outcome<Datum>)> {
+        if self.leaves(body, 0) {
+            // A `break` needs its loop.
+            return Some(self.nested(|this| this.block(body)));
+        }
+        let before = self.checkpoint();
+        self.unrolled.push(var);
+        let evaluated = self.nested(|this| this.block(body));
+        self.unrolled.pop();
+        if self.asked != Some(var) {
+            return Some(evaluated);
+        }
+        self.asked = None;
+        self.take_back(before);
+        for round in rounds {
+            self.bindings.insert(local, Binding::Value(Datum::Index(Index::constant(round))));
+            // Its errors are told; the other rounds have their own.
+            if self.block(body).is_err() || self.asked.is_some() {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Whether these indices would be numbers if unrolled loops around were written out; asks for the outermost of them.
+    pub(super) fn ask(&mut self, indices: &[&Index]) -> bool {
+        let mut found = None;
+        let known = indices.iter().all(|index| self.only_unrolled(index, &mut found));
+        match found {
+            Some(place) if known => {
+                let before = self.asked.and_then(|var| self.unrolled.iter().position(|known| *known == var));
+                self.asked = Some(self.unrolled[before.map_or(place, |before| before.min(place))]);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The same of a condition.
+    pub(super) fn ask_condition(&mut self, condition: &Value<TileAccess>) -> bool {
+        let mut indices = Vec::new();
+        comparisons(condition, &mut indices) && self.ask(&indices)
+    }
+
+    /// Whether a block leaves, or begins anew, the loop around it.
+    fn leaves(&self, block: &Block, depth: u32) -> bool {
+        let in_value = |id: &ExprId| match &self.kernel.expr(*id).kind {
+            ExprKind::Block(block) => self.leaves(block, depth + 1),
+            ExprKind::If(_, then, otherwise) => {
+                self.leaves(then, depth + 1) || self.leaves(otherwise, depth + 1)
+            }
+            _ => false,
+        };
+        depth > MAX_DEPTH
+            || block.value.iter().any(in_value)
+            || block.statements.iter().any(|statement| match &statement.kind {
+                Ast::Break | Ast::Continue => true,
+                Ast::Let { value, .. } | Ast::Expr(value) | Ast::Assign { value, .. } => in_value(value),
+                // Theirs are their own.
+                Ast::For { .. } | Ast::While { .. } | Ast::Assert { .. } => false,
+            })
+    }
+
+    /// Whether the index is made of numbers and variables of unrolled loops only; `found` is the outermost so far.
+    fn only_unrolled(&self, index: &Index, found: &mut Option<usize>) -> bool {
+        index.atoms().all(|atom| self.atom_only_unrolled(atom, found))
+    }
+
+    fn atom_only_unrolled(&self, atom: AtomId, found: &mut Option<usize>) -> bool {
+        match self.tables.atoms.atom(atom) {
+            Atom::Variable(var, 0) => {
+                if let Some(place) = self.unrolled.iter().position(|known| known == var) {
+                    *found = Some(found.map_or(place, |known| known.min(place)));
+                    return true;
+                }
+                let definition = &self.tables.atoms.facts(atom).definition;
+                definition.as_ref().is_some_and(|index| self.only_unrolled(index, found))
+            }
+            Atom::Div(a, b)
+            | Atom::Rem(a, b)
+            | Atom::Xor(a, b)
+            | Atom::And(a, b)
+            | Atom::Or(a, b)
+            | Atom::Min(a, b)
+            | Atom::Max(a, b) => self.only_unrolled(a, found) && self.only_unrolled(b, found),
+            Atom::Special(..)
+            | Atom::Dim { .. }
+            | Atom::Stride { .. }
+            | Atom::Argument(_)
+            | Atom::Variable(..) => false,
+        }
+    }
+}
+
+/// The indices that a condition compares; false where it is made of anything else.
+fn comparisons<'a>(condition: &'a Value<TileAccess>, out: &mut Vec<&'a Index>) -> bool {
+    match condition {
+        Value::Compare(comparison) => {
+            out.extend([&comparison.left, &comparison.right]);
+            true
+        }
+        Value::Constant(_) => true,
+        Value::Unary(_, a) => comparisons(a, out),
+        Value::Binary(_, a, b) => comparisons(a, out) && comparisons(b, out),
+        _ => false,
+    }
+}
