@@ -520,8 +520,7 @@ pub trait Tensor {
     ///     }
     /// }
     /// # let device = Device::simulator();
-    /// let mut flags = device.zeros::<i32, 1>([1])?;
-    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// let (mut flags, mut y) = (device.zeros::<i32, 1>([1])?, device.zeros::<i32, 1>([2])?);
     /// told::launch(&device.stream(), &mut flags, &mut y)?;
     /// assert_eq!(y.download()?, [5, 6]);
     /// # Ok::<(), layout_cuda::Error>(())
