@@ -7,13 +7,16 @@
 //! copy engine itself keeps to the true extents.
 
 use crate::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-use crate::kernels::{repitch, sgemm_fed, turn};
+use crate::kernels::{gemm_pair, gemm_split, repitch, sgemm_fed, turn};
 use layout_cuda::{
-    Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
+    Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
 };
+use std::ops::Range;
 
 /// Rows of the copy engine begin at multiples of so many bytes.
 const ROW_BYTES: usize = 16;
+/// Those of a workspace at multiples of so many.
+const LINE_BYTES: usize = 128;
 
 /// Memory for the matrices of one product whose rows the copy engine cannot address; none for the others.
 #[derive(Debug)]
@@ -35,9 +38,29 @@ fn moved<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Opt
     }
 }
 
-/// Zeros of `shape`, each row of whole 16 bytes.
+/// Zeros of `shape`, each row of whole lines of the cache: those of a box are read at once.
 fn whole_rows<T: Element>(stream: &Stream, [rows, columns]: [usize; 2]) -> Result<Tensor<T, 2>, Error> {
-    stream.zeros([rows, columns.next_multiple_of(ROW_BYTES / size_of::<T>())])
+    stream.zeros([rows, columns.next_multiple_of(LINE_BYTES / size_of::<T>())])
+}
+
+/// Copies a matrix to rows that begin elsewhere. A row's blocks have equal parts of it.
+fn repitched<T: Element>(
+    stream: &Stream,
+    from: &TensorView<'_, T, 2>,
+    to: &mut TensorViewMut<'_, T, 2>,
+) -> Result<(), Error> {
+    let [_, columns] = from.shape();
+    let rounds = columns.div_ceil(256 * columns.div_ceil(256 * 16).max(1)).max(1);
+    let set = with::<T>(&repitch::DEFINITION, &[("ROUNDS", ParamValue::Int(rounds as i64))]);
+    repitch::launch_with(LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() }, stream, from, to)
+}
+
+/// The parameter set of the kernel for elements `T`, with other values in it.
+fn with<T: Element>(definition: &Definition, changes: &[(&str, ParamValue)]) -> Option<ParamSet> {
+    let of_type = |(name, value): &(&str, ParamValue)| *name != "T" || *value == ParamValue::Type(T::ELEM);
+    let own = definition.variants.iter().find(|variant| variant.parameters.iter().all(of_type))?;
+    let own = ParamSet(own.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+    Some(changes.iter().fold(own, |set, (name, value)| set.with(name, *value)))
 }
 
 /// The first rows and columns of a tensor.
@@ -53,12 +76,50 @@ fn corner_mut<T: Element>(
     tensor.part_mut(0, shape, [pitch, 1])
 }
 
+/// The matrix, or where its rows were moved to.
+fn aligned<'m, T: Element>(
+    stream: &Stream,
+    matrix: &'m Tensor<T, 2>,
+    moved: &'m mut Option<Tensor<T, 2>>,
+) -> Result<&'m Tensor<T, 2>, Error> {
+    let Some(moved) = moved else { return Ok(matrix) };
+    repitched(stream, &matrix.view(), &mut corner_mut(moved, matrix.shape())?)?;
+    Ok(moved)
+}
+
+/// Some columns of the first `rows`.
+fn columns<T: Element>(
+    tensor: &Tensor<T, 2>,
+    rows: usize,
+    range: Range<usize>,
+) -> Result<TensorView<'_, T, 2>, Error> {
+    tensor.part(range.start, [rows, range.len()], [tensor.shape()[1], 1])
+}
+
+fn columns_mut<T: Element>(
+    tensor: &mut Tensor<T, 2>,
+    rows: usize,
+    range: Range<usize>,
+) -> Result<TensorViewMut<'_, T, 2>, Error> {
+    let pitch = tensor.shape()[1];
+    tensor.part_mut(range.start, [rows, range.len()], [pitch, 1])
+}
+
 /// `columns` of C, rounded up to what the copy engine writes at once.
 fn written<U: Element>(columns: usize) -> usize {
     columns.next_multiple_of(ROW_BYTES / size_of::<U>())
 }
 
 impl<T: Element, U: Element> Workspace<T, U> {
+    /// For `a` of shape `[m, k]` and `b` of `[k, n]`, row-major, and a `c` whose rows may begin anywhere.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn operands(stream: &Stream, [m, n, k]: [usize; 3]) -> Result<Workspace<T, U>, Error> {
+        let (a, b) = (moved(stream, [m, k])?, moved(stream, [k, n])?);
+        Ok(Workspace { a, b, c: None, columns: n, b_shape: [k, n] })
+    }
+
     /// For `a` of shape `[m, k]`, `b` of `[k, n]` and `c` of `[m, n]`, all row-major.
     ///
     /// # Errors
@@ -111,29 +172,19 @@ impl<T: Element, U: Element> Workspace<T, U> {
             &mut TensorViewMut<'_, U, 2>,
         ) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (matrix, moved) in [(a, &mut self.a), (b, &mut self.b)] {
-            if let Some(moved) = moved {
-                repitch::launch(stream, matrix, &mut corner_mut(moved, matrix.shape())?)?;
-            }
-        }
-        let a = match &self.a {
-            Some(moved) => corner(moved, a.shape())?,
-            None => a.view(),
-        };
-        let b = match &self.b {
-            Some(moved) => corner(moved, self.b_shape)?,
-            None => b.view(),
-        };
+        let a = corner(aligned(stream, a, &mut self.a)?, a.shape())?;
+        let b_shape = if self.b.is_some() { self.b_shape } else { b.shape() };
+        let b = corner(aligned(stream, b, &mut self.b)?, b_shape)?;
         let Some(moved) = &mut self.c else {
             return product(&a, &b, &mut c.view_mut());
         };
         let [rows, _] = c.shape();
         product(&a, &b, &mut corner_mut(moved, [rows, self.columns])?)?;
-        repitch::launch(stream, &corner(moved, c.shape())?, c)
+        repitched(stream, &corner(moved, c.shape())?, &mut c.view_mut())
     }
 }
 
-/// `c = a b`, all row-major, of 16-bit floats. The workspace is one of [`Workspace::rows`] for these shapes.
+/// `c = a b`, all row-major, of 16-bit floats. The workspace is one of [`Workspace::operands`] for these shapes.
 ///
 /// # Errors
 /// Those of a launch.
@@ -147,7 +198,7 @@ impl<T: Element, U: Element> Workspace<T, U> {
 /// let values = |count: usize| (0..count).map(|i| bf16::from_f32((i % 5) as f32)).collect::<Vec<_>>();
 /// let (a, b) = (device.upload(&values(15), [3, 5])?, device.upload(&values(35), [5, 7])?);
 /// let mut c = device.zeros([3, 7])?;
-/// let mut workspace = Workspace::rows(&stream, [3, 7, 5])?;
+/// let mut workspace = Workspace::operands(&stream, [3, 7, 5])?;
 /// gemm(&stream, LaunchConfig::default(), &mut workspace, &a, &b, &mut c)?;
 /// // Row 0 of A is 0 1 2 3 4, column 0 of B is 0 2 4 1 3.
 /// assert_eq!(c.download()?[0], bf16::from_f32(25.0));
@@ -161,28 +212,100 @@ pub fn gemm<T: Element>(
     b: &Tensor<T, 2>,
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
-    let narrow = config.set.is_none().then(|| narrow(c.shape())).flatten();
-    let config = LaunchConfig { set: narrow.as_ref().or(config.set), ..config };
-    workspace.around(stream, [a, b], c, |a, b, c| self::gemm::launch_with(config, stream, a, b, c))
+    let ([m, n], [k, _]) = (c.shape(), b.shape());
+    let a = corner(aligned(stream, a, &mut workspace.a)?, a.shape())?;
+    let b = aligned(stream, b, &mut workspace.b)?;
+    let whole = if config.set.is_some() { n } else { columns_of_whole_tiles([m, n]) };
+    for range in [0..whole, whole..n] {
+        if !range.is_empty() {
+            let (b, mut c) = (columns(b, k, range.clone())?, columns_mut(c, m, range)?);
+            by_shape(config, stream, &a, &b, &mut c)?;
+        }
+    }
+    Ok(())
 }
 
-/// Tiles of 64 columns where those of 256 would leave half of the multiprocessors without work. Measured on an H200 at
-/// 1024 x 512 x 2048: 9.8 us instead of 22.5.
-fn narrow([m, n]: [usize; 2]) -> Option<ParamSet> {
-    let first = self::gemm::DEFINITION.variants.first()?;
-    let number = |wanted: &str| {
-        let found = first.parameters.iter().find(|(name, _)| *name == wanted);
-        found.and_then(
-            |(_, value)| if let ParamValue::Int(value) = value { usize::try_from(*value).ok() } else { None },
-        )
-    };
-    let tiles = m.div_ceil(number("BM")?) * n.div_ceil(number("BN")?);
-    if 2 * tiles > number("SMS")? {
-        return None;
+/// The product of matrices that the copy engine can address, by the kernel and the tiles that are for its shape. As measured
+/// on an H200: where C has few tiles smaller ones win, down to those of 64 by 64, and of very few and many blocks of k
+/// clusters that share each.
+fn by_shape<T: Element>(
+    config: LaunchConfig<'_>,
+    stream: &Stream,
+    a: &TensorView<'_, T, 2>,
+    b: &TensorView<'_, T, 2>,
+    c: &mut TensorViewMut<'_, T, 2>,
+) -> Result<(), Error> {
+    if config.set.is_some() {
+        return self::gemm::launch_with(config, stream, a, b, c);
     }
-    let set = ParamSet(first.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-    let changes = [("BN", 64), ("STAGES", 8), ("SLABS", 1)];
-    Some(changes.into_iter().fold(set, |set, (name, value)| set.with(name, ParamValue::Int(value))))
+    let ([m, n], [k, _], [pitch, _]) = (c.shape(), b.shape(), c.strides());
+    let pairs = 2 * m.div_ceil(128) * n.div_ceil(64);
+    if 2 * pairs <= SMS && k >= 2048 && n > 64 {
+        return gemm_split::launch_with(config, stream, a, b, c);
+    }
+    if pairs <= SMS {
+        return gemm_pair::launch_with(config, stream, a, b, c);
+    }
+    let tiles = |columns: usize| m.div_ceil(128) * n.div_ceil(columns);
+    let number = |name, value| (name, ParamValue::Int(value));
+    let mut changes = match () {
+        () if tiles(64) <= SMS => vec![number("BN", 64), number("STAGES", 8), number("SLABS", 1)],
+        () if tiles(128) <= SMS => vec![number("BN", 128), number("STAGES", 6)],
+        () => Vec::new(),
+    };
+    let engine = pitch % (ROW_BYTES / size_of::<T>()) == 0 && n % (ROW_BYTES / size_of::<T>()) == 0;
+    changes.push(("DIRECT", ParamValue::Bool(!engine)));
+    let set = with::<T>(&self::gemm::DEFINITION, &changes);
+    self::gemm::launch_with(LaunchConfig { set: set.as_ref(), ..config }, stream, a, b, c)
+}
+
+/// The multiprocessors that the kernels are written for.
+const SMS: usize = 132;
+
+/// The columns of C that are computed first; those after by themselves, where they are few and their tiles of 128 by 256
+/// would only begin another wave.
+fn columns_of_whole_tiles([m, n]: [usize; 2]) -> usize {
+    let waves = |columns: usize| (m.div_ceil(128) * columns.div_ceil(256)).div_ceil(SMS);
+    let rest = n % 256;
+    if rest <= 64 && waves(n) > waves(n - rest) { n - rest } else { n }
+}
+
+/// `c = a b`, all row-major, of 16-bit floats, by clusters that share each tile. The workspace is one of
+/// [`Workspace::operands`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_split<T: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, T>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<T, 2>,
+) -> Result<(), Error> {
+    let (shape, [k, n]) = (a.shape(), b.shape());
+    let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
+    let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
+    gemm_split::launch_with(config, stream, &a, &b, c)
+}
+
+/// `c = a b`, all row-major, of 16-bit floats, by pairs of blocks with tiles of 64 by 64. The workspace is one of
+/// [`Workspace::operands`] for these shapes.
+///
+/// # Errors
+/// Those of a launch.
+pub fn gemm_pair<T: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    workspace: &mut Workspace<T, T>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<T, 2>,
+) -> Result<(), Error> {
+    let (shape, [k, n]) = (a.shape(), b.shape());
+    let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
+    let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
+    gemm_pair::launch_with(config, stream, &a, &b, c)
 }
 
 /// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.

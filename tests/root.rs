@@ -6,6 +6,7 @@ mod command;
 mod damaged;
 mod definition;
 mod device;
+mod distributed;
 mod documented;
 mod findings;
 mod flags;

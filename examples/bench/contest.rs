@@ -188,11 +188,13 @@ pub fn parallel<T: Send>(n: usize, part: impl Fn(std::ops::Range<usize>) -> T + 
     })
 }
 
-/// Compares `found[i]` with `wanted(i)`: the value in float64 and the error that is allowed.
+/// Compares `found[i]` with `wanted(i)`: the value in float64 and the error that is allowed. Of more than 2^30 elements
+/// every 16th stretch of 65536, and the last ones.
 pub fn compare(found: &[f32], wanted: impl Fn(usize) -> (f64, f64) + Sync) -> Found {
-    let parts = parallel(found.len(), |range| {
+    let n = found.len();
+    let parts = parallel(n, |range| {
         let mut all = Found::default();
-        for i in range {
+        for i in range.filter(|i| n <= 1 << 30 || (i >> 16) % 16 == 0 || i + (1 << 20) > n) {
             let (value, bound) = wanted(i);
             let error = (f64::from(found[i]) - value).abs();
             all.add(i, error, bound);

@@ -13,9 +13,11 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
     bf16,
 };
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns, gemm_swapped, gemm_turned, sgemm};
+use layout_examples::gemm::{
+    Workspace, gemm, gemm_by_columns, gemm_pair, gemm_split, gemm_swapped, gemm_turned, sgemm,
+};
 use layout_examples::kernels::gemm as kernels;
-use layout_examples::kernels::sgemm_fed;
+use layout_examples::kernels::{gemm_pair as pair, gemm_split as split, sgemm_fed};
 use layout_examples::record::{Record, table_head, table_row};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::RefCell;
@@ -145,23 +147,32 @@ type Way<T, U> = (&'static str, &'static Definition, Launch<T, U>);
 fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
     let (rows, columns) = (&kernels::gemm::DEFINITION, &kernels::gemm_by_columns::DEFINITION);
     match (work.dtype, work.lies) {
-        (Dtype::Bf16, Lies::Rows) => work.measure(bf16::from_f32, ("gemm", rows, gemm::<bf16>)),
+        (Dtype::Bf16, Lies::Rows) => work.measure(
+            bf16::from_f32,
+            &[
+                ("gemm", rows, gemm::<bf16>),
+                ("gemm_split", &split::DEFINITION, gemm_split::<bf16>),
+                ("gemm_pair", &pair::DEFINITION, gemm_pair::<bf16>),
+            ],
+        ),
         (Dtype::Bf16, Lies::Columns) => {
-            work.measure(bf16::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>))
+            work.measure(bf16::from_f32, &[("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>)])
         }
         (Dtype::Tf32, Lies::Rows) => {
-            work.measure(|value| value, ("gemm_swapped", &kernels::gemm_swapped::DEFINITION, gemm_swapped))
+            work.measure(|value| value, &[("gemm_swapped", &kernels::gemm_swapped::DEFINITION, gemm_swapped)])
         }
         (Dtype::Tf32, Lies::Columns) => {
-            work.measure(|value| value, ("gemm_by_columns", columns, gemm_by_columns::<f32, f32>))
+            work.measure(|value| value, &[("gemm_by_columns", columns, gemm_by_columns::<f32, f32>)])
         }
         (Dtype::E4m3, Lies::Rows) => {
-            work.measure(E4m3::from_f32, ("gemm_turned", columns, gemm_turned::<E4m3, bf16>))
+            work.measure(E4m3::from_f32, &[("gemm_turned", columns, gemm_turned::<E4m3, bf16>)])
         }
         (Dtype::E4m3, Lies::Columns) => {
-            work.measure(E4m3::from_f32, ("gemm_by_columns", columns, gemm_by_columns::<E4m3, bf16>))
+            work.measure(E4m3::from_f32, &[("gemm_by_columns", columns, gemm_by_columns::<E4m3, bf16>)])
         }
-        (Dtype::F32, Lies::Rows) => work.measure(|value| value, ("sgemm_fed", &sgemm_fed::DEFINITION, sgemm)),
+        (Dtype::F32, Lies::Rows) => {
+            work.measure(|value| value, &[("sgemm_fed", &sgemm_fed::DEFINITION, sgemm)])
+        }
         (Dtype::F32, Lies::Columns) => {
             println!("\nf32, B by columns: there is no kernel for it");
             Ok(Records::new())
@@ -196,7 +207,7 @@ impl Work<'_> {
     fn measure<T: Element, U: Element>(
         &self,
         round: fn(f32) -> T,
-        way: Way<T, U>,
+        ways: &[Way<T, U>],
     ) -> Result<Records, Box<dyn std::error::Error>> {
         let Work { device, common, options, dtype, lies, shape: [m, n, k] } = *self;
         let stream = device.stream();
@@ -232,7 +243,7 @@ impl Work<'_> {
 
         let mut candidates = self.peers(&stream, &operands, &c)?;
         let peers = candidates.len();
-        candidates.extend(self.ours(&stream, &operands, &c, way)?);
+        candidates.extend(self.ours(&stream, &operands, &c, ways)?);
         let mut checked: Vec<(Candidate<'_>, Verdict, bool)> = Vec::new();
         for (number, mut candidate) in candidates.into_iter().enumerate() {
             c.borrow_mut().poison()?;
@@ -333,27 +344,38 @@ impl Work<'_> {
         Ok(list)
     }
 
-    /// Our kernel with its own parameters and with those asked for.
+    /// Our first way as its host function has it, and each way with the sets asked for that name its kernel's parameters.
     fn ours<'a, T: Element, U: Element>(
         &self,
         stream: &Stream,
         operands: &'a Operands<T>,
         c: &'a RefCell<Tensor<U, 2>>,
-        (name, definition, launch): Way<T, U>,
+        ways: &[Way<T, U>],
     ) -> Result<Vec<Candidate<'a>>, Box<dyn std::error::Error>> {
-        let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
-        let own = ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-        // Without a set the host function picks one by the shape.
-        let mut sets = vec![(name.to_owned(), None)];
+        let mut sets: Vec<_> =
+            ways.iter().take(1).map(|(name, _, launch)| ((*name).to_owned(), None, *launch)).collect();
         for text in &self.options.set {
-            sets.push((format!("{name} {text}"), Some(with(own.clone(), text)?)));
+            let mut refused = None;
+            let before = sets.len();
+            for (name, definition, launch) in ways {
+                let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
+                let own = own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+                match with(ParamSet(own), text) {
+                    Ok(set) => sets.push((format!("{name} {text}"), Some(set), *launch)),
+                    Err(error) => refused = Some(error),
+                }
+            }
+            if let Some(error) = refused.filter(|_| sets.len() == before) {
+                return Err(error.into());
+            }
         }
         let workspace = Rc::new(RefCell::new(match self.lies {
             Lies::Rows if self.dtype == Dtype::E4m3 => Workspace::turned(stream, self.shape)?,
+            Lies::Rows if self.dtype == Dtype::Bf16 => Workspace::operands(stream, self.shape)?,
             Lies::Rows => Workspace::rows(stream, self.shape)?,
             Lies::Columns => Workspace::columns(stream, self.shape)?,
         }));
-        let candidate = |(name, set): (String, Option<ParamSet>)| {
+        let candidate = |(name, set, launch): (String, Option<ParamSet>, Launch<T, U>)| {
             let (stream, workspace) = (stream.clone(), workspace.clone());
             let call = move || {
                 let (a, b) = operands.next();

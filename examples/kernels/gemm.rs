@@ -11,9 +11,11 @@
 
 use layout_cuda::tiled_kernel;
 
-/// Products of 16-bit floats, accumulated in float32. Operands lie row by row.
+/// Products of 16-bit floats, accumulated in float32. Operands lie row by row. The copy engine takes C where its rows are of
+/// whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
 #[tiled_kernel(
     T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
+    DIRECT = [false, true],
     arch = "sm_90a", block = [384], min_blocks = 1,
     grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
 )]
@@ -37,6 +39,8 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
     barrier();
+    grid_dependency_wait();
+    launch_dependents();
 
     if warp_group() == 0 {
         set_max_registers(40);
@@ -100,7 +104,16 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
                     store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
                     fence_async_proxy();
                     named_barrier(1 + consumer, 128);
-                    if leads {
+                    if DIRECT {
+                        let thread = thread_idx.x % 128;
+                        for piece in 0..4 * SLABS {
+                            let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
+                            let own = own.distribute(row_major([2, 64]), thread).to_local();
+                            let to = dst.tile([64, 64], [consumer, part * SLABS + piece / 4]);
+                            let to = to.tile([16, 64], [piece % 4, 0]);
+                            to.distribute(row_major([2, 64]), thread).copy_from(&own);
+                        }
+                    } else if leads {
                         tma_store(&mut dst.tile([64, 64 * SLABS], [consumer, part]), &staged);
                         bulk_commit_group();
                     }
@@ -142,6 +155,8 @@ pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
     barrier();
+    grid_dependency_wait();
+    launch_dependents();
 
     if warp_group() == 0 {
         set_max_registers(40);
@@ -240,6 +255,11 @@ pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
         let inside = tile % (GROUP * cols);
         (first + inside % size, inside / size)
     }
+    /// Which four of its 32 columns a thread has in each half of its fragments: an order in which no two threads of a warp
+    /// meet in a bank, neither along k nor along rows of C.
+    fn quad(warp: usize, lane: usize, half: usize) -> usize {
+        (warp % 2 * 2 + half) ^ (lane / 16 * 5)
+    }
     let (rows, cols, pairs) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(2 * BK));
     let tiles = (rows * cols).min(1 << 24);
     let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
@@ -249,6 +269,8 @@ pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
     // Every warp reads a stage on its own.
     let empty = mbarriers(STAGES, 8);
     barrier();
+    grid_dependency_wait();
+    launch_dependents();
 
     if warp_group() == 0 {
         set_max_registers(40);
@@ -291,8 +313,12 @@ pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
                     }
                     full.at(next.stage()).wait(next.phase());
                     let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                    let own =
-                        slab.tile([16, BK], [warp % 2, 0]).distribute(row_major([8, 4]), lane).to_local();
+                    let mut own = local::<f32>(row_major([2, BK / 4]));
+                    for half in unroll(0..2) {
+                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                        let mut to = own.tile([1, BK / 4], [half, 0]);
+                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+                    }
                     wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
                     wgmma_commit_group();
                     next.advance();
@@ -306,8 +332,12 @@ pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
                     }
                     full.at(next.stage()).wait(next.phase());
                     let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                    let odd =
-                        slab.tile([16, BK], [warp % 2, 0]).distribute(row_major([8, 4]), lane).to_local();
+                    let mut odd = local::<f32>(row_major([2, BK / 4]));
+                    for half in unroll(0..2) {
+                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                        let mut to = odd.tile([1, BK / 4], [half, 0]);
+                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+                    }
                     wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
                     wgmma_commit_group();
                     next.advance();
@@ -330,9 +360,12 @@ pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
                         bulk_wait_group_read(0);
                     }
                     named_barrier(1 + consumer, 128);
-                    let own =
-                        staged.slice(warp / 2).transpose().tile([16, 32], [warp % 2, 0]).vectorize([1, 2]);
-                    own.distribute(row_major([8, 4]), lane).copy_from(&acc.tile([2, 4], [0, part]));
+                    for half in unroll(0..2) {
+                        let four =
+                            staged.slice(warp / 2).transpose().tile([4, 32], [quad(warp, lane, half), 0]);
+                        let mut own = four.vectorize([1, 2]).distribute(row_major([4, 4]), lane % 16);
+                        own.copy_from(&acc.tile([1, 4], [half, part]));
+                    }
                     fence_async_proxy();
                     named_barrier(1 + consumer, 128);
                     if leads {

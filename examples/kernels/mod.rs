@@ -11,10 +11,12 @@ pub mod gemm;
 mod matmul;
 pub mod memory;
 mod padding;
+mod pair;
 mod pitch;
 pub mod puzzles;
 mod register_tiles;
 mod sliced;
+mod split;
 mod tensor_cores;
 mod warp_tiles;
 
@@ -24,9 +26,11 @@ pub use fed_slices::sgemm_sliced_fed;
 pub use fed_tiles::sgemm_fed;
 pub use matmul::{coalescing, naive, tiled};
 pub use padding::resize;
+pub use pair::gemm_pair;
 pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use sliced::sgemm_sliced;
+pub use split::gemm_split;
 pub use tensor_cores::tensor_core;
 pub use warp_tiles::sgemm;
 

@@ -172,16 +172,15 @@ fn launch_on_gpu<const N: usize>(
     // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
     // each of the plan's. The values live to the end of this function. The plan has bound these
     // tensors: the checked kernel reaches nothing outside them. The guards keep other streams away, and the arguments'
-    // borrows the memory.
+    // borrows the memory; one that begins before others end touches none before its wait, which `check` has shown.
     let started = unsafe {
-        crate::module::start(
-            cuda,
-            &code.function,
-            bound.grid,
-            bound.block,
-            code.dynamic_shared_bytes,
-            pointers,
-        )
+        let shape = crate::module::Shape {
+            grid: bound.grid,
+            block: bound.block,
+            dynamic_shared_bytes: code.dynamic_shared_bytes,
+            dependent: plan.dependent,
+        };
+        crate::module::start(cuda, &code.function, shape, pointers)
     };
     drop(guards); // records the events that other streams wait for
     Ok(started?)

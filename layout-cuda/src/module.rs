@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
-use cudarc::driver::{CudaFunction, CudaStream, result};
+use cudarc::driver::{CudaFunction, CudaStream, result, sys};
 use cudarc::nvrtc::Ptx;
 
 use crate::device::Gpu;
@@ -39,6 +39,16 @@ pub(crate) fn load(
     Ok(function)
 }
 
+/// How a function is started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub dynamic_shared_bytes: u32,
+    /// Whether it may begin before what is before it on the stream ends: it waits by itself.
+    pub dependent: bool,
+}
+
 /// Starts a function and does not wait for it.
 ///
 /// # Errors
@@ -48,15 +58,39 @@ pub(crate) fn load(
 /// - `parameters` points to as many values as the function takes, each of its type and alive until this returns.
 /// - The function, for this grid and block and these values, keeps inside the memory that its pointers are to; the
 ///   memory stays allocated until the stream has come past the launch.
+/// - A dependent one touches no memory that others use before it has waited for them.
 pub(crate) unsafe fn start(
     stream: &CudaStream,
     function: &CudaFunction,
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic_shared_bytes: u32,
+    shape: Shape,
     parameters: &mut [*mut c_void],
 ) -> Result<(), DriverError> {
     check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+    let Shape { grid, block, dynamic_shared_bytes, dependent } = shape;
+    if dependent {
+        let mut attribute = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: dynamic_shared_bytes,
+            hStream: stream.cu_stream(),
+            attrs: &raw mut attribute,
+            numAttrs: 1,
+        };
+        let (function, pointers) = (function.cu_function(), parameters.as_mut_ptr());
+        // SAFETY: as the caller promises; the configuration and its one attribute live until the call returns.
+        let started =
+            unsafe { sys::cuLaunchKernelEx(&raw const config, function, pointers, std::ptr::null_mut()) };
+        return check("cuLaunchKernelEx", started.result());
+    }
     // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.
     let started = unsafe {
         result::launch_kernel(

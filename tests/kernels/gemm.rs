@@ -7,7 +7,7 @@ use crate::support::data::{Operand, doubles, floats, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-use layout_examples::kernels::{sgemm_fed, sgemm_sliced_fed};
+use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed, sgemm_sliced_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. The copy engine writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
@@ -20,6 +20,18 @@ const SIZES: [[usize; 3]; 8] = [
     [127, 248, 63],
     [129, 264, 65],
     [200, 272, 520],
+];
+
+/// The same where C is stored by the threads, and may have any rows; fewer columns of A than blocks share.
+const SPLIT_SIZES: [[usize; 3]; 8] = [
+    [0, 256, 64],
+    [128, 0, 64],
+    [128, 128, 0],
+    [1, 1, 1],
+    [128, 128, 256],
+    [127, 131, 130],
+    [129, 12, 65],
+    [200, 137, 1100],
 ];
 
 /// The cases, one for each element type.
@@ -40,6 +52,14 @@ pub fn cases() -> Vec<Case> {
             plain(run, |a, b, c| sgemm_sliced_fed::launch_with(run.config(), &run.stream(), a, b, c))
         }),
         Case::new(&gemm_swapped::DEFINITION, SIZES.to_vec(), swapped),
+        Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair::<bf16>(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair::<f16>(run, f16::from_f64))
+            .of(Elem::F16),
+        Case::new(&gemm_split::DEFINITION, SPLIT_SIZES.to_vec(), |run| split::<bf16>(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&gemm_split::DEFINITION, SPLIT_SIZES.to_vec(), |run| split::<f16>(run, f16::from_f64))
+            .of(Elem::F16),
     ]
 }
 
@@ -78,6 +98,28 @@ fn rows<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error
     let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
     let mut c = matrix(run, &vec![untouched::<T>(); m * n], [m, n])?;
     gemm::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+    Ok(Outcome::exact(c.read()?, rounded(wanted)))
+}
+
+fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
+    let a = matrix(run, &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
+    let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
+    gemm_split::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+    Ok(Outcome::exact(c.read()?, rounded(wanted)))
+}
+
+fn pair<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
+    let a = matrix(run, &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
+    let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
+    gemm_pair::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
     Ok(Outcome::exact(c.read()?, rounded(wanted)))
 }

@@ -8,6 +8,7 @@
 //! | [`TensorLoad`] | global → shared | its mbarrier, by bytes |
 //! | [`TensorStore`] | shared → global | the thread's bulk group |
 //! | [`Wgmma`] | shared, registers → registers | the warpgroup's matrix group |
+//! | [`RemoteStore`] | registers → shared, of another block | that block's mbarrier, by bytes; needs no fence |
 //!
 //! Source: PTX ISA, "Asynchronous warpgroup level matrix instructions", "cp.async.bulk.tensor", "mbarrier".
 
@@ -73,6 +74,11 @@ pub(crate) enum Signal {
     /// By the warpgroup: waits until at most so many of its groups are in flight. A group is done for the warpgroup when
     /// one of its warps has waited for it; each waits until all four have issued it.
     MatrixWait(u32),
+    /// Waits until the launches before this one on the stream have ended, and sees what they wrote. A kernel that has it may
+    /// begin before they end.
+    DependencyWait,
+    /// The next launch on the stream may begin, where it waits for this one by itself.
+    LaunchDependents,
     /// By so many threads, whole warps: they wait for each other at a barrier of the block's sixteen.
     NamedBarrier {
         /// 1 to 15; 0 is the block's own.
@@ -199,6 +205,17 @@ pub(crate) struct TensorStore {
     pub source: Access,
     /// The box's first element, in the map's order of modes.
     pub coordinates: Vec<Index>,
+}
+
+/// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RemoteStore {
+    /// Written: a place of another block, 1, 2 or 4 elements of 4 bytes, without a mask.
+    pub destination: Access,
+    /// Read, registers.
+    pub source: Access,
+    /// Who is told: the mbarrier at this place of that block.
+    pub barrier: BarrierAt,
 }
 
 /// By the warpgroup: `accumulator = a b`, or `+=`, in flight until [`Signal::MatrixWait`]. `a` has 64 rows and 32 bytes

@@ -203,8 +203,14 @@ vocabulary! {
     WarpGroup = "warp_group", Function, 0..=0;
     /// `cluster_rank()`: the block's place in its cluster.
     ClusterRank = "cluster_rank", Function, 0..=0;
+    /// `view.map_shared_rank(rank)`: the same view of the shared memory of block `rank` of the cluster.
+    MapSharedRank = "map_shared_rank", Method, 2..=2;
     /// `cluster_barrier()`: every thread of the cluster waits for every other.
     ClusterBarrier = "cluster_barrier", Function, 0..=0;
+    /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
+    GridDependencyWait = "grid_dependency_wait", Function, 0..=0;
+    /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
+    LaunchDependents = "launch_dependents", Function, 0..=0;
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
     NamedBarrier = "named_barrier", Function, 2..=2;
     /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.
@@ -235,6 +241,8 @@ vocabulary! {
     TmaLoadMulticast = "tma_load_multicast", Function, 4..=4;
     /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
     TmaStore = "tma_store", Function, 2..=2;
+    /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
+    StoreAsync = "store_async", Function, 3..=3;
     /// `bulk_commit_group()`: closes the group of the `tma_store`s that this thread issued since the last one.
     BulkCommitGroup = "bulk_commit_group", Function, 0..=0;
     /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
@@ -261,6 +269,10 @@ vocabulary! {
     StoreRelaxed = "store_relaxed", Method, 3..=3;
     /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
     StoreRelease = "store_release", Method, 3..=3;
+    /// `view.block_scope()`: the view whose atomic operations are between the threads of the block.
+    BlockScope = "block_scope", Method, 1..=1;
+    /// `view.system_scope()`: the view whose atomic operations are between all threads, the host's too.
+    SystemScope = "system_scope", Method, 1..=1;
     /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
     MmaAtom = "mma_atom", Function, 1..=1;
     /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.

@@ -47,6 +47,8 @@ pub struct LaunchPlan {
     pub promises: Promises,
     /// Bytes of dynamic shared memory of a block.
     pub shared_bytes: u32,
+    /// Whether the kernel waits for the launches before it by itself, so that it may begin before they end.
+    pub dependent: bool,
     /// How tensors are cut into boxes, for copies by tensor map.
     pub maps: Vec<TensorMap>,
     /// What the CUDA function takes, in order.

@@ -11,7 +11,7 @@
 //! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
 //! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
 
-use super::asynchronous::{Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
+use super::asynchronous::{RemoteStore, Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma};
 use super::elem::{Constant, Elem};
 use super::index::{Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
@@ -151,6 +151,8 @@ pub(crate) enum StatementKind<A, O> {
     Atomic {
         /// What becomes of the element.
         change: AtomicChange,
+        /// Between which threads.
+        scope: Scope,
         /// The element.
         target: A,
         /// The second operand.
@@ -233,8 +235,32 @@ pub(crate) enum Ordering {
     /// Nothing.
     Relaxed,
     /// A load acquires, a store releases: what a thread accessed before a release is ordered before what another one
-    /// accesses after an acquire that reads the released value. Over the whole device.
+    /// accesses after an acquire that reads the released value, where the scope of each holds the other thread.
     Synchronising,
+}
+
+/// Between which threads an atomic operation is undivided and orders. Operations of threads that are not in each
+/// other's scopes are to each other as ordinary accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// Those of the block.
+    Block,
+    /// Those of the device.
+    #[default]
+    Device,
+    /// Those of the device, the host's and those of other devices.
+    System,
+}
+
+impl Scope {
+    /// What is put behind the name of an operation; nothing for the device.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Scope::Block => "_block",
+            Scope::Device => "",
+            Scope::System => "_system",
+        }
+    }
 }
 
 /// Who takes part in an operation.
@@ -288,6 +314,13 @@ pub(crate) enum Space {
     Shared {
         /// Bytes from the start of the block's shared memory.
         byte_offset: u32,
+    },
+    /// The shared memory of another block of the cluster.
+    Remote {
+        /// The same place in this block's.
+        of: PlaceId,
+        /// The index variable that holds the other block's rank.
+        rank: VarId,
     },
     /// Registers of the thread: every index is a number once its loops are unrolled.
     Local,
@@ -384,6 +417,8 @@ pub(crate) enum Operation {
     TensorLoad(TensorLoad),
     /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.
     TensorStore(TensorStore),
+    /// Registers to shared memory of another block. Proxy: generic. Completed by: an mbarrier of that block.
+    RemoteStore(Box<RemoteStore>),
     /// A product of matrices. Proxy: asynchronous. Completed by: the warpgroup's matrix group.
     Wgmma(Box<Wgmma>),
     /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.

@@ -1,9 +1,10 @@
-//! Copies by the whole block, and what completes them.
+//! Copies by the whole block, stores to other blocks, and what completes them.
 //!
-//! Source: the copies and groups are those of PTX's `cp.async`.
+//! Source: the copies and groups are those of PTX's `cp.async`, the stores its `st.async`.
 
 use super::device_only;
 use super::layout::Layout;
+use super::mbarrier::Mbarrier;
 use super::tensor::Tensor;
 use super::view::Write;
 
@@ -168,6 +169,38 @@ pub fn outer_product_acc<C: Tensor<Access = Write>>(
     _acc: C,
     _a: impl Tensor<Elem = C::Elem>,
     _b: impl Tensor<Elem = C::Elem>,
+) {
+    device_only()
+}
+
+/// Each thread stores registers, elements of 4 bytes, to a view of another block's shared memory
+/// ([`map_shared_rank`](Tensor::map_shared_rank)), which has the same extents. The bytes are reported to the barrier at the same
+/// place of that block: who waits there sees them, and no other barrier or fence is needed. That block must have begun and made
+/// its barriers. `st.async`.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [1], cluster = [2], grid = [2])]
+/// fn exchange(y: &mut LayoutTensor<i32, RowMajor<2>>) {
+///     let other = shared::<i32>(row_major([1]));
+///     let arrived = mbarriers(1, 1);
+///     cluster_barrier();
+///     arrived.at(0).arrive_expect(4);
+///     let own = local::<i32>(row_major([1])).fill(cluster_rank() as i32 + 5);
+///     store_async(&mut other.map_shared_rank(1 - cluster_rank()), &own, arrived.at(0));
+///     arrived.at(0).wait(0);
+///     y[[cluster_rank()]] = other[[0]];
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([2])?;
+/// exchange::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [6, 5]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn store_async<D: Tensor<Access = Write>>(
+    _destination: D,
+    _registers: impl Tensor<Elem = D::Elem>,
+    _barrier: Mbarrier,
 ) {
     device_only()
 }

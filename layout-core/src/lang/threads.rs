@@ -277,6 +277,54 @@ pub fn cluster_barrier() {
     device_only()
 }
 
+/// Waits until the launches before this one on the stream have ended; what they wrote is seen after. A kernel that has it may
+/// begin before they end, as soon as they let it ([`launch_dependents`]) or end one after the other: its start costs less
+/// time. It touches no global memory before, and every thread waits: at the top level of the kernel. CUDA's programmatic
+/// dependent launch, `griddepcontrol.wait`; a kernel with `arch = "sm_90a"`.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [4], grid = [1])]
+/// fn twice(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     let mut next = shared::<i32>(row_major([4]));
+///     next[[thread_idx.x]] = 2;
+///     grid_dependency_wait();
+///     launch_dependents();
+///     y[[thread_idx.x]] *= next[[thread_idx.x]];
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.upload(&[1, 2, 3, 4], [4])?;
+/// twice::launch(&device.stream(), &mut y)?;
+/// twice::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [4, 8, 12, 16]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn grid_dependency_wait() {
+    device_only()
+}
+
+/// The next launch on the stream may begin where it has a [`grid_dependency_wait`], once every block of this one has come
+/// here or ended. It is no more than a hint: what the next one reads is there after its wait.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [4], grid = [1])]
+/// fn count(y: &mut LayoutTensor<i32, RowMajor<4>>) {
+///     launch_dependents();
+///     grid_dependency_wait();
+///     y[[thread_idx.x]] += 1;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([4])?;
+/// count::launch(&device.stream(), &mut y)?;
+/// count::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [2; 4]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn launch_dependents() {
+    device_only()
+}
+
 /// So many threads, whole warps, wait for each other at barrier `id`, 1 to 15; shared memory that they wrote before is
 /// seen by them after.
 ///

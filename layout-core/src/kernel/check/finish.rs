@@ -5,7 +5,9 @@ use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
 use crate::kernel::matrix::Mma;
-use crate::kernel::program::{Access, Mask, Operation, Space, Statement, StatementKind, Tables, Value};
+use crate::kernel::program::{
+    Access, Mask, Operation, PlaceId, Space, Statement, StatementKind, Tables, Value,
+};
 use std::collections::BTreeSet;
 
 /// What a piece of code reads.
@@ -15,8 +17,10 @@ pub(super) struct Uses {
     pub variables: BTreeSet<VarId>,
     /// Atoms without parts.
     pub leaves: BTreeSet<AtomId>,
-    /// Places.
+    /// Places, by name or by a pointer that is declared.
     pub places: BTreeSet<u32>,
+    /// Places that elements are read from or written to.
+    pub touched: BTreeSet<u32>,
     /// Scalar arguments.
     pub arguments: BTreeSet<u32>,
     /// Tensor maps.
@@ -56,15 +60,22 @@ impl Uses {
     }
 
     fn access(&mut self, tables: &Tables, access: &Access) {
+        self.touched.insert(access.place.0);
         self.index(&tables.atoms, &access.index);
         self.mask(&tables.atoms, &access.mask);
         match access.pointer {
             Some(pointer) => {
                 self.variables.insert(pointer);
             }
-            None => {
-                self.places.insert(access.place.0);
-            }
+            None => self.place(tables, access.place),
+        }
+    }
+
+    fn place(&mut self, tables: &Tables, place: PlaceId) {
+        self.places.insert(place.0);
+        if let Space::Remote { of, rank } = tables.place(place).space {
+            self.places.insert(of.0);
+            self.variables.insert(rank);
         }
     }
 
@@ -141,6 +152,14 @@ impl Uses {
                 self.access(tables, &load.destination);
                 self.access(tables, &load.source);
             }
+            Operation::RemoteStore(store) => {
+                self.access(tables, &store.destination);
+                if let Space::Remote { rank, .. } = tables.place(store.destination.place).space {
+                    self.variables.insert(rank);
+                }
+                self.access(tables, &store.source);
+                self.barrier(tables, &store.barrier);
+            }
             Operation::StoreMatrix(store) => {
                 self.access(tables, &store.destination);
                 store.values.iter().for_each(|value| self.value(tables, value));
@@ -155,7 +174,7 @@ impl Uses {
                 StatementKind::LetIndex(var, index) => {
                     self.index(&tables.atoms, index);
                     if let crate::kernel::program::VariableKind::Pointer(place) = tables.variable(*var).kind {
-                        self.places.insert(place.0);
+                        self.place(tables, place);
                     }
                 }
                 StatementKind::AssignIndex(_, index) => self.index(&tables.atoms, index),

@@ -103,6 +103,7 @@ impl Walk<'_> {
                     .into_iter()
                     .for_each(|part| self.access(part, flying, origin));
             }
+            Operation::RemoteStore(store) => self.access(&store.source, flying, origin),
             Operation::LoadMatrix(load) => self.access(&load.destination, flying, origin),
             Operation::TensorLoad(_) | Operation::TensorStore(_) => {}
         }

@@ -142,10 +142,10 @@ impl Lower {
                 let parts: Result<Vec<_>, Failed> = parts.iter().map(|part| self.value(part)).collect();
                 StatementKind::Collective(*var, *collective, parts?)
             }
-            StatementKind::Atomic { change, target, value, old } => {
+            StatementKind::Atomic { change, scope, target, value, old } => {
                 let value = self.value(value);
                 let target = self.element(target)?;
-                StatementKind::Atomic { change: *change, target, value: value?, old: *old }
+                StatementKind::Atomic { change: *change, scope: *scope, target, value: value?, old: *old }
             }
             StatementKind::AsyncCommit => StatementKind::AsyncCommit,
             StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),

@@ -2,12 +2,14 @@
 
 mod access;
 mod asynchronous;
+mod dependency;
 mod finish;
 mod flight;
 mod fragments;
 mod lower;
 mod matrix;
 mod movement;
+mod remote;
 mod vectors;
 
 use super::asynchronous::{Signal, TensorMap};
@@ -163,6 +165,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
     flight::check(&tables, &body, &mut errors);
+    let dependent = dependency::check(&tables, &body, &mut errors);
     // The copy engine reads a map from memory first; the block's first thread sends for them at once.
     if !maps.is_empty() {
         let origin = super::origin::Origin(0);
@@ -176,6 +179,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     let mut body = [prologue, errors.propagate(body)?].concat();
     finish::prune(&tables, &mut body);
     let mut plan = specialised.plan.clone();
+    plan.dependent = dependent;
     // What the matrix units read as tf32 is rounded on the way, to nearest; they themselves would cut bits off.
     plan.maps =
         maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();

@@ -56,6 +56,9 @@ impl Lower {
             TileOperation::TensorStore { destination, source } => {
                 self.tensor_store(destination, source, origin, out)
             }
+            TileOperation::RemoteStore { destination, source, barrier } => {
+                self.remote_store(destination, source, barrier, origin, out)
+            }
             TileOperation::Wgmma { accumulator, a, b, accumulate } => {
                 self.wgmma(accumulator, a, b, accumulate, origin, out)
             }

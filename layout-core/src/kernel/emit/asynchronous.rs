@@ -8,7 +8,7 @@ use super::wrap;
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Operation, Value};
+use crate::kernel::program::{Access, Operation, Space, Value};
 
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
@@ -59,6 +59,8 @@ impl Emitter<'_> {
                 let arguments = [self.barrier(barrier), self.index(parity)];
                 self.wrapper("mbarrier_wait", "", &arguments);
             }
+            Signal::DependencyWait => self.wrapper("grid_dependency_wait", "", &[]),
+            Signal::LaunchDependents => self.wrapper("launch_dependents", "", &[]),
             Signal::AsyncProxyFence => self.wrapper("fence_async_proxy", "", &[]),
             Signal::BulkCommit => self.wrapper("bulk_commit", "", &[]),
             Signal::BulkWait { groups, read: false } => {
@@ -105,6 +107,22 @@ impl Emitter<'_> {
                 arguments.extend(load.coordinates.iter().map(|at| self.index(at)));
                 self.wrapper(&format!("{head}_{}d", load.coordinates.len()), "", &arguments);
             }
+            Operation::RemoteStore(store) => {
+                let Space::Remote { rank, .. } = self.tables.place(store.destination.place).space else {
+                    return;
+                };
+                let head = format!("store_async_{}", 4 * store.destination.width);
+                let mut arguments = vec![
+                    self.address(&store.destination),
+                    self.barrier(&store.barrier),
+                    self.name(Name::Variable(rank)),
+                ];
+                for lane in 0..i64::from(store.source.width) {
+                    let Ok(index) = store.source.index.plus(lane) else { return };
+                    arguments.push(self.element(&Access { index, ..store.source.clone() }));
+                }
+                self.wrapper(&head, "", &arguments);
+            }
             Operation::TensorStore(store) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![self.name(Name::Map(store.map)), self.address(&store.source)];
@@ -126,13 +144,26 @@ impl Emitter<'_> {
         };
         // One 16-byte piece where the hardware reads no leading distance.
         let leading = i64::from(matrix.leading_bytes.max(16));
+        // What is known now is added to the descriptor, in its units: the rest is the same for all parts of a stage.
+        let bytes = i64::from(self.tables.place(matrix.first.place).elem.bytes());
+        let known = matrix.first.index.offset();
+        let (units, first) = match matrix.first.index.plus(-known) {
+            Ok(index) if known > 0 && known * bytes % 16 == 0 => {
+                (known * bytes / 16, Access { index, ..matrix.first.clone() })
+            }
+            _ => (0, matrix.first.clone()),
+        };
         let arguments = vec![
-            self.address(&matrix.first),
+            self.address(&first),
             types::integer(leading),
             types::integer(i64::from(matrix.stride_bytes)),
             types::integer(swizzle),
         ];
-        Expression::call("matrix_descriptor", arguments)
+        let descriptor = Expression::call("matrix_descriptor", arguments);
+        match units {
+            0 => descriptor,
+            units => Expression::infix(BinaryOp::Add, descriptor, types::integer(units)),
+        }
     }
 
     fn product(&mut self, product: &Wgmma) {

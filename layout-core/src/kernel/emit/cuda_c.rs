@@ -87,6 +87,10 @@ impl<'a> Emitter<'a> {
         match self.tables.place(place).space {
             Space::Global(number) => self.name(Name::Argument(number)),
             Space::Shared { .. } | Space::Local => self.name(Name::Place(place)),
+            Space::Remote { of, rank } => {
+                let arguments = vec![self.place(of), self.name(Name::Variable(rank))];
+                Expression::call("map_shared_rank", arguments)
+            }
         }
     }
 
@@ -210,8 +214,8 @@ impl<'a> Emitter<'a> {
             StatementKind::Collective(variable, collective, parts) => {
                 self.collective(*variable, *collective, parts);
             }
-            StatementKind::Atomic { change, target, value, old } => {
-                self.atomic(*change, target, value, *old);
+            StatementKind::Atomic { change, scope, target, value, old } => {
+                self.atomic((*change, *scope), target, value, *old);
             }
             StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::AsyncCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),
@@ -387,6 +391,7 @@ impl<'a> Emitter<'a> {
             }
             Operation::TensorLoad(_)
             | Operation::TensorStore(_)
+            | Operation::RemoteStore(_)
             | Operation::Wgmma(_)
             | Operation::StoreMatrix(_) => self.asynchronous(operation),
             Operation::Mma(mma) => self.mma(mma),

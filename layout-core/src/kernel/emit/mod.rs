@@ -283,6 +283,12 @@ impl Emitter<'_> {
                 Space::Shared { byte_offset } => {
                     shared.insert((byte_offset, place), place);
                 }
+                Space::Remote { of, .. } => {
+                    self.device.call("map_shared_rank(");
+                    if let Space::Shared { byte_offset } = self.tables.place(of).space {
+                        shared.insert((byte_offset, of), of);
+                    }
+                }
                 Space::Local => locals.push(place),
             }
         }

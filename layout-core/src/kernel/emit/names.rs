@@ -181,16 +181,19 @@ const CUDA: &str = "\
 /// Functions of the files in `device/`.
 const HELPERS: &str = "\
     copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warpgroup_barrier \
-    cluster_barrier wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
+    cluster_barrier map_shared_rank grid_dependency_wait launch_dependents wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \
     TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
     tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
     fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
-    mbarrier_arrive_remote mbarrier_wait matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
+    mbarrier_arrive_remote mbarrier_wait store_async_4 store_async_8 store_async_16 matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
     pack_f16 store_matrix registers_down registers_up named_barrier \
     load_relaxed load_acquire store_relaxed store_release \
+    load_relaxed_block load_acquire_block store_relaxed_block store_release_block \
+    load_relaxed_system load_acquire_system store_relaxed_system store_release_system \
+    atomic_max_system atomic_min_system \
     round_tf32 mma_16x8x8_tf32 mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 \
     load_matrix_2 load_matrix_4 load_matrix_2_transposed load_matrix_4_transposed";
 

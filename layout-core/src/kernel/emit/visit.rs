@@ -139,6 +139,13 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             }
             see(Part::Write(&mma.accumulator));
         }
+        Operation::RemoteStore(store) => {
+            barrier(&store.barrier, see);
+            access(&store.source, see);
+            see(Part::Read(&store.source));
+            access(&store.destination, see);
+            see(Part::Write(&store.destination));
+        }
         Operation::LoadMatrix(load) => {
             access(&load.source, see);
             see(Part::Read(&load.source));

@@ -5,10 +5,11 @@
 //!
 //! Law: what one block does to another's shared memory is right only if the other ends after it.
 
-use super::bytecode::Program;
+use super::bytecode::{Program, Site, Sum};
 use super::machine::Machine;
 use super::report::FindingKind;
-use super::warp::coordinates;
+use super::touch::Touch;
+use super::warp::{Warp, coordinates, each_lane};
 use std::ops::Range;
 
 /// A block of the cluster that runs.
@@ -101,6 +102,52 @@ impl Machine<'_> {
         match self.remote.iter_mut().find(|known| known.warp == warp && known.rank == rank) {
             Some(known) => (known.time, known.site) = (time, site),
             None => self.remote.push(Remote { warp, time, rank, site }),
+        }
+    }
+
+    /// Makes an access to shared memory of other blocks out of one to the own: the index counts on through the cluster.
+    pub(super) fn in_other_blocks(
+        &mut self,
+        warp: &Warp,
+        site: &Site,
+        number: u32,
+        rank: Sum,
+        touch: &mut Touch,
+    ) {
+        let (ranks, own, count) = (self.ranks() as i64, self.rank(warp.number as usize), self.count);
+        let elements = i64::from(stride(self.launch.program) / site.bytes);
+        touch.uniform &= rank.uniform();
+        let ranks_of_lanes = warp.lanes(rank);
+        let mut seen = 0u64;
+        for lane in each_lane(touch.open) {
+            let rank = ranks_of_lanes[lane];
+            if !(0..ranks).contains(&rank) {
+                touch.open &= !(1 << lane);
+                self.report(FindingKind::OutOfBounds, number, warp.number, 1 << lane, None, |_| {
+                    format!("shared memory of rank {rank} of a cluster of {ranks}")
+                });
+                continue;
+            }
+            touch.index[lane] += (rank - own as i64) * elements;
+            if seen >> rank & 1 == 0 && rank as usize != own {
+                seen |= 1 << rank;
+                let clocks = &self.clocks[warp.number as usize * count..][..count];
+                if clocks[self.warps_of(rank as usize)].iter().all(|clock| *clock <= 1) {
+                    self.report(FindingKind::EndedBlock, number, warp.number, 1 << lane, None, |_| {
+                        format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
+                    });
+                }
+            }
+        }
+    }
+
+    /// The lanes' accesses to other blocks must come before those end.
+    pub(super) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+        let own = self.rank(warp.number as usize) as i64;
+        let elements = i64::from(stride(self.launch.program) / site.bytes);
+        for lane in each_lane(touch.open) {
+            let rank = own + touch.index[lane].div_euclid(elements);
+            self.reach(warp.number as usize, rank as usize, number);
         }
     }
 

@@ -26,6 +26,7 @@ mod memory;
 mod mma;
 mod order;
 mod proxy;
+mod remote;
 mod report;
 mod schedule;
 mod shadow;

@@ -211,6 +211,10 @@ impl Machine<'_> {
                 self.tensor_store(warp, copy);
                 true
             }
+            Work::RemoteStore { src, floats, address, site, barrier } => {
+                self.remote_store(warp, (*src, *floats), (*address, *site), barrier);
+                true
+            }
             Work::Product(product) => {
                 self.product(warp, product);
                 true
@@ -301,7 +305,7 @@ impl Machine<'_> {
                 let verb = if thread.is_some() { "reads" } else { "read" };
                 (FindingKind::Overwritten, format!("{begin}, which {who} {verb}; nothing orders them"))
             }
-            Hazard::OtherBlock { .. } => return,
+            Hazard::OtherBlock { .. } | Hazard::Narrow { .. } => return,
         };
         let lanes = 1 << warp.active.trailing_zeros().min(31);
         self.report(kind, site, warp.number, lanes, Some(index), |_| message);

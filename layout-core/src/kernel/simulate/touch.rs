@@ -41,6 +41,23 @@ impl Machine<'_> {
         number: u32,
         kind: Kind,
     ) -> Touch {
+        let touch = self.placed(warp, address, mask, number, kind);
+        let site = &self.launch.program.sites[number as usize];
+        if site.rank.is_some() {
+            self.reach_lanes(warp, site, number, &touch);
+        }
+        touch
+    }
+
+    /// The same, without regard to when other blocks end.
+    pub(super) fn placed(
+        &mut self,
+        warp: &Warp,
+        address: Sum,
+        mask: Option<u32>,
+        number: u32,
+        kind: Kind,
+    ) -> Touch {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let index = warp.lanes(address);
@@ -66,7 +83,11 @@ impl Machine<'_> {
         if site.width > 1 && open != 0 {
             self.aligned(warp, site, number, open, &index);
         }
-        Touch { index, open, uniform: address.uniform() }
+        let mut touch = Touch { index, open, uniform: address.uniform() };
+        if let Some(rank) = site.rank {
+            self.in_other_blocks(warp, site, number, rank, &mut touch);
+        }
+        touch
     }
 
     fn out_of_bounds(
@@ -133,8 +154,7 @@ impl Machine<'_> {
             match site.target {
                 Target::Shared(base) => {
                     let byte = |lane: usize| {
-                        (warp.shared + base) as usize
-                            + (touch.index[lane] as usize + part as usize) * site.bytes as usize
+                        shared_byte(warp, base, touch.index[lane] + i64::from(part), site.bytes)
                     };
                     let shared = &self.shared[..];
                     match site.bytes {
@@ -196,15 +216,16 @@ impl Machine<'_> {
             let size = site.bytes;
             let low = if size == 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
             for lane in each_lane(touch.open) {
-                let byte = (touch.index[lane] as usize + part as usize) * size as usize;
+                let index = touch.index[lane] + i64::from(part);
                 match site.target {
                     Target::Shared(base) => {
-                        let byte = (warp.shared + base) as usize + byte;
+                        let byte = shared_byte(warp, base, index, size);
                         let old = memory::read(&self.shared, byte, size);
                         equal &= !(u32::from(old != raw[lane] & low) << lane);
                         memory::write(&mut self.shared, byte, size, raw[lane]);
                     }
                     Target::Global(argument) => {
+                        let byte = index as usize * size as usize;
                         let global = &self.launch.globals[argument as usize];
                         if program.findings {
                             equal &= !(u32::from(global.read(byte, size) != raw[lane] & low) << lane);
@@ -253,6 +274,12 @@ impl Machine<'_> {
             Target::Local { .. } | Target::None => {}
         }
     }
+}
+
+/// Where an element of shared memory lies in the cluster's; of another block its index counts from the own.
+#[inline]
+pub(super) fn shared_byte(warp: &Warp, base: u32, index: i64, bytes: u32) -> usize {
+    (i64::from(warp.shared + base) + index * i64::from(bytes)) as usize
 }
 
 /// Fills the open lanes.

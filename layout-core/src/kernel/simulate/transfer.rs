@@ -25,12 +25,28 @@ pub(super) struct Arriving {
     agent: (usize, u32),
     /// Bytes.
     pub bytes: u64,
-    /// Where each piece lies, and what it holds.
+    what: &'static str,
+    /// Where each piece lies, and what it holds, so many bytes of it.
     pieces: Vec<(u32, [u8; PIECE])>,
+    size: usize,
     /// The site of shared memory.
     pub site: u32,
     /// Who issued it.
     pub thread: u32,
+}
+
+/// A copy to shared memory that begins.
+pub(super) struct Copied {
+    /// The site of shared memory.
+    pub site: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes of a piece.
+    pub size: usize,
+    /// Whether threads store them: then what they and others wrote before needs no proxy fence.
+    pub by_threads: bool,
+    /// In words.
+    pub what: &'static str,
 }
 
 /// A box on its way from shared memory.
@@ -151,26 +167,35 @@ impl Machine<'_> {
                 let moved = rank as u32 * super::cluster::stride(self.launch.program);
                 let shift = |address: u32| address - warp.shared + moved;
                 let pieces = pieces.iter().map(|(address, data)| (shift(*address), *data)).collect();
-                self.depart(warp, lane, copy, (at, barrier.site), pieces);
+                let bytes = self.launch.program.works.boxes[copy.plan as usize].bytes();
+                let copied = Copied {
+                    site: copy.shared_site,
+                    bytes,
+                    size: PIECE,
+                    by_threads: false,
+                    what: "a tensor load",
+                };
+                self.depart(warp, lane, &copied, (at, barrier.site), pieces);
             }
         }
         // What the warp does from here on comes after the issue.
         self.tick(warp.number as usize);
     }
 
-    /// The copy of a box to a block begins.
-    fn depart(
+    /// A copy to a block begins.
+    pub(super) fn depart(
         &mut self,
         warp: &Warp,
         lane: usize,
-        copy: &BoxUse,
+        copy: &Copied,
         (at, barrier_site): (usize, u32),
         pieces: Vec<(u32, [u8; PIECE])>,
     ) {
         let Some(known) = self.proxy.barriers.get(at) else { return };
         let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
         // One that nothing has made was told of by who looked at it.
-        if made && !fenced {
+        let by_threads = copy.by_threads;
+        if made && !fenced && !by_threads {
             let name = self.barrier_name(at);
             self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
                 format!("a tensor load tells {name}, which the copy engine does not see: no fence after its making")
@@ -183,23 +208,27 @@ impl Machine<'_> {
             let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
             let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
             for (address, _) in &pieces {
-                for cell in self.cells(u64::from(*address), PIECE as u64) {
+                for cell in self.cells(u64::from(*address), copy.size as u64) {
                     let fences = &self.proxy.fences;
-                    let hazard = shadow.write_by_proxy(cell, who, fences, agent, time, copy.shared_site);
+                    let hazard = shadow.write_by_proxy(cell, who, fences, agent, time, copy.site);
+                    let hazard =
+                        hazard.filter(|found| !by_threads || !matches!(found, Hazard::Unfenced { .. }));
                     keep(&mut hazards, u64::from(*address), hazard);
                 }
             }
             self.shadow = Some(shadow);
         }
         for (address, hazard) in hazards {
-            self.proxy_hazard(warp, copy.shared_site, (address, true), hazard, "a tensor load");
+            self.proxy_hazard(warp, copy.site, (address, true), hazard, copy.what);
         }
         self.proxy.arriving.push(Arriving {
             tells: made.then_some((at, phase)),
             agent: (agent, time),
-            bytes: self.launch.program.works.boxes[copy.plan as usize].bytes(),
+            bytes: copy.bytes,
+            what: copy.what,
             pieces,
-            site: copy.shared_site,
+            size: copy.size,
+            site: copy.site,
             thread: warp.number * 32 + lane as u32,
         });
     }
@@ -220,10 +249,10 @@ impl Machine<'_> {
         let load = self.proxy.arriving.remove(next);
         for (address, data) in &load.pieces {
             let at = *address as usize;
-            if let Some(part) = self.shared.get_mut(at..at + PIECE) {
-                part.copy_from_slice(data);
+            if let Some(part) = self.shared.get_mut(at..at + load.size) {
+                part.copy_from_slice(&data[..load.size]);
             }
-            let cells = self.cells(u64::from(*address), PIECE as u64);
+            let cells = self.cells(u64::from(*address), load.size as u64);
             if let Some(shadow) = &mut self.shadow {
                 let (agent, time) = load.agent;
                 cells.for_each(|cell| shadow.land_by_proxy(cell, agent, time, load.site));
@@ -357,9 +386,9 @@ impl Machine<'_> {
     pub(super) fn finish_transfers(&mut self) {
         for load in std::mem::take(&mut self.proxy.arriving) {
             let (warp, lane) = (load.thread / 32, load.thread % 32);
-            let bytes = load.bytes;
+            let Arriving { bytes, what, .. } = load;
             self.report(FindingKind::InFlightAtEnd, load.site, warp, 1 << lane, None, |_| {
-                format!("the block ends with a tensor load of {bytes} bytes in flight")
+                format!("the block ends with {what} of {bytes} bytes in flight")
             });
         }
         let warps = std::mem::take(&mut self.warps);

@@ -108,6 +108,8 @@ pub(super) enum Work {
     Load { copy: BoxUse, barrier: BarrierUse, multicast: Option<u32> },
     /// A box from shared memory.
     Store { copy: BoxUse },
+    /// Registers of floats, or of integers, `src ..` to shared memory of another block.
+    RemoteStore { src: u32, floats: bool, address: Sum, site: u32, barrier: BarrierUse },
     /// A product.
     Product(Box<ProductUse>),
     /// Four matrices of 8 x 8 from the registers `src ..` to rows of shared memory, by way of `dst ..`.

@@ -7,9 +7,11 @@ use crate::kernel::asynchronous::{BarrierAt, Signal};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::intrinsic::Intrinsic;
-use crate::kernel::ir::{Special, TypeRef};
+use crate::kernel::ir::{BinaryOp, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Participants, Place, PlaceId, Space, StatementKind, VariableKind};
+use crate::kernel::program::{
+    Comparison, Participants, Place, PlaceId, Space, Statement, StatementKind, Value, VariableKind,
+};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -44,6 +46,11 @@ impl Evaluator<'_> {
                 return Ok(Datum::Index(self.index(origin, group)?));
             }
             Intrinsic::ClusterRank => return self.cluster_rank(origin),
+            Intrinsic::MapSharedRank => {
+                let view = self.view(next(), name, origin)?;
+                let rank = self.expect_index(next(), origin)?;
+                return self.map_shared_rank(view, &rank, origin);
+            }
             Intrinsic::ClusterBarrier => {
                 return self.effect(origin, StatementKind::Barrier(Participants::Cluster));
             }
@@ -91,6 +98,8 @@ impl Evaluator<'_> {
                 let groups = self.number(next(), 64, "the number of groups", origin)?;
                 Signal::BulkWait { groups, read: intrinsic == Intrinsic::BulkWaitGroupRead }
             }
+            Intrinsic::GridDependencyWait => Signal::DependencyWait,
+            Intrinsic::LaunchDependents => Signal::LaunchDependents,
             Intrinsic::FenceAsyncProxy => Signal::AsyncProxyFence,
             Intrinsic::WgmmaCommitGroup => Signal::MatrixCommit,
             Intrinsic::WgmmaWaitGroup => {
@@ -131,6 +140,13 @@ impl Evaluator<'_> {
                 let destination = self.written(next(), name, origin)?;
                 let source = self.view(next(), name, origin)?;
                 let store = TileOperation::TensorStore { destination, source };
+                return self.effect(origin, StatementKind::Operation(store));
+            }
+            Intrinsic::StoreAsync => {
+                let destination = self.written(next(), name, origin)?;
+                let source = self.view(next(), name, origin)?;
+                let barrier = self.barrier(next(), name, origin)?;
+                let store = TileOperation::RemoteStore { destination, source, barrier };
                 return self.effect(origin, StatementKind::Operation(store));
             }
             Intrinsic::Accumulator => {
@@ -219,7 +235,36 @@ impl Evaluator<'_> {
         Ok(Datum::Index(rank))
     }
 
-    /// The array, and its making by the block's first thread.
+    /// A place for what lies in another block, and the variable that holds whose.
+    fn map_shared_rank(&mut self, view: View, rank: &Index, origin: Origin) -> Outcome<Datum> {
+        let place = self.tables.place(view.place).clone();
+        let blocks: u32 = self.cluster.iter().product();
+        let range = self.tables.atoms.range(rank);
+        if !matches!(place.space, Space::Shared { .. }) {
+            let message =
+                format!("`map_shared_rank` of `{}`, which is no shared tensor of this block", place.name);
+            return self.fail_help(origin, message, "it takes a view of `shared::<T>(..)`");
+        }
+        if range.high < 0 || range.low >= i128::from(blocks) {
+            let message = format!(
+                "rank {} of a cluster of {blocks}",
+                if range.high < 0 { range.high } else { range.low }
+            );
+            return self.fail_help(
+                origin,
+                message,
+                "ranks count from 0; the attribute says how many: `cluster = [4, 1, 1]`",
+            );
+        }
+        let var = self.variable("rank", VariableKind::Index { wide: false }, false, origin);
+        self.push(origin, StatementKind::LetIndex(var, rank.clone()));
+        let id = PlaceId(self.tables.places.len() as u32);
+        self.tables.places.push(Place { space: Space::Remote { of: view.place, rank: var }, ..place });
+        let offset = self.index(origin, view.full_offset())?;
+        Ok(Datum::View(View { place: id, pointer: None, offset, ..view }))
+    }
+
+    /// The array, and its making by the block's first threads.
     fn mbarriers(&mut self, count: Datum, arrivals: Datum, origin: Origin) -> Outcome<Datum> {
         let count = self.number(count, 1024, "the number of mbarriers", origin)?;
         let arrivals = self.number(arrivals, (1 << 20) - 1, "the arrivals of a phase", origin)?;
@@ -239,22 +284,20 @@ impl Evaluator<'_> {
             origin,
         });
         let thread = self.linear_thread(origin)?;
-        let (making, result) = self.nested(|this| -> Outcome<()> {
-            for at in 0..i64::from(count) {
-                let barrier = BarrierAt { place, index: Index::constant(at) };
+        // Each by a thread of its own, where there are so many.
+        let threads: u32 = self.block.iter().product();
+        let (rounds, making_threads) = if count <= threads { (1, count) } else { (count, 1) };
+        let (making, ()) = self.nested(|this| {
+            for at in 0..i64::from(rounds) {
+                let index = if rounds == 1 { thread.clone() } else { Index::constant(at) };
+                let barrier = BarrierAt { place, index };
                 this.push(origin, StatementKind::Signal(Signal::BarrierInit { barrier, arrivals }));
             }
             this.push(origin, StatementKind::Signal(Signal::BarrierInitFence));
-            Ok(())
         });
-        result?;
-        let first = crate::kernel::program::Comparison {
-            op: crate::kernel::ir::BinaryOp::Eq,
-            left: thread,
-            right: Index::constant(0),
-        };
-        let condition = crate::kernel::program::Value::Compare(first);
-        self.push(origin, StatementKind::If(condition, making, Vec::new()));
+        let right = Index::constant(i64::from(making_threads));
+        let first = Comparison { op: BinaryOp::Lt, left: thread, right };
+        self.push(origin, StatementKind::If(Value::Compare(first), making, Vec::new()));
         Ok(Datum::Barriers(place, i64::from(count)))
     }
 
@@ -303,15 +346,13 @@ impl Evaluator<'_> {
     /// `phase = (phase + (stage + 1) / stages) % 2; stage = (stage + 1) % stages;`
     fn advance(&mut self, stage: VarId, phase: VarId, stages: i64, origin: Origin) -> Outcome<Datum> {
         let (at, old) = (self.read_index(stage), self.read_index(phase));
-        let atoms = &mut self.tables.atoms;
-        let next = (|| {
-            let next = at.plus(1)?;
-            let turns = old.add(&atoms.div(&next, &Index::constant(stages))?)?;
-            Ok((atoms.rem(&next, &Index::constant(stages))?, atoms.rem(&turns, &Index::constant(2))?))
-        })();
+        let next = (|| Ok((at.plus(1)?, old.scale(-1)?.plus(1)?)))();
         let (next, turned) = self.index(origin, next)?;
-        self.push(origin, StatementKind::AssignIndex(phase, turned));
-        self.push(origin, StatementKind::AssignIndex(stage, next));
+        let last = Comparison { op: BinaryOp::Eq, left: at, right: Index::constant(stages - 1) };
+        let assign = |var, index| Statement { kind: StatementKind::AssignIndex(var, index), origin };
+        let around = vec![assign(stage, Index::constant(0)), assign(phase, turned)];
+        let on = vec![assign(stage, next)];
+        self.push(origin, StatementKind::If(Value::Compare(last), around, on));
         self.forget(phase);
         self.forget(stage);
         Ok(Datum::Unit)

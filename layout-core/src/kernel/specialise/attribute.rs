@@ -88,6 +88,7 @@ impl Evaluator<'_> {
             variant_if,
             promises: self.promises,
             shared_bytes: 0,
+            dependent: false,
             maps: Vec::new(),
             parameters: Vec::new(),
             atoms: self.tables.atoms.clone(),

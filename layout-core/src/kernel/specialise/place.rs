@@ -155,7 +155,8 @@ impl Evaluator<'_> {
             place.origin = origin;
         }
         let local = place.space == Space::Local;
-        if local || view.swizzle.is_some() || self.host || view.offset.as_constant() == Some(0) {
+        let at_start = view.offset.as_constant() == Some(0) && !matches!(place.space, Space::Remote { .. });
+        if local || view.swizzle.is_some() || self.host || at_start {
             return view;
         }
         let Ok(full) = view.full_offset() else { return view };

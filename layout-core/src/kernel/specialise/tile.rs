@@ -98,6 +98,15 @@ pub(crate) enum TileOperation {
         /// Read, in shared memory.
         source: View,
     },
+    /// By each thread: registers to shared memory of another block.
+    RemoteStore {
+        /// Written, in shared memory of another block.
+        destination: View,
+        /// Registers.
+        source: View,
+        /// Who is told, in that block.
+        barrier: BarrierAt,
+    },
     /// By the warpgroup: `accumulator = a b`, or `+=`.
     Wgmma {
         /// In registers.

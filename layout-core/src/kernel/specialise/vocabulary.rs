@@ -8,7 +8,7 @@ use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Math, Participants, StatementKind, Value};
+use crate::kernel::program::{Math, Participants, Scope, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -198,6 +198,12 @@ impl Evaluator<'_> {
             | Intrinsic::LoadAcquire
             | Intrinsic::StoreRelaxed
             | Intrinsic::StoreRelease => self.together(intrinsic, values, origin),
+            Intrinsic::BlockScope | Intrinsic::SystemScope => {
+                let mut view = self.written(values.remove(0), name, origin)?;
+                view.scope =
+                    Some(if intrinsic == Intrinsic::BlockScope { Scope::Block } else { Scope::System });
+                Ok(Datum::View(view))
+            }
             Intrinsic::SizeOf => {
                 let elem = match types {
                     [ty] => self.elem(*ty, origin)?,
@@ -213,7 +219,10 @@ impl Evaluator<'_> {
             | Intrinsic::SwizzleBytes
             | Intrinsic::WarpGroup
             | Intrinsic::ClusterRank
+            | Intrinsic::MapSharedRank
             | Intrinsic::ClusterBarrier
+            | Intrinsic::GridDependencyWait
+            | Intrinsic::LaunchDependents
             | Intrinsic::NamedBarrier
             | Intrinsic::SetMaxRegisters
             | Intrinsic::Mbarriers
@@ -229,6 +238,7 @@ impl Evaluator<'_> {
             | Intrinsic::TmaLoad
             | Intrinsic::TmaLoadMulticast
             | Intrinsic::TmaStore
+            | Intrinsic::StoreAsync
             | Intrinsic::BulkCommitGroup
             | Intrinsic::BulkWaitGroup
             | Intrinsic::BulkWaitGroupRead
@@ -320,10 +330,22 @@ impl Evaluator<'_> {
 
     pub(super) fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
         match datum {
-            Datum::View(view) => Ok(view),
+            Datum::View(view) => self.without_scope(view, name, origin),
             Datum::Unknown => Err(Failed),
             other => self.fail(origin, format!("`{name}` applies to a tensor, not to {}", other.kind())),
         }
+    }
+
+    /// The view, where the user said no scope of its atomic operations.
+    pub(super) fn without_scope(&mut self, view: View, what: &str, origin: Origin) -> Outcome<View> {
+        let Some(scope) = view.scope else { return Ok(view) };
+        let place = self.tables.place(view.place).name.clone();
+        let word = format!("{scope:?}").to_lowercase();
+        self.fail_help(
+            origin,
+            format!("`{what}` of `{place}` has no scope: scopes are of atomic operations"),
+            format!("say it last: `{place}.{word}_scope().load_acquire([i])`, `.atomic_add([i], x)`"),
+        )
     }
 
     pub(super) fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {

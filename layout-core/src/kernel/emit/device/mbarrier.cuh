@@ -43,3 +43,45 @@ __device__ __forceinline__ void mbarrier_wait(long long* barrier, unsigned int p
         "@!ended bra again;\n\t}" ::"r"(address), "r"(parity)
         : "memory");
 }
+
+// Stores 4 bytes to shared memory of a block of the cluster and tells the barrier of that block (sm_90 and later).
+template <typename T>
+__device__ __forceinline__ void store_async_4(T* remote, long long* barrier, unsigned int rank, T a) {
+    unsigned int address = (unsigned int)__cvta_generic_to_shared(barrier);
+    asm volatile(
+        "{\n\t.reg .b32 there, told;\n\t.reg .b64 window;\n\t"
+        "cvta.to.shared::cluster.u64 window, %0;\n\t"
+        "cvt.u32.u64 there, window;\n\t"
+        "mapa.shared::cluster.u32 told, %1, %2;\n\t"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [there], %3, [told];\n\t}" ::"l"(remote),
+        "r"(address), "r"(rank), "r"(reinterpret_cast<const unsigned int&>(a))
+        : "memory");
+}
+
+// Stores 8 bytes to shared memory of a block of the cluster and tells the barrier of that block (sm_90 and later).
+template <typename T>
+__device__ __forceinline__ void store_async_8(T* remote, long long* barrier, unsigned int rank, T a, T b) {
+    unsigned int address = (unsigned int)__cvta_generic_to_shared(barrier);
+    asm volatile(
+        "{\n\t.reg .b32 there, told;\n\t.reg .b64 window;\n\t"
+        "cvta.to.shared::cluster.u64 window, %0;\n\t"
+        "cvt.u32.u64 there, window;\n\t"
+        "mapa.shared::cluster.u32 told, %1, %2;\n\t"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [there], {%3, %4}, [told];\n\t}" ::"l"(remote),
+        "r"(address), "r"(rank), "r"(reinterpret_cast<const unsigned int&>(a)), "r"(reinterpret_cast<const unsigned int&>(b))
+        : "memory");
+}
+
+// Stores 16 bytes to shared memory of a block of the cluster and tells the barrier of that block (sm_90 and later).
+template <typename T>
+__device__ __forceinline__ void store_async_16(T* remote, long long* barrier, unsigned int rank, T a, T b, T c, T d) {
+    unsigned int address = (unsigned int)__cvta_generic_to_shared(barrier);
+    asm volatile(
+        "{\n\t.reg .b32 there, told;\n\t.reg .b64 window;\n\t"
+        "cvta.to.shared::cluster.u64 window, %0;\n\t"
+        "cvt.u32.u64 there, window;\n\t"
+        "mapa.shared::cluster.u32 told, %1, %2;\n\t"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [there], {%3, %4, %5, %6}, [told];\n\t}" ::"l"(remote),
+        "r"(address), "r"(rank), "r"(reinterpret_cast<const unsigned int&>(a)), "r"(reinterpret_cast<const unsigned int&>(b)), "r"(reinterpret_cast<const unsigned int&>(c)), "r"(reinterpret_cast<const unsigned int&>(d))
+        : "memory");
+}

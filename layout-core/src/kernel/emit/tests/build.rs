@@ -72,6 +72,7 @@ impl Build {
                 variant_if: Vec::new(),
                 promises: Promises { narrow, aligned: true, variant_if: None },
                 shared_bytes: 0,
+                dependent: false,
                 maps: Vec::new(),
                 parameters: Vec::new(),
                 atoms: Atoms::default(),

@@ -5,8 +5,9 @@ use super::super::bytecode::{Bank, Op, Register, Target};
 use super::super::tensor_map::BoxPlan;
 use super::super::work::{BarrierUse, BoxUse, LeftUse, MatrixUse, ProductUse, Work};
 use super::Compiler;
+use super::access::Located;
 use crate::kernel::asynchronous::{
-    BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma,
+    BarrierAt, MatrixSource, RemoteStore, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma,
 };
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
@@ -39,8 +40,11 @@ impl Compiler<'_> {
             Signal::AsyncProxyFence => Work::ProxyFence,
             Signal::BulkCommit => Work::BulkCommit,
             Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
-            // Registers are in order here, and maps are at hand.
-            Signal::MatrixFence | Signal::PrefetchMap(_) => return Ok(()),
+            // Registers are in order here, maps are at hand, and a launch begins when those before have ended.
+            Signal::MatrixFence
+            | Signal::PrefetchMap(_)
+            | Signal::DependencyWait
+            | Signal::LaunchDependents => return Ok(()),
             Signal::MatrixCommit => Work::MatrixCommit { site },
             Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
             Signal::NamedBarrier { barrier, threads } => {
@@ -57,6 +61,7 @@ impl Compiler<'_> {
         match operation {
             Operation::TensorLoad(load) => self.tensor_load(load),
             Operation::TensorStore(store) => self.tensor_store(store),
+            Operation::RemoteStore(store) => self.remote_store(store),
             Operation::Wgmma(product) => self.product(product),
             Operation::StoreMatrix(store) => self.store_matrix(store),
             Operation::Move { .. }
@@ -148,6 +153,37 @@ impl Compiler<'_> {
     fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
         let copy = self.copied_box(store.map, &store.source, &store.coordinates)?;
         self.work(Work::Store { copy });
+        Ok(())
+    }
+
+    fn remote_store(&mut self, store: &RemoteStore) -> Result<(), SimulateError> {
+        let (to, from) = (self.place(store.destination.place)?.elem, self.place(store.source.place)?.elem);
+        let width = store.source.width;
+        let (read, site) = (self.site(Some(&store.source))?, self.site(Some(&store.destination))?);
+        let known = self.program.sites[site as usize].rank.is_some()
+            && to == from
+            && from.bytes() == 4
+            && matches!(width, 1 | 2 | 4)
+            && store.destination.width == width
+            && store.destination.mask.is_empty();
+        let Located::Registers { first, slot } = self.locate(&store.source, read)? else {
+            return Err(SimulateError::Malformed("an asynchronous store of no registers".to_owned()));
+        };
+        if !known {
+            return Err(SimulateError::Malformed(format!(
+                "an asynchronous store of {width} elements of {from}"
+            )));
+        }
+        (0..width).for_each(|number| self.check_initialised(Some(slot + number), read));
+        let address = self.element(&store.destination)?;
+        let barrier = self.barrier(&store.barrier)?;
+        self.work(Work::RemoteStore {
+            src: first,
+            floats: Bank::of(from) == Bank::F32,
+            address,
+            site,
+            barrier,
+        });
         Ok(())
     }
 

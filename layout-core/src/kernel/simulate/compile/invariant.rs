@@ -107,6 +107,11 @@ fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)
         Operation::Mma(mma) => {
             [&mma.accumulator, &mma.left, &mma.right].into_iter().for_each(|part| walk_access(part, visit));
         }
+        Operation::RemoteStore(store) => {
+            walk_access(&store.destination, visit);
+            walk_access(&store.source, visit);
+            visit(Item::Index(&store.barrier.index));
+        }
         Operation::LoadMatrix(load) => {
             walk_access(&load.destination, visit);
             walk_access(&load.source, visit);

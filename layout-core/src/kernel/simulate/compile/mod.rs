@@ -181,7 +181,7 @@ impl Compiler<'_> {
             self.program.names.push(place.name.clone());
             let mut local = None;
             match place.space {
-                Space::Global(_) => {}
+                Space::Global(_) | Space::Remote { .. } => {}
                 Space::Shared { byte_offset } => {
                     let bytes = place.elem.bytes();
                     end = end
@@ -297,6 +297,7 @@ impl Compiler<'_> {
                 bytes: 1,
                 width: 1,
                 target: Target::None,
+                rank: None,
                 len: 0,
                 pad: 0,
                 direct: false,
@@ -305,6 +306,7 @@ impl Compiler<'_> {
             },
             Some(access) => {
                 let place = self.place(access.place)?;
+                let mut rank = None;
                 let (len, target) = match place.space {
                     Space::Global(number) => match self.arguments.get(number as usize) {
                         Some(ArgumentValue::Tensor(len)) => (*len, Target::Global(number)),
@@ -316,6 +318,14 @@ impl Compiler<'_> {
                         }
                     },
                     Space::Shared { byte_offset } => (place.len as i64, Target::Shared(byte_offset)),
+                    Space::Remote { of, rank: variable } => {
+                        let Space::Shared { byte_offset } = self.place(of)?.space else {
+                            let message = format!("place `{}` of another block is not shared", place.name);
+                            return Err(SimulateError::Malformed(message));
+                        };
+                        rank = Some(self.rank(variable)?);
+                        (place.len as i64, Target::Shared(byte_offset))
+                    }
                     Space::Local => {
                         let (register, slot) =
                             self.locals.get(access.place.0 as usize).copied().flatten().unwrap_or_default();
@@ -328,6 +338,7 @@ impl Compiler<'_> {
                     bytes: place.elem.bytes(),
                     width: access.width.clamp(1, 16),
                     target,
+                    rank,
                     len,
                     pad: access.pad.bits,
                     direct: access.direct,
@@ -343,6 +354,16 @@ impl Compiler<'_> {
             self.program.sites.push(site);
         }
         Ok(number)
+    }
+
+    /// What holds the rank of another block.
+    fn rank(&self, variable: VarId) -> Result<Sum, SimulateError> {
+        match self.variable(variable)?.register {
+            Register::Int(rank) => Ok(rank),
+            Register::F32(_) | Register::F64(_) | Register::Mask(_) => {
+                Err(SimulateError::Malformed(format!("variable {} is no rank", variable.0)))
+            }
+        }
     }
 
     fn place(&self, id: PlaceId) -> Result<&Place, SimulateError> {

@@ -1,0 +1,77 @@
+//! `C = A B` on Hopper's matrix units where C has few tiles: tiles of 64 by 64, each a block's, and pairs of blocks that share
+//! columns of B: each loads half of every piece of B, for both.
+//!
+//! ```text
+//! one warp: for each BK columns of A and rows of B:
+//!     wait until the stage is empty in both blocks; load A for this one, half of B for both
+//! a warpgroup: wait until the stage is full; acc += a b; the stage before is empty, which both blocks are told
+//! ```
+//!
+//! A block must not be told anything after its end: of the last stages, which nobody fills again, nobody is told.
+
+use layout_cuda::tiled_kernel;
+
+/// Products of 16-bit floats, accumulated in float32. Operands lie row by row; C's rows may begin anywhere.
+#[tiled_kernel(
+    T = [bf16, f16], BK = 64, STAGES = 8,
+    arch = "sm_90a", block = [160], min_blocks = 1, cluster = [1, 2],
+    grid = [N.div_ceil(64), 2 * M.div_ceil(128)],
+    variant_if(N % 8 == 0),
+)]
+pub fn gemm_pair<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, Pitched<M, K>>,
+    b: &LayoutTensor<T, Pitched<K, N>>,
+    c: &mut LayoutTensor<T, Pitched<M, N>>,
+) {
+    let rank = cluster_rank();
+    let blocks = K.div_ceil(BK);
+    let a_smem = shared::<T>(row_major([STAGES, 64, BK]).swizzle_bytes(128));
+    let b_smem = shared::<T>(row_major([STAGES, BK, 64]).swizzle_bytes(128));
+    let mut c_smem = shared::<T>(row_major([1, 64, 64]).swizzle_bytes(128));
+    let full = mbarriers(STAGES, 1);
+    let empty = mbarriers(STAGES, 2);
+    launch_dependents();
+    cluster_barrier();
+    grid_dependency_wait();
+
+    if warp_group() == 1 {
+        if thread_idx.x == 128 {
+            let mut next = pipeline_state(STAGES);
+            for block in 0..blocks {
+                let stage = next.stage();
+                let (mut a_stage, b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                empty.at(stage).wait(1 - next.phase());
+                full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                tma_load(&mut a_stage, &a.tile([64, BK], [block_idx.y, block]), full.at(stage));
+                let half = b.tile([BK, 64], [block, block_idx.x]).tile([BK / 2, 64], [rank, 0]);
+                tma_load_multicast(&mut b_stage.tile([BK / 2, 64], [rank, 0]), &half, full.at(stage), 3);
+                next.advance();
+            }
+        }
+    } else {
+        let mut acc = accumulator([64, 64]).fill(0.0);
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for block in 0..blocks {
+            let stage = next.stage();
+            full.at(stage).wait(next.phase());
+            wgmma(&mut acc, &a_smem.slice(stage), &b_smem.slice(stage), block > 0);
+            wgmma_commit_group();
+            next.advance();
+            wgmma_wait_group(1);
+            if block > 0 {
+                if thread_idx.x == 0 && block + STAGES <= blocks {
+                    empty.at(read.stage()).arrive();
+                    empty.at(read.stage()).arrive_remote(1 - rank);
+                }
+                read.advance();
+            }
+        }
+        wgmma_wait_group(0);
+        store_matrix(&mut c_smem, &acc);
+        named_barrier(1, 128);
+        let threads = row_major([16, 8]);
+        let own = c_smem.slice(0).vectorize([1, 8]).distribute(threads, thread_idx.x).to_local();
+        let dst = c.tile([64, 64], [block_idx.y, block_idx.x]).vectorize([1, 8]);
+        dst.distribute(threads, thread_idx.x).copy_from(&own.vectorize([1, 8]));
+    }
+}

@@ -1,0 +1,31 @@
+use layout_cuda::tiled_kernel;
+
+#[tiled_kernel(arch = "sm_90a", block = [64], grid = [1])]
+fn reads_before(x: &LayoutTensor<f32, RowMajor<64>>, y: &mut LayoutTensor<f32, RowMajor<64>>) {
+    let own = x[[thread_idx.x]];
+    grid_dependency_wait();
+    y[[thread_idx.x]] = own;
+}
+
+#[tiled_kernel(arch = "sm_90a", block = [64], grid = [1])]
+fn some_wait(y: &mut LayoutTensor<f32, RowMajor<64>>) {
+    if thread_idx.x == 0 {
+        grid_dependency_wait();
+    }
+    y[[thread_idx.x]] = 0.0;
+}
+
+#[tiled_kernel(arch = "sm_90a", block = [64], grid = [1])]
+fn alone(y: &mut LayoutTensor<f32, RowMajor<64>>) {
+    let mut row = shared::<f32>(row_major([64]));
+    row[[thread_idx.x]] = 1.0;
+    y[[thread_idx.x]] = row.map_shared_rank(1)[[thread_idx.x]];
+}
+
+#[tiled_kernel(arch = "sm_90a", block = [64], cluster = [2], grid = [2])]
+fn of_global(y: &mut LayoutTensor<f32, RowMajor<64>>) {
+    let mut there = y.map_shared_rank(1);
+    there[[thread_idx.x]] = 1.0;
+}
+
+fn main() {}
