@@ -27,19 +27,22 @@ const LARGE: usize = 1 << 30;
 #[derive(Debug, Default)]
 pub struct Workspace([Option<Matrix>; 3]);
 
-/// Whether `[m, n, k]` is large, and its rows begin at places that 16 bytes do not divide, or a few of them are beyond
-/// the algorithm's tiles.
+/// Whether copies cost less than what they avoid: of a large product, single elements where rows begin at places that 16
+/// bytes do not divide, tiles of a few rows, and masks, which cost the float32 kernels registers.
 ///
 /// ```
 /// use layout_examples::algorithm::Algorithm;
 /// use layout_examples::padded::pays;
-/// assert!(pays(Algorithm::Sgemm, [4095, 4097, 4093]) && pays(Algorithm::Sgemm, [4097, 4096, 4096]));
+/// assert!(pays(Algorithm::Sgemm, [4095, 4097, 4093]) && pays(Algorithm::TensorCore, [4097, 4096, 4096]));
+/// assert!(pays(Algorithm::Sgemm, [4095, 4096, 4096]) && !pays(Algorithm::TensorCore, [4095, 4096, 4096]));
 /// assert!(!pays(Algorithm::Sgemm, [4096, 4096, 4096]) && !pays(Algorithm::Sgemm, [255, 257, 253]));
 /// ```
 pub fn pays(algorithm: Algorithm, [m, n, k]: [usize; 3]) -> bool {
-    let [tall, _, _] = tiles(algorithm, &LaunchConfig::default());
+    let [tall, wide, deep] = tiles(algorithm, &LaunchConfig::default());
+    let whole = m.is_multiple_of(tall) && n.is_multiple_of(wide) && k.is_multiple_of(deep);
+    let masks = !whole && algorithm != Algorithm::TensorCore;
     let large = m.saturating_mul(n).saturating_mul(k) >= LARGE;
-    large && (is_odd([m, n, k]) || few_rows(m, tall) > 0)
+    large && (is_odd([m, n, k]) || few_rows(m, tall) > 0 || masks)
 }
 
 /// How many rows beyond whole tiles are left to the kernel of small tiles.
