@@ -13,7 +13,7 @@
 //! ```
 
 use crate::kernels::memory as kernels;
-use layout_cuda::{Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+use layout_cuda::{Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
 
 /// Elements of the workspace of [`sum`], [`dot`] and [`max`].
 pub const PARTS: usize = 1056;
@@ -172,46 +172,47 @@ pub fn group(n: usize) -> Option<[usize; 2]> {
     Some([threads, n.div_ceil(4 * threads).max(1)])
 }
 
-/// The blocks that share a row of `n` elements, for rows that the registers of one do not hold.
-fn sharing(n: usize, of_block: usize) -> usize {
-    n.div_ceil(of_block).next_power_of_two().clamp(2, 8)
+/// How clusters share `m` rows of `n` elements that the registers of one block do not hold: the blocks of a cluster, vectors
+/// of four elements of a thread, rows of a cluster.
+fn sharing(m: usize, n: usize) -> [usize; 3] {
+    let blocks = n.div_ceil(16_384).next_power_of_two().clamp(2, 8);
+    let rounds = n.div_ceil(blocks * 2048).max(1);
+    // More rows make up for a cluster's beginning, more clusters for its end; the longest rows fill the registers.
+    let rows = if rounds > 8 { 1 } else { (m * blocks / 2048).clamp(1, 16) };
+    [blocks, rounds, rows]
 }
 
-/// Elements of each of the two rows of the workspace of [`softmax`] and [`layer_norm`], for an `m` by `n` matrix.
-pub fn row_parts(m: usize, n: usize) -> usize {
-    m.max(1) * sharing(n, 16_384)
+/// The rows of `m` rows of `n` elements that one launch takes: offsets in them have 32 bits.
+fn at_once(m: usize, n: usize) -> usize {
+    let most = (i32::MAX as usize / n.max(1)).max(1);
+    m.div_ceil(m.div_ceil(most).max(1)).max(1)
 }
 
 /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of up to 262144 elements.
-/// `parts` is 2 by [`row_parts`].
 ///
 /// # Errors
 /// Those of a launch.
-pub fn softmax(
-    stream: &Stream,
-    x: &Tensor<f32, 2>,
-    parts: &mut Tensor<f32, 2>,
-    out: &mut Tensor<f32, 2>,
-) -> Result<(), Error> {
-    let n = x.shape()[1];
+pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
+    let [m, n] = x.shape();
     if let Some([threads, rounds]) = group(n) {
         let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
-        return kernels::softmax::launch_with(
-            LaunchConfig { set: Some(&set), ..LaunchConfig::default() },
-            stream,
-            x,
-            out,
-        );
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::softmax::launch_with(config, stream, x, out);
     }
-    let blocks = sharing(n, 32_768);
-    let rounds = n.div_ceil(blocks * 4096).min(8);
-    let set = set(&[("PARTS", blocks), ("ROUNDS", rounds)]);
+    let [blocks, rounds, rows] = sharing(m, n);
+    let set = set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)]);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    kernels::softmax_in_parts::launch_with(config, stream, x, out, parts)
+    let step = at_once(m, n);
+    for first in (0..m).step_by(step) {
+        let shape = [step.min(m - first), n];
+        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        kernels::softmax_in_parts::launch_with(config, stream, &from, &mut to)?;
+    }
+    Ok(())
 }
 
-/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of up to
-/// 262144 elements. `parts` is 2 by [`row_parts`].
+/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows as of
+/// [`softmax`].
 ///
 /// # Errors
 /// Those of a launch.
@@ -219,23 +220,26 @@ pub fn layer_norm(
     stream: &Stream,
     x: &Tensor<f32, 2>,
     [scale, shift]: [&Tensor<f32, 1>; 2],
-    parts: &mut Tensor<f32, 2>,
     out: &mut Tensor<f32, 2>,
     epsilon: f32,
 ) -> Result<(), Error> {
-    let n = x.shape()[1];
+    let [m, n] = x.shape();
     if let Some([threads, rounds]) = group(n).filter(|[threads, _]| *threads <= 512) {
         let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
     }
-    // Two rows at once where that leaves enough registers.
-    let (of_block, rows) = if n <= 131_072 { (16_384, 2) } else { (32_768, 1) };
-    let blocks = sharing(n, of_block);
-    let rounds = n.div_ceil(blocks * 4096).min(of_block / 4096);
-    let set = set(&[("PARTS", blocks), ("ROUNDS", rounds), ("ROWS", rows)]);
+    let [blocks, rounds, rows] = sharing(m, n);
+    let set = set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)])
+        .with("KEPT", ParamValue::Bool(rounds <= 8));
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    kernels::layer_norm_in_parts::launch_with(config, stream, x, scale, shift, out, parts, epsilon)
+    let step = at_once(m, n);
+    for first in (0..m).step_by(step) {
+        let shape = [step.min(m - first), n];
+        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        kernels::layer_norm_in_parts::launch_with(config, stream, &from, scale, shift, &mut to, epsilon)?;
+    }
+    Ok(())
 }
 
 /// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.
@@ -251,4 +255,16 @@ pub fn argmax(
 ) -> Result<(), Error> {
     kernels::argmax_of_parts::launch(stream, x, &mut *parts, &mut *places)?;
     kernels::total_argmax::launch(stream, &*parts, &*places, out)
+}
+
+/// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn transpose<T: Element>(stream: &Stream, x: &Tensor<T, 2>, out: &mut Tensor<T, 2>) -> Result<(), Error> {
+    let of_vector = 16 / size_of::<T>();
+    match x.shape().iter().all(|extent| extent % of_vector == 0) {
+        true => kernels::transpose::launch(stream, x, out),
+        false => kernels::transpose_by_elements::launch(stream, x, out),
+    }
 }

@@ -28,6 +28,35 @@ fn hand_on<const BLOCKS: usize>(
     }
 }
 
+/// As `hand_on`, with the flag's scope on either side: the device's (0), the system's (1), the block's (2).
+#[tiled_kernel(RELEASE = [0, 1, 2], ACQUIRE = [0, 1, 2], block = [64], grid = [BLOCKS])]
+fn hand_on_within<const BLOCKS: usize>(
+    sums: &mut LayoutTensor<i32, RowMajor<BLOCKS>>,
+    flags: &mut LayoutTensor<u32, RowMajor<BLOCKS>>,
+) {
+    if thread_idx.x == 40 {
+        let mut before = 0i32;
+        if block_idx.x > 0 {
+            if ACQUIRE == 0 {
+                while flags.load_acquire([block_idx.x - 1]) == 0 {}
+            } else if ACQUIRE == 1 {
+                while flags.system_scope().load_acquire([block_idx.x - 1]) == 0 {}
+            } else {
+                while flags.block_scope().load_acquire([block_idx.x - 1]) == 0 {}
+            }
+            before = sums[[block_idx.x - 1]]; // here: what was handed on within
+        }
+        sums[[block_idx.x]] = before + block_idx.x as i32;
+        if RELEASE == 0 {
+            flags.store_release([block_idx.x], 1);
+        } else if RELEASE == 1 {
+            flags.system_scope().store_release([block_idx.x], 1);
+        } else {
+            flags.block_scope().store_release([block_idx.x], 1);
+        }
+    }
+}
+
 /// Every block waits for the next one; the last for a word that nobody writes, if `IN_VAIN`.
 #[tiled_kernel(IN_VAIN = [false, true], block = [32], grid = [BLOCKS])]
 fn wait_for_the_next<const BLOCKS: usize>(flags: &mut LayoutTensor<u32, RowMajor<BLOCKS>>) {
@@ -83,6 +112,29 @@ fn neither_alone_does() -> Result<(), Error> {
         let finding = finding.unwrap_or_else(|| panic!("release {release}, acquire {acquire}: {report}"));
         assert_eq!(Some(finding.line as usize), line.map(|line| line + 1), "{report}");
         assert_eq!(finding.thread, [40, 0, 0], "{report}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_scope_of_each_must_hold_the_other() -> Result<(), Error> {
+    let mut lines = include_str!("waiting.rs").lines();
+    let line = lines.position(|line| line.ends_with("// here: what was handed on within")).map(|at| at + 1);
+    let device = Device::simulator();
+    for set in hand_on_within::DEFINITION.kernel().expect("bytes of this version").parameter_sets() {
+        let (mut sums, mut flags) = (device.zeros::<i32, 1>([BLOCKS])?, device.zeros::<u32, 1>([BLOCKS])?);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let report = hand_on_within::simulate_with(config, &Options::default(), &mut sums, &mut flags)?;
+        if !set.key().contains('2') {
+            assert!(report.findings.is_empty(), "{}: {report}", set.key());
+            continue;
+        }
+        let race = FindingKind::ReadWriteRace;
+        let read = report.findings.iter().find(|f| f.kind == race && Some(f.line as usize) == line);
+        assert!(read.is_some(), "{}: {report}", set.key());
+        let told = |message: &str| message.contains("block (0, 0, 0) accesses") && message.contains("scope");
+        let flag = report.findings.iter().find(|f| f.kind == race && told(&f.message));
+        assert!(flag.is_some(), "{}: {report}", set.key());
     }
     Ok(())
 }

@@ -74,6 +74,8 @@ pub fn run(device: &Device, common: &Common, work: Work) -> Result<Records> {
         let n = if small { 1 << 20 } else { (1 << 31) + 1 };
         reduce::vectors(&mut bench, n, peer)?;
         scan::scan(&mut bench, n)?;
+        stencil::vectors(&mut bench, n)?;
+        reduce::histogram(&mut bench, n, peer)?;
     }
     if work == Work::Stencil {
         for n in if small { vec![10_007, 10_008] } else { vec![1 << 26, 1 << 28] } {
@@ -84,9 +86,12 @@ pub fn run(device: &Device, common: &Common, work: Work) -> Result<Records> {
         }
     }
     if work == Work::Transpose {
-        let sides: &[usize] = if small { &[129] } else { &[16_384, 32_768, 16_381] };
+        let sides: &[usize] = if small { &[129, 132] } else { &[16_384, 32_768, 16_381] };
         for side in sides {
-            transpose::transpose(&mut bench, [*side, *side])?;
+            transpose::floats(&mut bench, [*side, *side], side % 4 == 0)?;
+        }
+        for side in if small { [136, 131] } else { [32_768, 16_381] } {
+            transpose::halves(&mut bench, [side, side])?;
         }
     }
     Ok(bench.records)

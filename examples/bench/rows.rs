@@ -17,8 +17,7 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     fill(&stream, &mut x, 21)?;
     let mut out = stream.zeros::<f32, 2>([m, n])?;
     out.poison()?;
-    let mut parts = stream.zeros::<f32, 2>([2, memory::row_parts(m, n)])?;
-    memory::softmax(&stream, &x, &mut parts, &mut out)?;
+    memory::softmax(&stream, &x, &mut out)?;
     let found = check(&out, |row, found| {
         let x = |j: usize| f64::from(noise(row * n + j, 21));
         let most = (0..n).map(x).fold(f64::NEG_INFINITY, f64::max);
@@ -33,7 +32,7 @@ pub fn softmax(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     bench.beside_copy(
         &work("softmax", [m, n]),
         found,
-        &mut [("softmax", &mut || memory::softmax(&stream, &x, &mut parts, &mut out))],
+        &mut [("softmax", &mut || memory::softmax(&stream, &x, &mut out))],
     )
 }
 
@@ -47,8 +46,7 @@ pub fn layer_norm(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     fill(&stream, &mut shift, 23)?;
     let mut out = stream.zeros::<f32, 2>([m, n])?;
     out.poison()?;
-    let mut parts = stream.zeros::<f32, 2>([2, memory::row_parts(m, n)])?;
-    memory::layer_norm(&stream, &x, [&scale, &shift], &mut parts, &mut out, 1e-5)?;
+    memory::layer_norm(&stream, &x, [&scale, &shift], &mut out, 1e-5)?;
     let found = check(&out, |row, found| {
         let x = |j: usize| f64::from(noise(row * n + j, 21));
         let mean = (0..n).map(x).sum::<f64>() / n as f64;
@@ -64,9 +62,7 @@ pub fn layer_norm(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     bench.beside_copy(
         &work("layer_norm", [m, n]),
         found,
-        &mut [("layer_norm", &mut || {
-            memory::layer_norm(&stream, &x, [&scale, &shift], &mut parts, &mut out, 1e-5)
-        })],
+        &mut [("layer_norm", &mut || memory::layer_norm(&stream, &x, [&scale, &shift], &mut out, 1e-5))],
     )
 }
 

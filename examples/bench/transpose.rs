@@ -1,39 +1,82 @@
 //! The transposition: beside the best device copy of as many bytes.
+//!
+//! Law: no two of 65536 neighbouring elements are equal in all their bits (nor any two whose noise differs), so that
+//! an element in the wrong place is seen.
 
-use crate::contest::{Bench, Found, Result, Work, parallel};
+use crate::contest::{Bench, Candidate, Found, Result, Work, parallel};
+use layout_cuda::{Element, LaunchConfig, ParamSet, ParamValue, Tensor, bf16};
 use layout_examples::kernels::memory as kernels;
+use layout_examples::memory;
 use layout_examples::noise::fill;
 
-/// Transposes an `m` by `n` matrix of which no two elements are equal, as far as f32 tells them apart.
-pub fn transpose(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
+/// The steps by the copy engine: their names, `SWIZZLED`, `COLUMNS`.
+const STEPS: [(&str, bool, i64); 4] = [
+    ("transpose_tma", false, 1),
+    ("transpose_tma_columns", false, 8),
+    ("transpose_tma_swizzled", true, 1),
+    ("transpose_tma_swizzled_columns", true, 8),
+];
+
+/// Of an `m` by `n` matrix of f32; with `steps` by each way on which the copy engine goes, too.
+pub fn floats(bench: &mut Bench, [m, n]: [usize; 2], steps: bool) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 2>([m, n])?;
     fill(&stream, &mut x, 41)?;
     let mut out = stream.zeros::<f32, 2>([n, m])?;
-    out.poison()?;
-    kernels::transpose::launch(&stream, &x, &mut out)?;
+    let work = work("f32", [m, n], 4);
+    memory::transpose(&stream, &x, &mut out)?;
+    let found = check(&x, &out, f32::to_bits)?;
+    let ours: &mut [Candidate<'_>] = &mut [("transpose", &mut || memory::transpose(&stream, &x, &mut out))];
+    bench.beside_copy(&work, found, ours)?;
+    for (name, swizzled, columns) in STEPS.into_iter().filter(|_| steps) {
+        let set = ParamSet(vec![])
+            .with("SWIZZLED", ParamValue::Bool(swizzled))
+            .with("COLUMNS", ParamValue::Int(columns));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        out.poison()?;
+        kernels::transpose_by_boxes::launch_with(config, &stream, &x, &mut out)?;
+        let found = check(&x, &out, f32::to_bits)?;
+        let mut ours = || kernels::transpose_by_boxes::launch_with(config, &stream, &x, &mut out);
+        bench.beside_copy(&work, found, &mut [(name, &mut ours)])?;
+    }
+    Ok(())
+}
+
+/// Of an `m` by `n` matrix of bf16.
+pub fn halves(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
+    let stream = bench.stream.clone();
+    let pattern: Vec<bf16> = (0..m * n).map(|i| bf16::from_bits((i ^ (i >> 16)) as u16)).collect();
+    let x = bench.device.upload(&pattern, [m, n])?;
+    drop(pattern);
+    let mut out = stream.zeros::<bf16, 2>([n, m])?;
+    memory::transpose(&stream, &x, &mut out)?;
+    let found = check(&x, &out, bf16::to_bits)?;
+    let ours: &mut [Candidate<'_>] = &mut [("transpose", &mut || memory::transpose(&stream, &x, &mut out))];
+    bench.beside_copy(&work("bf16", [m, n], 2), found, ours)
+}
+
+fn work(dtype: &'static str, [m, n]: [usize; 2], size: usize) -> Work {
+    let elements = m as f64 * n as f64;
+    Work { workload: "transpose", dtype, shape: vec![m, n], bytes: 2.0 * size as f64 * elements, elements }
+}
+
+/// Compares every element, bit by bit.
+fn check<T: Element + Sync, B: Eq>(
+    x: &Tensor<T, 2>,
+    out: &Tensor<T, 2>,
+    bits: impl Fn(T) -> B + Sync,
+) -> Result<Found> {
+    let [m, n] = x.shape();
     let (from, to) = (x.download()?, out.download()?);
     let parts = parallel(n, |columns| {
         let mut all = Found::default();
         for j in columns {
             for i in 0..m {
-                let same = to[j * m + i].to_bits() == from[i * n + j].to_bits();
+                let same = bits(to[j * m + i]) == bits(from[i * n + j]);
                 all.add(j * m + i, if same { 0.0 } else { 1.0 }, 0.0);
             }
         }
         all
     });
-    let found = parts.into_iter().fold(Found::default(), Found::and);
-    let work = Work {
-        workload: "transpose",
-        dtype: "f32",
-        shape: vec![m, n],
-        bytes: 8.0 * m as f64 * n as f64,
-        elements: m as f64 * n as f64,
-    };
-    bench.beside_copy(
-        &work,
-        found,
-        &mut [("transpose", &mut || kernels::transpose::launch(&stream, &x, &mut out))],
-    )
+    Ok(parts.into_iter().fold(Found::default(), Found::and))
 }

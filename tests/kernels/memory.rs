@@ -2,7 +2,8 @@
 
 use crate::support::case::{Case, Outcome, around, around_tile};
 use crate::support::data::{floats, integers};
-use layout_core::kernel::ParamValue;
+use layout_core::kernel::{Elem, ParamValue};
+use layout_cuda::bf16;
 use layout_examples::kernels::memory::*;
 use layout_examples::memory::{PARTS, SPLITS};
 
@@ -151,19 +152,11 @@ fn rows() -> Vec<Case> {
             // Up to three exponentials of two units each, the roundings of the sum, of its inverse and of the product.
             Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
         }),
-        Case::new(&softmax_in_parts::DEFINITION, vec![[1, 5, 1], [2, 40_000, 1], [1, 131_072, 1]], |run| {
+        Case::new(&softmax_in_parts::DEFINITION, vec![[1, 5, 1], [2, 40_001, 1], [1, 131_072, 1]], |run| {
             let [m, n, ..] = run.size;
             let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
             let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            let mut parts = run.output::<f32, 2>([2, m * 4])?;
-            let (mut on_out, mut on_parts) = (out.view_mut()?, parts.view_mut()?);
-            softmax_in_parts::launch_with(
-                run.config(),
-                &run.stream(),
-                &on_x.view()?,
-                &mut on_out,
-                &mut on_parts,
-            )?;
+            softmax_in_parts::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
             Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
         }),
         Case::new(&layer_norm::DEFINITION, row_sizes([65, 128]), |run| {
@@ -178,27 +171,30 @@ fn rows() -> Vec<Case> {
             layer_norm::launch_with(config, &stream, &x_view, &scale_view, &shift_view, &mut on_out, 0.25)?;
             Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
         }),
-        Case::new(&layer_norm_in_parts::DEFINITION, vec![[1, 5, 1], [3, 40_000, 1], [2, 98_304, 1]], |run| {
-            let [m, n, ..] = run.size;
-            let x: Vec<f32> = floats(m * n, 1);
-            let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
-            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
-            let mut parts = run.output::<f32, 2>([2, m * 8])?;
-            let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
-            let (mut on_out, mut on_parts) = (out.view_mut()?, parts.view_mut()?);
-            layer_norm_in_parts::launch_with(
-                run.config(),
-                &run.stream(),
-                &x_view,
-                &scale_view,
-                &shift_view,
-                &mut on_out,
-                &mut on_parts,
-                0.25,
-            )?;
-            Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
-        }),
+        Case::new(
+            &layer_norm_in_parts::DEFINITION,
+            vec![[1, 5, 1], [5, 20_011, 1], [1, 131_072, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let x: Vec<f32> = floats(m * n, 1);
+                let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
+                let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+                let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
+                let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
+                let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+                let (scales, shifts) = (&scale_view, &shift_view);
+                layer_norm_in_parts::launch_with(
+                    config,
+                    &stream,
+                    &x_view,
+                    scales,
+                    shifts,
+                    &mut on_out,
+                    0.25,
+                )?;
+                Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
+            },
+        ),
     ]
 }
 
@@ -357,12 +353,42 @@ fn stencils() -> Vec<Case> {
     ]
 }
 
+/// A transposition's case of an element type, of numbers that it holds.
+macro_rules! turned {
+    ($kernel:ident, $elem:ident, $sizes:expr, $number:expr) => {
+        Case::new(&$kernel::DEFINITION, $sizes, |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<_> = (0..m * n).map($number).collect();
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([n, m])?);
+            $kernel::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            Ok(Outcome::exact(out.read()?, (0..n * m).map(|at| x[at % m * n + at / m])))
+        })
+        .of(Elem::$elem)
+    };
+}
+
+/// A number that few others are equal to, and not NaN.
+fn half(i: usize) -> bf16 {
+    bf16::from_bits(if i & 0x7f80 == 0x7f80 { 1 } else { i as u16 })
+}
+
 fn turned() -> Vec<Case> {
-    vec![Case::new(&transpose::DEFINITION, around_tile([64, 64, 1]), |run| {
-        let [m, n, ..] = run.size;
-        let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
-        let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([n, m])?);
-        transpose::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-        Ok(Outcome::exact(out.read()?, (0..n * m).map(|at| x[at % m * n + at / m])))
-    })]
+    vec![
+        turned!(transpose, F32, around_tile([64, 64, 1]), |i| i as f32),
+        turned!(transpose, Bf16, around_tile([128, 128, 1]), half),
+        turned!(transpose_by_elements, F32, around_tile([64, 64, 1]), |i| i as f32),
+        turned!(transpose_by_elements, Bf16, around_tile([64, 64, 1]), half),
+        Case::new(
+            &transpose_by_boxes::DEFINITION,
+            vec![[32, 32, 1], [4, 4, 1], [36, 100, 1], [68, 32, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
+                // The copy engine addresses multiples of 16 bytes.
+                let (on_x, mut out) = (run.device.upload(&x, [m, n])?, run.device.zeros([n, m])?);
+                transpose_by_boxes::launch_with(run.config(), &run.stream(), &on_x, &mut out)?;
+                Ok(Outcome::exact(out.download()?, (0..n * m).map(|at| x[at % m * n + at / m])))
+            },
+        ),
+    ]
 }

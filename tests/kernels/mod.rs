@@ -2,6 +2,7 @@
 //!
 //! Law: `cases()` names every kernel of this folder and of the examples; `definitions()` has each once.
 
+mod chain;
 mod clusters;
 mod control;
 mod elementwise;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         types::cases(),
         control::cases(),
+        chain::cases(),
         clusters::cases(),
         indices::cases(),
         layouts::cases(),

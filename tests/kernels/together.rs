@@ -116,6 +116,46 @@ pub fn handed_on<const N: usize, const BLOCKS: usize>(
     }
 }
 
+/// Sums of each block, whose second warp waits for the first at the block's scope; sum, largest and smallest of all at
+/// the system's.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn scoped<const N: usize, const BLOCKS: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    sums: &mut LayoutTensor<i32, RowMajor<BLOCKS>>,
+    flags: &mut LayoutTensor<u32, RowMajor<BLOCKS>>,
+    all: &mut LayoutTensor<i32, RowMajor<3>>,
+    extremes: &mut LayoutTensor<f32, RowMajor<2>>,
+) {
+    let mut seen = shared::<f32>(row_major([1]));
+    if thread_idx.x == 0 {
+        seen.block_scope().store_relaxed([0], 0.0);
+    }
+    barrier();
+    let own = x.tile([64], [block_idx.x])[[thread_idx.x]];
+    seen.block_scope().atomic_max([0], own.cast::<f32>());
+    let of_warp = own.warp_sum();
+    if lane_id() == 0 && block_idx.x < BLOCKS {
+        if warp_id() == 0 {
+            sums[[block_idx.x]] = of_warp;
+            flags.block_scope().store_release([block_idx.x], 1);
+        } else {
+            while flags.block_scope().load_acquire([block_idx.x]) == 0 {}
+            sums[[block_idx.x]] += of_warp;
+        }
+        all.system_scope().atomic_add([0], of_warp);
+    }
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        all.system_scope().atomic_max([1], own);
+        all.system_scope().atomic_min([2], own);
+        extremes.system_scope().atomic_min([1], own.cast::<f32>());
+    }
+    barrier();
+    if thread_idx.x == 0 {
+        extremes.system_scope().atomic_max([0], seen.block_scope().load_relaxed([0]));
+    }
+}
+
 /// A case of `bins` with one element type.
 macro_rules! bins_of {
     ($T:ty, $elem:ident) => {
@@ -231,6 +271,32 @@ pub fn cases() -> Vec<Case> {
             let upto = |block: usize| x[..((block + 1) * 64).min(n)].iter().sum::<i32>();
             let set = Outcome::exact(flags.read()?, vec![1u32; blocks]);
             Ok(Outcome::exact(sums.read()?, (0..blocks).map(upto)).and(set))
+        }),
+        Case::new(&scoped::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| *v as i32).collect();
+            let blocks = n.div_ceil(64);
+            let (on_x, mut sums) = (run.tensor(&x, [n])?, run.output::<i32, 1>([blocks])?);
+            let mut flags = run.tensor(&vec![0u32; blocks], [blocks])?;
+            let (mut all, mut extremes) = (run.tensor(&[0i32; 3], [3])?, run.tensor(&[0.0f32; 2], [2])?);
+            let (config, stream) = (run.config(), run.stream());
+            let (mut on_sums, mut on_flags) = (sums.view_mut()?, flags.view_mut()?);
+            let (mut on_all, mut on_extremes) = (all.view_mut()?, extremes.view_mut()?);
+            scoped::launch_with(
+                config,
+                &stream,
+                &on_x.view()?,
+                &mut on_sums,
+                &mut on_flags,
+                &mut on_all,
+                &mut on_extremes,
+            )?;
+            let of = |block: usize| x[block * 64..((block + 1) * 64).min(n)].iter().sum::<i32>();
+            let most = x.iter().fold(0, |most, x| most.max(*x));
+            let least = x.iter().fold(0, |least, x| least.min(*x));
+            let found = Outcome::exact(sums.read()?, (0..blocks).map(of));
+            let found = found.and(Outcome::exact(all.read()?, [x.iter().sum(), most, least]));
+            Ok(found.and(Outcome::exact(extremes.read()?, [most as f32, least as f32])))
         }),
         reductions_of!(f32, F32),
         reductions_of!(f64, F64),

@@ -5,6 +5,7 @@
 //! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
 
 mod axis;
+mod boxes;
 mod count;
 mod long;
 mod norm;
@@ -17,6 +18,7 @@ mod stencil;
 mod turned;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
+pub use boxes::transpose_by_boxes;
 pub use count::histogram;
 pub use long::{layer_norm_in_parts, softmax_in_parts};
 pub use norm::layer_norm;
@@ -26,12 +28,12 @@ pub use prefix::{scan, scan_start};
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
 pub use rows::softmax;
 pub use stencil::{conv1d, conv2d, pool1d, pool2d};
-pub use turned::transpose;
+pub use turned::{transpose, transpose_by_elements};
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 24] {
+pub fn definitions() -> [&'static Definition; 26] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -47,6 +49,8 @@ pub fn definitions() -> [&'static Definition; 24] {
         &softmax_in_parts::DEFINITION,
         &layer_norm_in_parts::DEFINITION,
         &transpose::DEFINITION,
+        &transpose_by_elements::DEFINITION,
+        &transpose_by_boxes::DEFINITION,
         &histogram::DEFINITION,
         &layer_norm::DEFINITION,
         &argmax_of_parts::DEFINITION,

@@ -269,6 +269,10 @@ vocabulary! {
     StoreRelaxed = "store_relaxed", Method, 3..=3;
     /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
     StoreRelease = "store_release", Method, 3..=3;
+    /// `view.block_scope()`: the view whose atomic operations are between the threads of the block.
+    BlockScope = "block_scope", Method, 1..=1;
+    /// `view.system_scope()`: the view whose atomic operations are between all threads, the host's too.
+    SystemScope = "system_scope", Method, 1..=1;
     /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
     MmaAtom = "mma_atom", Function, 1..=1;
     /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.

@@ -151,6 +151,8 @@ pub(crate) enum StatementKind<A, O> {
     Atomic {
         /// What becomes of the element.
         change: AtomicChange,
+        /// Between which threads.
+        scope: Scope,
         /// The element.
         target: A,
         /// The second operand.
@@ -233,8 +235,32 @@ pub(crate) enum Ordering {
     /// Nothing.
     Relaxed,
     /// A load acquires, a store releases: what a thread accessed before a release is ordered before what another one
-    /// accesses after an acquire that reads the released value. Over the whole device.
+    /// accesses after an acquire that reads the released value, where the scope of each holds the other thread.
     Synchronising,
+}
+
+/// Between which threads an atomic operation is undivided and orders. Operations of threads that are not in each
+/// other's scopes are to each other as ordinary accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// Those of the block.
+    Block,
+    /// Those of the device.
+    #[default]
+    Device,
+    /// Those of the device, the host's and those of other devices.
+    System,
+}
+
+impl Scope {
+    /// What is put behind the name of an operation; nothing for the device.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Scope::Block => "_block",
+            Scope::Device => "",
+            Scope::System => "_system",
+        }
+    }
 }
 
 /// Who takes part in an operation.

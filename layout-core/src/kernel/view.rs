@@ -8,7 +8,7 @@
 
 use super::elem::Constant;
 use super::index::{Index, IndexOverflow, VarId};
-use super::program::PlaceId;
+use super::program::{PlaceId, Scope};
 use crate::Swizzle;
 
 /// A view of a place.
@@ -30,6 +30,8 @@ pub(crate) struct View {
     pub pad: Option<Constant>,
     /// Whether it may be written.
     pub mutable: bool,
+    /// The scope of its atomic operations, where the user said one.
+    pub scope: Option<Scope>,
 }
 
 /// A mode of a view: `extent` vectors, each of `lanes` elements.
@@ -98,6 +100,7 @@ impl View {
             swizzle: None,
             pad: None,
             mutable,
+            scope: None,
         }
     }
 

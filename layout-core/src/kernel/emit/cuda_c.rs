@@ -214,8 +214,8 @@ impl<'a> Emitter<'a> {
             StatementKind::Collective(variable, collective, parts) => {
                 self.collective(*variable, *collective, parts);
             }
-            StatementKind::Atomic { change, target, value, old } => {
-                self.atomic(*change, target, value, *old);
+            StatementKind::Atomic { change, scope, target, value, old } => {
+                self.atomic((*change, *scope), target, value, *old);
             }
             StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::AsyncCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     include_str!("device/copy_async.cuh"),
     include_str!("device/barrier.cuh"),
     include_str!("device/mbarrier.cuh"),
@@ -14,6 +14,7 @@ const FILES: [&str; 13] = [
     include_str!("device/warp.cuh"),
     include_str!("device/atomic.cuh"),
     include_str!("device/flag.cuh"),
+    include_str!("device/scope.cuh"),
     include_str!("device/mma.cuh"),
     include_str!("device/wrapping.cuh"),
     include_str!("device/saturate.cuh"),

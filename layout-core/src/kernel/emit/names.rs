@@ -191,6 +191,9 @@ const HELPERS: &str = "\
     mbarrier_arrive_remote mbarrier_wait store_async_4 store_async_8 store_async_16 matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
     pack_f16 store_matrix registers_down registers_up named_barrier \
     load_relaxed load_acquire store_relaxed store_release \
+    load_relaxed_block load_acquire_block store_relaxed_block store_release_block \
+    load_relaxed_system load_acquire_system store_relaxed_system store_release_system \
+    atomic_max_system atomic_min_system \
     round_tf32 mma_16x8x8_tf32 mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 \
     load_matrix_2 load_matrix_4 load_matrix_2_transposed load_matrix_4_transposed";
 

@@ -9,7 +9,7 @@ use super::types;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::VarId;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, AtomicChange, Collective, Ordering, Value};
+use crate::kernel::program::{Access, AtomicChange, Collective, Ordering, Scope, Value};
 
 impl Emitter<'_> {
     /// `float sum = warp_sum(value);`
@@ -61,7 +61,7 @@ impl Emitter<'_> {
     /// `atomicAdd(&counts[i], 1);`, with the mask around it and the variable before it.
     pub(super) fn atomic(
         &mut self,
-        change: AtomicChange,
+        (change, scope): (AtomicChange, Scope),
         target: &Access,
         value: &Value<Access>,
         old: Option<VarId>,
@@ -78,8 +78,13 @@ impl Emitter<'_> {
             (AtomicChange::Store(Ordering::Relaxed), _) => "store_relaxed",
             (AtomicChange::Store(Ordering::Synchronising), _) => "store_release",
         };
+        let function = match (function, scope) {
+            // Made of steps of the device's scope, which holds the block's.
+            ("atomic_max" | "atomic_min", Scope::Block) => function.to_owned(),
+            _ => format!("{function}{}", scope.suffix()),
+        };
         // What CUDA has itself is in camel case.
-        if function.contains('_') {
+        if !function.contains(char::is_uppercase) {
             self.device.call(format!("{function}("));
         }
         let mask = self.mask(&target.mask);
@@ -93,7 +98,7 @@ impl Emitter<'_> {
         if !matches!(change, AtomicChange::Load(_)) {
             arguments.push(value);
         }
-        let call = Expression::call(function, arguments);
+        let call = Expression::call(&function, arguments);
         match old {
             Some(old) => {
                 let name = self.declare(old);

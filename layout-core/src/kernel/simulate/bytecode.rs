@@ -14,7 +14,7 @@ use super::work::Works;
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::matrix::TensorCore;
-use crate::kernel::program::{AtomicChange, Collective, Math, Participants};
+use crate::kernel::program::{AtomicChange, Collective, Math, Participants, Scope};
 
 /// Threads of a warp.
 pub(super) const LANES: usize = 32;
@@ -241,7 +241,15 @@ pub(super) enum Op {
     /// Matrices from shared memory: the addresses are of the first `8 count` lanes.
     LoadMatrix { dst: u32, address: Sum, count: u32, transposed: bool, site: u32 },
     /// Changes one element of each lane, lane after lane; `dst` takes what was there before.
-    Atomic { dst: Option<u32>, src: u32, change: AtomicChange, address: Sum, mask: Option<u32>, site: u32 },
+    Atomic {
+        dst: Option<u32>,
+        src: u32,
+        change: AtomicChange,
+        scope: Scope,
+        address: Sum,
+        mask: Option<u32>,
+        site: u32,
+    },
     /// A barrier.
     Barrier { participants: Participants, site: u32 },
     /// Work of the asynchronous proxy, or what orders it; of this number in the program's list.

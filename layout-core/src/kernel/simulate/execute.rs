@@ -149,8 +149,8 @@ impl Machine<'_> {
                     self.converged(warp, "a load of matrices", site);
                     self.load_matrix(warp, dst, address, (count, transposed), site);
                 }
-                Op::Atomic { dst, src, change, address, mask, site } => {
-                    self.atomic(warp, dst, src, change, (address, mask), site);
+                Op::Atomic { dst, src, change, scope, address, mask, site } => {
+                    self.atomic(warp, dst, src, (change, scope), (address, mask), site);
                     if warp.active != 0 && matches!(change, AtomicChange::Load(_)) {
                         // It may wait for what another warp writes: that one must have its turn.
                         warp.wait_site = site;

@@ -1,14 +1,14 @@
 //! What orders the blocks of a launch: releases and acquires, as vector clocks.
 //!
 //! Law: what a warp did before a release happened before what another warp does after an acquire of the same element,
-//! and so did all that the first knew of. A relaxed store ends what the release before it gave; an atomic change does not.
+//! and so did all that the first knew of, if the scopes of both hold both. A relaxed store ends what the release before it gave; an atomic change does not.
 
 use super::bytecode::{Site, Target};
 use super::machine::Machine;
 use super::proxy::later;
 use super::touch::Touch;
 use super::warp::{Warp, each_lane};
-use crate::kernel::program::{AtomicChange, Ordering};
+use crate::kernel::program::{AtomicChange, Ordering, Scope};
 use std::collections::{BTreeMap, HashMap};
 
 /// The times before which everything happened before.
@@ -49,13 +49,27 @@ fn learn(known: &mut BTreeMap<u64, Vec<u32>>, whose: u64, clocks: &[u32]) {
 /// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
 type Place = (u64, usize);
 
+/// What a release gives.
+#[derive(Debug)]
+struct Given {
+    known: Known,
+    scope: Scope,
+    block: u64,
+}
+
 /// What each element's last release gives to those who acquire it.
 #[derive(Debug, Default)]
-pub(super) struct Releases(HashMap<Place, Known>);
+pub(super) struct Releases(HashMap<Place, Given>);
 
 impl Machine<'_> {
     /// What an atomic load or store of a warp orders.
-    pub(super) fn synchronise(&mut self, warp: &Warp, site: &Site, touch: &Touch, change: AtomicChange) {
+    pub(super) fn synchronise(
+        &mut self,
+        warp: &Warp,
+        site: &Site,
+        touch: &Touch,
+        (change, scope): (AtomicChange, Scope),
+    ) {
         let number = warp.number as usize;
         if number >= self.known.len() {
             return;
@@ -72,18 +86,24 @@ impl Machine<'_> {
             match change {
                 AtomicChange::Store(Ordering::Relaxed) => drop(self.releases.0.remove(&place)),
                 AtomicChange::Store(Ordering::Synchronising) => {
-                    let mut given = self.known[number].clone();
+                    let mut known = self.known[number].clone();
                     let mut clocks = self.clocks[row.clone()].to_vec();
                     // What the warp does from here on is later than the release.
                     clocks[number] += 1;
                     for (rank, block) in self.blocks.iter().enumerate() {
-                        learn(&mut given.warps, block.number, &clocks[self.warps_of(rank)]);
+                        learn(&mut known.warps, block.number, &clocks[self.warps_of(rank)]);
                     }
-                    learn(&mut given.agents, cluster, self.proxy.row(number));
-                    self.releases.0.insert(place, given);
+                    learn(&mut known.agents, cluster, self.proxy.row(number));
+                    self.releases.0.insert(place, Given { known, scope, block: warp.block });
                 }
                 AtomicChange::Load(Ordering::Synchronising) => {
-                    let Some(given) = self.releases.0.get(&place) else { continue };
+                    let Some(Given { known: given, scope: released, block }) = self.releases.0.get(&place)
+                    else {
+                        continue;
+                    };
+                    if *block != warp.block && [*released, scope].contains(&Scope::Block) {
+                        continue;
+                    }
                     self.known[number].join(given);
                     for (rank, block) in self.blocks.iter().enumerate() {
                         let Some(own) = given.warps.get(&block.number) else { continue };

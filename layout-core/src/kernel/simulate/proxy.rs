@@ -305,7 +305,7 @@ impl Machine<'_> {
                 let verb = if thread.is_some() { "reads" } else { "read" };
                 (FindingKind::Overwritten, format!("{begin}, which {who} {verb}; nothing orders them"))
             }
-            Hazard::OtherBlock { .. } => return,
+            Hazard::OtherBlock { .. } | Hazard::Narrow { .. } => return,
         };
         let lanes = 1 << warp.active.trailing_zeros().min(31);
         self.report(kind, site, warp.number, lanes, Some(index), |_| message);

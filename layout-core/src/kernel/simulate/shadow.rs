@@ -10,6 +10,7 @@
 use super::bytecode::LANES;
 use super::cluster::Block;
 use super::order::Known;
+use crate::kernel::program::Scope;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 mod proxy;
@@ -29,6 +30,8 @@ pub(super) enum Hazard {
     Reader { thread: Option<u32> },
     /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
     Unfenced { thread: u32, site: u32 },
+    /// An atomic operation beside another block's, of which one is of its block's scope.
+    Narrow { block: Option<u64> },
     /// Another block's access of this number is not ordered with it, a write or not.
     OtherBlock { block: Option<u64>, wrote: bool },
 }
@@ -230,7 +233,7 @@ fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
 /// The shadow of a tensor that the launch writes: the last writer and the last reader of each element.
 ///
 /// A stamp is `block + 1` (32 bits), thread in the block or [`THREADS_MANY`] (11), whether it is of an atomic operation
-/// (1), clock (20, it stops at its largest value). Blocks of one cluster are ordered by what their warps wait for, others
+/// (1), whether that is of the block's scope (1), clock (19, it stops at its largest value). Blocks of one cluster are ordered by what their warps wait for, others
 /// by releases and acquires only. Blocks on different host threads may use it at once: whichever comes second sees the
 /// first.
 pub(super) struct GlobalShadow {
@@ -239,7 +242,8 @@ pub(super) struct GlobalShadow {
 
 const THREADS_MANY: u64 = (1 << 11) - 1;
 const ATOMIC_STAMP: u64 = 1 << 20;
-const CLOCK: u64 = (1 << 20) - 1;
+const NARROW_STAMP: u64 = 1 << 19;
+const CLOCK: u64 = (1 << 19) - 1;
 const BLOCK_MANY: u64 = u32::MAX as u64;
 
 impl GlobalShadow {
@@ -270,24 +274,43 @@ impl GlobalShadow {
         conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
     }
 
-    /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard.
-    pub(super) fn atomic(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
+    /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard, where each
+    /// one's scope holds the other.
+    pub(super) fn atomic(&self, element: usize, block: u64, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         let [writer, reader] = self.cells.get(element)?;
-        let mine = stamp(block, u64::from(who.inside()), who.now()) | ATOMIC_STAMP;
+        let narrow = if scope == Scope::Block { NARROW_STAMP } else { 0 };
+        let mine = stamp(block, u64::from(who.inside()), who.now()) | ATOMIC_STAMP | narrow;
         let before = writer.swap(mine, SeqCst);
-        let together = before & ATOMIC_STAMP != 0;
-        if together && join(before, mine) != mine {
-            writer.store(join(before, mine), SeqCst);
+        if before & ATOMIC_STAMP != 0 && join(before, mine) != mine {
+            writer.store(join(before, mine) | (before & NARROW_STAMP), SeqCst);
         }
-        let written = if together { None } else { conflict(before, block, who, true) };
-        written.or_else(|| conflict(reader.load(SeqCst), block, who, false))
+        written(before, block, who, scope).or_else(|| conflict(reader.load(SeqCst), block, who, false))
     }
 
-    /// A thread of a block reads an element undivided: with atomic operations that is no hazard.
-    pub(super) fn atomic_read(&self, element: usize, block: u64, who: Who<'_>) -> Option<Hazard> {
-        let before = self.cells.get(element)?[0].load(SeqCst);
-        if before & ATOMIC_STAMP != 0 { None } else { conflict(before, block, who, true) }
+    /// A thread of a block reads an element undivided: with atomic operations that is no hazard, likewise.
+    pub(super) fn atomic_read(
+        &self,
+        element: usize,
+        block: u64,
+        who: Who<'_>,
+        scope: Scope,
+    ) -> Option<Hazard> {
+        written(self.cells.get(element)?[0].load(SeqCst), block, who, scope)
     }
+}
+
+/// What an atomic operation finds wrong with the write before.
+fn written(before: u64, block: u64, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+    let owner = before >> 32;
+    if before & ATOMIC_STAMP == 0 {
+        return conflict(before, block, who, true);
+    }
+    let narrow = scope == Scope::Block || before & NARROW_STAMP != 0;
+    if !narrow || owner == block + 1 {
+        return None;
+    }
+    let block_of = (owner != BLOCK_MANY).then(|| owner - 1);
+    conflict(before, block, who, true).map(|_| Hazard::Narrow { block: block_of })
 }
 
 fn stamp(block: u64, thread: u64, clock: u32) -> u64 {

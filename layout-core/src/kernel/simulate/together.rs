@@ -11,7 +11,7 @@ use super::touch::Kind;
 use super::warp::{Warp, each_lane, put};
 use super::watch::Write;
 use crate::kernel::elem::Elem;
-use crate::kernel::program::{AtomicChange, Collective};
+use crate::kernel::program::{AtomicChange, Collective, Scope};
 
 /// `dst = function(from)` of the lanes of a warp.
 pub(super) fn collective(
@@ -126,19 +126,19 @@ impl Machine<'_> {
         warp: &mut Warp,
         dst: Option<u32>,
         src: u32,
-        change: AtomicChange,
+        (change, scope): (AtomicChange, Scope),
         (address, mask): (Sum, Option<u32>),
         number: u32,
     ) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
-        self.synchronise(warp, site, &touch, change);
+        self.synchronise(warp, site, &touch, (change, scope));
         let reads = matches!(change, AtomicChange::Load(_));
         let how = match change {
-            AtomicChange::Load(_) => Write::AtomicRead,
-            AtomicChange::Store(_) => Write::AtomicStore,
-            AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => Write::Atomic,
+            AtomicChange::Load(_) => Write::AtomicRead(scope),
+            AtomicChange::Store(_) => Write::AtomicStore(scope),
+            AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => Write::Atomic(scope),
         };
         self.watch_writes(warp, site, number, &touch, 0, how);
         self.count(site, number, &touch, if reads { Kind::Read } else { Kind::Write });

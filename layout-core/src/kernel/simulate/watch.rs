@@ -6,6 +6,7 @@ use super::report::FindingKind;
 use super::shadow::{Hazard, Who};
 use super::touch::{Kind, Touch};
 use super::warp::{Warp, coordinates, each_lane};
+use crate::kernel::program::Scope;
 
 /// How an access writes.
 #[derive(Clone, Copy)]
@@ -15,11 +16,11 @@ pub(super) enum Write {
     /// It lands later.
     InFlight,
     /// Undivided, with what it reads.
-    Atomic,
+    Atomic(Scope),
     /// Undivided, whatever was there.
-    AtomicStore,
+    AtomicStore(Scope),
     /// Not at all: an undivided read, which may meet undivided writes.
-    AtomicRead,
+    AtomicRead(Scope),
 }
 
 impl Machine<'_> {
@@ -105,11 +106,11 @@ impl Machine<'_> {
                     for cell in first..first + cells {
                         let who = who.lane(lane);
                         let hazard = match how {
-                            Write::Atomic => shadow.atomic(cell, who, number),
-                            Write::AtomicStore => shadow
+                            Write::Atomic(_) => shadow.atomic(cell, who, number),
+                            Write::AtomicStore(_) => shadow
                                 .atomic(cell, who, number)
                                 .filter(|found| *found != Hazard::Uninitialised),
-                            Write::AtomicRead => shadow.atomic_read(cell, who),
+                            Write::AtomicRead(_) => shadow.atomic_read(cell, who),
                             Write::Plain => shadow.write(cell, who, number, false),
                             Write::InFlight => shadow.write(cell, who, number, true),
                         };
@@ -126,8 +127,10 @@ impl Machine<'_> {
                         let element = touch.index[lane] as usize + part;
                         let who = who.lane(lane);
                         let hazard = match how {
-                            Write::Atomic | Write::AtomicStore => shadow.atomic(element, warp.block, who),
-                            Write::AtomicRead => shadow.atomic_read(element, warp.block, who),
+                            Write::Atomic(scope) | Write::AtomicStore(scope) => {
+                                shadow.atomic(element, warp.block, who, scope)
+                            }
+                            Write::AtomicRead(scope) => shadow.atomic_read(element, warp.block, who, scope),
                             Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
                         };
                         found.extend(hazard.map(|hazard| (lane, element as i64, hazard)));
@@ -137,7 +140,7 @@ impl Machine<'_> {
             Target::Local { .. } | Target::None => {}
         }
         for (lane, index, hazard) in found {
-            let kind = if matches!(how, Write::AtomicRead) { Kind::Read } else { Kind::Write };
+            let kind = if matches!(how, Write::AtomicRead(_)) { Kind::Read } else { Kind::Write };
             self.hazard(warp, number, lane, index, hazard, kind, equal >> lane & 1 != 0);
         }
     }
@@ -162,7 +165,6 @@ impl Machine<'_> {
         };
         let name = program.names.get(site.place as usize);
         let name = name.map_or("", String::as_str);
-        let grid = self.launch.grid;
         let thread = |number: u32| self.actor(number);
         let agent = |number: u32| number as usize / LANES >= self.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
@@ -194,6 +196,15 @@ impl Machine<'_> {
                 );
                 (FindingKind::MissingWait, message)
             }
+            Hazard::Narrow { block } => {
+                self.crossed = true;
+                let who = self.block_name(block);
+                let message = format!(
+                    "an atomic {what} of element {index} of `{name}`, which {who} accesses by one too; one of the two is of \
+                     the block's scope, which is nothing between blocks: say the device's scope"
+                );
+                (race, message)
+            }
             // The asynchronous proxy's own.
             Hazard::Unfenced { .. } => return,
             Hazard::Writer { thread: other, site } => {
@@ -215,13 +226,7 @@ impl Machine<'_> {
             }
             Hazard::OtherBlock { block, wrote } => {
                 self.crossed = true;
-                let who = block.map_or_else(
-                    || "other blocks".to_owned(),
-                    |block| {
-                        let [x, y, z] = coordinates(block, grid);
-                        format!("block ({x}, {y}, {z})")
-                    },
-                );
+                let who = self.block_name(block);
                 let verb = if wrote { "write" } else { "read" };
                 let ending = if block.is_some() { "s" } else { "" };
                 let found = if wrote { race } else { FindingKind::ReadWriteRace };
@@ -232,5 +237,15 @@ impl Machine<'_> {
             }
         };
         self.report(found, number, warp.number, 1 << lane, Some(index), |_| message);
+    }
+
+    fn block_name(&self, block: Option<u64>) -> String {
+        block.map_or_else(
+            || "other blocks".to_owned(),
+            |block| {
+                let [x, y, z] = coordinates(block, self.launch.grid);
+                format!("block ({x}, {y}, {z})")
+            },
+        )
     }
 }

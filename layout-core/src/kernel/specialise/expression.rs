@@ -151,6 +151,7 @@ impl Evaluator<'_> {
         let Datum::View(view) = view_datum else {
             return self.fail(origin, format!("{} cannot be indexed by coordinates", view_datum.kind()));
         };
+        let view = self.without_scope(view, "an element", origin)?;
         if coordinates.len() != view.rank() {
             let place = self.tables.place(view.place).name.clone();
             let (given, rank) = (coordinates.len(), view.rank());

@@ -12,8 +12,8 @@ use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    AtomicChange, Collective, Comparison, Math, Ordering, Participants, Place, PlaceId, Space, Statement,
-    StatementKind, Value, VariableKind,
+    AtomicChange, Collective, Comparison, Math, Ordering, Participants, Place, PlaceId, Scope, Space,
+    Statement, StatementKind, Value, VariableKind,
 };
 use crate::kernel::view::View;
 
@@ -214,7 +214,7 @@ impl Evaluator<'_> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(Datum::Unknown);
         let (view, coordinates, value) = (next(), next(), next());
-        let (target, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
+        let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
         let adds = change == AtomicChange::Add;
         if !(matches!(elem, Elem::I32 | Elem::U32 | Elem::F32) || adds && elem == Elem::F64) {
             let message = format!("`{}` does not apply to {elem}", intrinsic.name());
@@ -223,7 +223,7 @@ impl Evaluator<'_> {
         let value = self.coerce(value, elem, origin)?;
         let var = self.variable("before", VariableKind::Elem(elem), false, origin);
         self.unnamed.insert(var);
-        self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
+        self.push(origin, StatementKind::Atomic { change, scope, target, value, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), elem))
     }
 
@@ -238,7 +238,7 @@ impl Evaluator<'_> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(Datum::Unknown);
         let (view, coordinates) = (next(), next());
-        let (target, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
+        let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
         if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::I64 | Elem::F64) {
             let message = format!("`{}` does not apply to {elem}", intrinsic.name());
             return self.fail_help(origin, message, "there are i32, u32, f32, i64 and f64");
@@ -246,24 +246,25 @@ impl Evaluator<'_> {
         if let AtomicChange::Store(_) = change {
             let value = next();
             let value = self.coerce(value, elem, origin)?;
-            self.push(origin, StatementKind::Atomic { change, target, value, old: None });
+            self.push(origin, StatementKind::Atomic { change, scope, target, value, old: None });
             return Ok(Datum::Unit);
         }
         let var = self.variable("seen", VariableKind::Elem(elem), false, origin);
         self.unnamed.insert(var);
         let value = Value::Constant(Constant::zero(elem));
-        self.push(origin, StatementKind::Atomic { change, target, value, old: Some(var) });
+        self.push(origin, StatementKind::Atomic { change, scope, target, value, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), elem))
     }
 
-    /// The element of an atomic operation.
+    /// The element of an atomic operation, and its scope.
     fn target(
         &mut self,
         name: &str,
-        view: Datum,
+        mut view: Datum,
         coordinates: Datum,
         origin: Origin,
-    ) -> Outcome<(TileAccess, Elem)> {
+    ) -> Outcome<(TileAccess, Scope, Elem)> {
+        let scope = if let Datum::View(view) = &mut view { view.scope.take() } else { None };
         let view = self.written(view, name, origin)?;
         let (Datum::Array(coordinates) | Datum::Tuple(coordinates)) = coordinates else {
             return self.fail(origin, format!("the coordinates of `{name}` are an array: `[i, j]`"));
@@ -289,6 +290,6 @@ impl Evaluator<'_> {
         }
         let coordinates =
             coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
-        Ok((TileAccess { view, coordinates, origin }, place.elem))
+        Ok((TileAccess { view, coordinates, origin }, scope.unwrap_or_default(), place.elem))
     }
 }

@@ -8,7 +8,7 @@ use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Math, Participants, StatementKind, Value};
+use crate::kernel::program::{Math, Participants, Scope, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -100,7 +100,7 @@ impl Evaluator<'_> {
             }
             Intrinsic::ToLocal => {
                 let source = self.view(values.remove(0), name, origin)?;
-                self.copy_to_local(source, origin)
+                self.copy_to_local(source, None, origin)
             }
             Intrinsic::CopyDramToSram | Intrinsic::CopyDramToSramAsync => {
                 let threads = values.remove(2);
@@ -198,6 +198,12 @@ impl Evaluator<'_> {
             | Intrinsic::LoadAcquire
             | Intrinsic::StoreRelaxed
             | Intrinsic::StoreRelease => self.together(intrinsic, values, origin),
+            Intrinsic::BlockScope | Intrinsic::SystemScope => {
+                let mut view = self.written(values.remove(0), name, origin)?;
+                view.scope =
+                    Some(if intrinsic == Intrinsic::BlockScope { Scope::Block } else { Scope::System });
+                Ok(Datum::View(view))
+            }
             Intrinsic::SizeOf => {
                 let elem = match types {
                     [ty] => self.elem(*ty, origin)?,
@@ -324,10 +330,22 @@ impl Evaluator<'_> {
 
     pub(super) fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
         match datum {
-            Datum::View(view) => Ok(view),
+            Datum::View(view) => self.without_scope(view, name, origin),
             Datum::Unknown => Err(Failed),
             other => self.fail(origin, format!("`{name}` applies to a tensor, not to {}", other.kind())),
         }
+    }
+
+    /// The view, where the user said no scope of its atomic operations.
+    pub(super) fn without_scope(&mut self, view: View, what: &str, origin: Origin) -> Outcome<View> {
+        let Some(scope) = view.scope else { return Ok(view) };
+        let place = self.tables.place(view.place).name.clone();
+        let word = format!("{scope:?}").to_lowercase();
+        self.fail_help(
+            origin,
+            format!("`{what}` of `{place}` has no scope: scopes are of atomic operations"),
+            format!("say it last: `{place}.{word}_scope().load_acquire([i])`, `.atomic_add([i], x)`"),
+        )
     }
 
     pub(super) fn written(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
@@ -453,7 +471,13 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn copy_to_local(&mut self, source: View, origin: Origin) -> Outcome<Datum> {
+    /// A local tensor with the elements of a view, converted to `elem`.
+    pub(super) fn copy_to_local(
+        &mut self,
+        source: View,
+        elem: Option<Elem>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         let mut shape = Vec::new();
         for mode in &source.modes {
             let extent = mode.extent.as_constant().and_then(|extent| extent.checked_mul(mode.lanes));
@@ -469,7 +493,7 @@ impl Evaluator<'_> {
             }
         }
         let layout = self.compact(shape, true, origin)?;
-        let elem = self.tables.place(source.place).elem;
+        let elem = elem.unwrap_or(self.tables.place(source.place).elem);
         let Datum::View(whole) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
@@ -478,7 +502,8 @@ impl Evaluator<'_> {
             extent.exact_div(lanes).ok_or(crate::kernel::index::IndexOverflow)
         });
         let destination = self.index(origin, destination)?;
-        self.copy(destination, source, None, false, origin)?;
+        let copy = TileOperation::Copy { destination, source, threads: None, asynchronous: false };
+        self.push(origin, StatementKind::Operation(copy));
         Ok(Datum::View(whole))
     }
 

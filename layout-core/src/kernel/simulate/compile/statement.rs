@@ -121,7 +121,9 @@ impl Compiler<'_> {
             StatementKind::Collective(variable, collective, parts) => {
                 self.collective(*variable, *collective, parts)
             }
-            StatementKind::Atomic { change, target, value, old } => self.atomic(*change, target, value, *old),
+            StatementKind::Atomic { change, scope, target, value, old } => {
+                self.atomic((*change, *scope), target, value, *old)
+            }
             StatementKind::AsyncCommit => {
                 self.emit(Op::Commit);
                 Ok(())

@@ -5,7 +5,7 @@ use super::super::bytecode::{Bank, Op, Register, Sum, Target};
 use super::Compiler;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::VarId;
-use crate::kernel::program::{Access, AtomicChange, Collective, Value, VariableKind};
+use crate::kernel::program::{Access, AtomicChange, Collective, Scope, Value, VariableKind};
 
 impl Compiler<'_> {
     /// `variable = function(parts)`
@@ -40,7 +40,7 @@ impl Compiler<'_> {
     /// Changes an element of memory.
     pub(super) fn atomic(
         &mut self,
-        change: AtomicChange,
+        (change, scope): (AtomicChange, Scope),
         target: &Access,
         value: &Value<Access>,
         old: Option<VarId>,
@@ -66,7 +66,7 @@ impl Compiler<'_> {
         let src = self.source(bank, value)?;
         let address = self.element(target)?;
         let mask = self.mask(&target.mask)?;
-        self.emit(Op::Atomic { dst, src, change, address, mask, site });
+        self.emit(Op::Atomic { dst, src, change, scope, address, mask, site });
         (self.taken.f32, self.taken.f64) = floats;
         match (old, dst) {
             (Some(old), Some(dst)) => self.bind(old, bank.register(dst), None),

@@ -185,6 +185,7 @@ impl Build {
                 block: self.bound.block,
                 grid: None,
                 cluster: self.cluster,
+                dependent: false,
                 require: Vec::new(),
                 variant_if: Vec::new(),
                 promises: Promises::USUAL,
