@@ -20,6 +20,7 @@ mod sharing;
 mod stencil;
 mod together;
 mod types;
+mod warpgroups;
 
 pub use elementwise::{grid_of_the_launch, horner};
 pub use layouts::{copy_rows, scale_pitched};
@@ -48,6 +49,7 @@ pub fn cases() -> Vec<Case> {
         puzzles::cases(),
         memory::cases(),
         gemm::cases(),
+        warpgroups::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -1,0 +1,74 @@
+//! Products of a warpgroup whose left operand lies by columns: the matrix units read 16-bit types so, too.
+
+use super::examples::product;
+use crate::support::case::{Case, Outcome, Run};
+use crate::support::data::{Operand, doubles, untouched};
+use layout_core::kernel::Elem;
+use layout_cuda::{Element, Error, bf16, f16, tiled_kernel};
+
+/// `c = aᵀ b` in tiles of 64 by 64, one after the other stage by stage.
+#[tiled_kernel(
+    T = [bf16, f16], STAGES = 2,
+    arch = "sm_90a", block = [128], grid = [N.div_ceil(64), M.div_ceil(64)],
+)]
+fn product_of_columns<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, Pitched<K, M>>,
+    b: &LayoutTensor<T, Pitched<K, N>>,
+    c: &mut LayoutTensor<T, Pitched<M, N>>,
+) {
+    let a_smem = shared::<T>(row_major([STAGES, 64, 64]).swizzle_bytes(128));
+    let b_smem = shared::<T>(row_major([STAGES, 64, 64]).swizzle_bytes(128));
+    let mut c_smem = shared::<T>(row_major([1, 64, 64]).swizzle_bytes(128));
+    let full = mbarriers(STAGES, 1);
+    barrier();
+    let mut acc = accumulator([64, 64]).fill(0.0);
+    let mut next = pipeline_state(STAGES);
+    for block in 0..K.div_ceil(64) {
+        let stage = next.stage();
+        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+        if thread_idx.x == 0 {
+            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+            tma_load(&mut a_stage, &a.tile([64, 64], [block, block_idx.y]), full.at(stage));
+            tma_load(&mut b_stage, &b.tile([64, 64], [block, block_idx.x]), full.at(stage));
+        }
+        full.at(stage).wait(next.phase());
+        wgmma(&mut acc, &a_stage.transpose(), &b_stage, true);
+        wgmma_commit_group();
+        wgmma_wait_group(0);
+        // The stage is filled again after the next one.
+        barrier();
+        next.advance();
+    }
+    store_matrix(&mut c_smem, &acc);
+    barrier();
+    let threads = row_major([2, 64]);
+    let own = c_smem.slice(0).distribute(threads, thread_idx.x).to_local();
+    c.tile([64, 64], [block_idx.y, block_idx.x]).distribute(threads, thread_idx.x).copy_from(&own);
+}
+
+/// The cases, one for each element type.
+pub fn cases() -> Vec<Case> {
+    let sizes =
+        vec![[0, 64, 64], [64, 0, 64], [64, 64, 0], [1, 1, 1], [64, 64, 64], [63, 65, 130], [130, 72, 200]];
+    vec![
+        Case::new(&product_of_columns::DEFINITION, sizes.clone(), |run| run_of(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&product_of_columns::DEFINITION, sizes, |run| run_of(run, f16::from_f64)).of(Elem::F16),
+    ]
+}
+
+fn run_of<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
+    let (a_values, b_values) = (doubles(m * k, 3), doubles(k * n, 4));
+    let by_columns = (0..k * m).map(|at| a_values[at % m * k + at / m]).collect();
+    // The copy engine wants addresses and pitches of 16 bytes.
+    let pitched = |values: &[T], shape: [usize; 2]| {
+        let pitch = shape[1].next_multiple_of(8).max(8);
+        Operand::new(run.device, values, run.skew * 8, shape, [pitch, 1])
+    };
+    let (a, b) = (pitched(&rounded(by_columns), [k, m])?, pitched(&rounded(b_values.clone()), [k, n])?);
+    let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
+    product_of_columns::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    Ok(Outcome::exact(c.read()?, rounded(product(&a_values, &b_values, run.size))))
+}
