@@ -35,6 +35,10 @@ pub enum Algorithm {
     Sgemm,
     /// The warps of a block share out K: for small C.
     SgemmSliced,
+    /// `Sgemm` fed by Hopper's copy engine.
+    SgemmFed,
+    /// `SgemmSliced` fed by Hopper's copy engine.
+    SgemmSlicedFed,
 }
 
 /// From so many tiles of 128 x 128 on, `sgemm` gives every multiprocessor of a large GPU something to do.
@@ -42,7 +46,7 @@ const MANY_TILES: usize = 132;
 
 impl Algorithm {
     /// Every one that is a kernel, in the order of the ladder.
-    pub const KERNELS: [Algorithm; 9] = [
+    pub const KERNELS: [Algorithm; 11] = [
         Algorithm::Naive,
         Algorithm::Coalescing,
         Algorithm::Tiled,
@@ -52,6 +56,8 @@ impl Algorithm {
         Algorithm::TensorCore,
         Algorithm::Sgemm,
         Algorithm::SgemmSliced,
+        Algorithm::SgemmFed,
+        Algorithm::SgemmSlicedFed,
     ];
 
     /// The name on the command line.
@@ -73,21 +79,45 @@ impl Algorithm {
             Algorithm::TensorCore => "tensor_core",
             Algorithm::Sgemm => "sgemm",
             Algorithm::SgemmSliced => "sgemm_sliced",
+            Algorithm::SgemmFed => "sgemm_fed",
+            Algorithm::SgemmSlicedFed => "sgemm_sliced_fed",
         }
     }
 
-    /// The kernel that `Auto` takes for C of `m` by `n`.
+    /// The kernel that `Auto` takes for C of `m` by `n`: on a Hopper GPU one that the copy engine feeds.
     ///
     /// ```
+    /// use layout_cuda::Device;
     /// use layout_examples::algorithm::Algorithm;
-    /// assert_eq!(Algorithm::for_shape(4096, 4096), Algorithm::Sgemm);
-    /// assert_eq!(Algorithm::for_shape(1024, 512), Algorithm::SgemmSliced);
+    /// let simulator = Device::simulator();
+    /// assert_eq!(Algorithm::for_shape(&simulator, [4096, 4096]), Algorithm::Sgemm);
+    /// assert_eq!(Algorithm::for_shape(&simulator, [1024, 512]), Algorithm::SgemmSliced);
     /// ```
-    pub fn for_shape(m: usize, n: usize) -> Algorithm {
-        match m.div_ceil(128).saturating_mul(n.div_ceil(128)) {
-            0..MANY_TILES => Algorithm::SgemmSliced,
-            _ => Algorithm::Sgemm,
+    pub fn for_shape(device: &Device, [m, n]: [usize; 2]) -> Algorithm {
+        let few_tiles = m.div_ceil(128).saturating_mul(n.div_ceil(128)) < MANY_TILES;
+        match (few_tiles, is_hopper(device)) {
+            (true, true) => Algorithm::SgemmSlicedFed,
+            (true, false) => Algorithm::SgemmSliced,
+            (false, true) => Algorithm::SgemmFed,
+            (false, false) => Algorithm::Sgemm,
         }
+    }
+
+    /// Whether the copy engine feeds it: it wants rows at multiples of 16 bytes.
+    pub const fn is_fed(self) -> bool {
+        matches!(self, Algorithm::SgemmFed | Algorithm::SgemmSlicedFed)
+    }
+
+    /// Whether the device has what it asks for; the simulator has everything.
+    ///
+    /// ```
+    /// use layout_cuda::Device;
+    /// use layout_examples::algorithm::Algorithm;
+    /// let simulator = Device::simulator();
+    /// assert!(Algorithm::KERNELS.iter().all(|algorithm| algorithm.runs_on(&simulator)));
+    /// ```
+    pub fn runs_on(self, device: &Device) -> bool {
+        !self.is_fed() || device.is_simulator() || is_hopper(device)
     }
 
     /// The kernel itself; `None` of `Auto`.
@@ -103,6 +133,8 @@ impl Algorithm {
             Algorithm::TensorCore => &kernels::tensor_core::DEFINITION,
             Algorithm::Sgemm => &kernels::sgemm::DEFINITION,
             Algorithm::SgemmSliced => &kernels::sgemm_sliced::DEFINITION,
+            Algorithm::SgemmFed => &kernels::sgemm_fed::DEFINITION,
+            Algorithm::SgemmSlicedFed => &kernels::sgemm_sliced_fed::DEFINITION,
         })
     }
 
@@ -153,11 +185,15 @@ impl Algorithm {
     ) -> Result<(), Error> {
         let ([m, k], [_, n]) = (a.shape(), b.shape());
         let algorithm = match self {
-            Algorithm::Auto => Algorithm::for_shape(m, n),
+            Algorithm::Auto => Algorithm::for_shape(stream.device(), [m, n]),
             other => other,
         };
         let by_vectors = matches!(algorithm, Algorithm::Sgemm | Algorithm::TensorCore);
-        if by_vectors && padded::pays([m, n, k]) {
+        let padded = match algorithm.is_fed() {
+            true => padded::is_odd([m, n, k]),
+            false => by_vectors && padded::pays([m, n, k]),
+        };
+        if padded {
             return padded::launch(algorithm, config, workspace, stream, a, b, c);
         }
         algorithm.launch_alone(config, stream, a, b, c)
@@ -174,8 +210,8 @@ impl Algorithm {
     ) -> Result<(), Error> {
         let launch_with = match self {
             Algorithm::Auto => {
-                let [m, n] = c.shape();
-                return Algorithm::for_shape(m, n).launch_alone(config, stream, a, b, c);
+                let algorithm = Algorithm::for_shape(stream.device(), c.shape());
+                return algorithm.launch_alone(config, stream, a, b, c);
             }
             Algorithm::Naive => kernels::naive::launch_with,
             Algorithm::Coalescing => kernels::coalescing::launch_with,
@@ -186,6 +222,8 @@ impl Algorithm {
             Algorithm::TensorCore => kernels::tensor_core::launch_with,
             Algorithm::Sgemm => kernels::sgemm::launch_with,
             Algorithm::SgemmSliced => kernels::sgemm_sliced::launch_with,
+            Algorithm::SgemmFed => kernels::sgemm_fed::launch_with,
+            Algorithm::SgemmSlicedFed => kernels::sgemm_sliced_fed::launch_with,
         };
         launch_with(config, stream, a, b, c)
     }
@@ -199,8 +237,8 @@ impl Algorithm {
     pub fn simulate(self, a: &Matrix, b: &Matrix, c: &mut Matrix) -> Result<Report, Error> {
         let simulate = match self {
             Algorithm::Auto => {
-                let [m, n] = c.shape();
-                return Algorithm::for_shape(m, n).simulate(a, b, c);
+                let algorithm = Algorithm::for_shape(&Device::simulator(), c.shape());
+                return algorithm.simulate(a, b, c);
             }
             Algorithm::Naive => kernels::naive::simulate,
             Algorithm::Coalescing => kernels::coalescing::simulate,
@@ -211,9 +249,16 @@ impl Algorithm {
             Algorithm::TensorCore => kernels::tensor_core::simulate,
             Algorithm::Sgemm => kernels::sgemm::simulate,
             Algorithm::SgemmSliced => kernels::sgemm_sliced::simulate,
+            Algorithm::SgemmFed => kernels::sgemm_fed::simulate,
+            Algorithm::SgemmSlicedFed => kernels::sgemm_sliced_fed::simulate,
         };
         simulate(a, b, c)
     }
+}
+
+/// Whether the device has Hopper's copy engine and matrix units.
+fn is_hopper(device: &Device) -> bool {
+    device.properties().is_some_and(|gpu| gpu.compute_capability == (9, 0))
 }
 
 impl fmt::Display for Algorithm {

@@ -1,16 +1,18 @@
-//! Bank conflicts of the reference accesses: as the analysis predicts them and as the simulator counts them; on a GPU
-//! under `ncu` the hardware's counter stands beside, a launch a row, in this order.
+//! Bank conflicts of the reference accesses, as the analysis predicts them and as the simulator counts them, and of the
+//! ladder's kernels at 256 x 256 x 256; on a GPU under `ncu` the hardware's counter stands beside, a launch a row, in this
+//! order.
 //!
 //! `cargo run --release --example banks`; on a GPU:
 //! `ncu --csv --metrics l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum target/release/examples/banks`
 
 use layout_core::analysis::{bank_conflicts, reference_cases};
 use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue};
+use layout_examples::algorithm::Algorithm;
 use layout_examples::kernels::read_shared;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match banks() {
+    match banks().and_then(|good| Ok(ladder()? && good)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -61,6 +63,42 @@ fn banks() -> Result<bool, Box<dyn std::error::Error>> {
         println!(
             "{name:<40} {width:>5} {predicted:>10} {simulated:>10}{}",
             if right { "" } else { "  WRONG" }
+        );
+    }
+    Ok(good)
+}
+
+/// The kernels that go through shared memory, from the first to the tensor cores.
+const LADDER: [Algorithm; 5] = [
+    Algorithm::Tiled,
+    Algorithm::TiledRegister,
+    Algorithm::BlockTiled,
+    Algorithm::BlockTiledVectorized,
+    Algorithm::TensorCore,
+];
+/// M, N and K of their product.
+const EXTENT: usize = 256;
+
+/// Whether every kernel ran, and the simulator found nothing.
+fn ladder() -> Result<bool, Box<dyn std::error::Error>> {
+    let (device, simulator) = (Device::best(), Device::simulator());
+    println!("\n{:<40} {:>10} {:>10} {:>10}", "kernel", "requests", "wavefronts", "conflicts");
+    let matrix = |device: &Device| device.zeros::<f32, 2>([EXTENT, EXTENT]);
+    let (a, b, mut c) = (matrix(&simulator)?, matrix(&simulator)?, matrix(&simulator)?);
+    let (on_a, on_b, mut on_c) = (matrix(&device)?, matrix(&device)?, matrix(&device)?);
+    let mut good = true;
+    for algorithm in LADDER {
+        algorithm.launch(&device.stream(), &on_a, &on_b, &mut on_c)?;
+        device.stream().synchronize()?;
+        let report = algorithm.simulate(&a, &b, &mut c)?;
+        let counts = &report.totals;
+        good &= report.clean();
+        println!(
+            "{:<40} {:>10} {:>10} {:>10}",
+            algorithm.name(),
+            counts.shared_requests,
+            counts.shared_wavefronts,
+            counts.bank_conflicts
         );
     }
     Ok(good)

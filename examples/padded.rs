@@ -7,12 +7,12 @@
 
 use crate::algorithm::Algorithm;
 use crate::kernels::resize;
-use layout_cuda::{Error, LaunchConfig, Stream, Tensor};
+use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, Tensor};
 
 type Matrix = Tensor<f32, 2>;
 
-/// Tiles of M, N and K that every kernel's tiles divide.
-const TILES: [usize; 3] = [128, 128, 32];
+/// A kernel's tile of K where its parameters do not tell.
+const DEPTH: i64 = 32;
 
 /// From so many products on the copies cost less than copies of four bytes would in the kernel.
 const LARGE: usize = 1 << 30;
@@ -29,7 +29,32 @@ pub struct Workspace(Option<[Matrix; 3]>);
 /// assert!(!pays([4096, 4096, 4096]) && !pays([255, 257, 253]));
 /// ```
 pub fn pays([m, n, k]: [usize; 3]) -> bool {
-    (n % 4 != 0 || k % 4 != 0) && m.saturating_mul(n).saturating_mul(k) >= LARGE
+    is_odd([m, n, k]) && m.saturating_mul(n).saturating_mul(k) >= LARGE
+}
+
+/// Whether the rows of the operands or of the product begin at places that 16 bytes do not divide.
+///
+/// ```
+/// use layout_examples::padded::is_odd;
+/// assert!(is_odd([5, 7, 8]) && !is_odd([5, 8, 4]));
+/// ```
+pub const fn is_odd([_, n, k]: [usize; 3]) -> bool {
+    !n.is_multiple_of(4) || !k.is_multiple_of(4)
+}
+
+/// The extents of the tiles of M, N and K.
+fn tiles(algorithm: Algorithm, config: &LaunchConfig<'_>) -> [usize; 3] {
+    let own = algorithm.definition().and_then(|definition| definition.variants.first());
+    let of = |name: &str| {
+        let set =
+            config.set.and_then(|set| set.0.iter().find(|(known, _)| known == name)).map(|(_, value)| *value);
+        let own = || own?.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        match set.or_else(own) {
+            Some(ParamValue::Int(extent)) => extent,
+            _ => DEPTH,
+        }
+    };
+    ["BM", "BN", "BK"].map(|name| usize::try_from(of(name)).unwrap_or(1).max(1))
 }
 
 /// `c = a b` by a kernel of whole tiles.
@@ -51,7 +76,8 @@ pub fn launch(
         return algorithm.launch_alone(config, stream, a, b, c);
     }
     let up = |extent: usize, tile: usize| extent.next_multiple_of(tile).max(tile);
-    let [rows, columns, depth] = [up(m, TILES[0]), up(n, TILES[1]), up(k, TILES[2])];
+    let [tall, wide, deep] = tiles(algorithm, &config);
+    let [rows, columns, depth] = [up(m, tall), up(n, wide), up(k, deep)];
     let shapes = [[rows, depth], [depth, columns], [rows, columns]];
     let same = |list: &[Matrix; 3]| [0, 1, 2].map(|i| list[i].shape()) == shapes;
     let matrices = match workspace.0.take().filter(same) {
@@ -81,7 +107,9 @@ mod tests {
             let on_a = device.upload(&a, [m, k]).expect("a");
             let on_b = device.upload(&b, [k, n]).expect("b");
             let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
-            for algorithm in [Algorithm::Sgemm, Algorithm::TensorCore] {
+            for algorithm in
+                [Algorithm::Sgemm, Algorithm::TensorCore, Algorithm::SgemmFed, Algorithm::SgemmSlicedFed]
+            {
                 c.poison().expect("poison");
                 let config = LaunchConfig::default();
                 launch(algorithm, config, &mut workspace, &stream, &on_a, &on_b, &mut c).expect("a product");

@@ -16,6 +16,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, picture) in [
         ("row_major", layout_svg(&row_major)?),
         ("col_major", layout_svg(&Layout::col_major((4, 8))?)?),
+        // Of these three the "thread" is the number of a copy or a tile, the "value" the place in it.
+        (
+            "picked",
+            thread_value_svg("(2,4):(1,4) picks out of 4 x 8", &"(1,(2,4)):(0,(1,4))".parse()?, 4, 8)?,
+        ),
+        (
+            "copies",
+            thread_value_svg("4:2 at each offset of (2,3):(1,8)", &"((2,3),4):((1,8),2)".parse()?, 8, 3)?,
+        ),
+        (
+            "tiles",
+            thread_value_svg("4 x 8 in tiles of 2 x 4", &"((2,2),(2,4)):((2,16),(1,4))".parse()?, 4, 8)?,
+        ),
         ("zipped_divide", layout_svg(&tiled)?),
         ("plain_banks", swizzle_svg(&"Sw<0,0,0> o 0 o (8,32):(32,1)".parse()?, 4)?),
         ("swizzled_banks", swizzle_svg(&swizzled, 4)?),

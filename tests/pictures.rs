@@ -165,5 +165,5 @@ fn the_committed_pictures_are_pictures() {
     }
     let atom = MmaAtom::m16n8k8_tf32().unwrap();
     assert_eq!(std::fs::read_to_string(folder.join("mma.svg")).ok(), mma_svg(&atom).ok());
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 10);
 }

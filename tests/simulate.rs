@@ -8,26 +8,55 @@ use layout_core::kernel::ir::ExprKind;
 use layout_cuda::Device;
 use layout_tests::kernels::{cases, definitions};
 use layout_tests::support::case::Case;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 #[test]
 fn results_are_those_of_the_reference() {
     let device = Device::simulator();
-    each(&cases(), |case| case.runs(&device, |run, outcome| outcome.check(&run.name(case))));
+    let name = |case: &Case| case.definition.name.to_string();
+    each(&cases(), name, |case| case.runs(&device, |run, outcome| outcome.check(&run.name(case))));
 }
 
-/// Runs a check of each case, the cases shared among the machine's cores.
-fn each(cases: &[Case], check: impl Fn(&Case) + Sync) {
-    let next = std::sync::atomic::AtomicUsize::new(0);
+/// Runs a check of each case, the cases shared among the machine's cores. A case that panics ends no other: all are run,
+/// and then the failed ones are named.
+fn each<T: Sync>(cases: &[T], name: impl Fn(&T) -> String, check: impl Fn(&T) + Sync) {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..cores {
             scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    check(case);
+                loop {
+                    let number = next.fetch_add(1, Relaxed);
+                    let Some(case) = cases.get(number) else { break };
+                    // The words of the panic are printed where it happens.
+                    if catch_unwind(AssertUnwindSafe(|| check(case))).is_err() {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+                    }
                 }
             });
         }
     });
+    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.sort_unstable();
+    let names: Vec<String> = failed.into_iter().map(|number| name(&cases[number])).collect();
+    assert!(names.is_empty(), "{} of {} cases failed: {}", names.len(), cases.len(), names.join(", "));
+}
+
+#[test]
+fn every_case_is_run_and_every_failed_one_is_named() {
+    let seen = AtomicUsize::new(0);
+    let all: Vec<usize> = (0..40).collect();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        each(&all, usize::to_string, |number| {
+            seen.fetch_add(1, Relaxed);
+            assert!(number % 10 != 3, "case {number} fails on purpose");
+        });
+    }));
+    let said = outcome.expect_err("four cases fail").downcast::<String>().expect("words");
+    assert_eq!(*said, "4 of 40 cases failed: 3, 13, 23, 33");
+    assert_eq!(seen.into_inner(), 40);
 }
 
 #[test]

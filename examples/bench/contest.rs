@@ -3,6 +3,7 @@
 //! Law: every candidate of a contest is measured as often as every other, each round in another order, each sample with
 //! a cold L2 cache; a figure is the median.
 
+use crate::progress::Progress;
 use layout_cuda::bench;
 use layout_cuda::cublas::Blas;
 use layout_cuda::{Device, Error, Stream};
@@ -61,11 +62,14 @@ impl Bench {
                 call()?;
             }
         }
+        let progress = Progress::new(rounds * candidates.len());
         for round in 0..rounds {
             for turn in 0..candidates.len() {
                 let at = (turn + round) % candidates.len();
+                progress.start(candidates[at].0);
                 let timing = bench::time(&self.stream, &once, &mut *candidates[at].1)?;
                 times[at].push(timing.median_ms());
+                progress.step();
             }
         }
         Ok(times

@@ -10,6 +10,7 @@ mod matmul;
 mod memory;
 mod options;
 mod product;
+mod progress;
 mod reduce;
 mod rows;
 mod scan;

@@ -5,6 +5,7 @@
 use crate::cpu;
 use crate::options::{Common, Records};
 use crate::product::Product;
+use crate::progress::Progress;
 use clap::Args;
 use layout_cuda::bench::{self, Timing};
 use layout_cuda::cublas::{Blas, Compute};
@@ -49,13 +50,16 @@ pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Record
         _ => LARGE.to_vec(),
     };
     let kernels = match options.kernel.as_slice() {
-        [] => Algorithm::KERNELS.to_vec(),
+        [] => Algorithm::KERNELS.into_iter().filter(|algorithm| algorithm.runs_on(device)).collect(),
         chosen => chosen.to_vec(),
     };
     let mut records = Records::new();
     for shape in shapes {
-        let mut bench = Bench::new(device, common, shape)?;
+        let steps = kernels.len() * options.set.len().max(1) + 1;
+        let mut bench = Bench::new(device, common, shape, steps)?;
+        bench.progress.start("the CPU and cuBLAS");
         bench.peers(options)?;
+        bench.progress.step();
         for algorithm in &kernels {
             match options.set.as_slice() {
                 [] => bench.kernel(*algorithm, None)?,
@@ -66,8 +70,10 @@ pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Record
                 }
             }
         }
+        let Bench { records: of_shape, progress, .. } = bench;
+        drop(progress);
         println!("{}", "-".repeat(110));
-        records.extend(bench.records);
+        records.extend(of_shape);
     }
     if !device.is_simulator() && options.set.is_empty() {
         report(device, &kernels)?;
@@ -89,10 +95,11 @@ struct Bench<'a> {
     /// cuBLAS in full float32 and in TF32, milliseconds.
     peers: [Option<f64>; 2],
     records: Records,
+    progress: Progress,
 }
 
 impl<'a> Bench<'a> {
-    fn new(device: &'a Device, common: &'a Common, shape: [usize; 3]) -> Result<Bench<'a>> {
+    fn new(device: &'a Device, common: &'a Common, shape: [usize; 3], steps: usize) -> Result<Bench<'a>> {
         let [m, n, k] = shape;
         let mut random = StdRng::seed_from_u64(7);
         let mut values =
@@ -113,8 +120,8 @@ impl<'a> Bench<'a> {
             table_head()
         );
         let c = device.zeros::<f32, 2>([m, n])?;
-        let (peers, records) = ([None; 2], Records::new());
-        Ok(Bench { device, common, shape, host, operands, c, blas, wanted, peers, records })
+        let (peers, records, progress) = ([None; 2], Records::new(), Progress::new(steps));
+        Ok(Bench { device, common, shape, host, operands, c, blas, wanted, peers, records, progress })
     }
 
     /// Keeps and prints a row; gives its time.
@@ -141,10 +148,12 @@ impl<'a> Bench<'a> {
             wrong: found.wrong,
             max_rel_err: found.max_rel_err,
         };
-        println!("{}", table_row(&record));
-        if let Some(first) = found.first {
-            println!("  first wrong element: row {}, column {}", first / n.max(1), first % n.max(1));
-        }
+        self.progress.aside(|| {
+            println!("{}", table_row(&record));
+            if let Some(first) = found.first {
+                println!("  first wrong element: row {}, column {}", first / n.max(1), first % n.max(1));
+            }
+        });
         self.records.push(record);
     }
 
@@ -192,6 +201,7 @@ impl<'a> Bench<'a> {
 
     /// A kernel, with tiles of its own or of `text`.
     fn kernel(&mut self, algorithm: Algorithm, text: Option<&String>) -> Result<()> {
+        self.progress.start(algorithm.name());
         let set = text.map(|text| parameters(algorithm, text)).transpose()?;
         let stream = self.device.stream();
         let precision = algorithm.precision();
@@ -210,8 +220,10 @@ impl<'a> Bench<'a> {
         let time = (self.shape[0], timing.median_ms(), timing.sorted_ms().len());
         self.keep((place, name, precision), time, found, peer);
         if let (Some(set), Some(definition)) = (&set, algorithm.definition()) {
-            print_usage(&usage(definition, self.device, Some(set))?);
+            let usage = usage(definition, self.device, Some(set))?;
+            self.progress.aside(|| print_usage(&usage));
         }
+        self.progress.step();
         Ok(())
     }
 }

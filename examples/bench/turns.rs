@@ -3,6 +3,7 @@
 //!
 //! Law: a figure is the median of the rounds; a round's is the mean of its launches, between two events of the stream.
 
+use crate::progress::Progress;
 use layout_cuda::{Error, Stream, bench};
 
 /// A candidate: its name, its call, and the rounds' times of one launch, milliseconds.
@@ -57,13 +58,16 @@ pub fn take_turns(
         let enough = (length.round_ms / once.max(1e-6)).ceil() as usize;
         launches.push(if simulator { 1 } else { enough.clamp(length.least.max(1), 1 << 16) });
     }
+    let progress = Progress::new(length.rounds.max(1) * candidates.len());
     for round in 0..length.rounds.max(1) {
         for turn in 0..candidates.len() {
             let at = (turn + round) % candidates.len();
             let candidate = &mut candidates[at];
+            progress.start(&candidate.name);
             let options = bench::Options { warm_up: 0, samples: 1, calls: launches[at], flush_l2 };
             (candidate.call)()?;
             candidate.times.push(bench::time(stream, &options, &mut *candidate.call)?.median_ms());
+            progress.step();
         }
     }
     Ok(launches)

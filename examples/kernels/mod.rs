@@ -5,6 +5,7 @@
 
 mod banks;
 mod elementwise;
+mod fed_slices;
 mod fed_tiles;
 pub mod gemm;
 mod matmul;
@@ -21,6 +22,7 @@ mod warp_tiles;
 
 pub use banks::read_shared;
 pub use elementwise::vector_add;
+pub use fed_slices::sgemm_sliced_fed;
 pub use fed_tiles::sgemm_fed;
 pub use matmul::{coalescing, naive, tiled};
 pub use padding::resize;

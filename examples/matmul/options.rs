@@ -12,7 +12,7 @@ pub struct Options {
     #[arg(long, num_args = 3, value_names = ["M", "N", "K"])]
     size: Option<Vec<usize>>,
     /// Only this kernel: auto, naive, coalescing, tiled, tiled_register, block_tiled, block_tiled_vectorized,
-    /// tensor_core, sgemm or sgemm_sliced; may be given several times
+    /// tensor_core, sgemm, sgemm_sliced, sgemm_fed or sgemm_sliced_fed; may be given several times
     #[arg(long)]
     pub kernel: Vec<Algorithm>,
     /// gpu or simulator; the GPU where there is one without it

@@ -16,7 +16,7 @@ pub fn shape(
     options: &Options,
 ) -> Result<Vec<Record>, Box<dyn std::error::Error>> {
     let chosen = match options.kernel.as_slice() {
-        [] => Algorithm::KERNELS.to_vec(),
+        [] => Algorithm::KERNELS.into_iter().filter(|algorithm| algorithm.runs_on(device)).collect(),
         chosen => chosen.to_vec(),
     };
     let mut random = StdRng::seed_from_u64(7);

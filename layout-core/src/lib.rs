@@ -35,7 +35,15 @@ pub mod expr;
 ///
 #[doc = include_str!("../pictures/col_major.svg")]
 ///
+/// Of section 3:
+#[doc = include_str!("../pictures/picked.svg")]
+///
+/// Of section 4:
+#[doc = include_str!("../pictures/copies.svg")]
+///
 /// Of section 5:
+#[doc = include_str!("../pictures/tiles.svg")]
+///
 #[doc = include_str!("../pictures/zipped_divide.svg")]
 ///
 /// Of section 6:

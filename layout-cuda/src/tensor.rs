@@ -328,15 +328,16 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// The whole tensor, borrowed to be written.
     pub fn view_mut(&mut self) -> TensorViewMut<'_, T, R> {
         let (shape, strides) = (self.shape, self.strides);
-        TensorViewMut::new(self.memory_from(0), shape, strides)
+        let len = self.len;
+        TensorViewMut::new(self.memory_between(0, len), shape, strides)
     }
 
-    /// The storage from an element on, which is not behind its end.
-    pub(crate) fn memory_from(&mut self, start: usize) -> MemoryMut<'_, T> {
-        let offset = start * size_of::<T>();
+    /// The storage between two elements, in order and not behind its end.
+    pub(crate) fn memory_between(&mut self, start: usize, end: usize) -> MemoryMut<'_, T> {
+        let bytes = start * size_of::<T>()..end * size_of::<T>();
         match &mut self.storage {
-            Storage::Gpu(slice) => MemoryMut::Gpu(slice.slice_mut(start..self.len)),
-            Storage::Host(memory) => MemoryMut::Host(&mut memory[offset..], offset),
+            Storage::Gpu(slice) => MemoryMut::Gpu(slice.slice_mut(start..end)),
+            Storage::Host(memory) => MemoryMut::Host(&mut memory[bytes.clone()], bytes.start),
         }
     }
 

@@ -176,7 +176,7 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
 
 impl<T: Element, const R: usize> Tensor<T, R> {
     /// A part of the storage as a tensor of its own: `shape` and `strides`, in elements, from element `start` on. Its
-    /// rank may be another one.
+    /// rank may be another one. Its memory ends with the last element that it reaches.
     ///
     /// # Errors
     /// [`TensorError::Reach`] where the part reaches past the storage's end.
@@ -184,7 +184,8 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     /// ```
     /// let tensor = layout_cuda::Device::simulator().upload(&[0, 1, 2, 3, 4, 5], [2, 3])?;
     /// let column = tensor.part(1, [2], [3])?;
-    /// assert_eq!(column.shape(), [2]);
+    /// assert_eq!((column.shape(), column.len()), ([2], 4));
+    /// assert_eq!(tensor.device().stream().download(&column)?, [1, 2, 3, 4]); // from its first element to its last
     /// assert!(tensor.part(1, [2], [5]).is_err());
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
@@ -194,12 +195,12 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         shape: [usize; S],
         strides: [usize; S],
     ) -> Result<TensorView<'_, T, S>> {
-        let rest = rest(self.len(), start, shape, strides)?;
+        let end = start + reach(self.len(), start, shape, strides)?;
         Ok(match self.view().memory {
-            Memory::Gpu(memory) => TensorView::on_gpu(memory.slice(start..start + rest), shape, strides),
+            Memory::Gpu(memory) => TensorView::on_gpu(memory.slice(start..end), shape, strides),
             Memory::Host(bytes, _) => {
                 let offset = start * size_of::<T>();
-                TensorView::on_host(&bytes[offset..], offset, shape, strides)
+                TensorView::on_host(&bytes[offset..end * size_of::<T>()], offset, shape, strides)
             }
         })
     }
@@ -214,8 +215,8 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         shape: [usize; S],
         strides: [usize; S],
     ) -> Result<TensorViewMut<'_, T, S>> {
-        rest(self.len(), start, shape, strides)?;
-        Ok(TensorViewMut::new(self.memory_from(start), shape, strides))
+        let end = start + reach(self.len(), start, shape, strides)?;
+        Ok(TensorViewMut::new(self.memory_between(start, end), shape, strides))
     }
 }
 
@@ -224,8 +225,8 @@ pub(crate) fn gpu_name<T>(memory: &impl DeviceSlice<T>) -> String {
     format!("GPU {}", memory.stream().context().ordinal())
 }
 
-/// The elements from `start` on, if the layout fits them.
-fn rest<const S: usize>(
+/// How many elements from `start` on the layout reaches, if it fits into `len`.
+fn reach<const S: usize>(
     len: usize,
     start: usize,
     shape: [usize; S],
@@ -237,7 +238,7 @@ fn rest<const S: usize>(
         let (shape, strides) = (shape.to_vec(), strides.to_vec());
         return Err(TensorError::Reach { shape, strides, needed: start, found: len });
     }
-    Ok(rest)
+    span(shape, strides)
 }
 
 fn same_length<const R: usize>(
@@ -335,11 +336,12 @@ mod tests {
             let mut tensor = device.upload(&[0, 1, 2, 3, 4, 5, 6], [7]).expect("a tensor");
             let stream = device.stream();
             let part = tensor.part(1, [2, 2], [3, 1]).expect("a part");
-            assert_eq!((part.shape(), part.strides(), part.len()), ([2, 2], [3, 1], 6));
-            assert_eq!(stream.download(&part).expect("data"), [1, 2, 3, 4, 5, 6]);
-            assert_eq!(stream.download(&part.view()).expect("data"), [1, 2, 3, 4, 5, 6]);
-            let mut part = tensor.part_mut(5, [2], [1]).expect("a part");
-            assert_eq!(stream.download(&part).expect("data"), [5, 6]);
+            // From its first element to its last: neither what lies before nor what lies after.
+            assert_eq!((part.shape(), part.strides(), part.len()), ([2, 2], [3, 1], 5));
+            assert_eq!(stream.download(&part).expect("data"), [1, 2, 3, 4, 5]);
+            assert_eq!(stream.download(&part.view()).expect("data"), [1, 2, 3, 4, 5]);
+            let mut part = tensor.part_mut(3, [2], [1]).expect("a part");
+            assert_eq!(stream.download(&part).expect("data"), [3, 4]);
             assert_eq!(part.view_mut().shape(), [2]);
             assert_eq!(tensor.part::<1>(7, [0], [1]).expect("an empty part").len(), 0);
         }

@@ -5,9 +5,13 @@ use super::examples::product;
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, floats, untouched};
 use layout_core::kernel::{Elem, ParamValue};
-use layout_cuda::{E4m3, Element, Error, bf16, f16};
+use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
+<<<<<<< HEAD
 use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed};
+=======
+use layout_examples::kernels::{sgemm_fed, sgemm_sliced_fed};
+>>>>>>> main
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. The copy engine writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
@@ -46,12 +50,10 @@ pub fn cases() -> Vec<Case> {
         Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, E4m3::from_f32))
             .of(Elem::E4m3),
         Case::new(&sgemm_fed::DEFINITION, SIZES.to_vec(), |run| {
-            let [m, n, k] = run.size;
-            let a = matrix(run, &floats(m * k, 3), [m, k])?;
-            let b = matrix(run, &floats(k * n, 4), [k, n])?;
-            let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
-            sgemm_fed::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
-            Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), run.size)))
+            plain(run, |a, b, c| sgemm_fed::launch_with(run.config(), &run.stream(), a, b, c))
+        }),
+        Case::new(&sgemm_sliced_fed::DEFINITION, SIZES.to_vec(), |run| {
+            plain(run, |a, b, c| sgemm_sliced_fed::launch_with(run.config(), &run.stream(), a, b, c))
         }),
         Case::new(&gemm_swapped::DEFINITION, SIZES.to_vec(), swapped),
         Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair::<bf16>(run, bf16::from_f64))
@@ -65,8 +67,29 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
+/// In float32 in full.
+fn plain(
+    run: &Run<'_>,
+    launch: impl Fn(
+        &TensorView<'_, f32, 2>,
+        &TensorView<'_, f32, 2>,
+        &mut TensorViewMut<'_, f32, 2>,
+    ) -> Result<(), Error>,
+) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let a = matrix(run, &floats(m * k, 3), [m, k])?;
+    let b = matrix(run, &floats(k * n, 4), [k, n])?;
+    let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
+    launch(&a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), run.size)))
+}
+
 /// A matrix whose rows begin at multiples of 16 bytes.
-fn matrix<T: Element>(run: &Run<'_>, values: &[T], shape: [usize; 2]) -> Result<Operand<T, 2>, Error> {
+pub(super) fn matrix<T: Element>(
+    run: &Run<'_>,
+    values: &[T],
+    shape: [usize; 2],
+) -> Result<Operand<T, 2>, Error> {
     let sixteen = 16 / size_of::<T>();
     let pitch = shape[1].next_multiple_of(sixteen).max(sixteen);
     Operand::new(run.device, values, run.skew * sixteen, shape, [pitch, 1])

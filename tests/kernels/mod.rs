@@ -2,6 +2,7 @@
 //!
 //! Law: `cases()` names every kernel of this folder and of the examples; `definitions()` has each once.
 
+mod chain;
 mod control;
 mod elementwise;
 mod examples;
@@ -32,6 +33,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         types::cases(),
         control::cases(),
+        chain::cases(),
         indices::cases(),
         layouts::cases(),
         matrix::cases(),

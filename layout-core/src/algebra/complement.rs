@@ -19,13 +19,15 @@ const NAME: &str = "complement";
 /// [`LayoutError::NotInjective`] if modes of `layout` lie over each other; [`LayoutError::Unsupported`] for a
 /// negative cotarget, or where the repeats cannot reach `cotarget`.
 ///
-/// Source: CuTe's `complement`, which for negative strides gives negative extents.
+/// Source: CuTe's `complement`, which for negative strides gives negative extents: of `4:-1` in 48 it has
+/// `(-1,-10):(1,-4)`, whose ten copies reach 40 offsets; the answer here is `12:4`.
 ///
 /// ```
 /// use layout_core::{Layout, algebra::complement};
 ///
 /// assert_eq!(complement(&"4:2".parse()?, 24)?.to_string(), "(2,3):(1,8)");
 /// assert_eq!(complement(&"4:-2".parse()?, 24)?.to_string(), "(2,3):(1,8)");
+/// assert_eq!(complement(&"4:-1".parse()?, 48)?.to_string(), "12:4");
 /// assert!(complement(&"(4,6,8):(2,3,5)".parse()?, 24).is_err());
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```

@@ -17,12 +17,14 @@ use crate::{Layout, LayoutError, Nest};
 /// As [`complement`] of the block and [`composition`]; [`LayoutError::Unsupported`] for repeats in both directions of
 /// a block with gaps.
 ///
-/// Source: CuTe's `logical_product`.
+/// Source: CuTe's `logical_product`, which composes each mode of `tiler` alone: of the last case here it places the
+/// fourth copy at offset 4, on the second element of the first.
 ///
 /// ```
 /// use layout_core::{Layout, algebra::logical_product};
 /// assert_eq!(logical_product(&"(2,2):(4,1)".parse()?, &"6:1".parse()?)?.to_string(),
 ///            "((2,2),(2,3)):((4,1),(2,8))");
+/// assert!(logical_product(&"4:4".parse()?, &"(2,3):(3,1)".parse()?).is_err());
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn logical_product(block: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {

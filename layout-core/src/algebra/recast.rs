@@ -64,16 +64,19 @@ pub fn upcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {
 }
 
 /// The layout in units of a `count`-th of an element: the mode of stride 1 is `count` times as long, the other
-/// strides `count` times as large.
+/// strides `count` times as large. A mode of extent 1 is made longer only where no other has stride 1, so that there
+/// are always `count` times as many elements.
 ///
 /// # Errors
 /// [`LayoutError::Unsupported`] unless one mode has stride 1; [`LayoutError::Overflow`].
 ///
-/// Source: CuTe's `downcast`.
+/// Source: CuTe's `downcast`, which makes every mode of stride 1 longer, also those of extent 1: its answer to the
+/// second case here is `(2,8):(1,1)`, 16 elements, some over each other, where 8 were cast.
 ///
 /// ```
 /// use layout_core::{Layout, algebra::downcast};
 /// assert_eq!(downcast(&"(8,4):(4,1)".parse()?, 2)?.to_string(), "(8,8):(8,1)");
+/// assert_eq!(downcast(&"(1,4):(1,1)".parse()?, 2)?.to_string(), "(1,8):(2,1)");
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn downcast(layout: &Layout, count: i64) -> Result<Layout, LayoutError> {

@@ -242,7 +242,7 @@ pub(crate) struct Wgmma {
 pub(crate) enum MatrixSource {
     /// In shared memory.
     Shared(SharedMatrix),
-    /// In registers, in the atom's order.
+    /// In registers, in the atom's order: the elements of each 32 bits.
     Registers(Vec<Access>),
 }
 

@@ -572,6 +572,29 @@ pub trait Tensor {
     fn to_local(&self) -> View<Self::Elem, Write> {
         device_only()
     }
+
+    /// A copy in registers, each element converted as [`Number::cast`](super::Number::cast) does: the accumulator of a product
+    /// becomes the left operand of the next.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, bf16, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn round(x: &mut LayoutTensor<f32, RowMajor<4>>, y: &mut LayoutTensor<bf16, RowMajor<4>>) {
+    ///     let rounded = x.tile([4], [0]).cast::<bf16>();
+    ///     y.tile([4], [0]).copy_from(&rounded);
+    ///     x.tile([4], [0]).copy_from(&rounded.cast::<f32>());
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&[1.0f32, 257.0, -0.3, 1e30], [4])?;
+    /// let mut y = device.zeros::<bf16, 1>([4])?;
+    /// round::launch(&device.stream(), &mut x, &mut y)?;
+    /// assert_eq!(y.download()?, [1.0, 257.0, -0.3, 1e30].map(bf16::from_f32));
+    /// assert_eq!(x.download()?[1], 256.0); // seven bits of fraction
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn cast<T: Element>(&self) -> View<T, Write> {
+        device_only()
+    }
 }
 
 impl<T: Element, L> Tensor for &LayoutTensor<T, L> {

@@ -8,10 +8,12 @@ use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, Var
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{
-    Access, Comparison, Operation, PlaceId, Statement, StatementKind, Tables, Value, Variable, VariableKind,
+    Access, Comparison, Operation, PlaceId, Space, Statement, StatementKind, Tables, Value, Variable,
+    VariableKind,
 };
 use crate::kernel::prove::Facts;
 use crate::kernel::specialise::{TileAccess, TileOperation};
+use crate::kernel::view::View;
 use std::collections::HashSet;
 
 pub(super) type Out = Vec<Statement<Access, Operation>>;
@@ -261,6 +263,51 @@ impl Lower {
         self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
         self.prologue.push(Statement { kind: StatementKind::LetIndex(var, index.clone()), origin });
         Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, Some(index.clone())))
+    }
+
+    /// How far `shift` along the modes of a view leads, elements.
+    pub(super) fn steps(&mut self, view: &View, shift: &[Index], origin: Origin) -> Result<Index, Failed> {
+        let mut sum = Index::constant(0);
+        for (mode, count) in view.modes.iter().zip(shift) {
+            let next = count.mul(&mode.stride).and_then(|step| sum.add(&step));
+            sum = self.index(origin, next)?;
+        }
+        Ok(sum)
+    }
+
+    /// The same view with a pointer to the thread's part of its offset: what is left of an index are numbers and
+    /// strides, which instructions add by themselves.
+    pub(super) fn own(
+        &mut self,
+        view: View,
+        part: &Index,
+        name: &str,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<View, Failed> {
+        let local = self.tables.place(view.place).space == Space::Local;
+        if local || view.swizzle.is_some() || part.as_constant().is_some() {
+            return Ok(view);
+        }
+        let (base, before) = match &view.pointer {
+            None => (Index::constant(0), Index::constant(0)),
+            Some((var, full)) => {
+                let (range, divisor) =
+                    (self.tables.atoms.range(full), self.tables.atoms.divisor(full).max(1));
+                let definition = Some(full.clone());
+                let atom = self.tables.atoms.intern(Atom::Variable(*var, 0), range, divisor, definition);
+                (Index::atom(atom), full.clone())
+            }
+        };
+        let var = VarId(self.tables.variables.len() as u32);
+        let kind = VariableKind::Pointer(view.place);
+        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable: false, origin });
+        let (value, full, offset) = (base.add(part), before.add(part), view.offset.sub(part));
+        out.push(Statement { kind: StatementKind::LetIndex(var, self.index(origin, value)?), origin });
+        let mut own = view;
+        own.pointer = Some((var, self.index(origin, full)?));
+        own.offset = self.index(origin, offset)?;
+        Ok(own)
     }
 
     /// Whether an index is a number once the loops around it are unrolled.

@@ -32,7 +32,7 @@ impl Lower {
     ) -> Result<(), Failed> {
         if !self.load_matrices(core, operand, destination, source, origin, out)? {
             let to = self.registers(core, operand, destination, origin)?;
-            let from = self.partition(core, operand, source, origin)?;
+            let from = self.partition(core, operand, source, origin, out)?;
             self.thread_copy(&to, &from, false, origin, out)?;
         }
         if core != TensorCore::Tf32 {
@@ -56,7 +56,7 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        let to = self.partition(core, Operand::C, destination, origin)?;
+        let to = self.partition(core, Operand::C, destination, origin, out)?;
         let from = self.registers(core, Operand::C, source, origin)?;
         self.thread_copy(&to, &from, false, origin, out)
     }
@@ -156,6 +156,8 @@ impl Lower {
         if !self.rows_are_whole([&from, &end], &extents, width, origin)? {
             return Ok(false);
         }
+        let part = self.steps(source, &shift, origin)?;
+        let from = self.own(from, &part, "row", origin, out)?;
         let count = 1u32 << matrices.len();
         let values = i64::from(count) * 4 / bytes;
         self.nest(&extents, true, origin, out, &mut |this, at, out| {
@@ -257,6 +259,7 @@ impl Lower {
         operand: Operand,
         tile: &View,
         origin: Origin,
+        out: &mut Out,
     ) -> Result<View, Failed> {
         let lane = self.lane(origin)?;
         let mut shift = [Index::constant(0), Index::constant(0)];
@@ -279,7 +282,9 @@ impl Lower {
         let mut modes = vec![(r / rows, vec![rows, 0]), (c / columns, vec![0, columns])];
         modes.extend(self.values(core, operand));
         let view = tile.rearrange(&shift, &modes);
-        self.index(origin, view)
+        let view = self.index(origin, view)?;
+        let part = self.steps(tile, &shift, origin)?;
+        self.own(view, &part, "own", origin, out)
     }
 
     /// Fragments in registers with the modes of [`Lower::partition`].

@@ -245,7 +245,11 @@ impl Lower {
         out: &mut Out,
     ) -> Result<(), Failed> {
         let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
-        let (mode, width) = self.width(destination, to, source, from, origin)?;
+        let converts = self.tables.place(destination.place).elem != self.tables.place(source.place).elem;
+        let (mode, width) = match converts {
+            true => (None, 1),
+            false => self.width(destination, to, source, from, origin)?,
+        };
         let total: i64 = lanes.iter().product();
         let mut lane = vec![0i64; lanes.len()];
         for _ in 0..total / width.max(1) {
@@ -278,7 +282,11 @@ impl Lower {
             return;
         }
         if write.width == 1 {
-            out.push(Statement { kind: StatementKind::Store(write, Value::Load(Box::new(read))), origin });
+            let elem = |access: &Access| self.tables.place(access.place).elem;
+            let (to, from) = (elem(&write), elem(&read));
+            let value = Value::Load(Box::new(read));
+            let value = if to == from { value } else { Value::Cast(to, Box::new(value)) };
+            out.push(Statement { kind: StatementKind::Store(write, value), origin });
             return;
         }
         // What the write's mask has asked already, the read's need not ask again.

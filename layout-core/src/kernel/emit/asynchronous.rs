@@ -189,9 +189,11 @@ impl Emitter<'_> {
         let (left, left_operands, left_place) = match in_registers {
             true => {
                 let registers: Vec<String> = (0..4).map(|part| format!("%{}", half + part)).collect();
-                let parameters = "float a0, float a1, float a2, float a3";
-                let bits: Vec<String> =
-                    (0..4).map(|part| format!("\"r\"(__float_as_uint(a{part}))")).collect();
+                let (parameters, [before, after]) = match product.elem {
+                    Elem::F32 => ("float a0, float a1, float a2, float a3", ["__float_as_uint(", ")"]),
+                    _ => ("unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3", ["", ""]),
+                };
+                let bits: Vec<String> = (0..4).map(|part| format!("\"r\"({before}a{part}{after})")).collect();
                 (parameters, bits.join(", "), format!("{{{}}}", registers.join(", ")))
             }
             false => ("unsigned long long a", "\"l\"(a)".to_owned(), format!("%{}", next(0))),
@@ -209,27 +211,53 @@ impl Emitter<'_> {
             .replace("%ACCUMULATE", &format!("%{}", next(2)))
             .replace("%A", &left_place)
             .replace("%B", &format!("%{}", next(1)))
-            .replace("TEMPLATE", if sixteen { "template <int a_transposed, int b_transposed>\n" } else { "" })
+            .replace(
+                "TEMPLATE",
+                match (sixteen, in_registers) {
+                    (true, true) => "template <int b_transposed>\n",
+                    (true, false) => "template <int a_transposed, int b_transposed>\n",
+                    (false, _) => "",
+                },
+            )
             .replace(
                 "TRANSPOSED",
-                &if sixteen { format!(", %{}, %{}", next(3), next(4)) } else { String::new() },
+                &match (sixteen, in_registers) {
+                    (true, true) => format!(", %{}", next(3)),
+                    (true, false) => format!(", %{}, %{}", next(3), next(4)),
+                    (false, _) => String::new(),
+                },
             )
             .replace("OPERANDS", &format!("        : {}", operands.join(",\n          ")))
-            .replace("MAJORS", if sixteen { ", \"n\"(a_transposed), \"n\"(b_transposed)" } else { "" });
+            .replace(
+                "MAJORS",
+                match (sixteen, in_registers) {
+                    (true, true) => ", \"n\"(b_transposed)",
+                    (true, false) => ", \"n\"(a_transposed), \"n\"(b_transposed)",
+                    (false, _) => "",
+                },
+            );
         self.device.define(text);
         let a = match &product.a {
             MatrixSource::Shared(matrix) => vec![self.descriptor(matrix)],
-            MatrixSource::Registers(parts) => {
+            MatrixSource::Registers(parts) if product.elem == Elem::F32 => {
                 parts.iter().map(|part| self.value(&Value::Load(Box::new(part.clone())))).collect()
+            }
+            MatrixSource::Registers(parts) => {
+                self.device.call("register_word(");
+                parts
+                    .iter()
+                    .map(|first| Expression::call("register_word", vec![self.address(first)]))
+                    .collect()
             }
         };
         let transposed = |matrix: &SharedMatrix| u32::from(!matrix.k_major);
-        let a_transposed = match &product.a {
-            MatrixSource::Shared(matrix) => transposed(matrix),
-            MatrixSource::Registers(_) => 0,
+        let template = match (&product.a, sixteen) {
+            (_, false) => String::new(),
+            (MatrixSource::Shared(matrix), true) => {
+                format!("<{}, {}>", transposed(matrix), transposed(&product.b))
+            }
+            (MatrixSource::Registers(_), true) => format!("<{}>", transposed(&product.b)),
         };
-        let template =
-            if sixteen { format!("<{a_transposed}, {}>", transposed(&product.b)) } else { String::new() };
         let b = self.descriptor(&product.b);
         let accumulate = self.value(&product.accumulate);
         let accumulator = self.place(product.accumulator.place);

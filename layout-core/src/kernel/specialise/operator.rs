@@ -322,6 +322,13 @@ impl Evaluator<'_> {
                 }
                 Ok(Datum::Scalar(Value::Cast(elem, Box::new(value)), elem))
             }
+            (Datum::View(view), Some(elem)) if elem != Elem::Bool => {
+                let from = self.tables.place(view.place).elem;
+                match from != Elem::Bool || !elem.is_float() {
+                    true => self.copy_to_local(view, Some(elem), origin),
+                    false => self.fail(origin, format!("a tensor of {from} cannot be converted to {elem}")),
+                }
+            }
             (operand, elem) => {
                 let target = elem.map_or("usize", Elem::name);
                 self.fail(origin, format!("{} cannot be converted to {target}", operand.kind()))

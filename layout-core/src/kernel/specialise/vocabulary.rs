@@ -100,7 +100,7 @@ impl Evaluator<'_> {
             }
             Intrinsic::ToLocal => {
                 let source = self.view(values.remove(0), name, origin)?;
-                self.copy_to_local(source, origin)
+                self.copy_to_local(source, None, origin)
             }
             Intrinsic::CopyDramToSram | Intrinsic::CopyDramToSramAsync => {
                 let threads = values.remove(2);
@@ -471,7 +471,13 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn copy_to_local(&mut self, source: View, origin: Origin) -> Outcome<Datum> {
+    /// A local tensor with the elements of a view, converted to `elem`.
+    pub(super) fn copy_to_local(
+        &mut self,
+        source: View,
+        elem: Option<Elem>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
         let mut shape = Vec::new();
         for mode in &source.modes {
             let extent = mode.extent.as_constant().and_then(|extent| extent.checked_mul(mode.lanes));
@@ -487,7 +493,7 @@ impl Evaluator<'_> {
             }
         }
         let layout = self.compact(shape, true, origin)?;
-        let elem = self.tables.place(source.place).elem;
+        let elem = elem.unwrap_or(self.tables.place(source.place).elem);
         let Datum::View(whole) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
@@ -496,7 +502,8 @@ impl Evaluator<'_> {
             extent.exact_div(lanes).ok_or(crate::kernel::index::IndexOverflow)
         });
         let destination = self.index(origin, destination)?;
-        self.copy(destination, source, None, false, origin)?;
+        let copy = TileOperation::Copy { destination, source, threads: None, asynchronous: false };
+        self.push(origin, StatementKind::Operation(copy));
         Ok(Datum::View(whole))
     }
 

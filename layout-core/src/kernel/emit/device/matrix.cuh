@@ -64,3 +64,8 @@ __device__ __forceinline__ void registers_up() {
 __device__ __forceinline__ void named_barrier(unsigned int barrier, unsigned int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
+
+// The 32 bits of registers that begin at an element.
+__device__ __forceinline__ unsigned int register_word(const void* first) {
+    return *reinterpret_cast<const unsigned int*>(first);
+}

@@ -221,8 +221,14 @@ impl Compiler<'_> {
             MatrixSource::Shared(matrix) => LeftUse::Shared(self.matrix(matrix, elem)?),
             MatrixSource::Registers(parts) => {
                 let mut registers = Vec::new();
-                for part in parts {
-                    match self.load(part)? {
+                let elements = parts.iter().flat_map(|word| {
+                    let lanes = 0..i64::from(word.width);
+                    lanes.filter_map(|lane| {
+                        Some(Access { index: word.index.plus(lane).ok()?, width: 1, ..word.clone() })
+                    })
+                });
+                for part in elements {
+                    match self.load(&part)? {
                         (Register::F32(register), found) if found == elem => registers.push(register),
                         (_, found) => {
                             return Err(SimulateError::Malformed(format!(
