@@ -99,7 +99,7 @@ fn scans_keep_their_bound_and_their_bits() -> Result<(), Error> {
 fn long_rows_are_those_of_float64_and_the_same_twice() -> Result<(), Error> {
     for (device, _) in devices() {
         let stream = device.stream();
-        for [m, n] in [[3, 16], [2, 16_385], [5, 40_003], [1, 131_072], [1, 140_001]] {
+        for [m, n] in [[3, 16], [2, 16_385], [5, 40_003], [1, 131_072], [1, 140_001], [1, 270_001]] {
             let (mut x, mut out) = (device.zeros::<f32, 2>([m, n])?, device.zeros::<f32, 2>([m, n])?);
             fill(&stream, &mut x, 5)?;
             let mut last = None;

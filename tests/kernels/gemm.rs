@@ -7,11 +7,7 @@ use crate::support::data::{Operand, doubles, floats, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-<<<<<<< HEAD
-use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed};
-=======
-use layout_examples::kernels::{sgemm_fed, sgemm_sliced_fed};
->>>>>>> main
+use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed, sgemm_sliced_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. The copy engine writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
