@@ -6,7 +6,9 @@
 use crate::kernels;
 use crate::padded::{self, Workspace};
 use crate::reference::Precision;
-use layout_cuda::{Definition, Device, Error, LaunchConfig, Report, Stream, Tensor};
+use layout_cuda::{
+    Definition, Device, Error, LaunchConfig, Report, Stream, Tensor, TensorView, TensorViewMut,
+};
 use std::fmt;
 use std::str::FromStr;
 
@@ -170,7 +172,7 @@ impl Algorithm {
     }
 
     /// The same, with memory that is kept from product to product: large ones whose rows begin at odd places are made of
-    /// padded operands ([`padded`]).
+    /// padded operands, and a few rows beyond whole tiles by themselves ([`padded`]).
     ///
     /// # Errors
     /// As [`Algorithm::launch_with`], and a device without memory for the copies.
@@ -188,15 +190,16 @@ impl Algorithm {
             Algorithm::Auto => Algorithm::for_shape(stream.device(), [m, n]),
             other => other,
         };
-        let by_vectors = matches!(algorithm, Algorithm::Sgemm | Algorithm::TensorCore);
+        let by_vectors =
+            matches!(algorithm, Algorithm::BlockTiledVectorized | Algorithm::Sgemm | Algorithm::TensorCore);
         let padded = match algorithm.is_fed() {
             true => padded::is_odd([m, n, k]),
-            false => by_vectors && padded::pays([m, n, k]),
+            false => by_vectors && padded::pays(algorithm, [m, n, k]),
         };
         if padded {
             return padded::launch(algorithm, config, workspace, stream, a, b, c);
         }
-        algorithm.launch_alone(config, stream, a, b, c)
+        algorithm.launch_alone(config, stream, &a.view(), &b.view(), &mut c.view_mut())
     }
 
     /// The kernel and nothing beside it.
@@ -204,9 +207,9 @@ impl Algorithm {
         self,
         config: LaunchConfig<'_>,
         stream: &Stream,
-        a: &Matrix,
-        b: &Matrix,
-        c: &mut Matrix,
+        a: &TensorView<'_, f32, 2>,
+        b: &TensorView<'_, f32, 2>,
+        c: &mut TensorViewMut<'_, f32, 2>,
     ) -> Result<(), Error> {
         let launch_with = match self {
             Algorithm::Auto => {

@@ -3,7 +3,13 @@
 //! order.
 //!
 //! `cargo run --release --example banks`; on a GPU:
-//! `ncu --csv --metrics l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum target/release/examples/banks`
+//! `ncu --csv --metrics l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum target/release/examples/banks`, and for
+//! each instruction of the ladder's kernels
+//! `ncu --section SourceCounters --page source --csv -k regex:tiled target/release/examples/banks`.
+//!
+//! The compiler may join neighbouring accesses of 4 bytes that the kernel makes one after the other: there the counts are
+//! of other instructions than the kernel's lines. What the copies write is counted by the hardware in as many wavefronts
+//! as it arrives in from global memory.
 
 use layout_core::analysis::{bank_conflicts, reference_cases};
 use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue};
@@ -91,15 +97,17 @@ fn ladder() -> Result<bool, Box<dyn std::error::Error>> {
         algorithm.launch(&device.stream(), &on_a, &on_b, &mut on_c)?;
         device.stream().synchronize()?;
         let report = algorithm.simulate(&a, &b, &mut c)?;
-        let counts = &report.totals;
         good &= report.clean();
-        println!(
-            "{:<40} {:>10} {:>10} {:>10}",
-            algorithm.name(),
-            counts.shared_requests,
-            counts.shared_wavefronts,
-            counts.bank_conflicts
-        );
+        for (line, counts) in report.lines.iter().filter(|(_, counts)| counts.shared_requests > 0) {
+            println!(
+                "{:<40} {:>10} {:>10} {:>10} {:>8}",
+                format!("{algorithm}, line {line}"),
+                counts.shared_requests,
+                counts.shared_wavefronts,
+                counts.bank_conflicts,
+                if counts.shared_bytes_read > 0 { "read" } else { "written" },
+            );
+        }
     }
     Ok(good)
 }

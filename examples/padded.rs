@@ -2,34 +2,55 @@
 //! tiles, multiplied there, and the product is copied back.
 //!
 //! Law: the result is that of the kernel itself at that shape, since what is added to the operands is zero. The copies
-//! take `3 (M K + K N + M N)` elements of traffic and the product `2 M N K` operations, so that they are lost in large
-//! products and not worth it in small ones.
+//! take up to `3 (M K + K N + M N)` elements of traffic and the product `2 M N K` operations, so that they are lost in
+//! large products and not worth it in small ones; a matrix that has the shape is not copied.
+//!
+//! A few rows beyond whole tiles would cost as much as tiles full of rows, after all multiprocessors had their equal share:
+//! they are left to a kernel of small tiles, of the same precision.
 
 use crate::algorithm::Algorithm;
 use crate::kernels::resize;
-use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, Tensor};
+use layout_cuda::{Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
 
 type Matrix = Tensor<f32, 2>;
 
 /// A kernel's tile of K where its parameters do not tell.
 const DEPTH: i64 = 32;
 
+/// So many rows beyond whole tiles are left to a kernel of small tiles: the height of its tiles.
+const FEW_ROWS: usize = 64;
+
 /// From so many products on the copies cost less than copies of four bytes would in the kernel.
 const LARGE: usize = 1 << 30;
 
-/// Memory for padded operands, kept from product to product of one shape.
+/// Memory for padded operands and product, kept from product to product of one shape.
 #[derive(Debug, Default)]
-pub struct Workspace(Option<[Matrix; 3]>);
+pub struct Workspace([Option<Matrix>; 3]);
 
-/// Whether `[m, n, k]` is large, and its rows begin at places that 16 bytes do not divide.
+/// Whether copies cost less than what they avoid: of a large product, single elements where rows begin at places that 16
+/// bytes do not divide, tiles of a few rows, and masks, which cost the float32 kernels registers.
 ///
 /// ```
+/// use layout_examples::algorithm::Algorithm;
 /// use layout_examples::padded::pays;
-/// assert!(pays([4095, 4097, 4093]));
-/// assert!(!pays([4096, 4096, 4096]) && !pays([255, 257, 253]));
+/// assert!(pays(Algorithm::Sgemm, [4095, 4097, 4093]) && pays(Algorithm::TensorCore, [4097, 4096, 4096]));
+/// assert!(pays(Algorithm::Sgemm, [4095, 4096, 4096]) && !pays(Algorithm::TensorCore, [4095, 4096, 4096]));
+/// assert!(!pays(Algorithm::Sgemm, [4096, 4096, 4096]) && !pays(Algorithm::Sgemm, [255, 257, 253]));
 /// ```
-pub fn pays([m, n, k]: [usize; 3]) -> bool {
-    is_odd([m, n, k]) && m.saturating_mul(n).saturating_mul(k) >= LARGE
+pub fn pays(algorithm: Algorithm, [m, n, k]: [usize; 3]) -> bool {
+    let [tall, wide, deep] = tiles(algorithm, &LaunchConfig::default());
+    let whole = m.is_multiple_of(tall) && n.is_multiple_of(wide) && k.is_multiple_of(deep);
+    let masks = !whole && algorithm != Algorithm::TensorCore;
+    let large = m.saturating_mul(n).saturating_mul(k) >= LARGE;
+    large && (is_odd([m, n, k]) || few_rows(m, tall) > 0 || masks)
+}
+
+/// How many rows beyond whole tiles are left to the kernel of small tiles.
+fn few_rows(m: usize, tall: usize) -> usize {
+    match m % tall {
+        rest @ 1..=FEW_ROWS if tall > FEW_ROWS && m > tall => rest,
+        _ => 0,
+    }
 }
 
 /// Whether the rows of the operands or of the product begin at places that 16 bytes do not divide.
@@ -73,22 +94,89 @@ pub fn launch(
     let ([m, k], [inner, n]) = (a.shape(), b.shape());
     if inner != k || c.shape() != [m, n] {
         // The kernel's own launch says what disagrees.
-        return algorithm.launch_alone(config, stream, a, b, c);
+        return algorithm.launch_alone(config, stream, &a.view(), &b.view(), &mut c.view_mut());
     }
     let up = |extent: usize, tile: usize| extent.next_multiple_of(tile).max(tile);
     let [tall, wide, deep] = tiles(algorithm, &config);
-    let [rows, columns, depth] = [up(m, tall), up(n, wide), up(k, deep)];
-    let shapes = [[rows, depth], [depth, columns], [rows, columns]];
-    let same = |list: &[Matrix; 3]| [0, 1, 2].map(|i| list[i].shape()) == shapes;
-    let matrices = match workspace.0.take().filter(same) {
-        Some(matrices) => matrices,
-        None => [stream.zeros(shapes[0])?, stream.zeros(shapes[1])?, stream.zeros(shapes[2])?],
+    let few = few_rows(m, tall);
+    let main = if few > 0 { m - few } else { up(m, tall) };
+    let rows = main + few;
+    let [columns, depth] = [up(n, wide), up(k, deep)];
+    let [own_a, own_b, own_c] = &mut workspace.0;
+    let a = padded(stream, a, [rows, depth], own_a)?;
+    let b = padded(stream, b, [depth, columns], own_b)?;
+    if c.shape() == [rows, columns] {
+        return in_strips(algorithm, config, stream, a, b, c, main);
+    }
+    let whole = memory(stream, [rows, columns], own_c)?;
+    in_strips(algorithm, config, stream, a, b, whole, main)?;
+    resize::launch(stream, whole, c)
+}
+
+/// `c = a b`: the first `main` rows by the algorithm, the others by small tiles.
+fn in_strips(
+    algorithm: Algorithm,
+    config: LaunchConfig<'_>,
+    stream: &Stream,
+    a: &Matrix,
+    b: &Matrix,
+    c: &mut Matrix,
+    main: usize,
+) -> Result<(), Error> {
+    let ([rows, depth], [_, columns]) = (a.shape(), b.shape());
+    let top = a.part(0, [main, depth], [depth, 1])?;
+    let mut to = c.part_mut(0, [main, columns], [columns, 1])?;
+    algorithm.launch_alone(config, stream, &top, &b.view(), &mut to)?;
+    let few = rows - main;
+    if few == 0 {
+        return Ok(());
+    }
+    let bottom = a.part(main * depth, [few, depth], [depth, 1])?;
+    let mut to = c.part_mut(main * columns, [few, columns], [columns, 1])?;
+    let (small, set) = small_tiles(algorithm, stream, [few, columns]);
+    let config = LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
+    small.launch_alone(config, stream, &bottom, &b.view(), &mut to)
+}
+
+/// The kernel for a few rows, and its tiles where they are not its own.
+fn small_tiles(algorithm: Algorithm, stream: &Stream, shape: [usize; 2]) -> (Algorithm, Option<ParamSet>) {
+    if algorithm != Algorithm::TensorCore {
+        return (Algorithm::for_shape(stream.device(), shape), None);
+    }
+    let own = algorithm.definition().and_then(|definition| definition.variants.first());
+    let own =
+        own.map(|own| own.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+    let small = [("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32)];
+    let with = |set: ParamSet, (name, value)| set.with(name, ParamValue::Int(value));
+    (algorithm, own.map(|own| small.into_iter().fold(ParamSet(own), with)))
+}
+
+/// The matrix itself if it has the shape, else a copy with zeros.
+fn padded<'a>(
+    stream: &Stream,
+    matrix: &'a Matrix,
+    shape: [usize; 2],
+    own: &'a mut Option<Matrix>,
+) -> Result<&'a Matrix, Error> {
+    if matrix.shape() == shape {
+        return Ok(matrix);
+    }
+    let copy = memory(stream, shape, own)?;
+    resize::launch(stream, matrix, copy)?;
+    Ok(copy)
+}
+
+/// What is kept, if it has the shape; else new memory, kept from now on.
+fn memory<'a>(
+    stream: &Stream,
+    shape: [usize; 2],
+    own: &'a mut Option<Matrix>,
+) -> Result<&'a mut Matrix, Error> {
+    let kept = match own.take().filter(|kept| kept.shape() == shape) {
+        Some(kept) => kept,
+        None => stream.zeros(shape)?,
     };
-    let [wide_a, wide_b, wide_c] = workspace.0.insert(matrices);
-    resize::launch(stream, a, wide_a)?;
-    resize::launch(stream, b, wide_b)?;
-    algorithm.launch_alone(config, stream, wide_a, wide_b, wide_c)?;
-    resize::launch(stream, wide_c, c)
+    Ok(own.insert(kept))
 }
 
 #[cfg(test)]
@@ -101,15 +189,21 @@ mod tests {
         let device = Device::simulator();
         let stream = device.stream();
         let mut workspace = Workspace::default();
-        for [m, n, k] in [[65, 131, 33], [1, 1, 1], [128, 130, 64], [3, 0, 5], [4, 6, 0]] {
+        for [m, n, k] in
+            [[65, 131, 33], [1, 1, 1], [128, 130, 64], [321, 5, 36], [258, 128, 32], [3, 0, 5], [4, 6, 0]]
+        {
             let values = |count: usize, step: usize| (0..count).map(move |i| (i * step % 7) as f32 - 3.0);
             let (a, b): (Vec<f32>, Vec<f32>) = (values(m * k, 3).collect(), values(k * n, 5).collect());
             let on_a = device.upload(&a, [m, k]).expect("a");
             let on_b = device.upload(&b, [k, n]).expect("b");
             let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
-            for algorithm in
-                [Algorithm::Sgemm, Algorithm::TensorCore, Algorithm::SgemmFed, Algorithm::SgemmSlicedFed]
-            {
+            for algorithm in [
+                Algorithm::BlockTiledVectorized,
+                Algorithm::Sgemm,
+                Algorithm::TensorCore,
+                Algorithm::SgemmFed,
+                Algorithm::SgemmSlicedFed,
+            ] {
                 c.poison().expect("poison");
                 let config = LaunchConfig::default();
                 launch(algorithm, config, &mut workspace, &stream, &on_a, &on_b, &mut c).expect("a product");

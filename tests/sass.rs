@@ -6,7 +6,7 @@
 
 use crate::hopper::both_halves;
 use crate::tensor_map::copy_boxes;
-use layout_cuda::{Definition, nvrtc};
+use layout_cuda::{Definition, ParamValue, nvrtc};
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
 use layout_tests::support::sass::sass;
@@ -69,7 +69,9 @@ fn gemm_runs_on_the_matrix_units() {
     for variant in gemm::DEFINITION.variants {
         let compiled = nvrtc::compile(variant.text, "sm_90a", &[]).expect("NVRTC takes the text");
         let code = sass(&compiled.cubin, variant.entry);
-        for opcode in ["HGMMA.64x256x16.F32", "USETMAXREG.DEALLOC", "UTMALDG.2D", "UTMASTG.2D", "STSM"] {
+        let direct = variant.parameters.contains(&("DIRECT", ParamValue::Bool(true)));
+        let stores = if direct { "STG.E.U16" } else { "UTMASTG.2D" };
+        for opcode in ["HGMMA.64x256x16.F32", "USETMAXREG.DEALLOC", "UTMALDG.2D", stores, "STSM"] {
             assert!(code.count(opcode) > 0, "{}: no {opcode}", variant.entry);
         }
     }

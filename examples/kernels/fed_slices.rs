@@ -86,7 +86,7 @@ pub fn sgemm_sliced_fed<const M: usize, const N: usize, const K: usize>(
             }
         }
     }
-    // As in `sgemm_fed`, of every row: sums and what is stored lie in registers of their own.
+    // Adding zero moves all sums to other registers than those that are stored; `sgemm_fed` tells why.
     for row in unroll(0..TM) {
         for col in unroll(0..TN) {
             acc[[row, col]] += 0.0;

@@ -3,6 +3,7 @@
 //! Law: `cases()` names every kernel of this folder and of the examples; `definitions()` has each once.
 
 mod chain;
+mod clusters;
 mod control;
 mod elementwise;
 mod examples;
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
         types::cases(),
         control::cases(),
         chain::cases(),
+        clusters::cases(),
         indices::cases(),
         layouts::cases(),
         matrix::cases(),

@@ -1,25 +1,25 @@
-//! Atomic operations on elements, flags that order threads, and between which threads they do.
+//! What threads share element by element: atomic operations, flags between blocks, and their scopes.
 
 use super::device_only;
 use super::number::Integer;
 use super::tensor::Tensor;
 use super::view::{View, Write};
 
-/// What several threads may do to one element at once: of tensors and views that are written, in global or shared memory.
+/// Atomic operations on the elements of every tensor and view.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(block = [64], grid = [3])]
+/// #[tiled_kernel(block = [32], grid = [3])]
 /// fn count(y: &mut LayoutTensor<u32, RowMajor<1>>) {
 ///     y.atomic_add([0], 1);
 /// }
 /// # let device = Device::simulator();
 /// let mut y = device.zeros::<u32, 1>([1])?;
 /// count::launch(&device.stream(), &mut y)?;
-/// assert_eq!(y.download()?, [192]);
+/// assert_eq!(y.download()?, [96]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
-pub trait Atomics: Tensor<Access = Write> {
+pub trait Atomic: Tensor {
     /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 f32
     /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
     /// in its last bits from run to run. It orders no other access.
@@ -38,7 +38,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(bins.download()?, [33, 31]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn atomic_add<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem {
+    fn atomic_add<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -58,7 +61,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [100]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn atomic_max<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem {
+    fn atomic_max<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -77,7 +83,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [-40]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn atomic_min<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem {
+    fn atomic_min<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -99,11 +108,14 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [true; 32]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn load_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem {
+    fn load_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
-    /// Reads an element likewise. Where it reads what a [`store_release`](Atomics::store_release) of any block wrote, this
+    /// Reads an element likewise. Where it reads what a [`store_release`](Atomic::store_release) of any block wrote, this
     /// thread sees from here on all that the other did before.
     ///
     /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and
@@ -130,7 +142,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [7, 7]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn load_acquire<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem {
+    fn load_acquire<I: Integer, const R: usize>(&self, _coordinate: [I; R]) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -152,7 +167,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [1]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn store_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) {
+    fn store_relaxed<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -180,7 +198,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [5, 6]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn store_release<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem) {
+    fn store_release<I: Integer, const R: usize>(&self, _coordinate: [I; R], _value: Self::Elem)
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -207,7 +228,10 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [5, 6]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn block_scope(&self) -> View<Self::Elem, Write> {
+    fn block_scope(&self) -> View<Self::Elem, Write>
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 
@@ -225,9 +249,12 @@ pub trait Atomics: Tensor<Access = Write> {
     /// assert_eq!(y.download()?, [64]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    fn system_scope(&self) -> View<Self::Elem, Write> {
+    fn system_scope(&self) -> View<Self::Elem, Write>
+    where
+        Self: Tensor<Access = Write>,
+    {
         device_only()
     }
 }
 
-impl<T: Tensor<Access = Write>> Atomics for T {}
+impl<V: Tensor> Atomic for V {}

@@ -16,9 +16,9 @@
 //! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
-//! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Atomics::atomic_add`], `atomic_max`, `atomic_min` |
+//! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Atomic::atomic_add`], `atomic_max`, `atomic_min` |
 //! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
-//! | flags between blocks | [`Atomics::load_acquire`], [`Atomics::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomics::block_scope`], `system_scope` |
+//! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
@@ -52,7 +52,7 @@ mod threads;
 mod view;
 mod wgmma;
 
-pub use atomic::Atomics;
+pub use atomic::Atomic;
 pub use copy_engine::{
     bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, tma_load,
     tma_load_multicast, tma_store,
