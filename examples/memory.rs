@@ -172,6 +172,9 @@ pub fn group(n: usize) -> Option<[usize; 2]> {
     Some([threads, n.div_ceil(4 * threads).max(1)])
 }
 
+/// Elements of a row at most that the registers of a cluster hold.
+const LONGEST: usize = 262_144;
+
 /// How clusters share `m` rows of `n` elements that the registers of one block do not hold: the blocks of a cluster, vectors
 /// of four elements of a thread, rows of a cluster.
 fn sharing(m: usize, n: usize) -> [usize; 3] {
@@ -188,7 +191,8 @@ fn at_once(m: usize, n: usize) -> usize {
     m.div_ceil(m.div_ceil(most).max(1)).max(1)
 }
 
-/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of up to 262144 elements.
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of more than 262144 elements are read
+/// twice.
 ///
 /// # Errors
 /// Those of a launch.
@@ -198,6 +202,9 @@ pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) ->
         let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::softmax::launch_with(config, stream, x, out);
+    }
+    if n > LONGEST {
+        return kernels::softmax_in_passes::launch(stream, x, out);
     }
     let [blocks, rounds, rows] = sharing(m, n);
     let set = set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)]);
@@ -211,8 +218,8 @@ pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) ->
     Ok(())
 }
 
-/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows as of
-/// [`softmax`].
+/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of
+/// more than 262144 elements are read thrice.
 ///
 /// # Errors
 /// Those of a launch.
@@ -228,6 +235,9 @@ pub fn layer_norm(
         let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
+    }
+    if n > LONGEST {
+        return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
     }
     let [blocks, rounds, rows] = sharing(m, n);
     let set = set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)])

@@ -4,8 +4,9 @@
 //! Law: a kernel's result does not depend on when its copies land. A stage that is read too early or overwritten too soon
 //! shows here as a wrong element, at some size or in some run.
 
-use layout_cuda::{Device, bf16, tiled_kernel};
+use layout_cuda::{Device, Error, Stream, Tensor, bf16, tiled_kernel};
 use layout_examples::kernels::gemm::gemm;
+use layout_examples::kernels::{gemm_pair, gemm_split};
 use layout_tests::kernels::cases;
 use layout_tests::support::case::Run;
 use layout_tests::support::data::noise;
@@ -74,14 +75,25 @@ fn the_same_bits_in_every_run() {
     let a = device.upload(&random(m * k, 1), [m, k]).expect("a");
     let b = device.upload(&random(k * n, 2), [k, n]).expect("b");
     let mut c = device.zeros::<bf16, 2>([m, n]).expect("c");
-    let mut first: Option<Vec<bf16>> = None;
-    for run in 0..50 {
-        c.poison().expect("poisoned");
-        gemm::launch(&stream, &a, &b, &mut c).expect("a launch");
-        let found = c.download().expect("data");
-        let want = first.get_or_insert_with(|| found.clone());
-        let other = found.iter().zip(want).position(|(found, want)| found.to_bits() != want.to_bits());
-        assert_eq!(other, None, "run {run}");
+    type Launch = fn(&Stream, &Tensor<bf16, 2>, &Tensor<bf16, 2>, &mut Tensor<bf16, 2>) -> Result<(), Error>;
+    // Those of clusters are launched ten thousand times; the launches between two downloads overlap.
+    let kernels: [(&str, Launch, usize, usize); 3] = [
+        ("gemm", |stream, a, b, c| gemm::launch(stream, a, b, c), 50, 1),
+        ("gemm_pair", |stream, a, b, c| gemm_pair::launch(stream, a, b, c), 50, LAUNCHES / 50),
+        ("gemm_split", |stream, a, b, c| gemm_split::launch(stream, a, b, c), 50, LAUNCHES / 50),
+    ];
+    for (name, launch, runs, launches) in kernels {
+        let mut first: Option<Vec<bf16>> = None;
+        for run in 0..runs {
+            c.poison().expect("poisoned");
+            for _ in 0..launches {
+                launch(&stream, &a, &b, &mut c).expect("a launch");
+            }
+            let found = c.download().expect("data");
+            let want = first.get_or_insert_with(|| found.clone());
+            let other = found.iter().zip(want).position(|(found, want)| found.to_bits() != want.to_bits());
+            assert_eq!(other, None, "{name}, run {run}");
+        }
     }
 }
 

@@ -159,6 +159,25 @@ fn rows() -> Vec<Case> {
             softmax_in_parts::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
             Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
         }),
+        Case::new(&softmax_in_passes::DEFINITION, row_sizes([3, 8192]), |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            softmax_in_passes::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
+        }),
+        Case::new(&layer_norm_in_passes::DEFINITION, row_sizes([3, 8192]), |run| {
+            let [m, n, ..] = run.size;
+            let x: Vec<f32> = floats(m * n, 1);
+            let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
+            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
+            let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
+            let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
+            let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+            let (scales, shifts) = (&scale_view, &shift_view);
+            layer_norm_in_passes::launch_with(config, &stream, &x_view, scales, shifts, &mut on_out, 0.25)?;
+            Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
+        }),
         Case::new(&layer_norm::DEFINITION, row_sizes([65, 128]), |run| {
             let [m, n, ..] = run.size;
             let x: Vec<f32> = floats(m * n, 1);

@@ -9,6 +9,7 @@ mod boxes;
 mod count;
 mod long;
 mod norm;
+mod passes;
 mod place;
 mod plain;
 mod prefix;
@@ -22,6 +23,7 @@ pub use boxes::transpose_by_boxes;
 pub use count::histogram;
 pub use long::{layer_norm_in_parts, softmax_in_parts};
 pub use norm::layer_norm;
+pub use passes::{layer_norm_in_passes, softmax_in_passes};
 pub use place::{argmax_of_parts, total_argmax};
 pub use plain::{copy, noise};
 pub use prefix::{scan, scan_start};
@@ -33,7 +35,7 @@ pub use turned::{transpose, transpose_by_elements};
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 26] {
+pub fn definitions() -> [&'static Definition; 28] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -48,6 +50,8 @@ pub fn definitions() -> [&'static Definition; 26] {
         &softmax::DEFINITION,
         &softmax_in_parts::DEFINITION,
         &layer_norm_in_parts::DEFINITION,
+        &softmax_in_passes::DEFINITION,
+        &layer_norm_in_passes::DEFINITION,
         &transpose::DEFINITION,
         &transpose_by_elements::DEFINITION,
         &transpose_by_boxes::DEFINITION,
