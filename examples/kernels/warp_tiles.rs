@@ -70,27 +70,30 @@ pub fn sgemm<const M: usize, const N: usize, const K: usize>(
         for fours in 0..BK / 4 {
             let a_fours = a_lane.tile([TM, 4], [0, fours]);
             let b_reg = b_lane.tile([4, TN / 4], [fours, 0]).to_local();
-            for pair in unroll(0..TM / 2) {
-                let even = a_fours.tile([1, 4], [pair * 2, 0]).to_local();
-                for k in unroll(0..4) {
-                    for col in unroll(0..TN) {
-                        acc[[pair * 2, col]] += even[[0, k]] * b_reg[[k, col]];
-                    }
-                }
-                let odd = a_fours.tile([1, 4], [pair * 2 + 1, 0]).to_local();
-                for k in unroll((0..4).rev()) {
-                    for col in unroll(0..TN) {
-                        acc[[pair * 2 + 1, col]] += odd[[0, k]] * b_reg[[k, col]];
+            for four in unroll(0..TM / 4) {
+                let a_reg = a_fours.tile([4, 4], [four, 0]).to_local();
+                for row in unroll(0..4) {
+                    for step in unroll(0..4) {
+                        let k = if row % 2 == 1 { 3 - step } else { step };
+                        for col in unroll(0..TN) {
+                            acc[[four * 4 + row, col]] += a_reg[[row, k]] * b_reg[[k, col]];
+                        }
                     }
                 }
             }
         }
     }
-    // Adding zero moves every other row to other registers. A store of four elements takes four neighbouring registers,
-    // and rows that all lay so from the start would share banks with B.
-    for pair in unroll(0..TM / 2) {
-        for col in unroll(0..TN) {
-            acc[[pair * 2 + 1, col]] += 0.0;
+    // Adding zero lets a row move to other registers. A store of four elements takes four neighbouring registers, and rows
+    // that all lay so from the start would share banks with B. Which halves of rows move was timed.
+    for four in unroll(0..TM / 4) {
+        for row in unroll(0..4) {
+            for half in unroll(0..2) {
+                if row + half != 1 {
+                    for col in unroll(0..TN / 2) {
+                        acc[[four * 4 + row, half * (TN / 2) + col]] += 0.0;
+                    }
+                }
+            }
         }
     }
     let dst = c.tile([BM, BN], [block_idx.y, block_idx.x]).tile([WM, WN], [warp_row, warp_col]);

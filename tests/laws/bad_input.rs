@@ -12,7 +12,7 @@ use layout_core::tensor::View;
 use layout_core::{ComposedLayout, IdentityLayout, IntTuple, Layout, LayoutTensor, Nest, Swizzle, idx2crd};
 use proptest::prelude::*;
 
-const NUMBERS: [i64; 16] =
+pub const NUMBERS: [i64; 16] =
     [0, 1, -1, 2, 3, -3, 4, 7, 8, 64, 1 << 20, 1 << 31, 1 << 40, i64::MAX, i64::MIN, i64::MAX / 2];
 
 /// What layouts are written with, most of it twice, and what they are not.
@@ -39,12 +39,12 @@ const CHARACTERS: [char; 20] = [
     '\0',
 ];
 
-fn wild_tuple(digits: &mut Digits) -> IntTuple {
+pub fn wild_tuple(digits: &mut Digits) -> IntTuple {
     let leaves: Vec<i64> = (0..1 + digits.next(4)).map(|_| digits.pick(&NUMBERS)).collect();
     digits.nest(&leaves)
 }
 
-fn wild_layout(digits: &mut Digits) -> Option<Layout> {
+pub fn wild_layout(digits: &mut Digits) -> Option<Layout> {
     let shape = wild_tuple(digits);
     let strides: Vec<i64> = shape.leaves().map(|_| digits.pick(&NUMBERS)).collect();
     Layout::new(shape.clone(), IntTuple::flat(strides).unflatten(&shape).ok()?).ok()

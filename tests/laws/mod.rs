@@ -5,6 +5,7 @@
 
 mod algebra;
 mod bad_input;
+mod bad_values;
 mod derived;
 mod dynamic;
 mod rows;

@@ -175,7 +175,7 @@ impl TensorMap {
     /// assert_eq!(map.bytes(), 64 * 128 * 2);
     /// ```
     pub fn bytes(&self) -> u32 {
-        self.extents.iter().product::<u32>() * self.elem.bytes()
+        self.extents.iter().fold(self.elem.bytes(), |bytes, extent| bytes.saturating_mul(*extent))
     }
 }
 

@@ -180,19 +180,20 @@ impl LaunchPlan {
             .map(|parameter| match *parameter {
                 KernelParameter::Pointer(_) | KernelParameter::TensorMap(_) | KernelParameter::Scalar(_) => 0,
                 KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
-                KernelParameter::Dim(dim) => dims[dim as usize],
+                KernelParameter::Dim(dim) => dims.get(dim as usize).copied().unwrap_or(0),
                 KernelParameter::Stride { argument, mode } => values.stride(argument, mode).unwrap_or(0),
             })
             .collect();
-        let maps = self.maps.iter().map(|map| self.map(map, &arguments[map.argument as usize]));
+        let maps = self.maps.iter().map(|map| self.map(map, arguments));
         let maps = maps.collect::<Result<Vec<_>, BindError>>()?;
         Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps })
     }
 
     /// A tensor for the copy engine, which asks for addresses and pitches that are multiples of 16 bytes.
-    fn map(&self, map: &TensorMap, argument: &LaunchArgument<'_>) -> Result<BoundMap, BindError> {
-        let name = || self.arguments[map.argument as usize].name.clone();
-        let LaunchArgument::Tensor { shape, strides, address, .. } = argument else {
+    fn map(&self, map: &TensorMap, arguments: &[LaunchArgument<'_>]) -> Result<BoundMap, BindError> {
+        let number = map.argument as usize;
+        let name = || self.arguments.get(number).map(|argument| argument.name.clone()).unwrap_or_default();
+        let Some(LaunchArgument::Tensor { shape, strides, address, .. }) = arguments.get(number) else {
             return Err(BindError::Map { argument: name(), reason: "it is no tensor".into() });
         };
         let refuse = |reason: String| Err(BindError::Map { argument: name(), reason });
@@ -202,20 +203,23 @@ impl LaunchPlan {
         let bytes = u64::from(map.elem.bytes());
         let (mut extents, mut pitches) = (Vec::new(), Vec::new());
         for (step, mode) in map.modes.iter().map(|mode| *mode as usize).enumerate() {
+            let (Some(whole), Some(stride)) = (shape.get(mode), strides.get(mode)) else {
+                return refuse(format!("it has no mode {mode}"));
+            };
             // A tensor of no elements is never read; the driver takes none.
-            let extent = shape[mode].max(1) as u64;
+            let extent = (*whole).max(1) as u64;
             if extent > 1 << 32 {
                 return refuse(format!("extent {extent} of mode {mode} is above 2^32"));
             }
             extents.push(extent);
             if step == 0 {
                 let row = extent.saturating_mul(bytes);
-                if map.stored && shape[mode] > 0 && !row.is_multiple_of(16) {
+                if map.stored && *whole > 0 && !row.is_multiple_of(16) {
                     return refuse(format!("it writes whole 16 bytes, and the rows end after {row}"));
                 }
                 continue;
             }
-            let pitch = (strides[mode] as u64).saturating_mul(bytes);
+            let pitch = (*stride as u64).saturating_mul(bytes);
             // The pitch of a mode of one element is never used.
             let pitch =
                 if extent == 1 { pitch.next_multiple_of(16).clamp(16, (1 << 40) - 16) } else { pitch };
@@ -262,7 +266,10 @@ impl LaunchPlan {
                     let (expected, dim) = match *extent {
                         Extent::Static(expected) => (expected, None),
                         Extent::Dim(dim) => {
-                            let known = &mut dims[dim as usize];
+                            let Some(known) = dims.get_mut(dim as usize) else {
+                                let known = format!("one of {} dimensions", self.dims.len());
+                                return Err(wrong(known, format!("dimension {dim}")));
+                            };
                             if *known < 0 {
                                 *known = value;
                             }
@@ -376,7 +383,7 @@ impl LaunchPlan {
         }
         if self.promises.aligned {
             let pitched = *layout == ArgumentLayout::Pitched
-                && (0..rank - 1)
+                && (0..rank.saturating_sub(1))
                     .any(|mode| shape[mode] > 1 && !(strides[mode] as u64 * bytes).is_multiple_of(16));
             if !address.is_multiple_of(16) || pitched {
                 return Err(BindError::Promise(Broken::Aligned));

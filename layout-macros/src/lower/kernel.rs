@@ -185,9 +185,9 @@ impl Lowering<'_> {
                 continue;
             }
             let known = self.kernel.arguments.iter().any(|argument| match &argument.kind {
-                ArgumentKind::Tensor { extents, .. } => {
-                    extents.iter().any(|id| self.kernel.expr(*id).kind == ExprKind::Dim(number as u32))
-                }
+                ArgumentKind::Tensor { extents, .. } => extents
+                    .iter()
+                    .any(|id| self.kernel.exprs[id.0 as usize].kind == ExprKind::Dim(number as u32)),
                 ArgumentKind::Scalar(_) => false,
             });
             let understood =
@@ -209,7 +209,7 @@ impl Lowering<'_> {
         let mut body = self.block(&function.block);
         // The kernel returns nothing: what stands last is a statement like every other.
         if let Some(value) = body.value.take() {
-            let origin = self.kernel.expr(value).origin;
+            let origin = self.kernel.exprs[value.0 as usize].origin;
             let place = self.places[origin.0 as usize];
             let statement = self.statement(place, StatementKind::Expr(value));
             body.statements.push(statement);

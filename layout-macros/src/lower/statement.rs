@@ -152,7 +152,7 @@ impl Lowering<'_> {
         let place = self.expr(target);
         let sound = self.errors.len() == before;
         let value = self.expr(value);
-        let is_place = match &self.kernel.expr(place).kind {
+        let is_place = match &self.kernel.exprs[place.0 as usize].kind {
             ExprKind::Local(local) => {
                 let local = &self.kernel.locals[local.0 as usize];
                 if !local.mutable {

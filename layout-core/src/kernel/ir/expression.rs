@@ -19,7 +19,8 @@ wire! {
     /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
     /// # }
     /// let kernel = double::DEFINITION.kernel()?;
-    /// assert_eq!(kernel.expr(kernel.block[0]), &kernel.exprs[kernel.block[0].0 as usize]);
+    /// let block = &kernel.exprs[kernel.block[0].0 as usize];
+    /// assert_eq!(block.kind, layout_core::kernel::ir::ExprKind::Parameter(0)); // block = [B]
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -89,7 +90,7 @@ wire! {
     /// # }
     /// use layout_core::kernel::ir::ExprKind;
     /// let kernel = double::DEFINITION.kernel()?;
-    /// assert_eq!(kernel.expr(kernel.block[0]).kind, ExprKind::Parameter(0)); // block = [B]
+    /// assert_eq!(kernel.exprs[kernel.block[0].0 as usize].kind, ExprKind::Parameter(0)); // block = [B]
     /// let products = kernel.exprs.iter().filter(|expr| matches!(expr.kind, ExprKind::Binary(..)));
     /// assert_eq!(products.count(), 1); // 2.0 * own[[..]]
     /// # Ok::<(), Box<dyn std::error::Error>>(())

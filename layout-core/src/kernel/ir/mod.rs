@@ -288,21 +288,8 @@ impl Kernel {
         sets
     }
 
-    /// The expression of an id.
-    ///
-    /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
-    /// use layout_core::kernel::ir::ExprKind;
-    /// let kernel = double::DEFINITION.kernel()?;
-    /// assert_eq!(kernel.expr(kernel.block[0]).kind, ExprKind::Parameter(0)); // block = [B]
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn expr(&self, id: ExprId) -> &Expr {
+    /// The expression of an id of a kernel that is [`valid`](super::valid).
+    pub(crate) fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }
 

@@ -177,17 +177,17 @@ impl Counts {
     /// assert_eq!((sum.flops, sum.global_sectors), (5, 4));
     /// ```
     pub fn add(&mut self, other: &Counts) {
-        self.instructions += other.instructions;
-        self.flops += other.flops;
-        self.global_requests += other.global_requests;
-        self.global_sectors += other.global_sectors;
-        self.global_bytes_read += other.global_bytes_read;
-        self.global_bytes_written += other.global_bytes_written;
-        self.shared_requests += other.shared_requests;
-        self.shared_wavefronts += other.shared_wavefronts;
-        self.bank_conflicts += other.bank_conflicts;
-        self.shared_bytes_read += other.shared_bytes_read;
-        self.shared_bytes_written += other.shared_bytes_written;
+        self.instructions = self.instructions.saturating_add(other.instructions);
+        self.flops = self.flops.saturating_add(other.flops);
+        self.global_requests = self.global_requests.saturating_add(other.global_requests);
+        self.global_sectors = self.global_sectors.saturating_add(other.global_sectors);
+        self.global_bytes_read = self.global_bytes_read.saturating_add(other.global_bytes_read);
+        self.global_bytes_written = self.global_bytes_written.saturating_add(other.global_bytes_written);
+        self.shared_requests = self.shared_requests.saturating_add(other.shared_requests);
+        self.shared_wavefronts = self.shared_wavefronts.saturating_add(other.shared_wavefronts);
+        self.bank_conflicts = self.bank_conflicts.saturating_add(other.bank_conflicts);
+        self.shared_bytes_read = self.shared_bytes_read.saturating_add(other.shared_bytes_read);
+        self.shared_bytes_written = self.shared_bytes_written.saturating_add(other.shared_bytes_written);
     }
 }
 

@@ -24,9 +24,10 @@ pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 use super::index::{Atoms, Index};
 use super::ir::Kernel;
 use super::launch::LaunchPlan;
-use super::origin::Errors;
+use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
 use super::program::{Comparison, Statement, StatementKind, Tables, Value};
+use super::valid::valid;
 use evaluator::Evaluator;
 use std::collections::{HashMap, HashSet};
 
@@ -79,6 +80,11 @@ pub struct Specialised {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Specialised, Errors> {
+    if !valid(kernel) {
+        let message = "the kernel does not hold together: an id is out of range of its table".into();
+        let help = Some("take the kernel of a `Definition`, which the macro made".into());
+        return Err(Errors::from(KernelError { message, help, origin: super::origin::Origin(0) }));
+    }
     let mut evaluator = Evaluator {
         kernel,
         params,
