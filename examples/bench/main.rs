@@ -45,7 +45,7 @@ enum Workload {
     Reduce,
     /// Counts of random and of constant bytes, beside the same
     Histogram,
-    /// Softmax and layer norm of rows from 16 to 131072 long, beside the best device copy
+    /// Softmax and layer norm of rows from 16 to 524288 long, beside the best device copy
     Softmax,
     /// Prefix sums, beside the same
     Scan,
