@@ -9,21 +9,12 @@
 //!     round acc and store it to shared memory, slab by slab; the copy engine takes it from there
 //! ```
 
-use layout_cuda::tiled_kernel;
+use layout_cuda::tiled_kernels;
 
-/// Products of 16-bit floats, accumulated in float32. Operands lie row by row. The copy engine takes C where its rows are of
-/// whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
-#[tiled_kernel(
-    T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
-    DIRECT = [false, true],
-    arch = "sm_90a", block = [384], min_blocks = 1,
-    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
-)]
-pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<T, Pitched<M, K>>,
-    b: &LayoutTensor<T, Pitched<K, N>>,
-    c: &mut LayoutTensor<T, Pitched<M, N>>,
-) {
+pub use products::{gemm, gemm_by_columns, gemm_swapped};
+
+#[tiled_kernels]
+mod products {
     /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
     fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
         let first = tile / (GROUP * cols) * GROUP;
@@ -31,352 +22,337 @@ pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
         let inside = tile % (GROUP * cols);
         (first + inside % size, inside / size)
     }
-    let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
-    let tiles = (rows * cols).min(1 << 24);
-    let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
-    let b_smem = shared::<T>(row_major([STAGES, BN / 64, BK, 64]).swizzle_bytes(128));
-    let c_smem = shared::<T>(row_major([2 * BUFFERS, SLABS, 64, 64]).swizzle_bytes(128));
-    let full = mbarriers(STAGES, 1);
-    let empty = mbarriers(STAGES, 2);
-    barrier();
-    grid_dependency_wait();
-    launch_dependents();
 
-    if warp_group() == 0 {
-        set_max_registers(40);
-        if thread_idx.x == 0 {
-            let mut next = pipeline_state(STAGES);
+    /// The stage that was read last is empty, as far as this reader goes.
+    fn release(empty: Mbarriers, read: &mut PipelineState, tells: bool) {
+        if tells {
+            empty.at(read.stage()).arrive();
+        }
+        read.advance();
+    }
+
+    /// Products of 16-bit floats, accumulated in float32. Operands lie row by row. The copy engine takes C where its rows are of
+    /// whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
+    #[tiled_kernel(
+        T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
+        DIRECT = [false, true],
+        arch = "sm_90a", block = [384], min_blocks = 1,
+        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+    )]
+    pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
+        a: &LayoutTensor<T, Pitched<M, K>>,
+        b: &LayoutTensor<T, Pitched<K, N>>,
+        c: &mut LayoutTensor<T, Pitched<M, N>>,
+    ) {
+        let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
+        let tiles = (rows * cols).min(1 << 24);
+        let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
+        let b_smem = shared::<T>(row_major([STAGES, BN / 64, BK, 64]).swizzle_bytes(128));
+        let c_smem = shared::<T>(row_major([2 * BUFFERS, SLABS, 64, 64]).swizzle_bytes(128));
+        let full = mbarriers(STAGES, 1);
+        let empty = mbarriers(STAGES, 2);
+        barrier();
+        grid_dependency_wait();
+        launch_dependents();
+
+        if warp_group() == 0 {
+            set_max_registers(40);
+            if thread_idx.x == 0 {
+                let mut next = pipeline_state(STAGES);
+                for turn in 0..tiles.div_ceil(SMS) {
+                    let tile = turn * SMS + block_idx.x;
+                    if tile < tiles {
+                        let (row, col) = place(tile, rows, cols);
+                        for block in 0..blocks {
+                            let stage = next.stage();
+                            let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                            empty.at(stage).wait(1 - next.phase());
+                            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                            tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
+                            tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                            next.advance();
+                        }
+                    }
+                }
+            }
+        } else {
+            set_max_registers(232);
+            let consumer = warp_group() - 1;
+            let leads = thread_idx.x % 128 == 0;
+            let mut acc = accumulator([64, BN]).fill(0.0);
+            let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
             for turn in 0..tiles.div_ceil(SMS) {
                 let tile = turn * SMS + block_idx.x;
                 if tile < tiles {
                     let (row, col) = place(tile, rows, cols);
                     for block in 0..blocks {
                         let stage = next.stage();
-                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                        empty.at(stage).wait(1 - next.phase());
-                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                        tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
-                        tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                        let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
+                        full.at(stage).wait(next.phase());
+                        wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
+                        wgmma_commit_group();
                         next.advance();
+                        wgmma_wait_group(AHEAD);
+                        if block >= AHEAD {
+                            release(empty, &mut read, leads);
+                        }
                     }
-                }
-            }
-        }
-    } else {
-        set_max_registers(232);
-        let consumer = warp_group() - 1;
-        let leads = thread_idx.x % 128 == 0;
-        let mut acc = accumulator([64, BN]).fill(0.0);
-        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-        for turn in 0..tiles.div_ceil(SMS) {
-            let tile = turn * SMS + block_idx.x;
-            if tile < tiles {
-                let (row, col) = place(tile, rows, cols);
-                for block in 0..blocks {
-                    let stage = next.stage();
-                    let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
-                    full.at(stage).wait(next.phase());
-                    wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
-                    wgmma_commit_group();
-                    next.advance();
-                    wgmma_wait_group(AHEAD);
-                    if block >= AHEAD {
+                    wgmma_wait_group(0);
+                    if blocks >= AHEAD && AHEAD > 0 {
+                        release(empty, &mut read, leads);
+                    }
+                    let dst = c.tile([BM, BN], [row, col]);
+                    for part in unroll(0..BN / (64 * SLABS)) {
+                        let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
                         if leads {
-                            empty.at(read.stage()).arrive();
+                            bulk_wait_group_read(BUFFERS - 1);
                         }
-                        read.advance();
-                    }
-                }
-                wgmma_wait_group(0);
-                if blocks >= AHEAD && AHEAD > 0 {
-                    if leads {
-                        empty.at(read.stage()).arrive();
-                    }
-                    read.advance();
-                }
-                let dst = c.tile([BM, BN], [row, col]);
-                for part in unroll(0..BN / (64 * SLABS)) {
-                    let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
-                    if leads {
-                        bulk_wait_group_read(BUFFERS - 1);
-                    }
-                    named_barrier(1 + consumer, 128);
-                    store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
-                    fence_async_proxy();
-                    named_barrier(1 + consumer, 128);
-                    if DIRECT {
-                        let thread = thread_idx.x % 128;
-                        for piece in 0..4 * SLABS {
-                            let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
-                            let own = own.distribute(row_major([2, 64]), thread).to_local();
-                            let to = dst.tile([64, 64], [consumer, part * SLABS + piece / 4]);
-                            let to = to.tile([16, 64], [piece % 4, 0]);
-                            to.distribute(row_major([2, 64]), thread).copy_from(&own);
+                        named_barrier(1 + consumer, 128);
+                        store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
+                        fence_async_proxy();
+                        named_barrier(1 + consumer, 128);
+                        if DIRECT {
+                            let thread = thread_idx.x % 128;
+                            for piece in 0..4 * SLABS {
+                                let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
+                                let own = own.distribute(row_major([2, 64]), thread).to_local();
+                                let to = dst.tile([64, 64], [consumer, part * SLABS + piece / 4]);
+                                let to = to.tile([16, 64], [piece % 4, 0]);
+                                to.distribute(row_major([2, 64]), thread).copy_from(&own);
+                            }
+                        } else if leads {
+                            tma_store(&mut dst.tile([64, 64 * SLABS], [consumer, part]), &staged);
+                            bulk_commit_group();
                         }
-                    } else if leads {
-                        tma_store(&mut dst.tile([64, 64 * SLABS], [consumer, part]), &staged);
-                        bulk_commit_group();
                     }
                 }
             }
-        }
-        if leads {
-            bulk_wait_group_read(0);
+            if leads {
+                bulk_wait_group_read(0);
+            }
         }
     }
-}
 
-/// Products of 16-bit, 8-bit and, as TF32, of 32-bit floats, accumulated in float32. A lies row by row, B column by
-/// column: the matrix units take types other than those of 16 bits no other way.
-#[tiled_kernel(
-    T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, AHEAD = 1, GROUP = 16, SMS = 132,
-    arch = "sm_90a", block = [384], min_blocks = 1,
-    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
-)]
-pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<T, Pitched<M, K>>,
-    b: &LayoutTensor<T, Pitched<N, K>>,
-    c: &mut LayoutTensor<U, Pitched<M, N>>,
-) {
-    /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
-    fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
-        let first = tile / (GROUP * cols) * GROUP;
-        let size = GROUP.min(rows - first).max(1);
-        let inside = tile % (GROUP * cols);
-        (first + inside % size, inside / size)
-    }
-    // A row of a stage, and of a slab of C, is as long as the swizzle.
-    let (bk, slab) = (128 / size_of::<T>(), 128 / size_of::<U>());
-    let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
-    let tiles = (rows * cols).min(1 << 24);
-    let a_smem = shared::<T>(row_major([STAGES, BM, bk]).swizzle_bytes(128));
-    let b_smem = shared::<T>(row_major([STAGES, BN, bk]).swizzle_bytes(128));
-    let c_smem = shared::<U>(row_major([2, 2, 64, slab]).swizzle_bytes(128));
-    let full = mbarriers(STAGES, 1);
-    let empty = mbarriers(STAGES, 2);
-    barrier();
-    grid_dependency_wait();
-    launch_dependents();
+    /// Products of 16-bit, 8-bit and, as TF32, of 32-bit floats, accumulated in float32. A lies row by row, B column by
+    /// column: the matrix units take types other than those of 16 bits no other way.
+    #[tiled_kernel(
+        T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, AHEAD = 1, GROUP = 16, SMS = 132,
+        arch = "sm_90a", block = [384], min_blocks = 1,
+        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+    )]
+    pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
+        a: &LayoutTensor<T, Pitched<M, K>>,
+        b: &LayoutTensor<T, Pitched<N, K>>,
+        c: &mut LayoutTensor<U, Pitched<M, N>>,
+    ) {
+        // A row of a stage, and of a slab of C, is as long as the swizzle.
+        let (bk, slab) = (128 / size_of::<T>(), 128 / size_of::<U>());
+        let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
+        let tiles = (rows * cols).min(1 << 24);
+        let a_smem = shared::<T>(row_major([STAGES, BM, bk]).swizzle_bytes(128));
+        let b_smem = shared::<T>(row_major([STAGES, BN, bk]).swizzle_bytes(128));
+        let c_smem = shared::<U>(row_major([2, 2, 64, slab]).swizzle_bytes(128));
+        let full = mbarriers(STAGES, 1);
+        let empty = mbarriers(STAGES, 2);
+        barrier();
+        grid_dependency_wait();
+        launch_dependents();
 
-    if warp_group() == 0 {
-        set_max_registers(40);
-        if thread_idx.x == 0 {
-            let mut next = pipeline_state(STAGES);
+        if warp_group() == 0 {
+            set_max_registers(40);
+            if thread_idx.x == 0 {
+                let mut next = pipeline_state(STAGES);
+                for turn in 0..tiles.div_ceil(SMS) {
+                    let tile = turn * SMS + block_idx.x;
+                    if tile < tiles {
+                        let (row, col) = place(tile, rows, cols);
+                        for block in 0..blocks {
+                            let stage = next.stage();
+                            let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                            empty.at(stage).wait(1 - next.phase());
+                            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                            tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
+                            tma_load(&mut b_stage, &b.tile([BN, bk], [col, block]), full.at(stage));
+                            next.advance();
+                        }
+                    }
+                }
+            }
+        } else {
+            set_max_registers(232);
+            let consumer = warp_group() - 1;
+            let leads = thread_idx.x % 128 == 0;
+            let mut staged = c_smem.slice(consumer);
+            let mut acc = accumulator([64, BN]).fill(0.0);
+            let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
             for turn in 0..tiles.div_ceil(SMS) {
                 let tile = turn * SMS + block_idx.x;
                 if tile < tiles {
                     let (row, col) = place(tile, rows, cols);
                     for block in 0..blocks {
                         let stage = next.stage();
-                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                        empty.at(stage).wait(1 - next.phase());
-                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                        tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
-                        tma_load(&mut b_stage, &b.tile([BN, bk], [col, block]), full.at(stage));
+                        let a_part = a_smem.slice(stage).tile([64, bk], [consumer, 0]);
+                        full.at(stage).wait(next.phase());
+                        wgmma(&mut acc, &a_part, &b_smem.slice(stage).transpose(), block > 0);
+                        wgmma_commit_group();
                         next.advance();
-                    }
-                }
-            }
-        }
-    } else {
-        set_max_registers(232);
-        let consumer = warp_group() - 1;
-        let leads = thread_idx.x % 128 == 0;
-        let mut staged = c_smem.slice(consumer);
-        let mut acc = accumulator([64, BN]).fill(0.0);
-        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-        for turn in 0..tiles.div_ceil(SMS) {
-            let tile = turn * SMS + block_idx.x;
-            if tile < tiles {
-                let (row, col) = place(tile, rows, cols);
-                for block in 0..blocks {
-                    let stage = next.stage();
-                    let a_part = a_smem.slice(stage).tile([64, bk], [consumer, 0]);
-                    full.at(stage).wait(next.phase());
-                    wgmma(&mut acc, &a_part, &b_smem.slice(stage).transpose(), block > 0);
-                    wgmma_commit_group();
-                    next.advance();
-                    wgmma_wait_group(AHEAD);
-                    if block >= AHEAD {
-                        if leads {
-                            empty.at(read.stage()).arrive();
+                        wgmma_wait_group(AHEAD);
+                        if block >= AHEAD {
+                            release(empty, &mut read, leads);
                         }
-                        read.advance();
                     }
-                }
-                wgmma_wait_group(0);
-                if blocks >= AHEAD && AHEAD > 0 {
-                    if leads {
-                        empty.at(read.stage()).arrive();
+                    wgmma_wait_group(0);
+                    if blocks >= AHEAD && AHEAD > 0 {
+                        release(empty, &mut read, leads);
                     }
-                    read.advance();
-                }
-                let dst = c.tile([BM, BN], [row, col]);
-                for part in unroll(0..BN / (2 * slab)) {
-                    if leads {
-                        bulk_wait_group_read(0);
-                    }
-                    named_barrier(1 + consumer, 128);
-                    store_matrix(&mut staged, &acc.tile([2, slab / 4], [0, part]));
-                    fence_async_proxy();
-                    named_barrier(1 + consumer, 128);
-                    if leads {
-                        tma_store(&mut dst.tile([64, 2 * slab], [consumer, part]), &staged);
-                        bulk_commit_group();
+                    let dst = c.tile([BM, BN], [row, col]);
+                    for part in unroll(0..BN / (2 * slab)) {
+                        if leads {
+                            bulk_wait_group_read(0);
+                        }
+                        named_barrier(1 + consumer, 128);
+                        store_matrix(&mut staged, &acc.tile([2, slab / 4], [0, part]));
+                        fence_async_proxy();
+                        named_barrier(1 + consumer, 128);
+                        if leads {
+                            tma_store(&mut dst.tile([64, 2 * slab], [consumer, part]), &staged);
+                            bulk_commit_group();
+                        }
                     }
                 }
             }
+            if leads {
+                bulk_wait_group_read(0);
+            }
         }
-        if leads {
-            bulk_wait_group_read(0);
+    }
+
+    /// Products of 32-bit floats, as TF32, whose operands lie row by row: the matrix units want both with `k` contiguous in
+    /// shared memory, or the left one in registers. So it is the transposed product, Cᵀ = Bᵀ Aᵀ, with Bᵀ from registers.
+    ///
+    /// A warpgroup has 64 columns of C. The registers of one block of `k` are filled while those of the one before are
+    /// multiplied. Blocks of `k` come in pairs: one beyond the end is zeros.
+    #[tiled_kernel(
+        BM = 256, BN = 128, BK = 32, STAGES = 4, GROUP = 8, SMS = 132,
+        arch = "sm_90a", block = [384], min_blocks = 1,
+        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+    )]
+    pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
+        a: &LayoutTensor<f32, Pitched<M, K>>,
+        b: &LayoutTensor<f32, Pitched<K, N>>,
+        c: &mut LayoutTensor<f32, Pitched<M, N>>,
+    ) {
+        /// Which four of its 32 columns a thread has in each half of its fragments: an order in which no two threads of a warp
+        /// meet in a bank, neither along k nor along rows of C.
+        fn quad(warp: usize, lane: usize, half: usize) -> usize {
+            (warp % 2 * 2 + half) ^ (lane / 16 * 5)
         }
-    }
-}
+        let (rows, cols, pairs) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(2 * BK));
+        let tiles = (rows * cols).min(1 << 24);
+        let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
+        let b_smem = shared::<f32>(row_major([STAGES, BN / 32, BK, 32]).swizzle_bytes(128));
+        let c_smem = shared::<f32>(row_major([2, 2, 32, 32]).swizzle_bytes(128));
+        let full = mbarriers(STAGES, 1);
+        // Every warp reads a stage on its own.
+        let empty = mbarriers(STAGES, 8);
+        barrier();
+        grid_dependency_wait();
+        launch_dependents();
 
-/// Products of 32-bit floats, as TF32, whose operands lie row by row: the matrix units want both with `k` contiguous in
-/// shared memory, or the left one in registers. So it is the transposed product, Cᵀ = Bᵀ Aᵀ, with Bᵀ from registers.
-///
-/// A warpgroup has 64 columns of C. The registers of one block of `k` are filled while those of the one before are
-/// multiplied. Blocks of `k` come in pairs: one beyond the end is zeros.
-#[tiled_kernel(
-    BM = 256, BN = 128, BK = 32, STAGES = 4, GROUP = 8, SMS = 132,
-    arch = "sm_90a", block = [384], min_blocks = 1,
-    grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
-)]
-pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<f32, Pitched<M, K>>,
-    b: &LayoutTensor<f32, Pitched<K, N>>,
-    c: &mut LayoutTensor<f32, Pitched<M, N>>,
-) {
-    /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
-    fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
-        let first = tile / (GROUP * cols) * GROUP;
-        let size = GROUP.min(rows - first).max(1);
-        let inside = tile % (GROUP * cols);
-        (first + inside % size, inside / size)
-    }
-    /// Which four of its 32 columns a thread has in each half of its fragments: an order in which no two threads of a warp
-    /// meet in a bank, neither along k nor along rows of C.
-    fn quad(warp: usize, lane: usize, half: usize) -> usize {
-        (warp % 2 * 2 + half) ^ (lane / 16 * 5)
-    }
-    let (rows, cols, pairs) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(2 * BK));
-    let tiles = (rows * cols).min(1 << 24);
-    let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
-    let b_smem = shared::<f32>(row_major([STAGES, BN / 32, BK, 32]).swizzle_bytes(128));
-    let c_smem = shared::<f32>(row_major([2, 2, 32, 32]).swizzle_bytes(128));
-    let full = mbarriers(STAGES, 1);
-    // Every warp reads a stage on its own.
-    let empty = mbarriers(STAGES, 8);
-    barrier();
-    grid_dependency_wait();
-    launch_dependents();
-
-    if warp_group() == 0 {
-        set_max_registers(40);
-        if thread_idx.x == 0 {
-            let mut next = pipeline_state(STAGES);
+        if warp_group() == 0 {
+            set_max_registers(40);
+            if thread_idx.x == 0 {
+                let mut next = pipeline_state(STAGES);
+                for turn in 0..tiles.div_ceil(SMS) {
+                    let tile = turn * SMS + block_idx.x;
+                    if tile < tiles {
+                        let (row, col) = place(tile, rows, cols);
+                        for block in 0..2 * pairs {
+                            let stage = next.stage();
+                            let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                            empty.at(stage).wait(1 - next.phase());
+                            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                            tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
+                            tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                            next.advance();
+                        }
+                    }
+                }
+            }
+        } else {
+            set_max_registers(232);
+            let consumer = warp_group() - 1;
+            let (warp, lane) = (thread_idx.x % 128 / 32, thread_idx.x % 32);
+            let leads = thread_idx.x % 128 == 0;
+            let mut acc = accumulator([64, BM]).fill(0.0);
+            let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
             for turn in 0..tiles.div_ceil(SMS) {
                 let tile = turn * SMS + block_idx.x;
                 if tile < tiles {
                     let (row, col) = place(tile, rows, cols);
-                    for block in 0..2 * pairs {
-                        let stage = next.stage();
-                        let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                        empty.at(stage).wait(1 - next.phase());
-                        full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                        tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
-                        tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
+                    for pair in 0..pairs {
+                        wgmma_wait_group(1);
+                        if pair > 0 {
+                            release(empty, &mut read, lane == 0);
+                        }
+                        full.at(next.stage()).wait(next.phase());
+                        let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
+                        let mut own = local::<f32>(row_major([2, BK / 4]));
+                        for half in unroll(0..2) {
+                            let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                            let mut to = own.tile([1, BK / 4], [half, 0]);
+                            to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+                        }
+                        wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
+                        wgmma_commit_group();
+                        next.advance();
+
+                        wgmma_wait_group(1);
+                        if pair > 0 {
+                            release(empty, &mut read, lane == 0);
+                        }
+                        full.at(next.stage()).wait(next.phase());
+                        let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
+                        let mut odd = local::<f32>(row_major([2, BK / 4]));
+                        for half in unroll(0..2) {
+                            let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                            let mut to = odd.tile([1, BK / 4], [half, 0]);
+                            to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+                        }
+                        wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
+                        wgmma_commit_group();
                         next.advance();
                     }
-                }
-            }
-        }
-    } else {
-        set_max_registers(232);
-        let consumer = warp_group() - 1;
-        let (warp, lane) = (thread_idx.x % 128 / 32, thread_idx.x % 32);
-        let leads = thread_idx.x % 128 == 0;
-        let mut acc = accumulator([64, BM]).fill(0.0);
-        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-        for turn in 0..tiles.div_ceil(SMS) {
-            let tile = turn * SMS + block_idx.x;
-            if tile < tiles {
-                let (row, col) = place(tile, rows, cols);
-                for pair in 0..pairs {
-                    wgmma_wait_group(1);
-                    if pair > 0 {
-                        if lane == 0 {
-                            empty.at(read.stage()).arrive();
+                    wgmma_wait_group(0);
+                    if pairs > 0 {
+                        release(empty, &mut read, lane == 0);
+                        release(empty, &mut read, lane == 0);
+                    }
+                    let dst = c.tile([BM, BN], [row, col]);
+                    for part in unroll(0..BM / 32) {
+                        let mut staged = c_smem.slice(consumer);
+                        if leads {
+                            bulk_wait_group_read(0);
                         }
-                        read.advance();
-                    }
-                    full.at(next.stage()).wait(next.phase());
-                    let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                    let mut own = local::<f32>(row_major([2, BK / 4]));
-                    for half in unroll(0..2) {
-                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
-                        let mut to = own.tile([1, BK / 4], [half, 0]);
-                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
-                    }
-                    wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
-                    wgmma_commit_group();
-                    next.advance();
-
-                    wgmma_wait_group(1);
-                    if pair > 0 {
-                        if lane == 0 {
-                            empty.at(read.stage()).arrive();
+                        named_barrier(1 + consumer, 128);
+                        for half in unroll(0..2) {
+                            let four =
+                                staged.slice(warp / 2).transpose().tile([4, 32], [quad(warp, lane, half), 0]);
+                            let mut own = four.vectorize([1, 2]).distribute(row_major([4, 4]), lane % 16);
+                            own.copy_from(&acc.tile([1, 4], [half, part]));
                         }
-                        read.advance();
-                    }
-                    full.at(next.stage()).wait(next.phase());
-                    let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                    let mut odd = local::<f32>(row_major([2, BK / 4]));
-                    for half in unroll(0..2) {
-                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
-                        let mut to = odd.tile([1, BK / 4], [half, 0]);
-                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
-                    }
-                    wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
-                    wgmma_commit_group();
-                    next.advance();
-                }
-                wgmma_wait_group(0);
-                if pairs > 0 {
-                    if lane == 0 {
-                        empty.at(read.stage()).arrive();
-                    }
-                    read.advance();
-                    if lane == 0 {
-                        empty.at(read.stage()).arrive();
-                    }
-                    read.advance();
-                }
-                let dst = c.tile([BM, BN], [row, col]);
-                for part in unroll(0..BM / 32) {
-                    let mut staged = c_smem.slice(consumer);
-                    if leads {
-                        bulk_wait_group_read(0);
-                    }
-                    named_barrier(1 + consumer, 128);
-                    for half in unroll(0..2) {
-                        let four =
-                            staged.slice(warp / 2).transpose().tile([4, 32], [quad(warp, lane, half), 0]);
-                        let mut own = four.vectorize([1, 2]).distribute(row_major([4, 4]), lane % 16);
-                        own.copy_from(&acc.tile([1, 4], [half, part]));
-                    }
-                    fence_async_proxy();
-                    named_barrier(1 + consumer, 128);
-                    if leads {
-                        tma_store(&mut dst.tile([32, 64], [part, consumer]), &staged);
-                        bulk_commit_group();
+                        fence_async_proxy();
+                        named_barrier(1 + consumer, 128);
+                        if leads {
+                            tma_store(&mut dst.tile([32, 64], [part, consumer]), &staged);
+                            bulk_commit_group();
+                        }
                     }
                 }
             }
-        }
-        if leads {
-            bulk_wait_group_read(0);
+            if leads {
+                bulk_wait_group_read(0);
+            }
         }
     }
 }
