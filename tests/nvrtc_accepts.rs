@@ -70,6 +70,9 @@ fn accepted(Job { name, text, arch }: &Job) {
     let compiled = compiled.unwrap_or_else(|error| panic!("{name} for {arch}: {error}\n{text}"));
     assert_eq!(&compiled.cubin[..4], b"\x7fELF", "{name} for {arch}");
     assert!(!compiled.log.contains("warning"), "{name} for {arch}: {}\n{text}", compiled.log);
+    let slow: Vec<String> =
+        nvrtc::slow_paths(text, arch, &[], &compiled).iter().map(|path| path.reason.to_string()).collect();
+    assert!(slow.is_empty(), "{name} for {arch}: {slow:?}");
     let [resources] = compiled.resources.as_slice() else { panic!("{name}: {:?}", compiled.resources) };
     assert_eq!(&resources.entry, name);
     // Offsets of 64 bits in the scan of more than 2^31 elements: two registers too many for sm_80, by name and number.

@@ -8,7 +8,7 @@ use super::wrap;
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Operation, Space, Value};
+use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Value};
 
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
@@ -131,6 +131,21 @@ impl Emitter<'_> {
             }
             Operation::Wgmma(product) => self.product(product),
             Operation::StoreMatrix(store) => self.store_matrix(store),
+        }
+    }
+
+    /// The words of operands in registers, of the products that follow a fence: what packs their elements comes before it, or the
+    /// compiler puts a fence of its own between the products.
+    pub(super) fn register_fences(&mut self, next: &[Statement<Access, Operation>]) {
+        for statement in next {
+            let StatementKind::Operation(Operation::Wgmma(product)) = &statement.kind else { return };
+            let MatrixSource::Registers(words) = &product.a else { continue };
+            if product.elem != Elem::F32 {
+                for word in words {
+                    let first = self.address(word);
+                    self.wrapper("register_fence", "", &[first]);
+                }
+            }
         }
     }
 

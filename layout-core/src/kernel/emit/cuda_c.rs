@@ -12,6 +12,7 @@ use super::types;
 use super::visit;
 use super::wrap;
 use super::writer::Writer;
+use crate::kernel::asynchronous::Signal;
 use crate::kernel::check::Checked;
 use crate::kernel::index::{Atom, Index, VarId};
 use crate::kernel::ir::BinaryOp;
@@ -108,6 +109,9 @@ impl<'a> Emitter<'a> {
         let mut waiting = locals;
         for (i, statement) in list.iter().enumerate() {
             self.at(statement.origin);
+            if let StatementKind::Signal(Signal::MatrixFence) = statement.kind {
+                self.register_fences(&list[i + 1..]);
+            }
             let (first, later): (Vec<PlaceId>, Vec<PlaceId>) =
                 waiting.into_iter().partition(|place| placement::uses(statement, *place, self.tables));
             waiting = later;

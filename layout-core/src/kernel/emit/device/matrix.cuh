@@ -69,3 +69,8 @@ __device__ __forceinline__ void named_barrier(unsigned int barrier, unsigned int
 __device__ __forceinline__ unsigned int register_word(const void* first) {
     return *reinterpret_cast<const unsigned int*>(first);
 }
+
+// What makes the 32 bits of registers that begin at an element stands before this.
+__device__ __forceinline__ void register_fence(void* first) {
+    asm volatile("" : "+r"(*reinterpret_cast<unsigned int*>(first))::"memory");
+}
