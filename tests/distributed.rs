@@ -49,7 +49,9 @@ fn passed_with_bytes(x: &LayoutTensor<f32, RowMajor<4, 64>>, y: &mut LayoutTenso
     let row = shared::<f32>(row_major([64]));
     let arrived = mbarriers(1, 1);
     let rank = cluster_rank();
-    if MISTAKE != 1 {
+    if MISTAKE == 1 {
+        barrier();
+    } else {
         cluster_barrier();
     }
     if thread_idx.x == 0 {

@@ -401,9 +401,9 @@ fn turned() -> Vec<Case> {
             &transpose_by_boxes::DEFINITION,
             vec![[32, 32, 1], [4, 4, 1], [36, 100, 1], [68, 32, 1]],
             |run| {
-                let [m, n, ..] = run.size;
-                let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
                 // The copy engine addresses multiples of 16 bytes.
+                let [m, n] = [run.size[0], run.size[1]].map(|extent| extent.next_multiple_of(4));
+                let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
                 let (on_x, mut out) = (run.device.upload(&x, [m, n])?, run.device.zeros([n, m])?);
                 transpose_by_boxes::launch_with(run.config(), &run.stream(), &on_x, &mut out)?;
                 Ok(Outcome::exact(out.download()?, (0..n * m).map(|at| x[at % m * n + at / m])))

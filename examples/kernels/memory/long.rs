@@ -30,6 +30,7 @@ pub fn softmax_in_parts<const M: usize, const N: usize>(
     // For each row the largest of each warp of the cluster, and its sum.
     let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
     let arrived = mbarriers(ROWS, 1);
+    barrier();
     let part = block_idx.x % PARTS;
     let (first, stride) = (block_idx.x / PARTS, M.div_ceil(ROWS));
     let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
@@ -126,6 +127,7 @@ pub fn layer_norm_in_parts<const M: usize, const N: usize>(
     // For each row the mean of each warp of the cluster, and the squares around it.
     let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
     let arrived = mbarriers(ROWS, 1);
+    barrier();
     // Each thread reads what it wrote itself.
     let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
     let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));

@@ -6,6 +6,7 @@ mod dependency;
 mod finish;
 mod flight;
 mod fragments;
+mod fresh;
 mod lower;
 mod matrix;
 mod movement;
@@ -165,6 +166,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
     flight::check(&tables, &body, &mut errors);
+    fresh::check(&tables, &body, &mut errors);
     let dependent = dependency::check(&tables, &body, &mut errors);
     // The copy engine reads a map from memory first; the block's first thread sends for them at once.
     if !maps.is_empty() {
