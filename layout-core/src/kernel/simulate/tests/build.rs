@@ -190,7 +190,6 @@ impl Build {
                 variant_if: Vec::new(),
                 promises: Promises::USUAL,
                 shared_bytes: self.shared_bytes,
-                dependent: false,
                 maps: self.maps.clone(),
                 parameters: Vec::new(),
                 atoms: Atoms::default(),
