@@ -189,7 +189,7 @@ const HELPERS: &str = "\
     tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
     fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
     mbarrier_arrive_remote mbarrier_wait store_async_4 store_async_8 store_async_16 matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
-    pack_f16 store_matrix registers_down registers_up named_barrier \
+    pack_f16 store_matrix registers_down registers_up named_barrier register_word register_fence \
     load_relaxed load_acquire store_relaxed store_release \
     load_relaxed_block load_acquire_block store_relaxed_block store_release_block \
     load_relaxed_system load_acquire_system store_relaxed_system store_release_system \
