@@ -11,22 +11,17 @@ pub fn prefix_sum_simple<const N: usize>(
     out: &mut LayoutTensor<f32, RowMajor<N>>,
     a: &LayoutTensor<f32, RowMajor<N>>,
 ) {
-    let i = thread_idx.x;
+    let (i, mut offset) = (thread_idx.x, 1);
     let mut sums = shared::<f32>(row_major([TPB]));
-    let mut sum = if i < N { a[[i]] } else { 0.0 };
-    let mut offset = 1;
+    let mut sum = a.tile([TPB], [0])[[i]];
     while offset < TPB {
         sums[[i]] = sum;
         barrier();
-        if i >= offset {
-            sum += sums[[i - offset]];
-        }
+        sum += if i < offset { 0.0 } else { sums[[i - offset]] };
         barrier();
         offset *= 2;
     }
-    if i < N {
-        out[[i]] = sum;
-    }
+    out.tile([TPB], [0])[[i]] = sum;
 }
 
 /// Blelloch: up the tree the sums of subtrees, down the tree the sums before them.
@@ -78,16 +73,13 @@ pub fn prefix_sum_local<const N: usize, const EXTENDED: usize>(
     out: &mut LayoutTensor<f32, RowMajor<EXTENDED>>,
     a: &LayoutTensor<f32, RowMajor<N>>,
 ) {
-    let (i, local) = (block_dim.x * block_idx.x + thread_idx.x, thread_idx.x);
+    let (i, local, mut offset) = (block_dim.x * block_idx.x + thread_idx.x, thread_idx.x, 1);
     let mut sums = shared::<f32>(row_major([TPB]));
-    let mut sum = if i < N { a[[i]] } else { 0.0 };
-    let mut offset = 1;
+    let mut sum = a.tile([TPB], [block_idx.x])[[local]];
     while offset < TPB {
         sums[[local]] = sum;
         barrier();
-        if local >= offset {
-            sum += sums[[local - offset]];
-        }
+        sum += if local < offset { 0.0 } else { sums[[local - offset]] };
         barrier();
         offset *= 2;
     }
@@ -102,11 +94,8 @@ pub fn prefix_sum_local<const N: usize, const EXTENDED: usize>(
 /// Second of two launches: adds the totals of all blocks before.
 ///
 /// The listing it follows adds the total of one block before, which is enough for two blocks only.
-#[tiled_kernel(TPB = 8, block = [TPB], grid = [EXTENDED.div_ceil(TPB)])]
-pub fn prefix_sum_add_totals<const EXTENDED: usize>(
-    out: &mut LayoutTensor<f32, RowMajor<EXTENDED>>,
-    size: usize,
-) {
+#[tiled_kernel(TPB = 8, block = [TPB], grid = [LEN.div_ceil(TPB)])]
+pub fn prefix_sum_add_totals<const LEN: usize>(out: &mut LayoutTensor<f32, RowMajor<LEN>>, size: usize) {
     let i = block_dim.x * block_idx.x + thread_idx.x;
     if i < size {
         for block in 0..block_idx.x {
