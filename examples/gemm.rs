@@ -287,10 +287,7 @@ pub fn gemm_split<T: Element>(
     b: &Tensor<T, 2>,
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
-    let (shape, [k, n]) = (a.shape(), b.shape());
-    let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
-    let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
-    gemm_split::launch_with(config, stream, &a, &b, c)
+    workspace.around(stream, [a, b], c, |a, b, c| gemm_split::launch_with(config, stream, a, b, c))
 }
 
 /// `c = a b`, all row-major, of 16-bit floats, by pairs of blocks with tiles of 64 by 64. The workspace is one of
@@ -306,10 +303,7 @@ pub fn gemm_pair<T: Element>(
     b: &Tensor<T, 2>,
     c: &mut Tensor<T, 2>,
 ) -> Result<(), Error> {
-    let (shape, [k, n]) = (a.shape(), b.shape());
-    let a = corner(aligned(stream, a, &mut workspace.a)?, shape)?;
-    let b = columns(aligned(stream, b, &mut workspace.b)?, k, 0..n)?;
-    gemm_pair::launch_with(config, stream, &a, &b, c)
+    workspace.around(stream, [a, b], c, |a, b, c| gemm_pair::launch_with(config, stream, a, b, c))
 }
 
 /// `c = a b`, all row-major, of float32 as TF32. The workspace is one of [`Workspace::rows`] for these shapes.

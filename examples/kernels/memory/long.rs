@@ -5,8 +5,11 @@
 //! ```
 //!
 //! A cluster takes `ROWS` rows one after the other, those that run at once neighbouring ones; the next one's loads are under
-//! way before it needs them, and no fence waits for the stores of the last. Every warp puts together what all warps told, in the same order, so that the
-//! result does not depend on the run.
+//! way before it needs them, and no fence waits for the stores of the last. Every warp puts together what all warps told, in the
+//! same order, so that the result does not depend on the run.
+//!
+//! A copy stands twice, under a condition and under its contrary: where a part lies wholly inside, the condition proves it, and
+//! that text has no masks.
 
 use layout_cuda::tiled_kernel;
 
