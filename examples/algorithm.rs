@@ -4,6 +4,7 @@
 //! chooses, and among those in full float32.
 
 use crate::kernels;
+use crate::lines;
 use crate::padded::{self, Workspace};
 use crate::reference::Precision;
 use layout_cuda::{
@@ -185,21 +186,25 @@ impl Algorithm {
         b: &Matrix,
         c: &mut Matrix,
     ) -> Result<(), Error> {
-        let ([m, k], [_, n]) = (a.shape(), b.shape());
+        let ([m, k], [inner, n]) = (a.shape(), b.shape());
+        let compact = |matrix: &Matrix| matrix.strides() == [matrix.shape()[1].max(1), 1];
+        if k != inner || c.shape() != [m, n] || ![a, b, &*c].into_iter().all(compact) {
+            // Others are given parts of the matrices; the simplest kernel's launch says what disagrees.
+            return kernels::naive::launch(stream, a, b, c);
+        }
         let algorithm = match self {
             Algorithm::Auto => Algorithm::for_shape(stream.device(), [m, n]),
             other => other,
         };
-        let by_vectors =
-            matches!(algorithm, Algorithm::BlockTiledVectorized | Algorithm::Sgemm | Algorithm::TensorCore);
-        let padded = match algorithm.is_fed() {
-            true => padded::is_odd([m, n, k]),
-            false => by_vectors && padded::pays(algorithm, [m, n, k]),
-        };
-        if padded {
-            return padded::launch(algorithm, config, workspace, stream, a, b, c);
+        match algorithm {
+            Algorithm::TensorCore | Algorithm::SgemmSlicedFed => {
+                return lines::launch(algorithm, config, workspace, stream, a, b, c);
+            }
+            Algorithm::SgemmFed if padded::is_odd([m, n, k]) => {}
+            Algorithm::Sgemm | Algorithm::BlockTiledVectorized if padded::pays(algorithm, [m, n, k]) => {}
+            _ => return algorithm.launch_alone(config, stream, &a.view(), &b.view(), &mut c.view_mut()),
         }
-        algorithm.launch_alone(config, stream, &a.view(), &b.view(), &mut c.view_mut())
+        padded::launch(algorithm, config, workspace, stream, a, b, c)
     }
 
     /// The kernel and nothing beside it.

@@ -3,6 +3,7 @@
 pub mod algorithm;
 pub mod gemm;
 pub mod kernels;
+pub mod lines;
 pub mod memory;
 pub mod noise;
 pub mod padded;

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::kernels::memory as kernels;
-use layout_cuda::{Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+use layout_cuda::{Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
 
 /// Elements of the workspace of [`sum`], [`dot`] and [`max`].
 pub const PARTS: usize = 1056;
@@ -167,9 +167,14 @@ pub fn scan(
 /// Threads of a row, and vectors of four elements of a thread, for rows of `n` elements that registers hold; `None` of
 /// longer ones.
 pub fn group(n: usize) -> Option<[usize; 2]> {
-    let groups = [(64, 4), (128, 8), (256, 16), (1024, 32), (8192, 256), (16_384, 512), (32_768, 1024)];
+    let groups = [(48, 4), (96, 8), (192, 16), (1024, 32), (8192, 256), (16_384, 512), (32_768, 1024)];
     let (_, threads) = groups.into_iter().find(|(most, _)| n <= *most)?;
     Some([threads, n.div_ceil(4 * threads).max(1)])
+}
+
+/// The same for layer norm, which keeps more than the row.
+fn norm_group(n: usize) -> Option<[usize; 2]> {
+    group(n).filter(|[threads, _]| *threads <= 512)
 }
 
 /// Elements of a row at most that the registers of a cluster hold.
@@ -185,6 +190,38 @@ fn sharing(m: usize, n: usize) -> [usize; 3] {
     [blocks, rounds, rows]
 }
 
+/// The set for a group of threads.
+fn in_group([threads, rounds]: [usize; 2]) -> ParamSet {
+    set(&[("GROUP", threads), ("ROUNDS", rounds)])
+}
+
+/// The set of softmax for clusters.
+fn in_parts([blocks, rounds, rows]: [usize; 3]) -> ParamSet {
+    set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)])
+}
+
+/// That of layer norm.
+fn norm_in_parts([blocks, rounds, rows]: [usize; 3]) -> ParamSet {
+    in_parts([blocks, rounds, rows]).with("KEPT", ParamValue::Bool(rounds <= 8))
+}
+
+/// The kernels that [`softmax`] and [`layer_norm`] pick for `m` rows of `n` elements, and their sets.
+pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
+    let mut list = Vec::new();
+    let parts = (n <= LONGEST).then(|| sharing(m, n));
+    match (group(n), parts) {
+        (Some(threads), _) => list.push((&kernels::softmax::DEFINITION, in_group(threads))),
+        (None, Some(parts)) => list.push((&kernels::softmax_in_parts::DEFINITION, in_parts(parts))),
+        (None, None) => {}
+    }
+    match (norm_group(n), parts) {
+        (Some(threads), _) => list.push((&kernels::layer_norm::DEFINITION, in_group(threads))),
+        (None, Some(parts)) => list.push((&kernels::layer_norm_in_parts::DEFINITION, norm_in_parts(parts))),
+        (None, None) => {}
+    }
+    list
+}
+
 /// The rows of `m` rows of `n` elements that one launch takes: offsets in them have 32 bits.
 fn at_once(m: usize, n: usize) -> usize {
     let most = (i32::MAX as usize / n.max(1)).max(1);
@@ -198,16 +235,14 @@ fn at_once(m: usize, n: usize) -> usize {
 /// Those of a launch.
 pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
     let [m, n] = x.shape();
-    if let Some([threads, rounds]) = group(n) {
-        let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
+    if let Some(set) = group(n).map(in_group) {
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::softmax::launch_with(config, stream, x, out);
     }
     if n > LONGEST {
         return kernels::softmax_in_passes::launch(stream, x, out);
     }
-    let [blocks, rounds, rows] = sharing(m, n);
-    let set = set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)]);
+    let set = in_parts(sharing(m, n));
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let step = at_once(m, n);
     for first in (0..m).step_by(step) {
@@ -231,17 +266,14 @@ pub fn layer_norm(
     epsilon: f32,
 ) -> Result<(), Error> {
     let [m, n] = x.shape();
-    if let Some([threads, rounds]) = group(n).filter(|[threads, _]| *threads <= 512) {
-        let set = set(&[("GROUP", threads), ("ROUNDS", rounds)]);
+    if let Some(set) = norm_group(n).map(in_group) {
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
     }
     if n > LONGEST {
         return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
     }
-    let [blocks, rounds, rows] = sharing(m, n);
-    let set = set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)])
-        .with("KEPT", ParamValue::Bool(rounds <= 8));
+    let set = norm_in_parts(sharing(m, n));
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let step = at_once(m, n);
     for first in (0..m).step_by(step) {

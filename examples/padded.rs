@@ -1,16 +1,16 @@
-//! Products whose rows begin at odd places, made of ones whose rows do not: the operands are copied to matrices of whole
-//! tiles, multiplied there, and the product is copied back.
+//! Products by kernels whose masks cost more than copies, made of whole tiles: the operands are copied to matrices of such
+//! extents, multiplied there, and the product is copied back.
 //!
 //! Law: the result is that of the kernel itself at that shape, since what is added to the operands is zero. The copies
 //! take up to `3 (M K + K N + M N)` elements of traffic and the product `2 M N K` operations, so that they are lost in
 //! large products and not worth it in small ones; a matrix that has the shape is not copied.
 //!
 //! A few rows beyond whole tiles would cost as much as tiles full of rows, after all multiprocessors had their equal share:
-//! they are left to a kernel of small tiles, of the same precision.
+//! they are left to a kernel of small tiles.
 
 use crate::algorithm::Algorithm;
-use crate::kernels::resize;
-use layout_cuda::{Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+use crate::kernels::{resize, resize_both};
+use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, Tensor};
 
 type Matrix = Tensor<f32, 2>;
 
@@ -23,26 +23,26 @@ const FEW_ROWS: usize = 64;
 /// From so many products on the copies cost less than copies of four bytes would in the kernel.
 const LARGE: usize = 1 << 30;
 
-/// Memory for padded operands and product, kept from product to product of one shape.
+/// Memory for copies of the operands and for the product, kept from product to product of one shape.
 #[derive(Debug, Default)]
-pub struct Workspace([Option<Matrix>; 3]);
+pub struct Workspace {
+    pub(crate) operands: [Option<Matrix>; 2],
+    product: Option<Matrix>,
+}
 
 /// Whether copies cost less than what they avoid: of a large product, single elements where rows begin at places that 16
-/// bytes do not divide, tiles of a few rows, and masks, which cost the float32 kernels registers.
+/// bytes do not divide, tiles of a few rows, and masks, which cost these kernels registers.
 ///
 /// ```
 /// use layout_examples::algorithm::Algorithm;
 /// use layout_examples::padded::pays;
-/// assert!(pays(Algorithm::Sgemm, [4095, 4097, 4093]) && pays(Algorithm::TensorCore, [4097, 4096, 4096]));
-/// assert!(pays(Algorithm::Sgemm, [4095, 4096, 4096]) && !pays(Algorithm::TensorCore, [4095, 4096, 4096]));
+/// assert!(pays(Algorithm::Sgemm, [4095, 4097, 4093]) && pays(Algorithm::Sgemm, [4095, 4096, 4096]));
 /// assert!(!pays(Algorithm::Sgemm, [4096, 4096, 4096]) && !pays(Algorithm::Sgemm, [255, 257, 253]));
 /// ```
 pub fn pays(algorithm: Algorithm, [m, n, k]: [usize; 3]) -> bool {
     let [tall, wide, deep] = tiles(algorithm, &LaunchConfig::default());
     let whole = m.is_multiple_of(tall) && n.is_multiple_of(wide) && k.is_multiple_of(deep);
-    let masks = !whole && algorithm != Algorithm::TensorCore;
-    let large = m.saturating_mul(n).saturating_mul(k) >= LARGE;
-    large && (is_odd([m, n, k]) || few_rows(m, tall) > 0 || masks)
+    !whole && m.saturating_mul(n).saturating_mul(k) >= LARGE
 }
 
 /// How many rows beyond whole tiles are left to the kernel of small tiles.
@@ -64,7 +64,7 @@ pub const fn is_odd([_, n, k]: [usize; 3]) -> bool {
 }
 
 /// The extents of the tiles of M, N and K.
-fn tiles(algorithm: Algorithm, config: &LaunchConfig<'_>) -> [usize; 3] {
+pub(crate) fn tiles(algorithm: Algorithm, config: &LaunchConfig<'_>) -> [usize; 3] {
     let own = algorithm.definition().and_then(|definition| definition.variants.first());
     let of = |name: &str| {
         let set =
@@ -78,10 +78,10 @@ fn tiles(algorithm: Algorithm, config: &LaunchConfig<'_>) -> [usize; 3] {
     ["BM", "BN", "BK"].map(|name| usize::try_from(of(name)).unwrap_or(1).max(1))
 }
 
-/// `c = a b` by a kernel of whole tiles.
+/// `c = a b` of whole tiles.
 ///
 /// # Errors
-/// Shapes that disagree, a device without memory for the copies, or an error of a launch.
+/// A device without memory for the copies, or an error of a launch.
 pub fn launch(
     algorithm: Algorithm,
     config: LaunchConfig<'_>,
@@ -91,29 +91,24 @@ pub fn launch(
     b: &Matrix,
     c: &mut Matrix,
 ) -> Result<(), Error> {
-    let ([m, k], [inner, n]) = (a.shape(), b.shape());
-    if inner != k || c.shape() != [m, n] {
-        // The kernel's own launch says what disagrees.
-        return algorithm.launch_alone(config, stream, &a.view(), &b.view(), &mut c.view_mut());
-    }
+    let ([m, k], [_, n]) = (a.shape(), b.shape());
     let up = |extent: usize, tile: usize| extent.next_multiple_of(tile).max(tile);
     let [tall, wide, deep] = tiles(algorithm, &config);
     let few = few_rows(m, tall);
     let main = if few > 0 { m - few } else { up(m, tall) };
     let rows = main + few;
     let [columns, depth] = [up(n, wide), up(k, deep)];
-    let [own_a, own_b, own_c] = &mut workspace.0;
-    let a = padded(stream, a, [rows, depth], own_a)?;
-    let b = padded(stream, b, [depth, columns], own_b)?;
+    let Workspace { operands, product } = workspace;
+    let [a, b] = resized(operands, stream, [a, b], [[rows, depth], [depth, columns]])?;
     if c.shape() == [rows, columns] {
         return in_strips(algorithm, config, stream, a, b, c, main);
     }
-    let whole = memory(stream, [rows, columns], own_c)?;
+    let whole = memory(stream, [rows, columns], product)?;
     in_strips(algorithm, config, stream, a, b, whole, main)?;
     resize::launch(stream, whole, c)
 }
 
-/// `c = a b`: the first `main` rows by the algorithm, the others by small tiles.
+/// `c = a b` of the first columns of `a` and `b`: the first `main` rows by the algorithm, the others by small tiles.
 fn in_strips(
     algorithm: Algorithm,
     config: LaunchConfig<'_>,
@@ -133,37 +128,36 @@ fn in_strips(
     }
     let bottom = a.part(main * depth, [few, depth], [depth, 1])?;
     let mut to = c.part_mut(main * columns, [few, columns], [columns, 1])?;
-    let (small, set) = small_tiles(algorithm, stream, [few, columns]);
-    let config = LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
-    small.launch_alone(config, stream, &bottom, &b.view(), &mut to)
+    let small = Algorithm::for_shape(stream.device(), [few, columns]);
+    small.launch_alone(LaunchConfig::default(), stream, &bottom, &b.view(), &mut to)
 }
 
-/// The kernel for a few rows, and its tiles where they are not its own.
-fn small_tiles(algorithm: Algorithm, stream: &Stream, shape: [usize; 2]) -> (Algorithm, Option<ParamSet>) {
-    if algorithm != Algorithm::TensorCore {
-        return (Algorithm::for_shape(stream.device(), shape), None);
-    }
-    let own = algorithm.definition().and_then(|definition| definition.variants.first());
-    let own =
-        own.map(|own| own.parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
-    let small = [("BM", 64), ("BN", 64), ("WM", 32), ("WN", 32)];
-    let with = |set: ParamSet, (name, value)| set.with(name, ParamValue::Int(value));
-    (algorithm, own.map(|own| small.into_iter().fold(ParamSet(own), with)))
-}
-
-/// The matrix itself if it has the shape, else a copy with zeros.
-fn padded<'a>(
+/// Each matrix itself if it has the shape, else a copy with zeros; both copies in one launch.
+pub(crate) fn resized<'a>(
+    own: &'a mut [Option<Matrix>; 2],
     stream: &Stream,
-    matrix: &'a Matrix,
-    shape: [usize; 2],
-    own: &'a mut Option<Matrix>,
-) -> Result<&'a Matrix, Error> {
-    if matrix.shape() == shape {
-        return Ok(matrix);
-    }
-    let copy = memory(stream, shape, own)?;
-    resize::launch(stream, matrix, copy)?;
-    Ok(copy)
+    [a, b]: [&'a Matrix; 2],
+    [a_shape, b_shape]: [[usize; 2]; 2],
+) -> Result<[&'a Matrix; 2], Error> {
+    let [own_a, own_b] = own;
+    Ok(match (a.shape() == a_shape, b.shape() == b_shape) {
+        (true, true) => [a, b],
+        (true, false) => {
+            let new_b = memory(stream, b_shape, own_b)?;
+            resize::launch(stream, b, new_b)?;
+            [a, new_b]
+        }
+        (false, true) => {
+            let new_a = memory(stream, a_shape, own_a)?;
+            resize::launch(stream, a, new_a)?;
+            [new_a, b]
+        }
+        (false, false) => {
+            let (new_a, new_b) = (memory(stream, a_shape, own_a)?, memory(stream, b_shape, own_b)?);
+            resize_both::launch(stream, a, b, new_a, new_b)?;
+            [new_a, new_b]
+        }
+    })
 }
 
 /// What is kept, if it has the shape; else new memory, kept from now on.
@@ -197,18 +191,12 @@ mod tests {
             let on_a = device.upload(&a, [m, k]).expect("a");
             let on_b = device.upload(&b, [k, n]).expect("b");
             let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
-            for algorithm in [
-                Algorithm::BlockTiledVectorized,
-                Algorithm::Sgemm,
-                Algorithm::TensorCore,
-                Algorithm::SgemmFed,
-                Algorithm::SgemmSlicedFed,
-            ] {
+            let element = |at: usize| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum::<f32>();
+            let wanted: Vec<f32> = (0..m * n).map(element).collect();
+            for algorithm in [Algorithm::BlockTiledVectorized, Algorithm::Sgemm, Algorithm::SgemmFed] {
                 c.poison().expect("poison");
                 let config = LaunchConfig::default();
                 launch(algorithm, config, &mut workspace, &stream, &on_a, &on_b, &mut c).expect("a product");
-                let element = |at: usize| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum::<f32>();
-                let wanted: Vec<f32> = (0..m * n).map(element).collect();
                 assert_eq!(c.download().expect("data"), wanted, "{m} x {n} x {k} by {algorithm}");
             }
         }

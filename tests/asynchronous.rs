@@ -297,9 +297,14 @@ fn right_gemm<T: Element, U: Element>(
     let (m, n, k) = (136, 272, 208);
     let (a, b): (Vec<f32>, Vec<f32>) =
         ((0..m * k).map(small).collect(), (0..k * n).map(|i| small(i + 5)).collect());
-    let on = |values: &[f32]| values.iter().map(|value| to(*value)).collect::<Vec<T>>();
-    let on_a = device.upload(&on(&a), [m, k])?;
-    let on_b = if by_columns { device.upload(&on(&b), [n, k])? } else { device.upload(&on(&b), [k, n])? };
+    // By columns where the set says so.
+    let on = |values: &[f32], shape @ [rows, columns]: [usize; 2], mode: Option<ParamValue>| {
+        if mode != Some(ParamValue::Int(0)) {
+            return device.upload(&values.iter().map(|value| to(*value)).collect::<Vec<T>>(), shape);
+        }
+        let turned: Vec<T> = (0..values.len()).map(|i| to(values[i % rows * columns + i / rows])).collect();
+        device.upload_strided(&turned, shape, [1, rows])
+    };
     let at = |x: usize, j: usize| if by_columns { b[j * k + x] } else { b[x * n + j] };
     let elem = |name: &str| Elem::from_name(name).map(ParamValue::Type);
     let sets = definition.kernel().expect("bytes of this version").parameter_sets();
@@ -308,6 +313,8 @@ fn right_gemm<T: Element, U: Element>(
         sets.filter(|set| set.get("U").is_none_or(|u| Some(u) == elem(types[1]))).collect();
     assert!(!sets.is_empty());
     for set in sets {
+        let on_a = on(&a, [m, k], set.get("A_MODE"))?;
+        let on_b = on(&b, if by_columns { [n, k] } else { [k, n] }, set.get("B_MODE"))?;
         let mut c = device.zeros::<U, 2>([m, n])?;
         let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
         let report = launch(config, &on_a, &on_b, &mut c)?;

@@ -2,7 +2,7 @@
 //! never a panic.
 
 use layout_core::kernel::ir::Kernel;
-use layout_core::kernel::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind};
+use layout_core::kernel::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
 use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
 use layout_core::kernel::{Bound, Constant, Definition, LaunchArgument, Promises, compile, emit, wire};
 use layout_tests::support::data::noise;
@@ -212,7 +212,7 @@ fn shape_of(argument: &layout_core::kernel::launch::PlanArgument) -> (Vec<usize>
     };
     let shape: Vec<usize> = extents.iter().map(extent).collect();
     let mut strides = vec![1; shape.len()];
-    let from_the_left = *layout == layout_core::kernel::ir::ArgumentLayout::ColMajor;
+    let from_the_left = matches!(layout, PlanLayout::ColMajor | PlanLayout::Contiguous(0));
     let mut step = 1;
     for place in 0..shape.len() {
         let mode = if from_the_left { place } else { shape.len() - 1 - place };

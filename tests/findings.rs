@@ -3,8 +3,8 @@
 //! A comment `// here: name` marks the line that a finding has to name.
 
 use layout_cuda::{
-    Definition, Device, Error, Finding, FindingKind, LaunchConfig, LaunchError, Options, Report, Tensor,
-    tiled_kernel,
+    Definition, Device, Error, Finding, FindingKind, LaunchConfig, LaunchError, Options, ParamValue, Report,
+    Tensor, tiled_kernel,
 };
 
 #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
@@ -154,6 +154,46 @@ fn endless<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>) {
         n += 2; // here: endless
     }
     y[[thread_idx.x]] = n;
+}
+
+/// The copy engine brings back what the threads wrote.
+#[tiled_kernel(FENCE = [0, 1, 2], arch = "sm_90a", block = [32], grid = [1])]
+fn brought_back(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
+    let mut tile = shared::<f32>(row_major([1, 32]));
+    let full = mbarriers(1, 1).at(0);
+    x[[0, lane_id()]] = lane_id() as f32;
+    if FENCE == 1 {
+        fence_async_proxy_global();
+    } else if FENCE == 2 {
+        fence_async_proxy(); // that of shared memory
+    }
+    barrier();
+    if thread_idx.x == 0 {
+        full.arrive_expect(tile.bytes());
+        tma_load(&mut tile, &x.tile([1, 32], [0, 0]), full); // here: brought back
+    }
+    full.wait(0);
+    y[[0, lane_id()]] = tile[[0, lane_id()]];
+}
+
+/// The threads read what the copy engine wrote, after a wait for its reads of shared memory only, or for all of it.
+#[tiled_kernel(READ = [true, false], arch = "sm_90a", block = [32], grid = [1])]
+fn sent_and_read(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
+    let mut tile = shared::<f32>(row_major([1, 32]));
+    tile[[0, lane_id()]] = lane_id() as f32;
+    fence_async_proxy();
+    barrier();
+    if thread_idx.x == 0 {
+        tma_store(&mut x.tile([1, 32], [0, 0]), &tile);
+        bulk_commit_group();
+        if READ {
+            bulk_wait_group_read(0);
+        } else {
+            bulk_wait_group(0);
+        }
+    }
+    barrier();
+    y[[0, lane_id()]] = x[[0, lane_id()]]; // here: sent and read
 }
 
 /// The line that a comment marks.
@@ -315,5 +355,34 @@ fn a_launch_with_findings_is_an_error_that_names_the_file() -> Result<(), Error>
     assert!(error.to_string().contains(&line), "{error}");
     let definition: &Definition = &beyond_the_end::DEFINITION;
     assert_eq!(definition.file, file);
+    Ok(())
+}
+
+#[test]
+fn global_memory_between_threads_and_copy_engine() -> Result<(), Error> {
+    let device = Device::simulator();
+    let run = |definition: &Definition, name: &str, value: ParamValue| -> Result<Report, Error> {
+        let sets = definition.kernel().expect("bytes of this version").parameter_sets();
+        let set = sets.iter().find(|set| set.get(name) == Some(value));
+        let config = LaunchConfig { set, ..LaunchConfig::default() };
+        let (mut x, mut y) = (device.zeros::<f32, 2>([1, 32])?, device.zeros::<f32, 2>([1, 32])?);
+        match name {
+            "FENCE" => brought_back::simulate_with(config, &Options::default(), &mut x, &mut y),
+            _ => sent_and_read::simulate_with(config, &Options::default(), &mut x, &mut y),
+        }
+    };
+    let fence = |number| run(&brought_back::DEFINITION, "FENCE", ParamValue::Int(number));
+    assert!(fence(1)?.clean(), "{}", fence(1)?);
+    for wrong in [0, 2] {
+        let report = fence(wrong)?;
+        let finding = found(&report, FindingKind::MissingFence);
+        assert_eq!(place(finding), (marked("brought back"), [0; 3], [0; 3]), "{report}");
+        assert!(finding.message.contains("without `fence_async_proxy_global()` after it"), "{report}");
+    }
+    let read = |only| run(&sent_and_read::DEFINITION, "READ", ParamValue::Bool(only));
+    assert!(read(false)?.clean(), "{}", read(false)?);
+    let report = read(true)?;
+    let finding = found(&report, FindingKind::MissingWait);
+    assert_eq!(place(finding), (marked("sent and read"), [0; 3], [0; 3]), "{report}");
     Ok(())
 }

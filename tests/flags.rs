@@ -41,7 +41,8 @@ fn relayed(y: &mut LayoutTensor<u32, RowMajor<256>>, flags: &mut LayoutTensor<u3
 }
 
 /// `y = x + 1` by block 0 and `z = y + 1` by block 1, each from a tile that a warp loads and another adds to.
-#[tiled_kernel(MISTAKE = [0, 1, 2], arch = "sm_90a", block = [64], grid = [2])]
+/// A proxy fence stands behind the stores (4), before the load (5), at both places (0 to 2), at neither (3).
+#[tiled_kernel(MISTAKE = [0, 1, 2, 3, 4, 5], arch = "sm_90a", block = [64], grid = [2])]
 fn carried(
     x: &LayoutTensor<f32, RowMajor<32, 32>>,
     y: &mut LayoutTensor<f32, RowMajor<32, 32>>,
@@ -65,8 +66,10 @@ fn carried(
                 if MISTAKE != 1 {
                     while flag.load_acquire([0]) == 0 {}
                 }
-                fence_async_proxy();
-                tma_load(&mut tile, &y.tile([32, 32], [0, 0]), full.at(0));
+                if MISTAKE != 3 && MISTAKE != 4 {
+                    fence_async_proxy_global();
+                }
+                tma_load(&mut tile, &y.tile([32, 32], [0, 0]), full.at(0)); // here: fetched
             }
         }
         if MISTAKE != 2 {
@@ -84,7 +87,9 @@ fn carried(
             }
         }
     }
-    fence_async_proxy();
+    if MISTAKE != 3 && MISTAKE != 5 {
+        fence_async_proxy_global();
+    }
     barrier();
     if block_idx.x == 0 {
         if thread_idx.x == 0 {
@@ -137,9 +142,11 @@ fn run_carried(mistake: i64) -> Result<(Report, Vec<f32>), Error> {
 
 #[test]
 fn flags_order_tensor_loads() -> Result<(), Error> {
-    let (report, z) = run_carried(0)?;
-    assert!(report.clean(), "{report}");
-    assert!(z.iter().enumerate().all(|(i, z)| *z == i as f32 + 2.0), "{z:?}");
+    for fenced in [0, 4, 5] {
+        let (report, z) = run_carried(fenced)?;
+        assert!(report.clean(), "{fenced}: {report}");
+        assert!(z.iter().enumerate().all(|(i, z)| *z == i as f32 + 2.0), "{z:?}");
+    }
     expect(
         &run_carried(1)?.0,
         FindingKind::ReadWriteRace,
@@ -151,6 +158,12 @@ fn flags_order_tensor_loads() -> Result<(), Error> {
         FindingKind::MissingWait,
         "add",
         "while an asynchronous copy to it is in flight",
+    );
+    expect(
+        &run_carried(3)?.0,
+        FindingKind::MissingFence,
+        "fetched",
+        "by the copy engine, which a thread of block (0, 0, 0) writes without `fence_async_proxy_global()`",
     );
     Ok(())
 }

@@ -73,6 +73,23 @@ fn shapes_that_disagree_start_nothing() {
 }
 
 #[test]
+fn strided_matrices_start_nothing() {
+    let device = Device::simulator();
+    let matrix =
+        |row: usize| device.upload_strided(&vec![1.0_f32; 64 * 68], [64, 64], [row, 1]).expect("a matrix");
+    for strided in 0..3 {
+        let [a, b, mut c] = [0, 1, 2].map(|number| matrix(if number == strided { 68 } else { 64 }));
+        for algorithm in [Algorithm::KERNELS.as_slice(), &[Algorithm::Auto]].concat() {
+            let outcome = algorithm.launch(&device.stream(), &a, &b, &mut c);
+            assert!(
+                matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. }))),
+                "{algorithm}, matrix {strided}: {outcome:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn more_elements_than_32_bits_count() {
     let Some(device) = gpu() else {
         return;

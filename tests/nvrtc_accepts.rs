@@ -4,7 +4,11 @@
 
 use layout_core::kernel::{Promises, compile, emit};
 use layout_cuda::nvrtc;
+use layout_examples::kernels::tensor_core;
+use layout_examples::{lines, memory};
 use layout_tests::kernels::definitions;
+use layout_tests::support::cubin::compiled;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,6 +20,7 @@ struct Job {
     name: String,
     text: String,
     arch: String,
+    flags: &'static [&'static str],
 }
 
 #[test]
@@ -26,7 +31,7 @@ fn every_variant_becomes_a_cubin() {
         for variant in definition.variants {
             for arch in own.iter().map(String::as_str).chain(ARCHS.into_iter().filter(|_| own.is_none())) {
                 let (text, arch) = (variant.text.to_string(), arch.to_string());
-                jobs.push(Job { name: variant.entry.to_string(), text, arch });
+                jobs.push(Job { name: variant.entry.to_string(), text, arch, flags: variant.flags });
             }
         }
     }
@@ -44,7 +49,34 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
             let checked = compile(&kernel, &set, promises).expect("a kernel that the macro compiled");
             let source = emit(&checked);
             let arch = kernel.arch.clone().unwrap_or_else(|| "sm_80".to_string());
-            jobs.push(Job { name: source.entry, text: source.text, arch });
+            jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
+        }
+    }
+    compile_all(&jobs);
+}
+
+#[test]
+fn the_sets_that_host_functions_pick_become_cubins() {
+    let mut picked = vec![(&tensor_core::DEFINITION, lines::small_tiles())];
+    // Few rows and many, of every length that changes a set.
+    let shapes = (16..=1 << 18).step_by(16).flat_map(|n| [[1, n], [100_000, n]]);
+    let mut known = HashSet::new();
+    for (definition, set) in shapes.flat_map(|[m, n]| memory::picked(m, n)) {
+        if known.insert((definition.name, set.key())) {
+            picked.push((definition, set));
+        }
+    }
+    let mut jobs = Vec::new();
+    for (definition, set) in picked {
+        let kernel = definition.kernel().expect("bytes of this version");
+        for variant_if in (0..kernel.variant_if.len() as u32).map(Some).chain([None]) {
+            let checked = compile(&kernel, &set, Promises { variant_if, ..Promises::USUAL });
+            let source = emit(&checked.expect("a set of the kernel"));
+            let own = kernel.arch.as_deref();
+            for arch in own.into_iter().chain(ARCHS.into_iter().filter(|_| own.is_none())) {
+                let (name, text, arch) = (source.entry.clone(), source.text.clone(), arch.to_string());
+                jobs.push(Job { name, text, arch, flags: source.flags });
+            }
         }
     }
     compile_all(&jobs);
@@ -65,13 +97,15 @@ fn compile_all(jobs: &[Job]) {
     });
 }
 
-fn accepted(Job { name, text, arch }: &Job) {
-    let compiled = nvrtc::compile(text, arch, &[]);
+fn accepted(Job { name, text, arch, flags }: &Job) {
+    let compiled = compiled(text, arch, flags);
     let compiled = compiled.unwrap_or_else(|error| panic!("{name} for {arch}: {error}\n{text}"));
     assert_eq!(&compiled.cubin[..4], b"\x7fELF", "{name} for {arch}");
     assert!(!compiled.log.contains("warning"), "{name} for {arch}: {}\n{text}", compiled.log);
-    let slow: Vec<String> =
-        nvrtc::slow_paths(text, arch, &[], &compiled).iter().map(|path| path.reason.to_string()).collect();
+    let slow: Vec<String> = nvrtc::slow_paths(text, arch, flags, &[], &compiled)
+        .iter()
+        .map(|path| path.reason.to_string())
+        .collect();
     assert!(slow.is_empty(), "{name} for {arch}: {slow:?}");
     let [resources] = compiled.resources.as_slice() else { panic!("{name}: {:?}", compiled.resources) };
     assert_eq!(&resources.entry, name);

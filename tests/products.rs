@@ -2,8 +2,12 @@
 //!
 //! Law: the kernels and tiles that a function picks by the shape give the same product: the exact one, rounded.
 
-use layout_cuda::{Device, Element, Error, LaunchConfig, bf16};
-use layout_examples::gemm::{Workspace, gemm, gemm_by_columns};
+use layout_core::kernel::Elem;
+use layout_cuda::{
+    Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamValue, Stream, Tensor, bf16,
+};
+use layout_examples::gemm::{self as host, Workspace, gemm};
+use layout_examples::kernels::gemm::gemm_by_columns;
 use layout_tests::support::data::integers;
 
 /// Pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
@@ -16,28 +20,41 @@ fn matrix<T>(count: usize, seed: u64, round: fn(f32) -> T) -> Vec<T> {
     integers(count, seed, 3).into_iter().map(|value| round(value as f32)).collect()
 }
 
-/// `a b`, `b` by the strides of its rows and columns.
-fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3], strides: [usize; 2]) -> Vec<f32> {
-    let element = |at: usize| {
-        let (row, col) = (at / n, at % n);
-        (0..k).map(|i| a[row * k + i] * b[i * strides[0] + col * strides[1]]).sum()
-    };
+/// `a b`, each by the strides of its rows and columns.
+fn product(a: (&[f32], [usize; 2]), b: (&[f32], [usize; 2]), [m, n, k]: [usize; 3]) -> Vec<f32> {
+    let at =
+        |(values, strides): (&[f32], [usize; 2]), i: usize, j: usize| values[i * strides[0] + j * strides[1]];
+    let element = |place: usize| (0..k).map(|i| at(a, place / n, i) * at(b, i, place % n)).sum();
     (0..m * n).map(element).collect()
 }
 
 #[test]
-fn sixteen_bits_by_rows() -> Result<(), Error> {
+fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
+    // One workspace for all: what one product leaves there is nothing to the next.
+    let mut workspace = Workspace::new();
     for shape @ [m, n, k] in SHAPES {
-        let (a, b) = (matrix(m * k, 1, bf16::from_f32), matrix(k * n, 2, bf16::from_f32));
-        let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload(&b, [k, n])?);
-        let mut c = device.zeros::<bf16, 2>([m, n])?;
-        let mut workspace = Workspace::operands(&stream, shape)?;
-        gemm(&stream, LaunchConfig::default(), &mut workspace, &on_a, &on_b, &mut c)?;
-        let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
-        let wanted = product(&a, &b, shape, [n, 1]).into_iter().map(bf16::from_f32);
-        assert!(c.download()?.into_iter().eq(wanted), "{shape:?}");
+        for (by_rows_a, by_rows_b) in [(true, true), (true, false), (false, true), (false, false)] {
+            // Of the largest shape the layouts that the others have not are left out.
+            if m > 10_000 && by_rows_a != by_rows_b {
+                continue;
+            }
+            let strides =
+                |by_rows: bool, [rows, columns]: [usize; 2]| if by_rows { [columns, 1] } else { [1, rows] };
+            let (a_strides, b_strides) = (strides(by_rows_a, [m, k]), strides(by_rows_b, [k, n]));
+            let (a, b) = (matrix(m * k, 1, bf16::from_f32), matrix(k * n, 2, bf16::from_f32));
+            let on_a = device.upload_strided(&a, [m, k], a_strides)?;
+            let on_b = device.upload_strided(&b, [k, n], b_strides)?;
+            let mut c = device.zeros::<bf16, 2>([m, n])?;
+            gemm(&stream, LaunchConfig::default(), &mut workspace, &on_a, &on_b, &mut c)?;
+            let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+            let wanted = product((&a, a_strides), (&b, b_strides), shape).into_iter().map(bf16::from_f32);
+            assert!(
+                c.download()?.into_iter().eq(wanted),
+                "{shape:?}, A by {a_strides:?}, B by {b_strides:?}"
+            );
+        }
     }
     Ok(())
 }
@@ -53,13 +70,149 @@ fn by_columns() -> Result<(), Error> {
                 device.upload(&matrix(n * k, 2, round), [n, k])?,
             );
             let mut c = device.zeros::<f32, 2>([m, n])?;
-            let mut workspace = Workspace::columns(&stream, shape)?;
-            gemm_by_columns(&stream, LaunchConfig::default(), &mut workspace, &on_a, &on_b, &mut c)?;
+            let mut workspace = Workspace::new();
+            host::gemm_by_columns(&stream, LaunchConfig::default(), &mut workspace, &on_a, &on_b, &mut c)?;
             let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
-            assert!(c.download()? == product(&a, &b, shape, [1, k]), "{shape:?}");
+            assert!(c.download()? == product((&a, [k, 1]), (&b, [1, k]), shape), "{shape:?}");
         }
         Ok(())
     }
     of::<bf16>(bf16::from_f32)?;
+    of::<E4m3>(E4m3::from_f32)?;
     of::<f32>(|value| value)
+}
+
+/// Sets that the host function takes for shapes larger than these.
+#[test]
+fn by_columns_of_other_sets() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let shape @ [m, n, k] = [200, 520, 300];
+    let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
+    let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload(&b, [n, k])?);
+    let sets = gemm_by_columns::DEFINITION.kernel().expect("bytes of this version").parameter_sets();
+    let floats = ["T", "U"].map(|name| (name, ParamValue::Type(Elem::F32)));
+    let own = sets.into_iter().find(|set| floats.iter().all(|(name, ty)| set.get(name) == Some(*ty)));
+    let own = own.expect("a set of float32");
+    for changes in
+        [[("AHEAD", 0), ("GROUP", 8), ("STAGES", 4)], [("STAGES", 3), ("BUFFERS", 2), ("GROUP", 1)]]
+    {
+        let set =
+            changes.iter().fold(own.clone(), |set, (name, value)| set.with(name, ParamValue::Int(*value)));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let mut c = device.zeros::<f32, 2>([m, n])?;
+        host::gemm_by_columns(&stream, config, &mut Workspace::new(), &on_a, &on_b, &mut c)?;
+        assert!(c.download()? == product((&a, [k, 1]), (&b, [1, k]), shape), "{}", set.key());
+    }
+    Ok(())
+}
+
+/// A matrix with `step` between its columns, and rows of `row`; 0 where no element lies.
+fn strided<T: Element>(
+    device: &Device,
+    [rows, columns]: [usize; 2],
+    [row, step]: [usize; 2],
+    round: fn(f32) -> T,
+) -> Result<Tensor<T, 2>, Error> {
+    let mut data = vec![round(0.0); rows * row + columns * step];
+    for (at, value) in matrix(rows * columns, 1, round).into_iter().enumerate() {
+        data[at / columns * row + at % columns * step] = value;
+    }
+    device.upload_strided(&data, [rows, columns], [row, step])
+}
+
+/// Rows that begin further from each other than they are long make the right product; elements that do not follow one
+/// another are refused.
+#[test]
+fn matrices_with_strides() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let shape @ [m, n, k] = [3, 8, 8];
+    let own = matrix(64, 1, |x| x);
+    let wanted = product((&own, [k, 1]), (&own, [n, 1]), shape);
+    let wanted_turned = product((&own, [k, 1]), (&own, [1, k]), shape);
+    // Rows of 16, 12 and 11 elements; every second element.
+    for (strides, taken) in
+        [([16, 1], true), ([12, 1], true), ([11, 1], true), ([32, 2], false), ([23, 2], false)]
+    {
+        for which in 0..3 {
+            let of = |number: usize| if number == which { strides } else { [8, 1] };
+            let say = format!("matrix {which} with strides {strides:?}");
+            let a = strided(&device, [m, k], of(0), bf16::from_f32)?;
+            let b = strided(&device, [k, n], of(1), bf16::from_f32)?;
+            let mut c = strided(&device, [m, n], of(2), bf16::from_f32)?;
+            let config = LaunchConfig::default();
+            let by_rows = gemm(&stream, config, &mut Workspace::new(), &a, &b, &mut c);
+            check(by_rows, &c, of(2), taken, &wanted, &format!("gemm, {say}"));
+            let mut c = strided(&device, [m, n], of(2), |x| x)?;
+            let turned = host::gemm_by_columns(&stream, config, &mut Workspace::new(), &a, &b, &mut c);
+            check(turned, &c, of(2), taken, &wanted_turned, &format!("gemm_by_columns, {say}"));
+            let (a, b) = (strided(&device, [m, k], of(0), |x| x)?, strided(&device, [k, n], of(1), |x| x)?);
+            for (name, function) in
+                [("gemm_swapped", host::gemm_swapped as Float), ("sgemm", host::sgemm as Float)]
+            {
+                let mut c = strided(&device, [m, n], of(2), |x| x)?;
+                let outcome = function(&stream, config, &mut Workspace::new(), &a, &b, &mut c);
+                check(outcome, &c, of(2), taken, &wanted, &format!("{name}, {say}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A host function of float32.
+type Float = fn(
+    &Stream,
+    LaunchConfig<'_>,
+    &mut Workspace<f32, f32>,
+    &Tensor<f32, 2>,
+    &Tensor<f32, 2>,
+    &mut Tensor<f32, 2>,
+) -> Result<(), Error>;
+
+/// The product, or a refusal of the arguments where they are not `taken`.
+fn check<U: Element + Into<f32>>(
+    outcome: Result<(), Error>,
+    c: &Tensor<U, 2>,
+    [row, step]: [usize; 2],
+    taken: bool,
+    wanted: &[f32],
+    name: &str,
+) {
+    if !taken {
+        assert!(matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. }))), "{name}: {outcome:?}");
+        return;
+    }
+    outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (found, [_, columns]) = (c.download().expect("data"), c.shape());
+    for (at, wanted) in wanted.iter().enumerate() {
+        let found: f32 = found[at / columns * row + at % columns * step].into();
+        assert!(found == *wanted, "{name}: element {at}: {found}, not {wanted}");
+    }
+}
+
+#[test]
+fn other_columns_of_b_than_of_c_start_nothing() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let config = LaunchConfig::default();
+    for (of_b, of_c) in [(9, 7), (6, 7), (8, 16), (16, 8)] {
+        let refused = |name: &str, outcome: Result<(), Error>| {
+            let told = matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. })));
+            assert!(told, "{name}, {of_b} and {of_c}: {outcome:?}");
+        };
+        let (a, b) = (device.zeros::<bf16, 2>([3, 5])?, device.zeros::<bf16, 2>([5, of_b])?);
+        let mut c = device.zeros::<bf16, 2>([3, of_c])?;
+        refused("gemm", gemm(&stream, config, &mut Workspace::new(), &a, &b, &mut c));
+        let (a, b, columns) =
+            (device.zeros([3, 5])?, device.zeros([5, of_b])?, device.zeros::<f32, 2>([of_b, 5])?);
+        let mut c = device.zeros::<f32, 2>([3, of_c])?;
+        let mut workspace = Workspace::new();
+        refused("gemm_swapped", host::gemm_swapped(&stream, config, &mut workspace, &a, &b, &mut c));
+        refused("sgemm", host::sgemm(&stream, config, &mut workspace, &a, &b, &mut c));
+        refused("gemm_turned", host::gemm_turned(&stream, config, &mut workspace, &a, &b, &mut c));
+        let outcome = host::gemm_by_columns(&stream, config, &mut workspace, &a, &columns, &mut c);
+        refused("gemm_by_columns", outcome);
+    }
+    Ok(())
 }

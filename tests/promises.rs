@@ -3,8 +3,7 @@
 //! Law: for each kernel and parameter set, at a size where every promise holds, what the variant of each set of
 //! promises writes is the same, byte for byte.
 
-use layout_core::kernel::ir::ArgumentLayout;
-use layout_core::kernel::launch::{Extent, PlanArgumentKind};
+use layout_core::kernel::launch::{Extent, PlanArgumentKind, PlanLayout};
 use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
 use layout_core::kernel::{
     BindError, Checked, Constant, Definition, Elem, LaunchArgument, ParamSet, Promises, compile,
@@ -119,15 +118,19 @@ fn run(checked: &Checked, extent: usize) -> Result<Vec<Vec<u8>>, BindError> {
 }
 
 /// A tensor of small numbers whose rows are aligned where its layout leaves that open.
-fn tensor(elem: Elem, mutable: bool, layout: ArgumentLayout, shape: Vec<usize>, seed: u64) -> Given {
+fn tensor(elem: Elem, mutable: bool, layout: PlanLayout, shape: Vec<usize>, seed: u64) -> Given {
     let rank = shape.len();
     let mut strides = vec![1; rank];
     let pitch = |extent: usize, last: bool| match layout {
-        ArgumentLayout::Pitched | ArgumentLayout::Strided if last => extent.next_multiple_of(16),
+        PlanLayout::Contiguous(_) | PlanLayout::Strided if last => extent.next_multiple_of(16),
         _ => extent,
     };
     let order: Vec<usize> = match layout {
-        ArgumentLayout::ColMajor => (0..rank).collect(),
+        PlanLayout::ColMajor => (0..rank).collect(),
+        // The contiguous mode first, and the others in any order.
+        PlanLayout::Contiguous(first) => {
+            std::iter::once(first).chain((0..rank).rev().filter(|mode| *mode != first)).collect()
+        }
         _ => (0..rank).rev().collect(),
     };
     let mut step = 1;

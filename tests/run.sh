@@ -16,7 +16,7 @@ if ! command -v nvdisasm >/dev/null && [ ! -e target/nvdisasm ]; then
     python3 -m pip install --quiet --disable-pip-version-check --target target/nvdisasm nvidia-cuda-nvdisasm==13.2.78
 fi
 cargo test --workspace --quiet "$@"
-cargo run --quiet --release --example matmul -- --device simulator
+cargo run --quiet --example matmul -- --device simulator
 # Conflicts counted by the simulator == those the analysis predicts; the puzzles' results == the expected ones.
-cargo run --quiet --release --example banks
-cargo run --quiet --release --example puzzles
+cargo run --quiet --example banks
+cargo run --quiet --example puzzles

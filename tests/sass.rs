@@ -9,6 +9,7 @@ use crate::tensor_map::copy_boxes;
 use layout_cuda::{Definition, ParamValue, nvrtc};
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
+use layout_tests::support::cubin::compiled;
 use layout_tests::support::sass::sass;
 
 /// What a text asks for, and one of the instructions that it has to become.
@@ -41,9 +42,9 @@ fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
     for definition in kernels() {
         for variant in definition.variants {
             let name = variant.entry;
-            let compiled = nvrtc::compile(variant.text, "sm_90a", &[]);
+            let compiled = compiled(variant.text, "sm_90a", variant.flags);
             let compiled = compiled.unwrap_or_else(|error| panic!("{name}: {error}"));
-            let slow = nvrtc::slow_paths(variant.text, "sm_90a", variant.lines, &compiled);
+            let slow = nvrtc::slow_paths(variant.text, "sm_90a", variant.flags, variant.lines, &compiled);
             for path in slow {
                 found.push(format!("{name}: {}:{}: {}", definition.file, path.rust_line, path.reason));
             }
@@ -67,7 +68,7 @@ fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
 #[test]
 fn gemm_runs_on_the_matrix_units() {
     for variant in gemm::DEFINITION.variants {
-        let compiled = nvrtc::compile(variant.text, "sm_90a", &[]).expect("NVRTC takes the text");
+        let compiled = compiled(variant.text, "sm_90a", variant.flags).expect("NVRTC takes the text");
         let code = sass(&compiled.cubin, variant.entry);
         let direct = variant.parameters.contains(&("DIRECT", ParamValue::Bool(true)));
         let stores = if direct { "STG.E.U16" } else { "UTMASTG.2D" };
@@ -75,4 +76,27 @@ fn gemm_runs_on_the_matrix_units() {
             assert!(code.count(opcode) > 0, "{}: no {opcode}", variant.entry);
         }
     }
+}
+
+#[test]
+fn hints_to_the_caches_are_in_the_code() {
+    let code = |name: &str| {
+        let found = definitions().into_iter().find(|definition| definition.name == name);
+        let variant = &found.expect("a kernel of the corpus").variants[0];
+        let compiled = compiled(variant.text, "sm_90a", &[]).expect("NVRTC takes the text");
+        let code = sass(&compiled.cubin, variant.entry);
+        code.lines().to_vec()
+    };
+    // No place in L1: `NA` in a load and in a store.
+    let vectors = code("hinted_vectors");
+    for opcode in ["LDG.E.NA.128", "STG.E.NA.128"] {
+        assert!(vectors.iter().any(|line| line.contains(opcode)), "no {opcode} in {vectors:#?}");
+    }
+    // L2's policy: a box has a descriptor beside its addresses, and only then.
+    let boxes = code("hinted_boxes");
+    let boxes: Vec<&String> =
+        boxes.iter().filter(|line| line.contains("UTMALDG") || line.contains("UTMASTG")).collect();
+    assert!(boxes.len() >= 6 && boxes.iter().all(|line| line.contains("desc[")), "{boxes:#?}");
+    let plain = code("transpose_by_boxes");
+    assert!(!plain.iter().any(|line| line.contains("UTMALDG") && line.contains("desc[")), "{plain:#?}");
 }

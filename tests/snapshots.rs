@@ -29,3 +29,19 @@ fn launch_facts() {
     }
     insta::assert_snapshot!(table);
 }
+
+#[test]
+fn no_text_is_of_a_variant_that_is_gone() {
+    let variants = definitions().into_iter().flat_map(|definition| definition.variants);
+    let entries: Vec<String> = variants.map(|variant| format!("{}.snap", variant.entry)).collect();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots");
+    let files =
+        std::fs::read_dir(folder).expect("the snapshots").map(|entry| entry.expect("a file").file_name());
+    // Those of other tests have their module in front.
+    let names =
+        files.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.starts_with("root__"));
+    let texts: Vec<String> = names.filter(|name| name.ends_with(".snap")).collect();
+    let gone: Vec<&String> = texts.iter().filter(|name| !entries.contains(name)).collect();
+    assert!(gone.is_empty(), "tests/snapshots has texts of no variant: {gone:?}");
+    assert!(!texts.is_empty());
+}

@@ -29,6 +29,9 @@ pub struct Options {
     /// Element types; several times for several
     #[arg(long, value_enum)]
     dtype: Vec<Dtype>,
+    /// How A lies; both without it, by rows for types other than bf16
+    #[arg(long, value_enum)]
+    a: Option<Lies>,
     /// How B lies; both without it
     #[arg(long, value_enum)]
     b: Option<Lies>,
@@ -56,11 +59,28 @@ enum Dtype {
     F32,
 }
 
-/// How B lies in memory.
+/// How an operand lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Lies {
     Rows,
     Columns,
+}
+
+impl Lies {
+    /// The strides of a compact matrix.
+    fn strides(self, [rows, columns]: [usize; 2]) -> [usize; 2] {
+        match self {
+            Lies::Rows => [columns, 1],
+            Lies::Columns => [1, rows],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Lies::Rows => "rows",
+            Lies::Columns => "columns",
+        }
+    }
 }
 
 const ODD: [usize; 3] = [4095, 4097, 4093];
@@ -110,11 +130,15 @@ pub fn run(
             _ => dtype.shapes(),
         };
         for shape in shapes {
-            for lies in [Lies::Rows, Lies::Columns] {
-                if options.b.is_some_and(|only| only != lies) {
-                    continue;
+            let both = [Lies::Rows, Lies::Columns];
+            for (a_lies, lies) in both.into_iter().flat_map(|a| both.map(|b| (a, b))) {
+                // The other types want `k` contiguous in A.
+                let known = dtype == Dtype::Bf16 || a_lies == Lies::Rows;
+                let asked =
+                    options.a.is_none_or(|only| only == a_lies) && options.b.is_none_or(|only| only == lies);
+                if known && asked {
+                    records.extend(of_type(&Work { device, common, options, dtype, a_lies, lies, shape })?);
                 }
-                records.extend(of_type(&Work { device, common, options, dtype, lies, shape })?);
             }
         }
     }
@@ -127,11 +151,13 @@ struct Work<'a> {
     common: &'a Common,
     options: &'a Options,
     dtype: Dtype,
+    a_lies: Lies,
+    /// How B lies.
     lies: Lies,
     shape: [usize; 3],
 }
 
-/// A launch of one of our kernels. A B by columns is the tensor of its columns.
+/// A launch of one of our kernels. A B by columns, where it is not of 16 bits, is the tensor of its columns.
 type Launch<T, U> = fn(
     &Stream,
     LaunchConfig<'_>,
@@ -147,7 +173,7 @@ type Way<T, U> = (&'static str, &'static Definition, Launch<T, U>);
 fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
     let (rows, columns) = (&kernels::gemm::DEFINITION, &kernels::gemm_by_columns::DEFINITION);
     match (work.dtype, work.lies) {
-        (Dtype::Bf16, Lies::Rows) => work.measure(
+        (Dtype::Bf16, _) => work.measure(
             bf16::from_f32,
             &[
                 ("gemm", rows, gemm::<bf16>),
@@ -155,9 +181,6 @@ fn of_type(work: &Work<'_>) -> Result<Records, Box<dyn std::error::Error>> {
                 ("gemm_pair", &pair::DEFINITION, gemm_pair::<bf16>),
             ],
         ),
-        (Dtype::Bf16, Lies::Columns) => {
-            work.measure(bf16::from_f32, &[("gemm_by_columns", columns, gemm_by_columns::<bf16, bf16>)])
-        }
         (Dtype::Tf32, Lies::Rows) => {
             work.measure(|value| value, &[("gemm_swapped", &kernels::gemm_swapped::DEFINITION, gemm_swapped)])
         }
@@ -209,12 +232,13 @@ impl Work<'_> {
         round: fn(f32) -> T,
         ways: &[Way<T, U>],
     ) -> Result<Records, Box<dyn std::error::Error>> {
-        let Work { device, common, options, dtype, lies, shape: [m, n, k] } = *self;
+        let Work { device, common, options, dtype, a_lies, lies, shape: [m, n, k] } = *self;
         let stream = device.stream();
-        let by = if lies == Lies::Rows { "rows" } else { "columns" };
         println!(
-            "\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {}, B by {by}, random in [-1, 1){}",
+            "\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), {}, A by {}, B by {}, random in [-1, 1){}",
             dtype.name(),
+            a_lies.name(),
+            lies.name(),
             if options.sustained { ", two seconds at a time" } else { "" }
         );
         // The values of a table: rounding each number on its own takes longer than all the rest.
@@ -228,16 +252,20 @@ impl Work<'_> {
             }
         };
         let (a_host, b_host) = (values(m * k), values(k * n));
-        let b_strides = if lies == Lies::Rows { [n, 1] } else { [1, k] };
-        let a = Host { data: &a_host, shape: [m, k], strides: [k, 1] };
+        let (a_strides, b_strides) = (a_lies.strides([m, k]), lies.strides([k, n]));
+        let a = Host { data: &a_host, shape: [m, k], strides: a_strides };
         let b = Host { data: &b_host, shape: [k, n], strides: b_strides };
         let truth = Truth::product(device, &a, &b)?;
         let bound = Bound::of(dtype.name(), k);
         let bytes = (m * k + k * n) * size_of::<T>();
-        let b_shape = if lies == Lies::Rows { [k, n] } else { [n, k] };
-        let copies = (0..common.copies(device, bytes))
-            .map(|_| Ok((device.upload(&a_host, [m, k])?, device.upload(&b_host, b_shape)?)))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let columns = lies == Lies::Columns && dtype != Dtype::Bf16;
+        let (b_shape, b_tensor) = if columns { ([n, k], [k, 1]) } else { ([k, n], b_strides) };
+        let upload = || {
+            let a = device.upload_strided(&a_host, [m, k], a_strides)?;
+            Ok((a, device.upload_strided(&b_host, b_shape, b_tensor)?))
+        };
+        let copies =
+            (0..common.copies(device, bytes)).map(|_| upload()).collect::<Result<Vec<_>, Error>>()?;
         let operands = Operands { copies, shape: [k, n], strides: b_strides, next: std::cell::Cell::new(0) };
         let c = RefCell::new(device.zeros::<U, 2>([m, n])?);
 
@@ -352,8 +380,15 @@ impl Work<'_> {
         c: &'a RefCell<Tensor<U, 2>>,
         ways: &[Way<T, U>],
     ) -> Result<Vec<Candidate<'a>>, Box<dyn std::error::Error>> {
+        // Which layouts a record is about, where the kernel's name does not say it.
+        let lie = match (self.dtype, self.a_lies, self.lies) {
+            (Dtype::Bf16, Lies::Rows, Lies::Columns) => ", B by columns",
+            (Dtype::Bf16, Lies::Columns, Lies::Rows) => ", A by columns",
+            (Dtype::Bf16, Lies::Columns, Lies::Columns) => ", A and B by columns",
+            _ => "",
+        };
         let mut sets: Vec<_> =
-            ways.iter().take(1).map(|(name, _, launch)| ((*name).to_owned(), None, *launch)).collect();
+            ways.iter().take(1).map(|(name, _, launch)| (format!("{name}{lie}"), None, *launch)).collect();
         for text in &self.options.set {
             let mut refused = None;
             let before = sets.len();
@@ -361,7 +396,7 @@ impl Work<'_> {
                 let own = definition.variants.first().map(|variant| variant.parameters).unwrap_or_default();
                 let own = own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
                 match with(ParamSet(own), text) {
-                    Ok(set) => sets.push((format!("{name} {text}"), Some(set), *launch)),
+                    Ok(set) => sets.push((format!("{name}{lie} {text}"), Some(set), *launch)),
                     Err(error) => refused = Some(error),
                 }
             }
@@ -369,12 +404,7 @@ impl Work<'_> {
                 return Err(error.into());
             }
         }
-        let workspace = Rc::new(RefCell::new(match self.lies {
-            Lies::Rows if self.dtype == Dtype::E4m3 => Workspace::turned(stream, self.shape)?,
-            Lies::Rows if self.dtype == Dtype::Bf16 => Workspace::operands(stream, self.shape)?,
-            Lies::Rows => Workspace::rows(stream, self.shape)?,
-            Lies::Columns => Workspace::columns(stream, self.shape)?,
-        }));
+        let workspace = Rc::new(RefCell::new(Workspace::new()));
         let candidate = |(name, set, launch): (String, Option<ParamSet>, Launch<T, U>)| {
             let (stream, workspace) = (stream.clone(), workspace.clone());
             let call = move || {

@@ -62,12 +62,12 @@ fn one(definition: &'static Definition, device: &Device, arch: &str, cache: &Cac
     let arch = named.as_deref().unwrap_or(arch);
     let goal = if variant.text.contains("wgmma.mma_async") { 1000.0 } else { 2000.0 };
     let start = Instant::now();
-    compile_cached(cache, variant.text, arch, &[])?;
+    compile_cached(cache, variant.text, arch, variant.flags)?;
     let compiled = milliseconds(start);
     let mut disk = f64::MAX;
     for _ in 0..TRIES {
         let start = Instant::now();
-        compile_cached(cache, variant.text, arch, &[])?;
+        compile_cached(cache, variant.text, arch, variant.flags)?;
         disk = disk.min(milliseconds(start));
     }
     let (mut load, mut memory) = ("-".to_string(), "-".to_string());

@@ -47,8 +47,9 @@ impl Product {
         };
         let size = |values: &[f32]| values.iter().map(|v| v.abs()).collect::<Vec<f32>>();
         let sample = |number: usize| {
-            // Spread over all rows and columns, the corners among them.
-            let at = (m * n - 1) / (SAMPLES - 1) * number;
+            // The corners first; then spread over all rows and columns, also within each vector.
+            let corners = [0, n - 1, (m - 1) * n, m * n - 1];
+            let at = corners.get(number).copied().unwrap_or(number * 2_654_435_761 % (m * n));
             let terms = (0..k).map(|l| f64::from(a[at / n * k + l]) * f64::from(b[l * n + at % n]));
             let (value, magnitude) = terms.fold((0.0, 0.0), |(v, s), term| (v + term, s + term.abs()));
             (at, value, magnitude)

@@ -61,7 +61,9 @@ pub fn take_turns(
     let progress = Progress::new(length.rounds.max(1) * candidates.len());
     for round in 0..length.rounds.max(1) {
         for turn in 0..candidates.len() {
-            let at = (turn + round) % candidates.len();
+            // Forwards, then backwards: what one leaves of heat and power is not always the same one's to bear.
+            let step = if round % 2 == 0 { turn } else { candidates.len() - turn };
+            let at = (step + round / 2) % candidates.len();
             let candidate = &mut candidates[at];
             progress.start(&candidate.name);
             let options = bench::Options { warm_up: 0, samples: 1, calls: launches[at], flush_l2 };

@@ -15,14 +15,6 @@ pub use products::{gemm, gemm_by_columns, gemm_swapped};
 
 #[tiled_kernels]
 mod products {
-    /// Tiles of C in columns of GROUP tiles, so that those in work at one time share rows of A and columns of B.
-    fn place(tile: usize, rows: usize, cols: usize) -> (usize, usize) {
-        let first = tile / (GROUP * cols) * GROUP;
-        let size = GROUP.min(rows - first).max(1);
-        let inside = tile % (GROUP * cols);
-        (first + inside % size, inside / size)
-    }
-
     /// The stage that was read last is empty, as far as this reader goes.
     fn release(empty: Mbarriers, read: &mut PipelineState, tells: bool) {
         if tells {
@@ -31,26 +23,136 @@ mod products {
         read.advance();
     }
 
-    /// Products of 16-bit floats, accumulated in float32. Operands lie row by row. The copy engine takes C where its rows are of
-    /// whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
+    /// The producer: one thread fills the stages with the operands of each tile of C of this block, `bk` of k at a time.
+    fn load<T: Element>(
+        a: impl Tensor<Elem = T>,
+        b: impl Tensor<Elem = T>,
+        ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
+        count: (usize, usize, usize, usize),
+        bk: usize,
+    ) {
+        let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
+        let mut next = pipeline_state(STAGES);
+        for turn in 0..tiles.div_ceil(SMS) {
+            let tile = turn * SMS + block_idx.x;
+            if tile < tiles {
+                let (row, col) = grouped(tile, rows, cols, GROUP);
+                for block in 0..blocks {
+                    let stage = next.stage();
+                    let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                    empty.at(stage).wait(1 - next.phase());
+                    full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                    tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
+                    tma_load(&mut b_stage, &b.tile([bk, BN], [block, col]), full.at(stage));
+                    next.advance();
+                }
+            }
+        }
+    }
+
+    /// A consumer: a warpgroup multiplies its 64 rows of each tile of C of this block, rounds them, and stores them slab by
+    /// slab of 128 bytes.
+    fn multiply<T: Element, U: Element>(
+        c: impl Tensor<Elem = U, Access = Write>,
+        c_smem: View<U, Write>,
+        ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
+        count: (usize, usize, usize, usize),
+        a_by_rows: bool,
+        direct: bool,
+    ) {
+        let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
+        let slab = c_smem.dim(3);
+        let consumer = warp_group() - 1;
+        let leads = thread_idx.x % 128 == 0;
+        let mut acc = accumulator([64, BN]).fill(0.0);
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        for turn in 0..tiles.div_ceil(SMS) {
+            let tile = turn * SMS + block_idx.x;
+            if tile < tiles {
+                let (row, col) = grouped(tile, rows, cols, GROUP);
+                for block in 0..blocks {
+                    let stage = next.stage();
+                    let a_stage = a_smem.slice(stage);
+                    let own = if a_by_rows {
+                        a_stage.tile([64, a_stage.dim(1)], [consumer, 0])
+                    } else {
+                        a_stage.slice(consumer)
+                    };
+                    full.at(stage).wait(next.phase());
+                    wgmma(&mut acc, &own, &b_smem.slice(stage), block > 0);
+                    wgmma_commit_group();
+                    next.advance();
+                    wgmma_wait_group(AHEAD);
+                    if block >= AHEAD {
+                        release(empty, &mut read, leads);
+                    }
+                }
+                wgmma_wait_group(0);
+                if blocks >= AHEAD && AHEAD > 0 {
+                    release(empty, &mut read, leads);
+                }
+                let dst = c.tile([BM, BN], [row, col]);
+                for part in unroll(0..BN / (slab * SLABS)) {
+                    let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
+                    if leads {
+                        bulk_wait_group_read(BUFFERS - 1);
+                    }
+                    named_barrier(1 + consumer, 128);
+                    store_matrix(&mut staged, &acc.tile([2, slab / 8 * SLABS], [0, part]));
+                    fence_async_proxy();
+                    named_barrier(1 + consumer, 128);
+                    if direct {
+                        let thread = thread_idx.x % 128;
+                        for piece in 0..4 * SLABS {
+                            let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
+                            let own = own.distribute(row_major([2, 64]), thread).to_local();
+                            let to = dst.tile([64, 64], [consumer, part * SLABS + piece / 4]);
+                            let to = to.tile([16, 64], [piece % 4, 0]);
+                            to.distribute(row_major([2, 64]), thread).copy_from(&own);
+                        }
+                    } else if leads {
+                        tma_store(&mut dst.tile([64, slab * SLABS], [consumer, part]), &staged);
+                        bulk_commit_group();
+                    }
+                }
+            }
+        }
+        if leads {
+            bulk_wait_group_read(0);
+        }
+    }
+
+    /// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous. The copy engine takes C
+    /// where its rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
     #[tiled_kernel(
-        T = [bf16, f16], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
-        DIRECT = [false, true],
+        T = [bf16, f16], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1,
+        AHEAD = 1, GROUP = 16, SMS = 132, DIRECT = [false, true],
         arch = "sm_90a", block = [384], min_blocks = 1,
         grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
     )]
     pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
-        a: &LayoutTensor<T, Pitched<M, K>>,
-        b: &LayoutTensor<T, Pitched<K, N>>,
+        a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
         c: &mut LayoutTensor<T, Pitched<M, N>>,
     ) {
+        // Lines as long as the swizzle: rows of A or columns of B one after another, else slabs of 64 of the others.
+        let a_tiles = if A_MODE == 1 {
+            row_major([STAGES, BM, BK])
+        } else {
+            layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, 1, 64])
+        };
+        let b_tiles = if B_MODE == 1 {
+            row_major([STAGES, BN / 64, BK, 64])
+        } else {
+            layout([STAGES, BK, BN], [BK * BN, 1, BK])
+        };
         let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
         let tiles = (rows * cols).min(1 << 24);
-        let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
-        let b_smem = shared::<T>(row_major([STAGES, BN / 64, BK, 64]).swizzle_bytes(128));
+        let a_smem = shared::<T>(a_tiles.swizzle_bytes(128));
+        let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
         let c_smem = shared::<T>(row_major([2 * BUFFERS, SLABS, 64, 64]).swizzle_bytes(128));
-        let full = mbarriers(STAGES, 1);
-        let empty = mbarriers(STAGES, 2);
+        let (full, empty) = (mbarriers(STAGES, 1), mbarriers(STAGES, 2));
+        let (ring, count) = ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks));
         barrier();
         grid_dependency_wait();
         launch_dependents();
@@ -58,85 +160,19 @@ mod products {
         if warp_group() == 0 {
             set_max_registers(40);
             if thread_idx.x == 0 {
-                let mut next = pipeline_state(STAGES);
-                for turn in 0..tiles.div_ceil(SMS) {
-                    let tile = turn * SMS + block_idx.x;
-                    if tile < tiles {
-                        let (row, col) = place(tile, rows, cols);
-                        for block in 0..blocks {
-                            let stage = next.stage();
-                            let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                            empty.at(stage).wait(1 - next.phase());
-                            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                            tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
-                            tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
-                            next.advance();
-                        }
-                    }
-                }
+                load(a, b, ring, count, BK);
             }
         } else {
             set_max_registers(232);
-            let consumer = warp_group() - 1;
-            let leads = thread_idx.x % 128 == 0;
-            let mut acc = accumulator([64, BN]).fill(0.0);
-            let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-            for turn in 0..tiles.div_ceil(SMS) {
-                let tile = turn * SMS + block_idx.x;
-                if tile < tiles {
-                    let (row, col) = place(tile, rows, cols);
-                    for block in 0..blocks {
-                        let stage = next.stage();
-                        let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
-                        full.at(stage).wait(next.phase());
-                        wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
-                        wgmma_commit_group();
-                        next.advance();
-                        wgmma_wait_group(AHEAD);
-                        if block >= AHEAD {
-                            release(empty, &mut read, leads);
-                        }
-                    }
-                    wgmma_wait_group(0);
-                    if blocks >= AHEAD && AHEAD > 0 {
-                        release(empty, &mut read, leads);
-                    }
-                    let dst = c.tile([BM, BN], [row, col]);
-                    for part in unroll(0..BN / (64 * SLABS)) {
-                        let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
-                        if leads {
-                            bulk_wait_group_read(BUFFERS - 1);
-                        }
-                        named_barrier(1 + consumer, 128);
-                        store_matrix(&mut staged, &acc.tile([2, 8 * SLABS], [0, part]));
-                        fence_async_proxy();
-                        named_barrier(1 + consumer, 128);
-                        if DIRECT {
-                            let thread = thread_idx.x % 128;
-                            for piece in 0..4 * SLABS {
-                                let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
-                                let own = own.distribute(row_major([2, 64]), thread).to_local();
-                                let to = dst.tile([64, 64], [consumer, part * SLABS + piece / 4]);
-                                let to = to.tile([16, 64], [piece % 4, 0]);
-                                to.distribute(row_major([2, 64]), thread).copy_from(&own);
-                            }
-                        } else if leads {
-                            tma_store(&mut dst.tile([64, 64 * SLABS], [consumer, part]), &staged);
-                            bulk_commit_group();
-                        }
-                    }
-                }
-            }
-            if leads {
-                bulk_wait_group_read(0);
-            }
+            multiply(c, c_smem, ring, count, A_MODE == 1, DIRECT);
         }
     }
 
     /// Products of 16-bit, 8-bit and, as TF32, of 32-bit floats, accumulated in float32. A lies row by row, B column by
     /// column: the matrix units take types other than those of 16 bits no other way.
     #[tiled_kernel(
-        T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, AHEAD = 1, GROUP = 16, SMS = 132,
+        T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1,
+        GROUP = 16, SMS = 132,
         arch = "sm_90a", block = [384], min_blocks = 1,
         grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
     )]
@@ -150,10 +186,10 @@ mod products {
         let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
         let tiles = (rows * cols).min(1 << 24);
         let a_smem = shared::<T>(row_major([STAGES, BM, bk]).swizzle_bytes(128));
-        let b_smem = shared::<T>(row_major([STAGES, BN, bk]).swizzle_bytes(128));
-        let c_smem = shared::<U>(row_major([2, 2, 64, slab]).swizzle_bytes(128));
-        let full = mbarriers(STAGES, 1);
-        let empty = mbarriers(STAGES, 2);
+        let b_smem = shared::<T>(layout([STAGES, bk, BN], [bk * BN, 1, bk]).swizzle_bytes(128));
+        let c_smem = shared::<U>(row_major([2 * BUFFERS, SLABS, 64, slab]).swizzle_bytes(128));
+        let (full, empty) = (mbarriers(STAGES, 1), mbarriers(STAGES, 2));
+        let (ring, count) = ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks));
         barrier();
         grid_dependency_wait();
         launch_dependents();
@@ -161,69 +197,11 @@ mod products {
         if warp_group() == 0 {
             set_max_registers(40);
             if thread_idx.x == 0 {
-                let mut next = pipeline_state(STAGES);
-                for turn in 0..tiles.div_ceil(SMS) {
-                    let tile = turn * SMS + block_idx.x;
-                    if tile < tiles {
-                        let (row, col) = place(tile, rows, cols);
-                        for block in 0..blocks {
-                            let stage = next.stage();
-                            let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                            empty.at(stage).wait(1 - next.phase());
-                            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                            tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
-                            tma_load(&mut b_stage, &b.tile([BN, bk], [col, block]), full.at(stage));
-                            next.advance();
-                        }
-                    }
-                }
+                load(a, b.transpose(), ring, count, bk);
             }
         } else {
             set_max_registers(232);
-            let consumer = warp_group() - 1;
-            let leads = thread_idx.x % 128 == 0;
-            let mut staged = c_smem.slice(consumer);
-            let mut acc = accumulator([64, BN]).fill(0.0);
-            let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-            for turn in 0..tiles.div_ceil(SMS) {
-                let tile = turn * SMS + block_idx.x;
-                if tile < tiles {
-                    let (row, col) = place(tile, rows, cols);
-                    for block in 0..blocks {
-                        let stage = next.stage();
-                        let a_part = a_smem.slice(stage).tile([64, bk], [consumer, 0]);
-                        full.at(stage).wait(next.phase());
-                        wgmma(&mut acc, &a_part, &b_smem.slice(stage).transpose(), block > 0);
-                        wgmma_commit_group();
-                        next.advance();
-                        wgmma_wait_group(AHEAD);
-                        if block >= AHEAD {
-                            release(empty, &mut read, leads);
-                        }
-                    }
-                    wgmma_wait_group(0);
-                    if blocks >= AHEAD && AHEAD > 0 {
-                        release(empty, &mut read, leads);
-                    }
-                    let dst = c.tile([BM, BN], [row, col]);
-                    for part in unroll(0..BN / (2 * slab)) {
-                        if leads {
-                            bulk_wait_group_read(0);
-                        }
-                        named_barrier(1 + consumer, 128);
-                        store_matrix(&mut staged, &acc.tile([2, slab / 4], [0, part]));
-                        fence_async_proxy();
-                        named_barrier(1 + consumer, 128);
-                        if leads {
-                            tma_store(&mut dst.tile([64, 2 * slab], [consumer, part]), &staged);
-                            bulk_commit_group();
-                        }
-                    }
-                }
-            }
-            if leads {
-                bulk_wait_group_read(0);
-            }
+            multiply(c, c_smem, (a_smem, b_smem, full, empty), (rows, cols, tiles, blocks), true, false);
         }
     }
 
@@ -262,22 +240,7 @@ mod products {
         if warp_group() == 0 {
             set_max_registers(40);
             if thread_idx.x == 0 {
-                let mut next = pipeline_state(STAGES);
-                for turn in 0..tiles.div_ceil(SMS) {
-                    let tile = turn * SMS + block_idx.x;
-                    if tile < tiles {
-                        let (row, col) = place(tile, rows, cols);
-                        for block in 0..2 * pairs {
-                            let stage = next.stage();
-                            let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                            empty.at(stage).wait(1 - next.phase());
-                            full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                            tma_load(&mut a_stage, &a.tile([BM, BK], [row, block]), full.at(stage));
-                            tma_load(&mut b_stage, &b.tile([BK, BN], [block, col]), full.at(stage));
-                            next.advance();
-                        }
-                    }
-                }
+                load(a, b, (a_smem, b_smem, full, empty), (rows, cols, tiles, 2 * pairs), BK);
             }
         } else {
             set_max_registers(232);
@@ -289,7 +252,7 @@ mod products {
             for turn in 0..tiles.div_ceil(SMS) {
                 let tile = turn * SMS + block_idx.x;
                 if tile < tiles {
-                    let (row, col) = place(tile, rows, cols);
+                    let (row, col) = grouped(tile, rows, cols, GROUP);
                     for pair in 0..pairs {
                         wgmma_wait_group(1);
                         if pair > 0 {

@@ -4,35 +4,31 @@
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
 mod banks;
+mod edges;
 mod elementwise;
-mod fed_slices;
-mod fed_tiles;
 pub mod gemm;
 mod matmul;
 pub mod memory;
+mod multipliers;
 mod padding;
 mod pair;
 mod pitch;
 pub mod puzzles;
 mod register_tiles;
-mod sliced;
 mod split;
 mod tensor_cores;
-mod warp_tiles;
 
 pub use banks::read_shared;
+pub use edges::{last_columns, last_rows};
 pub use elementwise::vector_add;
-pub use fed_slices::sgemm_sliced_fed;
-pub use fed_tiles::sgemm_fed;
 pub use matmul::{coalescing, naive, tiled};
-pub use padding::resize;
+pub use multipliers::{sgemm, sgemm_fed, sgemm_sliced, sgemm_sliced_fed};
+pub use padding::{resize, resize_both};
 pub use pair::gemm_pair;
 pub use pitch::{repitch, turn};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
-pub use sliced::sgemm_sliced;
 pub use split::gemm_split;
 pub use tensor_cores::tensor_core;
-pub use warp_tiles::sgemm;
 
 use layout_cuda::Definition;
 

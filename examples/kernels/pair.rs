@@ -11,22 +11,28 @@
 
 use layout_cuda::tiled_kernel;
 
-/// Products of 16-bit floats, accumulated in float32. Operands lie row by row; C's rows may begin anywhere.
+/// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous; C's rows may begin anywhere.
 #[tiled_kernel(
-    T = [bf16, f16], BK = 64, STAGES = 8,
+    T = [bf16, f16], A_MODE = [1, 0], B_MODE = [1, 0], BK = 64, STAGES = 8,
     arch = "sm_90a", block = [160], min_blocks = 1, cluster = [1, 2],
     grid = [N.div_ceil(64), 2 * M.div_ceil(128)],
     variant_if(N % 8 == 0),
 )]
 pub fn gemm_pair<T, const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<T, Pitched<M, K>>,
-    b: &LayoutTensor<T, Pitched<K, N>>,
+    a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
+    b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
     c: &mut LayoutTensor<T, Pitched<M, N>>,
 ) {
+    /// Tiles of 64 by 64, one of whose modes is contiguous.
+    fn stages(contiguous: usize) -> Layout {
+        if contiguous == 1 { row_major([STAGES, 64, BK]) } else { layout([STAGES, 64, BK], [64 * BK, 1, 64]) }
+    }
     let rank = cluster_rank();
     let blocks = K.div_ceil(BK);
-    let a_smem = shared::<T>(row_major([STAGES, 64, BK]).swizzle_bytes(128));
-    let b_smem = shared::<T>(row_major([STAGES, BK, 64]).swizzle_bytes(128));
+    let a_smem = shared::<T>(stages(A_MODE).swizzle_bytes(128));
+    let b_smem = shared::<T>(stages(B_MODE).swizzle_bytes(128));
+    // Half of a piece of B, of whole lines of shared memory.
+    let (half, own) = if B_MODE == 1 { ([BK / 2, 64], [rank, 0]) } else { ([BK, 32], [0, rank]) };
     let mut c_smem = shared::<T>(row_major([1, 64, 64]).swizzle_bytes(128));
     let full = mbarriers(STAGES, 1);
     let empty = mbarriers(STAGES, 2);
@@ -43,8 +49,8 @@ pub fn gemm_pair<T, const M: usize, const N: usize, const K: usize>(
                 empty.at(stage).wait(1 - next.phase());
                 full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
                 tma_load(&mut a_stage, &a.tile([64, BK], [block_idx.y, block]), full.at(stage));
-                let half = b.tile([BK, 64], [block, block_idx.x]).tile([BK / 2, 64], [rank, 0]);
-                tma_load_multicast(&mut b_stage.tile([BK / 2, 64], [rank, 0]), &half, full.at(stage), 3);
+                let b_half = b.tile([BK, 64], [block, block_idx.x]).tile(half, own);
+                tma_load_multicast(&mut b_stage.tile(half, own), &b_half, full.at(stage), 3);
                 next.advance();
             }
         }

@@ -11,24 +11,34 @@
 
 use layout_cuda::tiled_kernel;
 
-/// Products of 16-bit floats, accumulated in float32. Operands lie row by row.
+/// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous.
 #[tiled_kernel(
-    T = [bf16, f16], BM = 128, BN = 64, BK = 64, SPLIT = 2, STAGES = 4,
+    T = [bf16, f16], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 64, BK = 64, SPLIT = 2, STAGES = 4,
     arch = "sm_90a", block = [288], min_blocks = 1, cluster = [SPLIT],
     grid = [SPLIT * N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(N % 4 == 0),
 )]
 pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<T, Pitched<M, K>>,
-    b: &LayoutTensor<T, Pitched<K, N>>,
+    a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
+    b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
     c: &mut LayoutTensor<T, Pitched<M, N>>,
 ) {
     const ROUNDS: usize = BM * BN / SPLIT / 1024;
     let rank = cluster_rank();
     let (row, col) = (block_idx.y, block_idx.x / SPLIT);
     let share = K.div_ceil(BK * SPLIT);
-    let a_smem = shared::<T>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
-    let b_smem = shared::<T>(row_major([STAGES, BN / 64, BK, 64]).swizzle_bytes(128));
+    let a_tiles = if A_MODE == 1 {
+        row_major([STAGES, BM, BK])
+    } else {
+        layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, 1, 64])
+    };
+    let b_tiles = if B_MODE == 1 {
+        row_major([STAGES, BN / 64, BK, 64])
+    } else {
+        layout([STAGES, BK, BN], [BK * BN, 1, BK])
+    };
+    let a_smem = shared::<T>(a_tiles.swizzle_bytes(128));
+    let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
     // From each block its sums of this block's rows; rows 8 banks apart.
     let sums = shared::<f32>(row_major([SPLIT, BM / SPLIT, BN + 8]));
     let full = mbarriers(STAGES, 1);
@@ -57,9 +67,11 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         for block in 0..share {
             let stage = next.stage();
-            let a_part = a_smem.slice(stage).tile([64, BK], [consumer, 0]);
+            let a_stage = a_smem.slice(stage);
+            let by_rows = A_MODE == 1;
+            let own = if by_rows { a_stage.tile([64, BK], [consumer, 0]) } else { a_stage.slice(consumer) };
             full.at(stage).wait(next.phase());
-            wgmma(&mut acc, &a_part, &b_smem.slice(stage), block > 0);
+            wgmma(&mut acc, &own, &b_smem.slice(stage), block > 0);
             wgmma_commit_group();
             next.advance();
             wgmma_wait_group(1);

@@ -10,6 +10,9 @@
 //! For speed: a step's copies and loads stand between products that need neither; the barrier of a stage stands before its
 //! last products, so that the next stage's first fragments come in behind them. Rows of A in shared memory are 4 elements
 //! longer than they need be, rows of B 8: so the 32 elements that a warp reads at once lie in 32 banks.
+//!
+//! Operands may be wider than the product, so that rows of any length can be copied by vectors: of A up to 3 columns of
+//! zeros more than B has rows, of B up to 3 columns of anything more than C has. Of a narrower B whole tiles of C are made.
 
 use layout_cuda::tiled_kernel;
 
@@ -17,17 +20,18 @@ use layout_cuda::tiled_kernel;
 #[tiled_kernel(
     BM = 256, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 3,
     block = [BM * BN / (WM * WN) * 32],
-    grid = [N.div_ceil(BN), M.div_ceil(BM)],
-    variant_if(M % BM == 0, N % BN == 0, K % BK == 0),
-    variant_if(N % 4 == 0, K % 4 == 0),
+    grid = [W.div_ceil(BN), M.div_ceil(BM)],
+    require(D >= K, D < K + 4, W < N + 4),
+    variant_if(D % 4 == 0, W % 4 == 0),
 )]
-pub fn tensor_core<const M: usize, const N: usize, const K: usize>(
-    a: &LayoutTensor<f32, RowMajor<M, K>>,
-    b: &LayoutTensor<f32, RowMajor<K, N>>,
+pub fn tensor_core<const M: usize, const N: usize, const K: usize, const D: usize, const W: usize>(
+    a: &LayoutTensor<f32, Pitched<M, D>>,
+    b: &LayoutTensor<f32, Pitched<K, W>>,
     c: &mut LayoutTensor<f32, RowMajor<M, N>>,
 ) {
     const THREADS: usize = BM * BN / (WM * WN) * 32;
     const STEPS: usize = BK / 8;
+    assert!(STAGES * BK >= BM / WM * 16, "the stages of B hold 16 rows of every warp");
     let mma = mma_atom::<f32>([16, 8, 8]);
     let (warp_row, warp_col) = (warp_id() / (BN / WN), warp_id() % (BN / WN));
 
@@ -86,6 +90,18 @@ pub fn tensor_core<const M: usize, const N: usize, const K: usize>(
         }
     }
     async_copy_wait_all();
-    let mut dst = c.tile([BM, BN], [block_idx.y, block_idx.x]).tile([WM, WN], [warp_row, warp_col]);
-    mma.store_d(&mut dst, &acc);
+    // 16 rows of each warp at a time go through the stages of B, so that a warp stores neighbours, wherever C's rows begin.
+    let dst = c.tile([BM, BN], [block_idx.y, block_idx.x]);
+    for part in unroll(0..WM / 16) {
+        barrier();
+        let mut own = b_smem.tile([16, WN], [warp_row, warp_col]);
+        mma.store_d(&mut own, &acc.tile([1, WN / 8 * 4], [part, 0]));
+        barrier();
+        for row in unroll(0..BM / WM) {
+            let from =
+                b_smem.tile([16, BN], [row, 0]).distribute(row_major([THREADS / 32, 32]), thread_idx.x);
+            let to = dst.tile([16, BN], [row * (WM / 16) + part, 0]);
+            to.distribute(row_major([THREADS / 32, 32]), thread_idx.x).copy_from(&from.to_local());
+        }
+    }
 }

@@ -158,14 +158,15 @@ impl Family {
         cache: &Cache,
     ) -> Result<Built> {
         let (text, lines) = self.text(promises, checked);
-        let (compiled, origin) = compile_cached(cache, &text, arch, &[]).map_err(|error| match error {
+        let flags = layout_core::kernel::emit::flags(checked);
+        let (compiled, origin) = compile_cached(cache, &text, arch, flags).map_err(|error| match error {
             NvrtcError::Compile { arch, log } => {
                 let log = crate::nvrtc::locate(&log, self.definition.file, &lines);
                 Error::from(LaunchError::Compile { kernel: self.name().to_string(), arch, log })
             }
             error => error.into(),
         })?;
-        let slow_paths = slow_paths(&text, arch, &lines, &compiled);
+        let slow_paths = slow_paths(&text, arch, flags, &lines, &compiled);
         Ok(Built { compiled, origin, slow_paths })
     }
 

@@ -143,6 +143,7 @@ fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
         entry: "scale_add",
         text: "extern \"C\" __global__ void scale_add() {\n    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");\n}\n",
         lines: &[7, 9, 0],
+        flags: &[],
         block: [128, 1, 1],
         shared_bytes: 0,
     }];
@@ -173,6 +174,7 @@ fn what_nvrtc_refuses_is_told_with_the_rust_line() {
         entry: "scale_add",
         text: "extern \"C\" __global__ void scale_add() {\n    oops;\n}\n",
         lines: &[7, 9, 0],
+        flags: &[],
         block: [128, 1, 1],
         shared_bytes: 0,
     }];

@@ -130,6 +130,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         cluster: Vec::new(),
         arch: None,
         min_blocks: None,
+        opt_level: None,
         require: vec![require],
         variant_if: vec![vec![divisible]],
         functions: Vec::new(),

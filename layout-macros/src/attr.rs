@@ -12,7 +12,8 @@ use syn::punctuated::Punctuated;
 use syn::{BinOp, Expr, Lit, Token, UnOp};
 
 /// The lower-case entries, for messages.
-const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `require(..)` and `variant_if(..)`";
+const KEYS: &str =
+    "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `require(..)` and `variant_if(..)`";
 
 /// `NAME = value` or `NAME = [v, ..]`.
 pub struct Bound {
@@ -37,6 +38,8 @@ pub struct Attribute {
     pub arch: Option<(Ident, String)>,
     /// `min_blocks = n`
     pub min_blocks: Option<(Ident, Expr)>,
+    /// `opt_level = n`
+    pub opt_level: Option<(Ident, Expr)>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
     /// The conditions of each `variant_if`.
@@ -100,6 +103,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ("grid", _, Some(value)) => axes(&mut attribute.grid, name, value, errors),
         ("cluster", _, Some(value)) => axes(&mut attribute.cluster, name, value, errors),
         ("min_blocks", _, Some(value)) => once(&mut attribute.min_blocks, name, value, errors),
+        ("opt_level", _, Some(value)) => once(&mut attribute.opt_level, name, value, errors),
         ("arch", _, Some(value)) => match ungroup(&value) {
             Expr::Lit(literal) if matches!(&literal.lit, Lit::Str(text) if is_architecture(&text.value())) => {
                 if let Lit::Str(text) = &literal.lit {
@@ -118,7 +122,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             format!("parameter `{name}` has no value"),
             format!("write `{name} = 64`, or `{name} = [32, 64]` for a variant of each"),
         ),
-        ("block" | "grid" | "cluster" | "min_blocks" | "arch", ..) => errors.push(
+        ("block" | "grid" | "cluster" | "min_blocks" | "opt_level" | "arch", ..) => errors.push(
             Place::token(name.span()),
             format!("`{name}` has no value"),
             format!("write `{name} = ..`"),
@@ -314,6 +318,7 @@ mod tests {
             ("BM(1)", "parameter `BM` has no value"),
             ("BM", "parameter `BM` has no value"),
             ("grid", "`grid` has no value"),
+            ("opt_level", "`opt_level` has no value"),
             ("arch = sm_90a", "an architecture is a string"),
             ("arch = \"sm_90ab\"", "an architecture is a string"),
             ("require = 1", "`require` is not a value"),

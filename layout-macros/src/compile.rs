@@ -2,6 +2,7 @@
 
 use crate::expand::{self, Compiled};
 use crate::face::Face;
+use crate::library::with_library;
 use crate::lower::{self, Lowered};
 use crate::place::Place;
 use crate::report::Errors;
@@ -59,7 +60,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     refuse_attributes(&function, &mut errors);
     let signature = signature::parse(&function.sig, &mut errors);
-    let lowered = lower::lower(&attribute, &signature, &function, &mut errors);
+    let lowered = lower::lower(&attribute, &signature, &with_library(&function), &mut errors);
     let copy = expand::checked_copy(&attribute, &signature, &function);
     let face = Face::of(&function, signature);
     let texts = if errors.is_empty() { texts(&lowered, &mut errors) } else { vec![] };
@@ -77,11 +78,13 @@ fn texts(lowered: &Lowered, errors: &mut Errors) -> Vec<Text> {
         .chain(conditions)
         .map(|variant_if| Promises { variant_if, ..Promises::USUAL })
         .collect();
-    let count = kernel.parameters.iter().map(|parameter| parameter.values.len()).product::<usize>();
-    if count * promises.len() > VARIANTS {
+    let lists = kernel.parameters.iter().map(|parameter| parameter.values.len());
+    // Of 64 lists of two the product is no number of 64 bits.
+    let count = lists.fold(promises.len(), usize::saturating_mul);
+    if count > VARIANTS {
         errors.push(
             places.first().copied().unwrap_or(Place::token(proc_macro2::Span::call_site())),
-            format!("the attribute's lists make {} variants", count * promises.len()),
+            format!("the attribute's lists make {count} variants"),
             format!(
                 "at most {VARIANTS} are compiled; other parameter sets can be launched without being listed"
             ),

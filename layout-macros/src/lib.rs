@@ -9,6 +9,7 @@ mod compile;
 mod depth;
 mod expand;
 mod face;
+mod library;
 mod lower;
 mod place;
 mod report;
@@ -33,6 +34,7 @@ use proc_macro::TokenStream;
 /// | `cluster = [x, y, z]` | blocks of a cluster |
 /// | `arch = "sm_90a"` | the only architecture the kernel is for |
 /// | `min_blocks = n` | blocks that a multiprocessor must be able to hold |
+/// | `opt_level = n` | how hard ptxas optimises, 0 to 3, its default; at 1 instructions stay nearly in the order of the source |
 /// | `require(c, ..)` | launch refuses where a condition is false |
 /// | `variant_if(c, ..)` | a second variant that relies on the conditions; launch takes it where they hold |
 ///

@@ -75,13 +75,15 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// An item that every kernel of the module may name.
-struct Shared<'a> {
+pub struct Shared<'a> {
     name: &'a Ident,
-    item: &'a Item,
+    /// The item.
+    pub item: &'a Item,
 }
 
 impl<'a> Shared<'a> {
-    fn of(item: &'a Item) -> Option<Shared<'a>> {
+    /// A function that is no kernel, or a constant.
+    pub fn of(item: &'a Item) -> Option<Shared<'a>> {
         match item {
             Item::Fn(function) if !is_kernel(function) => Some(Shared { name: &function.sig.ident, item }),
             Item::Const(constant) => Some(Shared { name: &constant.ident, item }),
@@ -100,7 +102,7 @@ fn is_kernel_attribute(attribute: &Attribute) -> bool {
 }
 
 /// The numbers of the shared items that the block names, and that those name, in the module's order.
-fn needed(block: &Block, shared: &[Shared<'_>]) -> BTreeSet<usize> {
+pub fn needed(block: &Block, shared: &[Shared<'_>]) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let mut open = vec![block.to_token_stream()];
     while let Some(tokens) = open.pop() {
@@ -140,7 +142,7 @@ fn whole<'a>(kernel: &ItemFn, items: impl Iterator<Item = &'a Item>) -> TokenStr
 }
 
 /// The item as it stands in a function, where a visibility would be refused by rustc's lints.
-fn nested(item: &Item) -> Item {
+pub fn nested(item: &Item) -> Item {
     let mut item = item.clone();
     match &mut item {
         Item::Fn(function) => function.vis = Visibility::Inherited,

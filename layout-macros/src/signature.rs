@@ -31,6 +31,14 @@ pub struct Argument {
     pub kind: Kind,
 }
 
+/// How a tensor lies in memory.
+pub enum Lies {
+    /// As the layout's name says.
+    Named(ArgumentLayout),
+    /// `Contiguous<MODE, ..>`: the mode, not yet resolved.
+    Contiguous(Box<Expr>),
+}
+
 /// What an argument is.
 pub enum Kind {
     /// `&LayoutTensor<f32, RowMajor<M, K>>`, or `&mut`.
@@ -38,7 +46,7 @@ pub enum Kind {
         /// The element type.
         elem: TypeRef,
         /// How it lies in memory.
-        layout: ArgumentLayout,
+        layout: Lies,
         /// The extents, not yet resolved.
         extents: Vec<Expr>,
         /// Whether it is `&mut`.
@@ -51,7 +59,7 @@ pub enum Kind {
 }
 
 const TENSOR_HELP: &str = "write `&LayoutTensor<f32, RowMajor<M, K>>` or `&mut LayoutTensor<..>`; \
-                           the layouts are `RowMajor`, `ColMajor`, `Pitched` and `Strided`";
+                           the layouts are `RowMajor`, `ColMajor`, `Pitched`, `Contiguous` and `Strided`";
 
 /// Reads a signature.
 pub fn parse(signature: &syn::Signature, errors: &mut Errors) -> Signature {
@@ -224,14 +232,21 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
     let GenericArgument::Type(layout_ty) = layout else {
         return refuse(errors, Place::of(layout), "this is no layout");
     };
-    let Some((layout_name, arguments)) = path_and_arguments(layout_ty) else {
+    let Some((layout_name, mut arguments)) = path_and_arguments(layout_ty) else {
         return refuse(errors, Place::of(layout), "this is no layout");
     };
     let layout = match layout_name.to_string().as_str() {
-        "RowMajor" => ArgumentLayout::RowMajor,
-        "ColMajor" => ArgumentLayout::ColMajor,
-        "Pitched" => ArgumentLayout::Pitched,
-        "Strided" => ArgumentLayout::Strided,
+        "RowMajor" => Lies::Named(ArgumentLayout::RowMajor),
+        "ColMajor" => Lies::Named(ArgumentLayout::ColMajor),
+        "Pitched" => Lies::Named(ArgumentLayout::Pitched),
+        "Strided" => Lies::Named(ArgumentLayout::Strided),
+        "Contiguous" if arguments.is_empty() => {
+            return refuse(errors, Place::of(layout_ty), "which mode is contiguous?");
+        }
+        "Contiguous" => match extent(arguments.remove(0), errors) {
+            Some(mode) => Lies::Contiguous(Box::new(mode)),
+            None => return Kind::Unknown,
+        },
         other => {
             let message = format!("`{other}` is no layout");
             return refuse(errors, Place::token(layout_name.span()), &message);

@@ -182,6 +182,8 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("fn f(x: f32) -> f32 { g(x) } fn g(x: f32) -> f32 { f(x) } let y = 1.0;", "calls itself"),
         ("fn f() -> usize { n } let y = f();", "does not see `n`"),
         ("fn f() -> usize { M } let y = f();", "does not see the dimension `M`"),
+        ("fn f<const S: usize>(x: f32) -> f32 { x } let y = f(1.0);", "has type parameters only"),
+        ("fn f<T: Element>(x: View<T, Read>) { let y = shared::<T>(row_major([4])); }", "no element type"),
         ("fn barrier() {}", "cannot be defined again"),
         ("const C: usize = M;", "a `const` item cannot name `M`"),
         ("let M = 1;", "`M` is a dimension and cannot be bound again"),
@@ -238,6 +240,22 @@ fn what_the_signature_may_not_say_is_refused() {
         ("block = [1]", "fn k(c: &mut LayoutTensor<char, RowMajor<8>>) {}".to_owned(), "no element type"),
         ("block = [1]", "fn k(c: &mut LayoutTensor<f32, Banded<8>>) {}".to_owned(), "`Banded` is no layout"),
         ("block = [1]", "fn k(c: &mut LayoutTensor<f32, RowMajor>) {}".to_owned(), "a tensor of rank 0"),
+        (
+            "block = [1]",
+            "fn k(c: &mut LayoutTensor<f32, Contiguous>) {}".to_owned(),
+            "which mode is contiguous?",
+        ),
+        ("block = [1]", "fn k(c: &mut LayoutTensor<f32, Contiguous<1>>) {}".to_owned(), "a tensor of rank 0"),
+        (
+            "block = [1]",
+            "fn k(c: &mut LayoutTensor<f32, Contiguous<2, 8, 8>>) {}".to_owned(),
+            "mode 2 of `c`, a tensor of rank 2, cannot be contiguous",
+        ),
+        (
+            "block = [1]",
+            "fn k<const N: usize>(c: &mut LayoutTensor<f32, Contiguous<N, N>>) {}".to_owned(),
+            "which mode of `c` is contiguous is not known",
+        ),
         ("block = [1]", "fn k(c: &mut [f32]) {}".to_owned(), "is to a `LayoutTensor`"),
         ("block = [1]", "fn k(c: String) {}".to_owned(), "cannot be passed to a kernel"),
         ("block = [1]", "fn k(self) {}".to_owned(), "a kernel has no `self`"),
@@ -251,6 +269,26 @@ fn what_the_signature_may_not_say_is_refused() {
         assert!(found[0].contains(message), "{item}: {found:#?}");
         let out = expand(attribute, &item);
         assert!(out.contains("mod k") && out.contains("pub fn launch"), "{item}: {out}");
+    }
+}
+
+#[test]
+fn the_type_parameter_of_a_function_is_not_the_kernels() {
+    let item = |type_inside: &str| {
+        format!(
+            "fn k<T, const N: usize>(c: &mut LayoutTensor<T, RowMajor<N>>) {{
+                fn first<U: Element>(x: View<U, Write>) {{ let y = shared::<{type_inside}>(row_major([4])); }}
+                fn second<T: Element>(x: View<T, Write>) {{ let y = shared::<T>(row_major([4])); }}
+                let y = shared::<T>(row_major([4]));
+                first(c.tile([1], [0]));
+                second(c.tile([1], [0]));
+            }}"
+        )
+    };
+    for (type_inside, wrong) in [("f32", 1), ("U", 2)] {
+        let found = messages("T = f32, block = [1]", &item(type_inside));
+        assert_eq!(found.len(), wrong, "{found:#?}");
+        assert!(found.iter().all(|message| message.contains("no element type")), "{found:#?}");
     }
 }
 
@@ -439,6 +477,18 @@ fn lists_that_make_too_many_variants_are_refused() {
     );
     assert_eq!(found.len(), 1, "{found:#?}");
     assert!(found[0].contains("make 1024 variants"), "{found:#?}");
+}
+
+#[test]
+fn lists_that_make_more_variants_than_a_number_holds_are_refused() {
+    let lists: String = (0..64).map(|n| format!("A{n} = [1, 2], ")).collect();
+    let used: Vec<String> = (0..64).map(|n| format!("A{n}")).collect();
+    let found = messages(
+        &format!("{lists}block = [A0], require(N > {})", used.join(" + ")),
+        "fn k<const N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) { c[[0]] = 0.0; }",
+    );
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("variants"), "{found:#?}");
 }
 
 #[test]

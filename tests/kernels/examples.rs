@@ -2,10 +2,10 @@
 
 use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, doubles, floats};
-use layout_cuda::{Error, LaunchConfig, Stream, TensorView, TensorViewMut};
+use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
-    block_tiled, block_tiled_vectorized, coalescing, naive, resize, sgemm, sgemm_sliced, tensor_core, tiled,
-    tiled_register, vector_add,
+    block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize, resize_both,
+    sgemm, sgemm_sliced, tensor_core, tiled, tiled_register, vector_add,
 };
 
 /// The cases of the examples.
@@ -25,8 +25,19 @@ pub fn cases() -> Vec<Case> {
             let values = floats(m * n, 1);
             let (src, mut dst) = (run.tensor(&values, [m, n])?, run.output([p, q])?);
             resize::launch_with(run.config(), &run.stream(), &src.view()?, &mut dst.view_mut()?)?;
-            let wanted = |at: usize| if at / q < m { values[at / q * n + at % q] } else { 0.0 };
-            Ok(Outcome::exact(dst.read()?, (0..p * q).map(wanted)))
+            Ok(Outcome::exact(dst.read()?, resized(&values, [m, n], [p, q])))
+        }),
+        Case::new(&resize_both::DEFINITION, around_tile([16, 256, 16]), |run| {
+            let [m, n, k] = run.size;
+            let shapes = [[m, k], [k, n], [m + 17, k.next_multiple_of(4)], [k.saturating_sub(1), n + 260]];
+            let values = [floats(m * k, 1), floats(k * n, 2)];
+            let (a, b) = (run.tensor(&values[0], shapes[0])?, run.tensor(&values[1], shapes[1])?);
+            let (mut new_a, mut new_b) = (run.output(shapes[2])?, run.output(shapes[3])?);
+            let (a, b) = (a.view()?, b.view()?);
+            let (mut a_view, mut b_view) = (new_a.view_mut()?, new_b.view_mut()?);
+            resize_both::launch_with(run.config(), &run.stream(), &a, &b, &mut a_view, &mut b_view)?;
+            let of_a = Outcome::exact(new_a.read()?, resized(&values[0], shapes[0], shapes[2]));
+            Ok(of_a.and(Outcome::exact(new_b.read()?, resized(&values[1], shapes[1], shapes[3]))))
         }),
         Case::new(&naive::DEFINITION, around_tile([8, 32, 5]), |run| {
             matmul(run, |config, stream, a, b, c| naive::launch_with(config, stream, a, b, c))
@@ -51,6 +62,30 @@ pub fn cases() -> Vec<Case> {
         Case::new(&tensor_core::DEFINITION, around_tile([128, 128, 32]), |run| {
             matmul(run, |config, stream, a, b, c| tensor_core::launch_with(config, stream, a, b, c))
         }),
+        // Operands of more columns than the product has: A's are zeros.
+        Case::new(&tensor_core::DEFINITION, around_tile([128, 128, 32]), |run| {
+            let [m, n, k] = run.size;
+            let (depth, width) = (k.next_multiple_of(4), n.next_multiple_of(4));
+            let a = resized(&floats(m * k, 3), [m, k], [m, depth]);
+            let b = resized(&floats(k * n, 4), [k, n], [k, width]);
+            let a = Operand::new(run.device, &a, run.skew, [m, depth], [depth + 8, 1])?;
+            let b = Operand::new(run.device, &b, run.skew, [k, width], [width + 4, 1])?;
+            let mut c = run.output([m, n])?;
+            let (a, b) = (a.view()?, b.view()?);
+            tensor_core::launch_with(run.config(), &run.stream(), &a, &b, &mut c.view_mut()?)?;
+            let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
+            Ok(Outcome::within(0.0, c.read()?, wanted))
+        }),
+        Case::new(&last_rows::DEFINITION, AROUND_EDGE.to_vec(), |run| {
+            let [m, n, k] = run.size;
+            let run = &Run { size: [m.min(integer(run, "ROWS")), n, k], ..*run };
+            matmul(run, |config, stream, a, b, c| last_rows::launch_with(config, stream, a, b, c))
+        }),
+        Case::new(&last_columns::DEFINITION, AROUND_EDGE.to_vec(), |run| {
+            let [n, m, k] = run.size;
+            let run = &Run { size: [m, n.min(integer(run, "COLS")), k], ..*run };
+            matmul(run, |config, stream, a, b, c| last_columns::launch_with(config, stream, a, b, c))
+        }),
         Case::new(&sgemm::DEFINITION, around_tile([128, 128, 32]), |run| {
             matmul(run, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c))
         }),
@@ -58,6 +93,27 @@ pub fn cases() -> Vec<Case> {
             matmul(run, |config, stream, a, b, c| sgemm_sliced::launch_with(config, stream, a, b, c))
         }),
     ]
+}
+
+/// Up to four last rows, or columns, around a block's part of the others and of K.
+const AROUND_EDGE: [[usize; 3]; 7] =
+    [[0, 5, 3], [1, 0, 5], [1, 7, 0], [1, 1, 1], [4, 32, 256], [1, 33, 1025], [3, 70, 1030]];
+
+/// A parameter of the run's set.
+fn integer(run: &Run<'_>, name: &str) -> usize {
+    match run.set.get(name) {
+        Some(ParamValue::Int(value)) => usize::try_from(value).expect("an extent"),
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// A matrix of another size.
+fn resized(values: &[f32], [m, n]: [usize; 2], [p, q]: [usize; 2]) -> Vec<f32> {
+    let element = |at: usize| match (at / q, at % q) {
+        (row, col) if row < m && col < n => values[row * n + col],
+        _ => 0.0,
+    };
+    (0..p * q).map(element).collect()
 }
 
 /// A launch of a matrix multiplication.

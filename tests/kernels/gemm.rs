@@ -37,8 +37,9 @@ const SPLIT_SIZES: [[usize; 3]; 8] = [
 /// The cases, one for each element type.
 pub fn cases() -> Vec<Case> {
     vec![
-        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| rows::<bf16>(run, bf16::from_f64)).of(Elem::Bf16),
-        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| rows::<f16>(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| either::<bf16>(run, bf16::from_f64))
+            .of(Elem::Bf16),
+        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| either::<f16>(run, f16::from_f64)).of(Elem::F16),
         Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, bf16::from_f32))
             .of(Elem::Bf16),
         Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, |value| value))
@@ -91,11 +92,26 @@ pub(super) fn matrix<T: Element>(
     Operand::new(run.device, values, run.skew * sixteen, shape, [pitch, 1])
 }
 
-fn rows<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+/// The same, by columns where the set's parameter `mode` says so.
+fn lying<T: Element>(
+    run: &Run<'_>,
+    mode: &str,
+    values: &[T],
+    shape: [usize; 2],
+) -> Result<Operand<T, 2>, Error> {
+    if run.set.get(mode) == Some(ParamValue::Int(1)) {
+        return matrix(run, values, shape);
+    }
+    let sixteen = 16 / size_of::<T>();
+    let pitch = shape[0].next_multiple_of(sixteen).max(sixteen);
+    Operand::new(run.device, values, run.skew * sixteen, shape, [1, pitch])
+}
+
+fn either<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = matrix(run, &rounded(doubles(m * k, 3)), [m, k])?;
-    let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
+    let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
     let mut c = matrix(run, &vec![untouched::<T>(); m * n], [m, n])?;
     gemm::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
@@ -105,8 +121,8 @@ fn rows<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error
 fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = matrix(run, &rounded(doubles(m * k, 3)), [m, k])?;
-    let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
+    let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
     let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
     gemm_split::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
@@ -116,8 +132,8 @@ fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Erro
 fn pair<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = matrix(run, &rounded(doubles(m * k, 3)), [m, k])?;
-    let b = matrix(run, &rounded(doubles(k * n, 4)), [k, n])?;
+    let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
+    let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
     let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
     gemm_pair::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);

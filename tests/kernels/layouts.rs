@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, Run, around, around_tile};
 use crate::support::data::{Operand, floats, untouched};
-use layout_cuda::{Element, Error, tiled_kernel};
+use layout_cuda::{Element, Error, ParamValue, tiled_kernel};
 
 /// Rows that lie further apart than they are long.
 #[tiled_kernel(block = [32, 4], grid = [N.div_ceil(32), M.div_ceil(4)])]
@@ -26,6 +26,19 @@ pub fn copy_rows<const M: usize, const N: usize>(
     let from = a.tile([4, 32], [block_idx.y, block_idx.x]).tile([1, 4], [thread_idx.y, thread_idx.x]);
     let to = b.tile([4, 32], [block_idx.y, block_idx.x]).tile([1, 4], [thread_idx.y, thread_idx.x]);
     to.vectorize([1, 4]).copy_from(&from.vectorize([1, 4]));
+}
+
+/// Any mode contiguous, the others at any distance.
+#[tiled_kernel(MODE = [0, 1, 2], block = [4, 4, 4], grid = [N.div_ceil(4), M.div_ceil(4), L.div_ceil(4)])]
+pub fn halve_along<const L: usize, const M: usize, const N: usize>(
+    a: &LayoutTensor<f32, Contiguous<MODE, L, M, N>>,
+    b: &mut LayoutTensor<f32, Contiguous<0, L, M, N>>,
+) {
+    let (i, j) = (block_idx.z * 4 + thread_idx.z, block_idx.y * 4 + thread_idx.y);
+    let k = block_idx.x * 4 + thread_idx.x;
+    if i < L && j < M && k < N {
+        b[[i, j, k]] = 0.5 * a[[i, j, k]];
+    }
 }
 
 /// Any strides.
@@ -144,6 +157,21 @@ pub fn cases() -> Vec<Case> {
             let mut b = strided(run, &vec![untouched(); m * n], [m, n], [pitch + 1, 1])?;
             copy_rows::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
             Ok(aligned.and(Outcome::exact(b.read()?, values)))
+        }),
+        Case::new(&halve_along::DEFINITION, around_tile([4, 4, 4]), |run| {
+            let [l, m, n] = run.size;
+            let values = floats(l * m * n, 9);
+            let along = (0..3).find(|mode| run.set.get("MODE") == Some(ParamValue::Int(*mode)));
+            let strides = match along {
+                Some(0) => [1, (l + 1) * n + 3, l + 1],
+                Some(1) => [(m + 2) * n + 5, 1, m + 2],
+                _ => [m * (n + 3), n + 3, 1],
+            };
+            let a = strided(run, &values, [l, m, n], strides)?;
+            let pitch = l.next_multiple_of(4) + 4;
+            let mut b = strided(run, &vec![untouched(); l * m * n], [l, m, n], [1, pitch * n.max(1), pitch])?;
+            halve_along::launch_with(run.config(), &run.stream(), &a.view()?, &mut b.view_mut()?)?;
+            Ok(Outcome::exact(b.read()?, values.iter().map(|value| value * 0.5)))
         }),
         Case::new(&add_strided::DEFINITION, around_tile([8, 8, 1]), |run| {
             let [m, n, ..] = run.size;

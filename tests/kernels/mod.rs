@@ -7,12 +7,15 @@ mod clusters;
 mod control;
 mod elementwise;
 mod examples;
+mod fences;
 mod gemm;
+mod hints;
 mod indices;
 mod layouts;
 mod matrix;
 mod memory;
 mod movement;
+mod orders;
 mod pitch;
 mod puzzles;
 mod reduce;
@@ -37,17 +40,20 @@ pub fn cases() -> Vec<Case> {
         control::cases(),
         chain::cases(),
         clusters::cases(),
+        hints::cases(),
         indices::cases(),
         layouts::cases(),
         matrix::cases(),
         stencil::cases(),
         movement::cases(),
+        orders::cases(),
         pitch::cases(),
         reduce::cases(),
         sharing::cases(),
         together::cases(),
         puzzles::cases(),
         memory::cases(),
+        fences::cases(),
         gemm::cases(),
         warpgroups::cases(),
     ];

@@ -19,11 +19,12 @@ pub fn gpu_required() -> bool {
     std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1")
 }
 
-/// The first GPU of compute capability 9.0, under the same rule.
+/// The first GPU of compute capability 9.0, under the same rule: another GPU is none.
 pub fn hopper() -> Option<Device> {
     let device = gpu()?;
     let arch = device.properties().map(|properties| properties.arch.clone())?;
     if arch != "sm_90a" {
+        assert!(!gpu_required(), "REQUIRE_GPU=1, and the device is {arch}, no sm_90a");
         println!("skipped: the device is {arch}, no sm_90a");
         return None;
     }

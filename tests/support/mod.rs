@@ -1,6 +1,7 @@
 //! How a kernel is run beside its reference, and the data for it.
 
 pub mod case;
+pub mod cubin;
 pub mod data;
 pub mod gpu;
 pub mod sass;

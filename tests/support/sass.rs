@@ -55,6 +55,12 @@ fn disassembler() -> PathBuf {
     )
 }
 
+impl From<Vec<String>> for Sass {
+    fn from(lines: Vec<String>) -> Sass {
+        Sass(lines)
+    }
+}
+
 impl Sass {
     /// How many instructions begin with this, behind a predicate: `UTMALDG`, `HGMMA.64x256x16`.
     pub fn count(&self, opcode: &str) -> usize {

@@ -14,7 +14,7 @@
 
 use super::elem::Elem;
 use super::index::Index;
-use super::program::{Access, PlaceId, Value};
+use super::program::{Access, Hint, PlaceId, Value};
 
 /// One mbarrier of an array of them, in shared memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +56,12 @@ pub(crate) enum Signal {
         /// 0 or 1.
         parity: Index,
     },
-    /// The thread's ordinary accesses to shared memory before come before what the asynchronous proxy does after.
-    AsyncProxyFence,
+    /// The thread's ordinary accesses to shared memory, or to global memory, before come before what the asynchronous
+    /// proxy does after.
+    AsyncProxyFence {
+        /// Whether it is about global memory.
+        global: bool,
+    },
     /// Closes the group of the tensor stores that this thread issued since the last one.
     BulkCommit,
     /// Waits until at most `groups` of this thread's groups are in flight.
@@ -194,6 +198,8 @@ pub(crate) struct TensorLoad {
     /// The blocks of the cluster that get it, bit `i` for rank `i`, each at the same place, and told at the same
     /// barrier; only the own where there is none.
     pub multicast: Option<u32>,
+    /// How L2 is to keep what it reads.
+    pub hint: Option<Hint>,
 }
 
 /// By one thread: a box in shared memory to a tensor; elements beyond the tensor are dropped.
@@ -205,6 +211,8 @@ pub(crate) struct TensorStore {
     pub source: Access,
     /// The box's first element, in the map's order of modes.
     pub coordinates: Vec<Index>,
+    /// How L2 is to keep what it writes.
+    pub hint: Option<Hint>,
 }
 
 /// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.

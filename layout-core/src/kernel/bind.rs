@@ -6,8 +6,8 @@ use super::asynchronous::TensorMap;
 use super::bind_error::{BindError, Broken};
 use super::elem::Elem;
 use super::index::{Atom, AtomId, Index};
-use super::ir::{ArgumentLayout, BinaryOp};
-use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind};
+use super::ir::BinaryOp;
+use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
 use super::params::{NARROW_LIMIT, WIDE_LIMIT};
 use super::program::Comparison;
 
@@ -148,15 +148,16 @@ impl LaunchPlan {
             self.memory(number, argument)?;
         }
         let values = Values { dims: &dims, arguments };
+        // First: where a variant's conditions do not hold, what it makes of the others' dimensions is no number of theirs.
+        if !self.variant_if.iter().all(|condition| values.holds(self, condition)) {
+            return Err(BindError::Promise(Broken::VariantIf));
+        }
         for (condition, text) in &self.require {
             if !values.holds(self, condition) {
                 let parts: Vec<String> =
                     self.dims.iter().zip(&dims).map(|(name, value)| format!("{name} = {value}")).collect();
                 return Err(BindError::Require { condition: text.clone(), values: parts.join(", ") });
             }
-        }
-        if !self.variant_if.iter().all(|condition| values.holds(self, condition)) {
-            return Err(BindError::Promise(Broken::VariantIf));
         }
         let mut blocks = [0u32; 3];
         for axis in 0..3 {
@@ -340,21 +341,17 @@ impl LaunchPlan {
         let mut compact = 1u128;
         let mut reach = 0u128;
         for step in 0..rank {
-            let mode = if *layout == ArgumentLayout::ColMajor { step } else { rank - 1 - step };
+            let mode = if *layout == PlanLayout::ColMajor { step } else { rank - 1 - step };
             let (extent, stride) = (shape[mode] as u128, strides[mode] as u128);
-            let free = match layout {
-                ArgumentLayout::RowMajor | ArgumentLayout::ColMajor => false,
-                ArgumentLayout::Pitched => mode + 1 != rank,
-                ArgumentLayout::Strided => true,
-            };
-            if !free && extent > 1 && stride != compact {
-                let (found, expected) = (strides[mode], compact.min(usize::MAX as u128) as usize);
+            let wanted = if matches!(layout, PlanLayout::Contiguous(_)) { 1 } else { compact };
+            if !layout.is_free(mode) && extent > 1 && stride != wanted {
+                let (found, expected) = (strides[mode], wanted.min(usize::MAX as u128) as usize);
                 return Err(BindError::Stride {
                     argument: name(),
                     mode,
                     found,
                     expected,
-                    layout: layout_name(*layout),
+                    layout: layout_name(*layout, rank),
                 });
             }
             reach = reach.saturating_add((extent - 1).saturating_mul(stride));
@@ -382,9 +379,10 @@ impl LaunchPlan {
             });
         }
         if self.promises.aligned {
-            let pitched = *layout == ArgumentLayout::Pitched
-                && (0..rank.saturating_sub(1))
-                    .any(|mode| shape[mode] > 1 && !(strides[mode] as u64 * bytes).is_multiple_of(16));
+            let pitched = matches!(layout, PlanLayout::Contiguous(_))
+                && (0..rank).filter(|mode| layout.is_free(*mode)).any(|mode| {
+                    shape[mode] > 1 && !(strides[mode] as u64).wrapping_mul(bytes).is_multiple_of(16)
+                });
             if !address.is_multiple_of(16) || pitched {
                 return Err(BindError::Promise(Broken::Aligned));
             }
@@ -393,12 +391,13 @@ impl LaunchPlan {
     }
 }
 
-fn layout_name(layout: ArgumentLayout) -> &'static str {
+fn layout_name(layout: PlanLayout, rank: usize) -> &'static str {
     match layout {
-        ArgumentLayout::RowMajor => "RowMajor",
-        ArgumentLayout::ColMajor => "ColMajor",
-        ArgumentLayout::Pitched => "Pitched",
-        ArgumentLayout::Strided => "Strided",
+        PlanLayout::RowMajor => "RowMajor",
+        PlanLayout::ColMajor => "ColMajor",
+        PlanLayout::Contiguous(mode) if mode + 1 == rank => "Pitched",
+        PlanLayout::Contiguous(_) => "Contiguous",
+        PlanLayout::Strided => "Strided",
     }
 }
 

@@ -184,7 +184,7 @@ impl fmt::Display for BindError {
             BindError::Stride { argument, mode, found, expected, layout } => write!(
                 f,
                 "tensor `{argument}` has stride {found} in mode {mode}, `{layout}` needs {expected}; \
-                 take `Pitched` or `Strided` in the kernel, or make the tensor compact"
+                 take `Pitched`, `Contiguous` or `Strided` in the kernel, or make the tensor compact"
             ),
             BindError::Span { argument, needed, found } => {
                 write!(f, "tensor `{argument}` reaches {needed} elements and its storage has {found}")

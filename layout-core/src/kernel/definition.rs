@@ -57,6 +57,8 @@ pub struct Variant {
     pub text: &'static str,
     /// For each line of the text the line of the kernel's Rust file, 0 for none.
     pub lines: &'static [u32],
+    /// What NVRTC is told beside the text and the architecture.
+    pub flags: &'static [&'static str],
     /// Threads of a block.
     pub block: [u32; 3],
     /// Bytes of shared memory that a block takes.

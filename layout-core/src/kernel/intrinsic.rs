@@ -283,6 +283,14 @@ vocabulary! {
     Mma = "mma", Method, 4..=4;
     /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
     StoreD = "store_d", Method, 3..=3;
+    /// `view.evict_first()`: the view whose elements L2 gives up first, when they are moved.
+    EvictFirst = "evict_first", Method, 1..=1;
+    /// `view.evict_last()`: the view whose elements L2 gives up last.
+    EvictLast = "evict_last", Method, 1..=1;
+    /// `view.no_allocate()`: the view whose elements get no place in L1.
+    NoAllocate = "no_allocate", Method, 1..=1;
+    /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of the copy engine.
+    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0;
 }
 
 impl Intrinsic {

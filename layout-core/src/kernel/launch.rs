@@ -5,7 +5,6 @@
 use super::asynchronous::TensorMap;
 use super::elem::Elem;
 use super::index::{Atoms, Index};
-use super::ir::ArgumentLayout;
 use super::params::Promises;
 use super::program::Comparison;
 
@@ -155,7 +154,7 @@ pub enum PlanArgumentKind {
         /// Whether the kernel writes it.
         mutable: bool,
         /// How it must lie in memory.
-        layout: ArgumentLayout,
+        layout: PlanLayout,
         /// The extent of each mode: one dimension, or a number.
         extents: Vec<Extent>,
     },
@@ -163,6 +162,51 @@ pub enum PlanArgumentKind {
     Scalar(Elem),
     /// A value of type `usize` or `isize`.
     Index,
+}
+
+/// How a tensor must lie in memory.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, Promises, compile, launch::{PlanArgumentKind, PlanLayout}};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn first<const M: usize>(x: &LayoutTensor<f32, Pitched<M, 4>>, y: &mut LayoutTensor<f32, RowMajor<1>>) {
+///     y[[0]] = x[[0, 0]];
+/// }
+/// let checked = compile(&first::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// let layouts = checked.plan().arguments.iter().map(|argument| match argument.kind {
+///     PlanArgumentKind::Tensor { layout, .. } => Some(layout),
+///     _ => None,
+/// });
+/// assert!(layouts.eq([Some(PlanLayout::Contiguous(1)), Some(PlanLayout::RowMajor)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanLayout {
+    /// Compact, the last mode contiguous.
+    RowMajor,
+    /// Compact, the first mode contiguous.
+    ColMajor,
+    /// This mode contiguous, every other stride the tensor's.
+    Contiguous(usize),
+    /// Every stride the tensor's.
+    Strided,
+}
+
+impl PlanLayout {
+    /// Whether a mode's stride is the tensor's to say.
+    ///
+    /// ```
+    /// use layout_core::kernel::launch::PlanLayout;
+    /// assert!(PlanLayout::Contiguous(1).is_free(0) && !PlanLayout::Contiguous(1).is_free(1));
+    /// ```
+    pub fn is_free(self, mode: usize) -> bool {
+        match self {
+            PlanLayout::RowMajor | PlanLayout::ColMajor => false,
+            PlanLayout::Contiguous(contiguous) => mode != contiguous,
+            PlanLayout::Strided => true,
+        }
+    }
 }
 
 /// The extent of a tensor's mode.

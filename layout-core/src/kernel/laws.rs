@@ -167,3 +167,34 @@ fn proofs_are_never_wrong_and_often_found() {
     }
     assert!(proved > 300 && needed_facts > 100, "{proved} proved, {needed_facts} by the guard");
 }
+
+#[test]
+fn a_remainder_is_below_a_divisor_that_is_known_to_be_positive() {
+    let mut numbers = Numbers(3);
+    let mut proved = 0;
+    for _ in 0..3000 {
+        let (mut atoms, values) = atoms();
+        let (n, d) = (polynomial(&mut numbers, &values), polynomial(&mut numbers, &values));
+        if d.as_constant().is_some() {
+            continue;
+        }
+        let remainder = atoms.rem(&n, &d).expect("small");
+        let goal = d.sub(&remainder).and_then(|goal| goal.plus(numbers.next(5) - 3)).expect("small");
+        let least = numbers.next(3);
+        let guard = Comparison { op: BinaryOp::Ge, left: d.clone(), right: Index::constant(least) };
+        let mut facts = Facts::default();
+        facts.assume(&guard, true);
+        if !facts.prove(&atoms, &goal) {
+            continue;
+        }
+        proved += 1;
+        everywhere(&values, |at| {
+            let divisor = value(&atoms, &d, at);
+            // A quotient by zero is nothing.
+            if divisor >= least && divisor != 0 {
+                assert!(value(&atoms, &goal, at) >= 0, "{goal:?} from {guard:?}");
+            }
+        });
+    }
+    assert!(proved > 100, "{proved} proved");
+}

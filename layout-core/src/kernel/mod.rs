@@ -22,6 +22,7 @@ pub mod ir;
 pub mod launch;
 #[cfg(test)]
 mod laws;
+mod library;
 mod matrix;
 mod origin;
 mod params;
@@ -42,6 +43,7 @@ pub use definition::{Definition, Variant};
 pub use elem::{Constant, Elem};
 pub use emit::{CudaSource, emit};
 pub use ir::Kernel;
+pub use library::LIBRARY;
 pub use origin::{Errors, KernelError, Origin, Position};
 pub use params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
 pub use specialise::{Specialised, specialise};

@@ -263,6 +263,29 @@ impl Scope {
     }
 }
 
+/// How the caches are to keep what is moved from or to global memory. It changes no value and orders nothing, so the
+/// simulator has no meaning for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Hint {
+    /// L2 gives it up before what has no hint.
+    EvictFirst,
+    /// L2 gives it up after what has no hint.
+    EvictLast,
+    /// It gets no place in L1.
+    NoAllocate,
+}
+
+impl Hint {
+    /// The name in the kernel language.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Hint::EvictFirst => "evict_first",
+            Hint::EvictLast => "evict_last",
+            Hint::NoAllocate => "no_allocate",
+        }
+    }
+}
+
 /// Who takes part in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Participants {
@@ -390,6 +413,8 @@ pub(crate) struct Access {
     pub direct: bool,
     /// Whether `index` takes 64-bit arithmetic.
     pub wide: bool,
+    /// How the caches are to keep it, of an argument's elements.
+    pub hint: Option<Hint>,
     /// Where in the kernel's source.
     pub origin: Origin,
 }

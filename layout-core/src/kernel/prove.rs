@@ -69,7 +69,25 @@ impl Facts {
         let Ok(expanded) = atoms.expand(goal) else { return false };
         let mut facts: Vec<Index> = self.known.iter().filter_map(|fact| atoms.expand(fact).ok()).collect();
         facts.extend(quotients(atoms, &expanded));
+        let remainders = self.remainders(atoms, &expanded);
+        facts.extend(remainders);
         atoms.range(&expanded).low >= 0 || reduce(atoms, &facts, &expanded, 2)
+    }
+
+    /// `d - 1 - n % d >= 0` for each remainder in an index, `n >= 0` and `d >= 1`: by a number the interval says so.
+    fn remainders(&self, atoms: &Atoms, index: &Index) -> Vec<Index> {
+        let mut facts = Vec::new();
+        for id in index.atoms() {
+            if let Atom::Rem(n, d) = atoms.atom(id)
+                && d.as_constant().is_none()
+                && atoms.range(n).low >= 0
+                && let Ok(less) = d.plus(-1)
+                && (atoms.range(&less).low >= 0 || reduce(atoms, &self.known, &less, 2))
+            {
+                facts.extend(less.sub(&Index::atom(id)));
+            }
+        }
+        facts
     }
 
     /// Whether a comparison is proved to hold.

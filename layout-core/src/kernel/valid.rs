@@ -3,7 +3,9 @@
 //! Law: of a valid kernel every id is in range, every expression's parts come before it in the arena (so nothing holds
 //! itself), and every tensor has one to five extents. The macro's lowering makes only such kernels.
 
-use super::ir::{ArgumentKind, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef};
+use super::ir::{
+    ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
+};
 
 /// Tests a kernel.
 pub(super) fn valid(kernel: &Kernel) -> bool {
@@ -12,12 +14,16 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
     let attribute = all(&kernel.block)
         && kernel.grid.iter().all(|grid| all(grid))
         && all(&kernel.cluster)
-        && kernel.min_blocks.iter().all(|id| check.expr(*id, u32::MAX))
+        && kernel.min_blocks.iter().chain(&kernel.opt_level).all(|id| check.expr(*id, u32::MAX))
         && all(&kernel.require)
         && kernel.variant_if.iter().all(|conditions| all(conditions));
     let arguments = kernel.arguments.iter().all(|argument| match &argument.kind {
-        ArgumentKind::Tensor { elem, extents, .. } => {
-            check.ty(*elem) && (1..=5).contains(&extents.len()) && all(extents)
+        ArgumentKind::Tensor { elem, extents, layout, .. } => {
+            let layout = match layout {
+                ArgumentLayout::Contiguous(mode) => check.expr(*mode, u32::MAX),
+                _ => true,
+            };
+            check.ty(*elem) && (1..=5).contains(&extents.len()) && all(extents) && layout
         }
         ArgumentKind::Scalar(ty) => check.ty(*ty),
     });

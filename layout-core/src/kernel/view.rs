@@ -8,7 +8,7 @@
 
 use super::elem::Constant;
 use super::index::{Index, IndexOverflow, VarId};
-use super::program::{PlaceId, Scope};
+use super::program::{Hint, PlaceId, Scope};
 use crate::Swizzle;
 
 /// A view of a place.
@@ -32,6 +32,8 @@ pub(crate) struct View {
     pub mutable: bool,
     /// The scope of its atomic operations, where the user said one.
     pub scope: Option<Scope>,
+    /// How the caches are to keep its elements, where the user said so; of an argument only.
+    pub hint: Option<Hint>,
 }
 
 /// A mode of a view: `extent` vectors, each of `lanes` elements.
@@ -101,6 +103,7 @@ impl View {
             pad: None,
             mutable,
             scope: None,
+            hint: None,
         }
     }
 

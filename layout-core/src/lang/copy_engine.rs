@@ -230,3 +230,41 @@ pub fn bulk_wait_group_read(_groups: usize) {
 pub fn fence_async_proxy() {
     device_only()
 }
+
+/// The thread's accesses to global memory before, and those that it knows of, come before those of [`tma_load`] and
+/// [`tma_store`] after. Each thread that wrote calls it before the barrier, or the one that starts the copy behind it. What an
+/// earlier launch wrote needs none.
+///
+/// ```
+/// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
+/// // The copy engine brings back what the threads wrote.
+/// #[tiled_kernel(FENCE = [true, false], arch = "sm_90a", block = [32], grid = [1])]
+/// fn back(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
+///     let mut tile = shared::<f32>(row_major([1, 32]));
+///     let full = mbarriers(1, 1).at(0);
+///     x[[0, lane_id()]] = lane_id() as f32;
+///     if FENCE {
+///         fence_async_proxy_global();
+///     }
+///     barrier();
+///     if thread_idx.x == 0 {
+///         full.arrive_expect(tile.bytes());
+///         tma_load(&mut tile, &x.tile([1, 32], [0, 0]), full);
+///     }
+///     full.wait(0);
+///     y[[0, lane_id()]] = tile[[0, 31 - lane_id()]];
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.zeros::<f32, 2>([1, 32])?;
+/// let mut y = device.zeros::<f32, 2>([1, 32])?;
+/// assert!(back::simulate(&mut x, &mut y)?.clean());
+/// assert_eq!(y.download()?[..3], [31.0, 30.0, 29.0]);
+/// let without = ParamSet::default().with("FENCE", ParamValue::Bool(false));
+/// let config = LaunchConfig { set: Some(&without), ..LaunchConfig::default() };
+/// let report = back::simulate_with(config, &Options::default(), &mut x, &mut y)?;
+/// assert!(report.find(FindingKind::MissingFence).is_some());
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn fence_async_proxy_global() {
+    device_only()
+}

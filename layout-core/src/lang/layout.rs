@@ -83,6 +83,39 @@ pub struct Pitched<
     const D4: usize = NONE,
 >;
 
+/// One mode contiguous, every other stride taken from the tensor at launch: `Contiguous<1, M, K>` is `Pitched<M, K>`, and
+/// `Contiguous<0, M, K>` has its columns contiguous. The mode is a number or a parameter, so that one kernel is for both.
+///
+/// ```
+/// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
+/// #[tiled_kernel(MODE = [1, 0], block = [1], grid = [1])]
+/// fn second<const M: usize, const N: usize>(
+///     x: &LayoutTensor<i32, Contiguous<MODE, M, N>>,
+///     y: &mut LayoutTensor<i32, RowMajor<1>>,
+/// ) {
+///     y[[0]] = x[[1, 0]];
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([1])?;
+/// for (strides, mode, wanted) in [([4, 1], 1, 4), ([1, 2], 0, 2)] {
+///     let x = device.upload_strided(&[1, 2, 3, 0, 4, 5, 6, 0], [2, 3], strides)?;
+///     let set = ParamSet(vec![("MODE".into(), ParamValue::Int(mode))]);
+///     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+///     second::launch_with(config, &device.stream(), &x, &mut y)?;
+///     assert_eq!(y.download()?, [wanted]);
+/// }
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Contiguous<
+    const MODE: usize,
+    const D0: usize,
+    const D1: usize = NONE,
+    const D2: usize = NONE,
+    const D3: usize = NONE,
+    const D4: usize = NONE,
+>;
+
 /// Every stride taken from the tensor at launch: `Strided<M, K>`.
 ///
 /// ```

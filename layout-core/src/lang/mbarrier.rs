@@ -63,8 +63,9 @@ pub struct Mbarriers(());
 #[derive(Clone, Copy, Debug)]
 pub struct Mbarrier(());
 
-/// `count` barriers in shared memory, made by the block's first thread. A phase of one ends after so many arrivals, and
-/// after the bytes it was told to expect. A [`barrier`](super::barrier) must stand between this and their use.
+/// `count` barriers in shared memory, made by the block's first threads. A phase of one ends after so many arrivals, and
+/// after the bytes it was told to expect. A [`barrier`](super::barrier) must stand between this and their use;
+/// without one the kernel is refused.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

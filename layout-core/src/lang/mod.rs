@@ -9,7 +9,7 @@
 //!
 //! | group | words |
 //! |---|---|
-//! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Strided`] |
+//! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Contiguous`], [`Strided`] |
 //! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`struct@f16`], [`bf16`], [`e4m3`], [`e5m2`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
@@ -17,9 +17,11 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Atomic::atomic_add`], `atomic_max`, `atomic_min` |
-//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
+//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`fence_async_proxy_global`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
 //! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
+//! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
+//! | orders of tiles | [`grouped`], [`hilbert`] |
 //! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
@@ -41,11 +43,13 @@
 
 mod atomic;
 mod copy_engine;
+mod hint;
 mod layout;
 mod matrix;
 mod mbarrier;
 mod movement;
 mod number;
+mod order;
 mod small_float;
 mod tensor;
 mod threads;
@@ -54,10 +58,11 @@ mod wgmma;
 
 pub use atomic::Atomic;
 pub use copy_engine::{
-    bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, tma_load,
-    tma_load_multicast, tma_store,
+    bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, fence_async_proxy_global,
+    tma_load, tma_load_multicast, tma_store,
 };
-pub use layout::{ColMajor, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
+pub use hint::Hinted;
+pub use layout::{ColMajor, Contiguous, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
 pub use matrix::{TensorCore, mma_atom};
 pub use mbarrier::{Mbarrier, Mbarriers, PipelineState, mbarriers, pipeline_state};
 pub use movement::{
@@ -65,6 +70,7 @@ pub use movement::{
     copy_dram_to_sram_async, outer_product_acc, store_async,
 };
 pub use number::{Element, Integer, Literal, Number, select, unroll};
+pub use order::{grouped, hilbert};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
@@ -176,6 +182,7 @@ mod tests {
             Intrinsic::BulkWaitGroup => bulk_wait_group(0),
             Intrinsic::BulkWaitGroupRead => bulk_wait_group_read(0),
             Intrinsic::FenceAsyncProxy => fence_async_proxy(),
+            Intrinsic::FenceAsyncProxyGlobal => fence_async_proxy_global(),
             Intrinsic::Accumulator => drop(accumulator([64, 128])),
             Intrinsic::Wgmma => wgmma(accumulator([64, 128]), v, v, n > 0),
             Intrinsic::WgmmaCommitGroup => wgmma_commit_group(),
@@ -187,6 +194,9 @@ mod tests {
             Intrinsic::StoreRelease => v.store_release([0], 1.0),
             Intrinsic::BlockScope => drop(v.block_scope().load_acquire([n])),
             Intrinsic::SystemScope => drop(v.system_scope().atomic_add([n], x)),
+            Intrinsic::EvictFirst => drop(v.evict_first()),
+            Intrinsic::EvictLast => drop(v.evict_last()),
+            Intrinsic::NoAllocate => drop(v.no_allocate()),
             Intrinsic::MmaAtom => drop(mma_atom::<f32>([16, 8, 8])),
             Intrinsic::LoadA => drop(mma_atom::<f32>([16, 8, 8]).load_a(v)),
             Intrinsic::LoadB => drop(mma_atom([16, 8, 8]).load_b(v)),

@@ -160,12 +160,18 @@ impl Nvrtc {
         Ok(Compiled { cubin, resources: resources::parse(&log), log })
     }
 
-    /// The PTX of `text` with the text's lines in it, and the log, whose "around line" is a line of this PTX.
+    /// The PTX of `text` by `flags` with the text's lines in it, and the log, whose "around line" is a line of this PTX.
     ///
     /// # Errors
     /// As [`Nvrtc::compile`].
-    pub fn ptx_with_lines(&self, text: &str, arch: &str) -> Result<(String, String), NvrtcError> {
-        let (program, log) = self.program(text, arch, &["-lineinfo"])?;
+    pub fn ptx_with_lines(
+        &self,
+        text: &str,
+        arch: &str,
+        flags: &[&str],
+    ) -> Result<(String, String), NvrtcError> {
+        let flags = [flags, &["-lineinfo"]].concat();
+        let (program, log) = self.program(text, arch, &flags)?;
         let mut size = 0;
         // SAFETY: the program is live and the pointer is to a live integer.
         let status = unsafe { (self.table.ptx_size)(program.program, &mut size) };

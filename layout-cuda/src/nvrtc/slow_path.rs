@@ -65,18 +65,24 @@ impl fmt::Display for SlowReason {
 }
 
 /// The slow paths of a compiled text, for a table of the Rust line of each of its lines (0 for none). Empty where the
-/// text does not ask for Hopper's units. Where there are some and NVRTC is there, the text is compiled once more, to
-/// learn their lines.
+/// text does not ask for Hopper's units. Where there are some and NVRTC is there, the text is compiled once more with the
+/// same `flags`, to learn their lines.
 ///
 /// ```
 /// use layout_cuda::nvrtc::{compile, slow_paths};
 ///
 /// let text = r#"extern "C" __global__ void copy(float* x) { x[threadIdx.x] = x[threadIdx.x + 32]; }"#;
 /// let compiled = compile(text, "sm_90a", &[])?;
-/// assert!(slow_paths(text, "sm_90a", &[], &compiled).is_empty());
+/// assert!(slow_paths(text, "sm_90a", &[], &[], &compiled).is_empty());
 /// # Ok::<(), layout_cuda::nvrtc::NvrtcError>(())
 /// ```
-pub fn slow_paths(text: &str, arch: &str, lines: &[u32], compiled: &Compiled) -> Vec<SlowPath> {
+pub fn slow_paths(
+    text: &str,
+    arch: &str,
+    flags: &[&str],
+    lines: &[u32],
+    compiled: &Compiled,
+) -> Vec<SlowPath> {
     if !UNITS.iter().any(|unit| text.contains(unit)) {
         return Vec::new();
     }
@@ -84,20 +90,20 @@ pub fn slow_paths(text: &str, arch: &str, lines: &[u32], compiled: &Compiled) ->
     if list.is_empty() {
         return Vec::new();
     }
-    // Without NVRTC, which a kernel from the cache does not need, the lines stay unknown.
-    if let Ok((ptx, log)) = nvrtc().and_then(|nvrtc| nvrtc.ptx_with_lines(text, arch)) {
-        let again = Compiled { log, ..compiled.clone() };
-        let again = reasons(&again);
-        // The line numbers of this log are this PTX's; should it tell of other things, it is not to be trusted.
-        if again.iter().map(|(reason, _)| reason).eq(list.iter().map(|(reason, _)| reason)) {
+    let told = nvrtc().and_then(|nvrtc| nvrtc.ptx_with_lines(text, arch, flags)).ok();
+    let told = told.map(|(ptx, log)| (ptx, reasons(&Compiled { log, ..compiled.clone() })));
+    let same = |again: &[(SlowReason, usize)]| again.iter().map(|(r, _)| r).eq(list.iter().map(|(r, _)| r));
+    match told.filter(|(_, again)| same(again)) {
+        Some((ptx, again)) => {
             list = again;
             let ptx: Vec<&str> = ptx.lines().collect();
             for (reason, line) in &mut list {
                 *line = place(reason, *line, text, &ptx, lines);
             }
         }
-    } else {
-        list.iter_mut().for_each(|(_, line)| *line = 0);
+        // Without NVRTC, which a kernel from the cache does not need, or where its log tells of other things, the
+        // lines stay unknown: those of the first log are of a PTX that is not here.
+        None => list.iter_mut().for_each(|(_, line)| *line = 0),
     }
     let rust = |line: usize| lines.get(line.wrapping_sub(1)).copied().unwrap_or(0);
     let first = lines.iter().copied().find(|line| *line != 0).unwrap_or(0);
@@ -197,14 +203,19 @@ __device__ __forceinline__ void registers_down() { asm volatile("setmaxnreg.dec.
 
     /// The kernel `k` of a body, whose every line has the Rust line 100 more than its own, from 1.
     fn found(bounds: &str, body: &str) -> Vec<SlowPath> {
+        found_by(&[], bounds, body)
+    }
+
+    /// The same, compiled by `flags`.
+    fn found_by(flags: &[&str], bounds: &str, body: &str) -> Vec<SlowPath> {
         let head =
             format!("extern \"C\" __global__ void {bounds} k(float* x, unsigned long long a, int n) {{\n");
         let text = format!("{DEVICE}{head}{body}}}\n");
         let before = DEVICE.lines().count() + 1;
         let after = (1..=body.lines().count() as u32).map(|line| 100 + line);
         let lines: Vec<u32> = std::iter::repeat_n(0, before).chain(after).chain([0]).collect();
-        let compiled = compile(&text, "sm_90a", &[]).expect("NVRTC takes the text");
-        slow_paths(&text, "sm_90a", &lines, &compiled)
+        let compiled = compile(&text, "sm_90a", flags).expect("NVRTC takes the text");
+        slow_paths(&text, "sm_90a", flags, &lines, &compiled)
     }
 
     const BOUNDS: &str = "__launch_bounds__(128, 1)";
@@ -220,7 +231,13 @@ __device__ __forceinline__ void registers_down() { asm volatile("setmaxnreg.dec.
     fn a_product_that_is_serialised() {
         let body = "float d[4] = {x[0], x[1], x[2], x[3]};\nfence();\nproduct(d, a);\nd[0] += 1.0f;\nproduct(d, a);\n\
             commit();\nwait();\nfor (int i = 0; i < 4; i++) x[threadIdx.x * 4 + i] = d[i];\n";
-        let list = found(BOUNDS, body);
+        // At ptxas's own level and at another: the lines are those of the compile that the log tells of.
+        for flags in [&[][..], &["--ptxas-options=-O1"]] {
+            serialised(found_by(flags, BOUNDS, body));
+        }
+    }
+
+    fn serialised(list: Vec<SlowPath>) {
         let codes: Vec<u32> = list
             .iter()
             .filter_map(|path| match &path.reason {
@@ -277,6 +294,6 @@ x[0] = sum;
         let text = format!("extern \"C\" __global__ void k(float* x, int n) {{\n{ARRAY}}}\n");
         let compiled = compile(&text, "sm_90a", &[]).expect("NVRTC takes the text");
         assert_eq!(compiled.resources[0].stack, 256);
-        assert_eq!(slow_paths(&text, "sm_90a", &[], &compiled), []);
+        assert_eq!(slow_paths(&text, "sm_90a", &[], &[], &compiled), []);
     }
 }

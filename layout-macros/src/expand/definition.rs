@@ -48,7 +48,7 @@ fn variant(text: &Text, first: bool) -> TokenStream {
         Some(number) => quote!(::core::option::Option::Some(#number)),
         None => quote!(::core::option::Option::None),
     };
-    let layout_core::kernel::CudaSource { entry, text: source, lines } = &text.source;
+    let layout_core::kernel::CudaSource { entry, text: source, lines, flags } = &text.source;
     let source = if first { quote!(SOURCE) } else { quote!(#source) };
     let Text { key, block: [x, y, z], shared_bytes, .. } = text;
     quote! {
@@ -59,6 +59,7 @@ fn variant(text: &Text, first: bool) -> TokenStream {
             entry: #entry,
             text: #source,
             lines: &[#(#lines),*],
+            flags: &[#(#flags),*],
             block: [#x, #y, #z],
             shared_bytes: #shared_bytes,
         }

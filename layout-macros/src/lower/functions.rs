@@ -5,8 +5,9 @@ use super::{Lowering, Site};
 use crate::place::Place;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{Block, Function};
+use proc_macro2::Ident;
 use syn::ext::IdentExt;
-use syn::{FnArg, Item, ItemFn, Pat, Stmt};
+use syn::{FnArg, GenericParam, Item, ItemFn, Pat, Stmt};
 
 impl Lowering<'_> {
     /// Puts the names of a block's functions in scope.
@@ -52,7 +53,7 @@ impl Lowering<'_> {
             "a parameter is a name and a type",
             "write `fn name(x: f32, tile: View<f32, Write>)`",
         );
-        self.local(&proc_macro2::Ident::new("parameter", place.start), false)
+        self.local(&Ident::new("parameter", place.start), false)
     }
 
     /// Lowers the bodies, once the constants of the block are in scope.
@@ -61,11 +62,12 @@ impl Lowering<'_> {
             // What a function is for may be said in front of it.
             self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
             let generics = &item.sig.generics;
-            if !generics.params.is_empty() || generics.where_clause.is_some() {
+            let other = generics.params.iter().any(|parameter| !matches!(parameter, GenericParam::Type(_)));
+            if other || generics.where_clause.is_some() {
                 self.errors.push(
                     Place::of(&generics),
-                    "a nested function has no generics",
-                    "name the types: a view is `View<f32, Read>` or `View<f32, Write>`, an index `usize`",
+                    "a nested function has type parameters only",
+                    "numbers are arguments: one that is known where it is called is known inside",
                 );
             }
             if item.sig.asyncness.is_some() || item.sig.abi.is_some() {
@@ -78,6 +80,13 @@ impl Lowering<'_> {
             let mark = self.scopes.enter_function();
             let outer = (std::mem::replace(&mut self.site, Site::Function(number)), self.loops);
             self.loops = 0;
+            // A type parameter of the function says of which views it is, and names nothing inside: not the kernel's.
+            let mut types = self.types.clone();
+            for hidden in generics.type_params() {
+                let own = types.iter_mut().filter(|known| **known == hidden.ident);
+                own.for_each(|known| *known = Ident::new("_hidden", known.span()));
+            }
+            let types = std::mem::replace(&mut self.types, types);
             for local in self.kernel.functions[number as usize].parameters.clone() {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
@@ -85,6 +94,7 @@ impl Lowering<'_> {
             let body = self.block(&item.block);
             self.kernel.functions[number as usize].body = body;
             (self.site, self.loops) = outer;
+            self.types = types;
             self.scopes.leave(mark);
         }
     }

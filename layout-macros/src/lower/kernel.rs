@@ -5,10 +5,11 @@ use super::{Lowered, Lowering, Site};
 use crate::attr::Attribute;
 use crate::place::Place;
 use crate::report::Errors;
-use crate::signature::{Kind, Signature};
+use crate::signature::{Kind, Lies, Signature};
 use layout_core::kernel::ParamValue;
 use layout_core::kernel::ir::{
-    Argument, ArgumentKind, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind, TypeRef,
+    Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
+    TypeRef,
 };
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -32,6 +33,7 @@ pub fn lower(
         cluster: vec![],
         arch: attribute.arch.as_ref().map(|(_, arch)| arch.clone()),
         min_blocks: None,
+        opt_level: None,
         require: vec![],
         variant_if: vec![],
         functions: vec![],
@@ -131,6 +133,9 @@ impl Lowering<'_> {
         if let Some((_, value)) = &attribute.min_blocks {
             self.kernel.min_blocks = Some(self.expr(value));
         }
+        if let Some((_, value)) = &attribute.opt_level {
+            self.kernel.opt_level = Some(self.expr(value));
+        }
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {
             let conditions = self.exprs(conditions);
@@ -148,8 +153,12 @@ impl Lowering<'_> {
             let kind = match &argument.kind {
                 Kind::Tensor { elem, layout, extents, mutable } => {
                     self.use_type(*elem);
+                    let layout = match layout {
+                        Lies::Named(layout) => *layout,
+                        Lies::Contiguous(mode) => ArgumentLayout::Contiguous(self.expr(mode)),
+                    };
                     let extents = self.exprs(extents);
-                    ArgumentKind::Tensor { elem: *elem, layout: *layout, extents, mutable: *mutable }
+                    ArgumentKind::Tensor { elem: *elem, layout, extents, mutable: *mutable }
                 }
                 Kind::Scalar(ty) => {
                     self.use_type(*ty);

@@ -69,6 +69,7 @@ impl Lower {
             pad: view.pad.unwrap_or(Constant::zero(place.elem)),
             direct: false,
             wide,
+            hint: view.hint,
             origin,
         })
     }

@@ -56,7 +56,7 @@ impl Lower {
         for (offset, coordinates) in boxes.parts {
             let destination = self.moved(&first, offset, origin)?;
             let (map, barrier) = (boxes.map, barrier.clone());
-            let load = TensorLoad { map, destination, coordinates, barrier, multicast };
+            let load = TensorLoad { map, destination, coordinates, barrier, multicast, hint: source.hint };
             out.push(Statement { kind: StatementKind::Operation(Operation::TensorLoad(load)), origin });
         }
         Ok(())
@@ -71,9 +71,10 @@ impl Lower {
     ) -> Result<(), Failed> {
         let boxes = self.boxes(destination, source, "tma_store", origin)?;
         let first = self.first_element(source, "tma_store", origin)?;
+        let hint = destination.hint;
         for (offset, coordinates) in boxes.parts {
             let source = self.moved(&first, offset, origin)?;
-            let store = TensorStore { map: boxes.map, source, coordinates };
+            let store = TensorStore { map: boxes.map, source, coordinates, hint };
             out.push(Statement { kind: StatementKind::Operation(Operation::TensorStore(store)), origin });
         }
         Ok(())
@@ -467,7 +468,7 @@ impl Lower {
                 origin,
                 format!("`store_matrix` of `{}` to a part of `{}` of extents {extents:?}", from.name, to.name),
                 "it takes an accumulator, or tiles of its columns, to a shared tensor of f16, bf16 or f32 of extents \
-                 [64, n] or slabs of columns [n / 64, 64, 64]",
+                 [64, n] or slabs of columns [n / w, 64, w]",
             );
         }
         if to.elem == Elem::F32 {

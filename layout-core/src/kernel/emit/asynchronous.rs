@@ -15,7 +15,7 @@ const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
 
 impl Emitter<'_> {
     /// `head(arguments);`, and the wrapper is taken.
-    fn wrapper(&mut self, head: &str, template: &str, arguments: &[Expression]) {
+    pub(super) fn wrapper(&mut self, head: &str, template: &str, arguments: &[Expression]) {
         self.device.call(format!("{head}("));
         let function = format!("{head}{template}");
         self.wrapped(|room| wrap::call(&function, arguments, room));
@@ -61,7 +61,8 @@ impl Emitter<'_> {
             }
             Signal::DependencyWait => self.wrapper("grid_dependency_wait", "", &[]),
             Signal::LaunchDependents => self.wrapper("launch_dependents", "", &[]),
-            Signal::AsyncProxyFence => self.wrapper("fence_async_proxy", "", &[]),
+            Signal::AsyncProxyFence { global: false } => self.wrapper("fence_async_proxy", "", &[]),
+            Signal::AsyncProxyFence { global: true } => self.wrapper("fence_async_proxy_global", "", &[]),
             Signal::BulkCommit => self.wrapper("bulk_commit", "", &[]),
             Signal::BulkWait { groups, read: false } => {
                 self.wrapper("bulk_wait", &format!("<{groups}>"), &[])
@@ -104,8 +105,9 @@ impl Emitter<'_> {
                         "tensor_load_multicast"
                     }
                 };
+                let hinted = self.with_policy(&mut arguments, load.hint);
                 arguments.extend(load.coordinates.iter().map(|at| self.index(at)));
-                self.wrapper(&format!("{head}_{}d", load.coordinates.len()), "", &arguments);
+                self.wrapper(&format!("{head}{hinted}_{}d", load.coordinates.len()), "", &arguments);
             }
             Operation::RemoteStore(store) => {
                 let Space::Remote { rank, .. } = self.tables.place(store.destination.place).space else {
@@ -126,8 +128,9 @@ impl Emitter<'_> {
             Operation::TensorStore(store) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![self.name(Name::Map(store.map)), self.address(&store.source)];
+                let hinted = self.with_policy(&mut arguments, store.hint);
                 arguments.extend(store.coordinates.iter().map(|at| self.index(at)));
-                self.wrapper(&format!("tensor_store_{}d", store.coordinates.len()), "", &arguments);
+                self.wrapper(&format!("tensor_store{hinted}_{}d", store.coordinates.len()), "", &arguments);
             }
             Operation::Wgmma(product) => self.product(product),
             Operation::StoreMatrix(store) => self.store_matrix(store),

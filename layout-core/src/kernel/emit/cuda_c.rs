@@ -336,15 +336,24 @@ impl<'a> Emitter<'a> {
             self.writer.indent();
             self.guards.clone_from(&target.mask);
         }
-        let element = self.element(target);
         let same = |left: &Value<Access>| match left {
             Value::Load(source) => {
-                (source.place, source.pointer, &source.index, &source.mask)
-                    == (target.place, target.pointer, &target.index, &Vec::new())
+                (source.place, source.pointer, &source.index, &source.mask, source.hint)
+                    == (target.place, target.pointer, &target.index, &Vec::new(), None)
             }
             _ => false,
         };
-        self.assign(element, self.tables.place(target.place).elem, value, same);
+        match target.hint {
+            Some(hint) => {
+                let value = self.value(value);
+                let address = self.address(target);
+                self.hinted_store(address, value, hint);
+            }
+            None => {
+                let element = self.element(target);
+                self.assign(element, self.tables.place(target.place).elem, value, same);
+            }
+        }
         self.guards.clear();
         if mask.is_some() {
             self.writer.dedent();
@@ -371,28 +380,8 @@ impl<'a> Emitter<'a> {
 
     fn operation(&mut self, operation: &Operation) {
         match operation {
-            Operation::Move { destination, source } if destination.width == 1 => {
-                let (to, from) = (self.element(destination), self.element(source));
-                self.set(&format!("{to} ="), &from);
-            }
-            Operation::Move { destination, source } => {
-                let kind = types::vector(self.tables.place(destination.place).elem, destination.width);
-                let vector = |constness: &str, address: Expression| {
-                    let pointer = format!("reinterpret_cast<{constness}{kind}*>");
-                    Expression::prefix("*", Expression::call(pointer, vec![address]))
-                };
-                let to = vector("", self.address(destination));
-                let from = vector("const ", self.address(source));
-                self.set(&format!("{to} ="), &from);
-            }
-            Operation::AsyncCopy { destination, source } => {
-                let bytes = self.tables.place(destination.place).elem.bytes() * destination.width;
-                let function = format!("copy_async_{bytes}");
-                self.device.call(format!("{function}("));
-                let mut arguments = vec![self.address(destination), self.address(source)];
-                arguments.extend(self.mask(&source.mask));
-                self.wrapped(|room| wrap::call(&function, &arguments, room));
-            }
+            Operation::Move { destination, source } => self.moved(destination, source),
+            Operation::AsyncCopy { destination, source } => self.copied_async(destination, source),
             Operation::TensorLoad(_)
             | Operation::TensorStore(_)
             | Operation::RemoteStore(_)

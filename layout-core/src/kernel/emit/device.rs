@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     include_str!("device/copy_async.cuh"),
     include_str!("device/barrier.cuh"),
     include_str!("device/mbarrier.cuh"),
     include_str!("device/tensor_map.cuh"),
+    include_str!("device/hint.cuh"),
     include_str!("device/matrix.cuh"),
     include_str!("device/warp.cuh"),
     include_str!("device/atomic.cuh"),

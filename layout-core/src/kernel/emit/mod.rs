@@ -16,6 +16,7 @@ mod asynchronous;
 mod cuda_c;
 mod device;
 mod expression;
+mod hint;
 mod index;
 mod matrix;
 mod names;
@@ -62,6 +63,30 @@ pub struct CudaSource {
     pub text: String,
     /// For each line of the text the line of the kernel's Rust file, 0 for none.
     pub lines: Vec<u32>,
+    /// What NVRTC is told beside the text and the architecture.
+    pub flags: &'static [&'static str],
+}
+
+/// What NVRTC is told of a kernel with an `opt_level`.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, Promises, compile, emit::flags};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(opt_level = 1, block = [32], grid = [1])]
+/// fn in_order(y: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     y[[thread_idx.x]] = 1.0;
+/// }
+/// let checked = compile(&in_order::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// assert_eq!(flags(&checked), ["--ptxas-options=-O1"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn flags(checked: &Checked) -> &'static [&'static str] {
+    match checked.opt_level {
+        Some(0) => &["--ptxas-options=-O0"],
+        Some(1) => &["--ptxas-options=-O1"],
+        Some(2) => &["--ptxas-options=-O2"],
+        _ => &[],
+    }
 }
 
 /// The most shared memory of a block that a kernel may declare with a size, bytes; beyond it is asked for at launch.
@@ -141,6 +166,7 @@ pub fn emit(checked: &Checked) -> CudaSource {
     emitter.head(&entry);
     emitter.writer.indent();
     emitter.registers();
+    emitter.policies();
     let locals = emitter.places();
     emitter.writer.end_paragraph();
     emitter.list(&checked.body, locals);
@@ -151,13 +177,16 @@ pub fn emit(checked: &Checked) -> CudaSource {
     let device = emitter.device.text();
     let head = types::typedefs(&(device.clone() + &body)) + &device;
     let lines = head.lines().map(|_| 0).chain(lines).collect();
-    CudaSource { entry, text: head + &body, lines }
+    CudaSource { entry, text: head + &body, lines, flags: flags(checked) }
 }
 
 impl Emitter<'_> {
     /// `extern "C" __global__ void ..(..) {`
     fn head(&mut self, entry: &str) {
         let plan = &self.checked.plan;
+        if let Some(flag) = flags(self.checked).first() {
+            self.writer.line(0, &format!("// For NVRTC with {flag}."));
+        }
         let threads: u64 = plan.block.iter().map(|extent| u64::from(*extent)).product();
         let blocks = self.checked.min_blocks.map_or(String::new(), |blocks| format!(", {blocks}"));
         let cluster = match plan.cluster {
@@ -196,7 +225,10 @@ impl Emitter<'_> {
                 let kind = match argument(number).map(|argument| &argument.kind) {
                     Some(PlanArgumentKind::Tensor { elem, mutable, .. }) => {
                         let constness = if *mutable { "" } else { "const " };
-                        format!("{constness}{}* __restrict__", types::scalar(*elem))
+                        // Through its map the copy engine reads and writes the same memory.
+                        let mapped = plan.maps.iter().any(|map| map.argument == number);
+                        let alone = if mapped && *mutable { "" } else { " __restrict__" };
+                        format!("{constness}{}*{alone}", types::scalar(*elem))
                     }
                     Some(PlanArgumentKind::Scalar(_) | PlanArgumentKind::Index) | None => "void*".to_owned(),
                 };
@@ -251,7 +283,12 @@ impl Emitter<'_> {
                     scan(index);
                 }
             }
-            Part::Read(_) | Part::Write(_) | Part::Assigned(_) | Part::Declared(_) | Part::Barrier(_) => {}
+            Part::Read(_)
+            | Part::Write(_)
+            | Part::Assigned(_)
+            | Part::Declared(_)
+            | Part::Barrier(_)
+            | Part::Hint(_) => {}
         });
         for (special, axis) in used {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
@@ -272,7 +309,7 @@ impl Emitter<'_> {
                 }
             }
             Part::Barrier(place) => drop(used.insert(place)),
-            Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
+            Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Hint(_) => {}
         });
         let dynamic = dynamic_shared_bytes(self.checked) > 0;
         let mut shared: BTreeMap<(u32, PlaceId), PlaceId> = BTreeMap::new();

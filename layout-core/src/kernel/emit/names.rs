@@ -8,6 +8,7 @@
 //! | `thread_idx.x`, `block_idx.x`, `block_dim.x`, `grid_dim.x` | `thread_x`, `block_x`, `block_dim_x`, `grid_dim_x` |
 //! | bound of a loop that changes in it | `k_end`, `k_start` |
 //! | dynamic shared memory | `shared_memory` |
+//! | L2's policy of a hint | `evict_first` |
 //!
 //! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
 //! `__` or begins with an underscore and a capital (both are reserved in C++).
@@ -15,7 +16,7 @@
 use super::types::SMALL_FLOATS;
 use crate::kernel::index::VarId;
 use crate::kernel::ir::Special;
-use crate::kernel::program::PlaceId;
+use crate::kernel::program::{Hint, PlaceId};
 use std::collections::HashMap;
 
 /// What has a name.
@@ -35,6 +36,8 @@ pub(super) enum Name {
     Stride(u32, u32),
     /// A copy of one of CUDA's index registers.
     Special(Special, u32),
+    /// L2's policy of a hint.
+    Policy(Hint),
 }
 
 /// The names given so far, by scope.
@@ -185,9 +188,9 @@ const HELPERS: &str = "\
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
     f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \
-    TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_2d tensor_store_1d \
+    TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_1d tensor_load_multicast_2d tensor_load_multicast_3d tensor_store_1d \
     tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
-    fence_async_proxy mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
+    fence_async_proxy fence_async_proxy_global mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
     mbarrier_arrive_remote mbarrier_wait store_async_4 store_async_8 store_async_16 matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
     pack_f16 store_matrix registers_down registers_up named_barrier register_word register_fence \
     load_relaxed load_acquire store_relaxed store_release \
@@ -195,6 +198,9 @@ const HELPERS: &str = "\
     load_relaxed_system load_acquire_system store_relaxed_system store_release_system \
     atomic_max_system atomic_min_system \
     round_tf32 mma_16x8x8_tf32 mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 \
+    policy_evict_first policy_evict_last load_hinted load_hinted_constant store_hinted load_no_allocate load_no_allocate_constant store_no_allocate \
+    copy_async_4_hinted copy_async_8_hinted copy_async_16_hinted tensor_load_hinted_1d tensor_load_hinted_2d tensor_load_hinted_3d \
+    tensor_load_multicast_hinted_1d tensor_load_multicast_hinted_2d tensor_load_multicast_hinted_3d tensor_store_hinted_1d tensor_store_hinted_2d tensor_store_hinted_3d \
     load_matrix_2 load_matrix_4 load_matrix_2_transposed load_matrix_4_transposed";
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tab
         Part::Declared(variable) => {
             found |= tables.variable(variable).kind == VariableKind::Pointer(place);
         }
-        Part::Barrier(_) | Part::Index(_) | Part::Bound(..) | Part::Assigned(_) => {}
+        Part::Barrier(_) | Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Hint(_) => {}
     });
     found
 }
@@ -38,7 +38,12 @@ pub(super) fn alignment(list: &List, place: PlaceId, tables: &Tables) -> u32 {
             most = most.max(access.width * bytes)
         }
         Part::Read(_) | Part::Write(_) => {}
-        Part::Barrier(_) | Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Declared(_) => {}
+        Part::Barrier(_)
+        | Part::Index(_)
+        | Part::Bound(..)
+        | Part::Assigned(_)
+        | Part::Declared(_)
+        | Part::Hint(_) => {}
     });
     most
 }

@@ -107,8 +107,14 @@ impl Emitter<'_> {
         self.scope().index(&access.index, steps).expression
     }
 
-    fn load(&self, access: &Access) -> Expression {
-        let element = self.element(access);
+    fn load(&mut self, access: &Access) -> Expression {
+        let element = match access.hint {
+            Some(hint) => {
+                let address = self.address(access);
+                self.hinted_load(address, access, hint)
+            }
+            None => self.element(access),
+        };
         match self.mask(&access.mask) {
             Some(mask) => Expression::conditional(mask, element, types::literal(access.pad)),
             None => element,

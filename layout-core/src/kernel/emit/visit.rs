@@ -2,7 +2,7 @@
 
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
-use crate::kernel::program::{Access, Operation, PlaceId, Statement, StatementKind, Value};
+use crate::kernel::program::{Access, Hint, Operation, PlaceId, Statement, StatementKind, Value};
 use std::collections::BTreeSet;
 
 /// What a statement holds.
@@ -18,6 +18,8 @@ pub(super) enum Part<'a> {
     Write(&'a Access),
     /// An mbarrier of this array.
     Barrier(PlaceId),
+    /// A hint to the caches.
+    Hint(Hint),
     /// A variable that an assignment changes.
     Assigned(VarId),
     /// A variable that is declared.
@@ -102,12 +104,14 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             see(Part::Write(destination));
         }
         Operation::TensorLoad(load) => {
+            load.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
             load.coordinates.iter().for_each(|at| see(Part::Index(at)));
             barrier(&load.barrier, see);
             access(&load.destination, see);
             see(Part::Write(&load.destination));
         }
         Operation::TensorStore(store) => {
+            store.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
             store.coordinates.iter().for_each(|at| see(Part::Index(at)));
             access(&store.source, see);
             see(Part::Read(&store.source));
@@ -198,6 +202,7 @@ pub(super) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) 
 }
 
 fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
+    one.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
     see(Part::Index(&one.index));
     for comparison in &one.mask {
         see(Part::Index(&comparison.left));

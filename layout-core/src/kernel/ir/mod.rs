@@ -75,6 +75,8 @@ wire! {
         pub arch: Option<String>,
         /// `min_blocks = n`: blocks that an SM must be able to hold.
         pub min_blocks: Option<ExprId>,
+        /// `opt_level = n`: how hard ptxas optimises.
+        pub opt_level: Option<ExprId>,
         /// `require(c, ..)`: launch refuses where one is false.
         pub require: Vec<ExprId>,
         /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.
@@ -207,6 +209,8 @@ wire! {
         Pitched,
         /// `Strided<..>`: every stride known at launch.
         Strided,
+        /// `Contiguous<MODE, ..>`: that dimension contiguous, every other stride known at launch.
+        Contiguous(mode: ExprId),
     }
 }
 wire! {

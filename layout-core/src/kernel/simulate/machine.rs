@@ -271,7 +271,7 @@ impl<'a> Machine<'a> {
         }
         for warp in warps {
             self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined.clocks);
-            self.proxy.row_mut(*warp).copy_from_slice(&joined.agents);
+            self.proxy.row_mut(*warp).copy_from_slice(&joined.engines);
             self.known.get_mut(*warp).into_iter().for_each(|known| known.clone_from(&joined.blocks));
         }
     }

@@ -3,7 +3,8 @@
 //! Each of the four warps computes its 16 rows when it issues the product, from what shared memory holds then; operands
 //! and accumulator count as in use until the warp has waited for the group. Operands are read where
 //! [`SharedMatrix`](crate::kernel::asynchronous::SharedMatrix) says. Products of two elements are exact in f32; they are
-//! added in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first.
+//! added in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first. A GPU adds products of
+//! 8-bit floats with fewer bits than f32 has; that is not imitated.
 //!
 //! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 
@@ -81,8 +82,8 @@ impl Machine<'_> {
             return false;
         }
         warp.accumulators.retain(|(group, _, _)| *group > done);
-        let agent = self.proxy.product_agent(self.group(number));
-        self.proxy.learn(number, agent, done + 1);
+        let engine = self.proxy.product_engine(self.group(number));
+        self.proxy.learn(number, engine, done + 1);
         true
     }
 
@@ -227,7 +228,7 @@ impl Machine<'_> {
         let width = (span / size).max(1);
         let lanes = PIECE / size;
         let number = warp.number as usize;
-        let agent = self.proxy.product_agent(self.group(number));
+        let engine = self.proxy.product_engine(self.group(number));
         let mut hazard: Option<(u64, Hazard)> = None;
         let mut outside = false;
         let mut shadow = self.shadow.take();
@@ -238,7 +239,7 @@ impl Machine<'_> {
             let address = swizzled(first + offset as u64, matrix.swizzle_bytes);
             if let Some(shadow) = &mut shadow {
                 for cell in self.cells(address, PIECE as u64) {
-                    let found = shadow.read_by_proxy(cell, who, &self.proxy.fences, agent, group);
+                    let found = shadow.read_by_proxy(cell, who, &self.proxy.fences, engine, group);
                     hazard = hazard.or(found.map(|hazard| (address, hazard)));
                 }
             }

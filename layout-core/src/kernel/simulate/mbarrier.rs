@@ -155,8 +155,8 @@ impl Machine<'_> {
             if expect > 0 {
                 known.told = barrier.site;
             }
-            let agents = self.proxy.known.len() / self.count.max(1);
-            let seen = &self.proxy.known[number * agents..(number + 1) * agents];
+            let engines = self.proxy.known.len() / self.count.max(1);
+            let seen = &self.proxy.known[number * engines..(number + 1) * engines];
             known.gathered.join(row, seen);
             known.gathered.blocks.extend(self.known.get(number));
             if self.end_phase(at) {
@@ -199,14 +199,14 @@ impl Machine<'_> {
         true
     }
 
-    /// A box has landed whose agent's time was that of the phase.
+    /// A box has landed whose engine's time was that of the phase.
     pub(super) fn told(&mut self, at: usize, bytes: u64) {
-        let agent = self.proxy.barrier_agent(at) - self.count;
-        let agents = self.proxy.actors() - self.count;
+        let engine = self.proxy.barrier_engine(at) - self.count;
+        let engines = self.proxy.actors() - self.count;
         let Some(known) = self.proxy.barriers.get_mut(at) else { return };
         known.landed += bytes as i64;
-        known.gathered.agents.resize(agents, 0);
-        known.gathered.agents[agent] = known.phase + 2;
+        known.gathered.engines.resize(engines, 0);
+        known.gathered.engines[engine] = known.phase + 2;
         self.end_phase(at);
     }
 
@@ -234,7 +234,7 @@ impl Machine<'_> {
             let Some(known) = self.proxy.barriers.get(at) else { continue };
             let ended = known.ended.clone();
             later(&mut self.clocks[number * count..(number + 1) * count], &ended.clocks);
-            later(self.proxy.row_mut(number), &ended.agents);
+            later(self.proxy.row_mut(number), &ended.engines);
             self.known.get_mut(number).into_iter().for_each(|known| known.join(&ended.blocks));
         }
         true

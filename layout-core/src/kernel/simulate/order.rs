@@ -16,8 +16,11 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Known {
     /// For each block, of each of its warps.
     warps: BTreeMap<u64, Vec<u32>>,
-    /// For each cluster, by its first block, of each agent of its asynchronous proxy.
-    agents: BTreeMap<u64, Vec<u32>>,
+    /// For each block, of each of its warps, the times before which its writes to global memory are seen by the asynchronous
+    /// proxy: a fence stands behind them.
+    fenced: BTreeMap<u64, Vec<u32>>,
+    /// For each cluster, by its first block, of each engine of its asynchronous proxy.
+    engines: BTreeMap<u64, Vec<u32>>,
 }
 
 impl Known {
@@ -30,6 +33,11 @@ impl Known {
         }
     }
 
+    /// Whether the asynchronous proxy sees what a warp of a block wrote at a time.
+    pub(super) fn fenced(&self, block: u64, warp: u32, clock: u32) -> bool {
+        self.fenced.get(&block).and_then(|times| times.get(warp as usize)).is_some_and(|time| clock < *time)
+    }
+
     /// Adds what another knows, if there is one.
     pub(super) fn extend(&mut self, other: Option<&Known>) {
         other.into_iter().for_each(|other| self.join(other));
@@ -38,7 +46,8 @@ impl Known {
     /// Both.
     pub(super) fn join(&mut self, other: &Known) {
         other.warps.iter().for_each(|(block, clocks)| learn(&mut self.warps, *block, clocks));
-        other.agents.iter().for_each(|(cluster, clocks)| learn(&mut self.agents, *cluster, clocks));
+        other.fenced.iter().for_each(|(block, times)| learn(&mut self.fenced, *block, times));
+        other.engines.iter().for_each(|(cluster, clocks)| learn(&mut self.engines, *cluster, clocks));
     }
 }
 
@@ -92,8 +101,13 @@ impl Machine<'_> {
                     clocks[number] += 1;
                     for (rank, block) in self.blocks.iter().enumerate() {
                         learn(&mut known.warps, block.number, &clocks[self.warps_of(rank)]);
+                        if let Some(times) =
+                            self.proxy.global_fences.passed.times(&clocks, self.warps_of(rank))
+                        {
+                            learn(&mut known.fenced, block.number, &times);
+                        }
                     }
-                    learn(&mut known.agents, cluster, self.proxy.row(number));
+                    learn(&mut known.engines, cluster, self.proxy.row(number));
                     self.releases.0.insert(place, Given { known, scope, block: warp.block });
                 }
                 AtomicChange::Load(Ordering::Synchronising) => {
@@ -111,8 +125,8 @@ impl Machine<'_> {
                         let clocks = &mut self.clocks[row.start + warps.start..row.start + warps.end];
                         later(clocks, own);
                     }
-                    let agents = given.agents.get(&cluster).map_or(&[][..], Vec::as_slice);
-                    later(self.proxy.row_mut(number), agents);
+                    let engines = given.engines.get(&cluster).map_or(&[][..], Vec::as_slice);
+                    later(self.proxy.row_mut(number), engines);
                 }
                 AtomicChange::Load(Ordering::Relaxed)
                 | AtomicChange::Add

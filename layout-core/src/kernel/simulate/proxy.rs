@@ -1,6 +1,6 @@
 //! The asynchronous proxy of a block: what is in flight, who waits for it, who knows of it.
 //!
-//! Agents (see `shadow::proxy`) are numbered after the warps: warpgroups' products, warps' tensor stores, mbarriers.
+//! Engines (see `shadow::proxy`) are numbered after the warps: warpgroups' products, warps' tensor stores, mbarriers.
 //!
 //! Law: work is done as late as the kernel allows: a box lands when nobody can go on without it, a store reads shared
 //! memory when its thread waits for that, and writes the tensor when its thread waits for that or at the block's end.
@@ -11,26 +11,26 @@ use super::matrix::Products;
 use super::mbarrier::Mbarrier;
 use super::order::Known;
 use super::report::FindingKind;
-use super::shadow::{Fences, Hazard};
+use super::shadow::{Fences, GlobalFences, Hazard};
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use super::work::Work;
 
-/// What a warp or a barrier knows: the time of each warp, of each agent, and of other blocks.
+/// What a warp or a barrier knows: the time of each warp, of each engine, and of other blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
     pub clocks: Vec<u32>,
-    pub agents: Vec<u32>,
+    pub engines: Vec<u32>,
     pub blocks: Known,
 }
 
 impl Knowledge {
     /// Adds what another knows.
-    pub(super) fn join(&mut self, clocks: &[u32], agents: &[u32]) {
+    pub(super) fn join(&mut self, clocks: &[u32], engines: &[u32]) {
         self.clocks.resize(clocks.len().max(self.clocks.len()), 0);
-        self.agents.resize(agents.len().max(self.agents.len()), 0);
+        self.engines.resize(engines.len().max(self.engines.len()), 0);
         later(&mut self.clocks, clocks);
-        later(&mut self.agents, agents);
+        later(&mut self.engines, engines);
     }
 }
 
@@ -47,16 +47,19 @@ pub(super) struct Proxy {
     warps: usize,
     groups: usize,
     stores: usize,
-    /// How many agents there are.
-    agents: usize,
-    /// For each warp the time of each agent that it knows.
+    /// How many engines there are.
+    engines: usize,
+    /// For each warp the time of each engine that it knows.
     pub known: Vec<u32>,
     pub barriers: Vec<Mbarrier>,
     /// Boxes that have not landed, the oldest first.
     pub arriving: Vec<Arriving>,
     /// Boxes on their way out, the oldest first.
     pub leaving: Vec<Leaving>,
+    /// The fences of shared memory.
     pub fences: Fences,
+    /// Those of global memory.
+    pub global_fences: GlobalFences,
     pub products: Products,
     /// Tensor stores that each warp has issued.
     pub issued: Vec<u32>,
@@ -73,29 +76,30 @@ impl Proxy {
         let groups = if has(|work| matches!(work, Work::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
         let warps = ranks * each;
         let stores = if has(|work| matches!(work, Work::Store { .. })) { warps } else { 0 };
-        let agents = groups + stores + ranks * program.works.barriers as usize;
-        Proxy { warps, groups, stores, agents, ..Proxy::default() }
+        let engines = groups + stores + ranks * program.works.barriers as usize;
+        Proxy { warps, groups, stores, engines, ..Proxy::default() }
     }
 
-    /// Warps, and agents that read shared memory.
+    /// Warps, and engines that read shared memory.
     pub(super) fn columns(&self) -> usize {
         self.warps + self.groups + self.stores
     }
 
-    /// Warps and agents.
+    /// Warps and engines.
     pub(super) fn actors(&self) -> usize {
-        self.warps + self.agents
+        self.warps + self.engines
     }
 
     /// A block begins.
     pub(super) fn start(&mut self, barriers: usize, threads: u32) {
         self.known.clear();
-        self.known.resize(self.warps * self.agents, 1);
+        self.known.resize(self.warps * self.engines, 1);
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
         self.arriving.clear();
         self.leaving.clear();
         self.fences.reset(self.warps);
+        self.global_fences.reset(self.warps);
         self.products.reset(self.warps);
         self.issued.clear();
         self.issued.resize(self.warps, 0);
@@ -105,29 +109,29 @@ impl Proxy {
         self.pool = each;
     }
 
-    /// The agent of a warpgroup's products, of all actors.
-    pub(super) fn product_agent(&self, group: usize) -> usize {
+    /// The engine of a warpgroup's products, of all actors.
+    pub(super) fn product_engine(&self, group: usize) -> usize {
         self.warps + group
     }
 
-    /// The agent of a warp's tensor stores.
-    pub(super) fn store_agent(&self, warp: usize) -> usize {
+    /// The engine of a warp's tensor stores.
+    pub(super) fn store_engine(&self, warp: usize) -> usize {
         self.warps + self.groups + warp
     }
 
-    /// The agent of an mbarrier.
-    pub(super) fn barrier_agent(&self, barrier: usize) -> usize {
+    /// The engine of an mbarrier.
+    pub(super) fn barrier_engine(&self, barrier: usize) -> usize {
         self.warps + self.groups + self.stores + barrier
     }
 
-    /// What a warp knows of the agents.
+    /// What a warp knows of the engines.
     pub(super) fn row(&self, warp: usize) -> &[u32] {
-        self.known.get(warp * self.agents..(warp + 1) * self.agents).unwrap_or_default()
+        self.known.get(warp * self.engines..(warp + 1) * self.engines).unwrap_or_default()
     }
 
     /// Likewise.
     pub(super) fn row_mut(&mut self, warp: usize) -> &mut [u32] {
-        let row = warp * self.agents..(warp + 1) * self.agents;
+        let row = warp * self.engines..(warp + 1) * self.engines;
         self.known.get_mut(row).unwrap_or_default()
     }
 
@@ -173,10 +177,16 @@ impl Machine<'_> {
                 true
             }
             Work::Wait { barrier, parity } => self.barrier_wait(warp, barrier, *parity),
-            Work::ProxyFence => {
+            Work::ProxyFence { global } => {
                 let number = warp.number as usize;
                 let now = self.clocks[number * self.count + number];
-                self.proxy.fences.pass(number, now, warp.active);
+                if *global {
+                    let clocks = &self.clocks[number * self.count..(number + 1) * self.count];
+                    let known = self.known.get(number);
+                    self.proxy.global_fences.pass(number, warp.active, clocks, known);
+                } else {
+                    self.proxy.fences.pass(number, now, warp.active);
+                }
                 self.tick(number);
                 true
             }
@@ -237,7 +247,7 @@ impl Machine<'_> {
         (address / granule) as usize..(address.saturating_add(bytes)).div_ceil(granule) as usize
     }
 
-    /// An actor in words: a thread, or an agent.
+    /// An actor in words: a thread, or an engine.
     pub(super) fn actor(&self, thread: u32) -> String {
         let actor = thread as usize / LANES;
         let (warps, proxy) = (self.count, &self.proxy);
@@ -250,13 +260,13 @@ impl Machine<'_> {
                 _ => format!("thread ({x}, {y}, {z}) of rank {rank}"),
             };
         }
-        let agent = actor - warps;
-        if agent < proxy.groups {
-            return format!("a product of warpgroup {agent}");
+        let engine = actor - warps;
+        if engine < proxy.groups {
+            return format!("a product of warpgroup {engine}");
         }
-        match agent.checked_sub(proxy.groups + proxy.stores) {
+        match engine.checked_sub(proxy.groups + proxy.stores) {
             Some(barrier) => format!("a tensor load that tells {}", self.barrier_name(barrier)),
-            None => format!("a tensor store of warp {}", agent - proxy.groups),
+            None => format!("a tensor store of warp {}", engine - proxy.groups),
         }
     }
 
@@ -305,7 +315,8 @@ impl Machine<'_> {
                 let verb = if thread.is_some() { "reads" } else { "read" };
                 (FindingKind::Overwritten, format!("{begin}, which {who} {verb}; nothing orders them"))
             }
-            Hazard::OtherBlock { .. } | Hazard::Narrow { .. } => return,
+            // Of global memory.
+            Hazard::OtherBlock { .. } | Hazard::Narrow { .. } | Hazard::Hidden { .. } => return,
         };
         let lanes = 1 << warp.active.trailing_zeros().min(31);
         self.report(kind, site, warp.number, lanes, Some(index), |_| message);

@@ -31,9 +31,9 @@ pub enum FindingKind {
     ReadWriteRace,
     /// Not every thread reaches a barrier, or not the same one.
     DivergentBarrier,
-    /// Shared memory is used while an asynchronous copy to it is in flight.
+    /// Memory is used while an asynchronous copy to it is in flight.
     MissingWait,
-    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`.
+    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`, or `fence_async_proxy_global`.
     MissingFence,
     /// The asynchronous proxy writes what others still use.
     Overwritten,

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 mod proxy;
 
-pub(super) use proxy::Fences;
+pub(super) use proxy::{Fences, GlobalFences};
 
 /// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,9 @@ pub(super) enum Hazard {
     Unfenced { thread: u32, site: u32 },
     /// An atomic operation beside another block's, of which one is of its block's scope.
     Narrow { block: Option<u64> },
+    /// A thread of this block wrote the element of a tensor: that is ordered with the access, but not seen by the
+    /// asynchronous proxy.
+    Hidden { block: u64 },
     /// Another block's access of this number is not ordered with it, a write or not.
     OtherBlock { block: Option<u64>, wrote: bool },
 }
@@ -47,8 +50,8 @@ pub(super) struct Who<'c> {
     pub clocks: &'c [u32],
     /// The least of them: what every warp did before it is ordered before this access.
     floor: u32,
-    /// The times of the asynchronous proxy's agents that it knows; their numbers follow the warps'.
-    agents: &'c [u32],
+    /// The times of the asynchronous proxy's engines that it knows; their numbers follow the warps'.
+    engines: &'c [u32],
     /// The blocks whose warps the clocks are of, by rank.
     blocks: &'c [Block],
     /// What of other blocks happened before, where they are ordered at all.
@@ -59,12 +62,12 @@ impl<'c> Who<'c> {
     /// Lane 0 of a warp.
     pub(super) fn new(warp: u32, clocks: &'c [u32]) -> Who<'c> {
         let floor = clocks.iter().fold(u32::MAX, |least, clock| (*clock).min(least));
-        Who { warp, lane: 0, clocks, floor, agents: &[], blocks: &[], known: None }
+        Who { warp, lane: 0, clocks, floor, engines: &[], blocks: &[], known: None }
     }
 
     /// With what it knows of the asynchronous proxy, and the blocks of its cluster, by rank.
-    pub(super) fn seeing(self, agents: &'c [u32], blocks: &'c [Block]) -> Who<'c> {
-        Who { agents, blocks, ..self }
+    pub(super) fn seeing(self, engines: &'c [u32], blocks: &'c [Block]) -> Who<'c> {
+        Who { engines, blocks, ..self }
     }
 
     /// With what it knows of other blocks.
@@ -93,8 +96,8 @@ impl<'c> Who<'c> {
     }
     /// Whether a stamp of another thread is ordered before this access.
     fn after(self, warp: u32, clock: u32) -> bool {
-        let agent = (warp as usize).checked_sub(self.clocks.len());
-        let known = agent.map_or_else(|| self.clocks.get(warp as usize), |agent| self.agents.get(agent));
+        let engine = (warp as usize).checked_sub(self.clocks.len());
+        let known = engine.map_or_else(|| self.clocks.get(warp as usize), |engine| self.engines.get(engine));
         known.is_some_and(|known| clock < *known)
     }
 }
@@ -118,7 +121,7 @@ const MANY: u32 = 32;
 
 /// The shadow of a block's shared memory, a cell for each `granule` bytes.
 pub(super) struct SharedShadow {
-    /// Warps, and agents that read.
+    /// Warps, and engines that read.
     columns: usize,
     writes: Vec<Write>,
     /// For each cell and column `clock << 6 | lane`.
@@ -126,7 +129,7 @@ pub(super) struct SharedShadow {
 }
 
 impl SharedShadow {
-    /// Cells for a block of some warps, and agents that read.
+    /// Cells for a block of some warps, and engines that read.
     pub(super) fn new(cells: usize, columns: usize) -> SharedShadow {
         SharedShadow { columns, writes: vec![Write::default(); cells], reads: vec![0; cells * columns] }
     }
@@ -233,7 +236,8 @@ fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
 /// The shadow of a tensor that the launch writes: the last writer and the last reader of each element.
 ///
 /// A stamp is `block + 1` (32 bits), thread in the block or [`THREADS_MANY`] (11), whether it is of an atomic operation
-/// (1), whether that is of the block's scope (1), clock (19, it stops at its largest value). Blocks of one cluster are ordered by what their warps wait for, others
+/// (1), whether that is of the block's scope (1), clock (19, it stops at its largest value). A write that is of no atomic
+/// operation and yet of the block's scope is the copy engine's; by many threads, one that is in flight. Blocks of one cluster are ordered by what their warps wait for, others
 /// by releases and acquires only. Blocks on different host threads may use it at once: whichever comes second sees the
 /// first.
 pub(super) struct GlobalShadow {
@@ -272,6 +276,40 @@ impl GlobalShadow {
         let [writer, reader] = self.cells.get(element)?;
         let before = writer.swap(stamp(block, u64::from(who.inside()), who.now()), SeqCst);
         conflict(before, block, who, true).or_else(|| conflict(reader.load(SeqCst), block, who, false))
+    }
+
+    /// The copy engine reads an element, for a thread of a block.
+    pub(super) fn read_by_proxy(
+        &self,
+        element: usize,
+        block: u64,
+        who: Who<'_>,
+        fences: &GlobalFences,
+    ) -> Option<Hazard> {
+        let hazard = self.read(element, block, who);
+        hazard.or_else(|| hidden(self.cells.get(element)?[0].load(SeqCst), block, who, fences))
+    }
+
+    /// The copy engine starts to write an element, for a thread of a block; from here on it is in flight.
+    pub(super) fn write_by_proxy(
+        &self,
+        element: usize,
+        block: u64,
+        who: Who<'_>,
+        fences: &GlobalFences,
+    ) -> Option<Hazard> {
+        let [writer, reader] = self.cells.get(element)?;
+        let before = writer.swap(stamp(block, THREADS_MANY, who.now()) | NARROW_STAMP, SeqCst);
+        conflict(before, block, who, true)
+            .or_else(|| conflict(reader.load(SeqCst), block, who, false))
+            .or_else(|| hidden(before, block, who, fences))
+    }
+
+    /// What the copy engine wrote is there, and the thread knows.
+    pub(super) fn land_by_proxy(&self, element: usize, block: u64, who: Who<'_>) {
+        if let Some([writer, _]) = self.cells.get(element) {
+            writer.store(stamp(block, u64::from(who.inside()), who.now()) | NARROW_STAMP, SeqCst);
+        }
     }
 
     /// A thread of a block changes an element by an atomic operation: those of several threads are no hazard, where each
@@ -313,6 +351,32 @@ fn written(before: u64, block: u64, who: Who<'_>, scope: Scope) -> Option<Hazard
     conflict(before, block, who, true).map(|_| Hazard::Narrow { block: block_of })
 }
 
+/// Whether a write is the copy engine's.
+fn by_proxy(before: u64) -> bool {
+    before & (ATOMIC_STAMP | NARROW_STAMP) == NARROW_STAMP
+}
+
+fn in_flight(before: u64) -> bool {
+    by_proxy(before) && before >> 21 & THREADS_MANY == THREADS_MANY
+}
+
+/// What the copy engine does not see of a write, though the thread that starts it knows of the write.
+fn hidden(before: u64, block: u64, who: Who<'_>, fences: &GlobalFences) -> Option<Hazard> {
+    let (owner, thread, clock) = (before >> 32, before >> 21 & THREADS_MANY, before & CLOCK);
+    // Of several threads' atomic operations not each is known.
+    if before == 0 || by_proxy(before) || thread == THREADS_MANY || owner == BLOCK_MANY || clock == CLOCK {
+        return None;
+    }
+    let (thread, clock, each) = (thread as u32, clock as u32, (who.warps_of_block() * LANES) as u32);
+    let own = (owner == block + 1).then_some(0);
+    let rank = who.blocks.iter().position(|known| known.number + 1 == owner).or(own);
+    let seen = match rank {
+        Some(rank) => fences.show(rank as u32 * each + thread, clock, who),
+        None => fences.show_other(owner - 1, thread / LANES as u32, clock, who),
+    };
+    (!seen).then_some(Hazard::Hidden { block: owner - 1 })
+}
+
 fn stamp(block: u64, thread: u64, clock: u32) -> u64 {
     (block + 1) << 32 | thread << 21 | u64::from(clock).min(CLOCK)
 }
@@ -331,6 +395,15 @@ fn join(before: u64, mine: u64) -> u64 {
 }
 
 fn conflict(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard> {
+    let found = unordered_stamp(before, block, who, wrote);
+    match found {
+        // Who knows of the issue, or shares the cluster with it, lacks the wait.
+        None | Some(Hazard::Writer { .. }) if in_flight(before) => Some(Hazard::InFlight),
+        found => found,
+    }
+}
+
+fn unordered_stamp(before: u64, block: u64, who: Who<'_>, wrote: bool) -> Option<Hazard> {
     let (owner, thread, clock) = (before >> 32, before >> 21 & THREADS_MANY, before & CLOCK);
     if before == 0 {
         return None;

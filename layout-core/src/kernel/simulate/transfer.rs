@@ -2,7 +2,8 @@
 //!
 //! A load reads the tensor when it is issued and changes shared memory when it lands; in between the shadow says that it
 //! is in flight. A store reads shared memory when its thread waits for that, and writes the tensor when its thread waits
-//! for the whole group or at the end of the block; in between shared memory is being read.
+//! for the whole group or at the end of the block; in between shared memory is being read, and the tensor's elements are in
+//! flight.
 //!
 //! Law: a box that lies outside of shared memory, or of the array that it begins in, is not copied.
 
@@ -21,8 +22,8 @@ use super::work::{BarrierUse, BoxUse};
 pub(super) struct Arriving {
     /// The mbarrier that is told, and the phase.
     pub tells: Option<(usize, u32)>,
-    /// Its agent, and that agent's time.
-    agent: (usize, u32),
+    /// Its engine, and that engine's time.
+    engine: (usize, u32),
     /// Bytes.
     pub bytes: u64,
     what: &'static str,
@@ -65,6 +66,8 @@ pub(super) struct Leaving {
     coordinates: Vec<i64>,
     /// What it read, once it has.
     data: Option<Vec<[u8; PIECE]>>,
+    /// What is wrong with its writing to the tensor: told when it writes, and what is known.
+    found: Vec<(i64, Hazard)>,
     /// The sites of shared memory and of the tensor.
     pub sites: (u32, u32),
 }
@@ -126,7 +129,7 @@ impl Machine<'_> {
                 memory::write(&mut data, element as usize * size, plan.size, value);
                 if let Some(shadow) = shadow {
                     let element = byte as usize / size;
-                    let hazard = shadow.read(element, block, who);
+                    let hazard = shadow.read_by_proxy(element, block, who, &self.proxy.global_fences);
                     keep(&mut found, element as i64, hazard);
                 }
             }
@@ -201,7 +204,7 @@ impl Machine<'_> {
                 format!("a tensor load tells {name}, which the copy engine does not see: no fence after its making")
             });
         }
-        let (agent, time) = (self.proxy.barrier_agent(at), phase + 1);
+        let (engine, time) = (self.proxy.barrier_engine(at), phase + 1);
         let mut hazards: Vec<(u64, Hazard)> = Vec::new();
         if let Some(mut shadow) = self.shadow.take() {
             let number = warp.number as usize;
@@ -210,7 +213,7 @@ impl Machine<'_> {
             for (address, _) in &pieces {
                 for cell in self.cells(u64::from(*address), copy.size as u64) {
                     let fences = &self.proxy.fences;
-                    let hazard = shadow.write_by_proxy(cell, who, fences, agent, time, copy.site);
+                    let hazard = shadow.write_by_proxy(cell, who, fences, engine, time, copy.site);
                     let hazard =
                         hazard.filter(|found| !by_threads || !matches!(found, Hazard::Unfenced { .. }));
                     keep(&mut hazards, u64::from(*address), hazard);
@@ -223,7 +226,7 @@ impl Machine<'_> {
         }
         self.proxy.arriving.push(Arriving {
             tells: made.then_some((at, phase)),
-            agent: (agent, time),
+            engine: (engine, time),
             bytes: copy.bytes,
             what: copy.what,
             pieces,
@@ -254,8 +257,8 @@ impl Machine<'_> {
             }
             let cells = self.cells(u64::from(*address), load.size as u64);
             if let Some(shadow) = &mut self.shadow {
-                let (agent, time) = load.agent;
-                cells.for_each(|cell| shadow.land_by_proxy(cell, agent, time, load.site));
+                let (engine, time) = load.engine;
+                cells.for_each(|cell| shadow.land_by_proxy(cell, engine, time, load.site));
             }
         }
         if let Some((barrier, _)) = load.tells {
@@ -271,7 +274,7 @@ impl Machine<'_> {
             let Some(shared) = self.place_box(warp, copy, lane, Kind::Read) else { continue };
             let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
             let plan = &self.launch.program.works.boxes[copy.plan as usize];
-            let agent = self.proxy.store_agent(number);
+            let engine = self.proxy.store_engine(number);
             self.proxy.issued[number] += 1;
             let time = self.proxy.issued[number];
             let mut hazards: Vec<(u64, Hazard)> = Vec::new();
@@ -280,7 +283,7 @@ impl Machine<'_> {
                 let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
                 plan.each(shared, &coordinates, |piece| {
                     for cell in self.cells(piece.address, PIECE as u64) {
-                        let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, agent, time);
+                        let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, engine, time);
                         keep(&mut hazards, piece.address, hazard);
                     }
                 });
@@ -290,8 +293,20 @@ impl Machine<'_> {
                 self.proxy_hazard(warp, copy.shared_site, (address, false), hazard, "a tensor store");
             }
             let mut traffic = Traffic::default();
+            let mut found: Vec<(i64, Hazard)> = Vec::new();
+            let argument = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
+            let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
+            let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
+            let who = who.knowing(self.known.get(number));
             plan.each(shared, &coordinates, |piece| {
                 traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
+                let Some(shadow) = argument else { return };
+                for element in piece.start..piece.end {
+                    let at = piece.global / i64::from(plan.size) + i64::from(element);
+                    let hazard =
+                        shadow.write_by_proxy(at as usize, warp.block, who, &self.proxy.global_fences);
+                    keep(&mut found, at, hazard);
+                }
             });
             self.count_box(copy, plan, &traffic, Kind::Write);
             self.proxy.leaving.push(Leaving {
@@ -302,6 +317,7 @@ impl Machine<'_> {
                 shared,
                 coordinates,
                 data: None,
+                found,
                 sites: (copy.shared_site, copy.global_site),
             });
         }
@@ -330,8 +346,8 @@ impl Machine<'_> {
         let unread = |store: &&Leaving| store.by.0 == warp.number && store.data.is_none();
         let oldest = self.proxy.leaving.iter().filter(unread).map(|store| store.number).min();
         let time = oldest.unwrap_or_else(|| self.proxy.issued[number] + 1);
-        let agent = self.proxy.store_agent(number);
-        self.proxy.learn(number, agent, time);
+        let engine = self.proxy.store_engine(number);
+        self.proxy.learn(number, engine, time);
     }
 
     /// A store reads shared memory.
@@ -359,7 +375,6 @@ impl Machine<'_> {
         let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
         let who = who.seeing(self.proxy.row(number), &self.blocks).lane(store.by.1 as usize);
         let block = warp.block;
-        let who = who.knowing(self.known.get(number));
         let mut found: Vec<((i64, bool), Hazard)> = Vec::new();
         let mut data = store.data.iter().flatten();
         plan.each(store.shared, &store.coordinates, |piece| {
@@ -369,9 +384,10 @@ impl Machine<'_> {
                 let value = memory::read(bytes, (element * plan.size) as usize, plan.size);
                 if let Some(shadow) = shadow {
                     let index = byte / plan.size as usize;
+                    shadow.land_by_proxy(index, block, who);
                     let equal = global.read(byte, plan.size) == value;
-                    let hazard = shadow.write(index, block, who);
-                    keep(&mut found, (index as i64, equal), hazard);
+                    let known = store.found.iter().filter(|(at, _)| *at == index as i64);
+                    found.extend(known.map(|(at, hazard)| ((*at, equal), *hazard)));
                 }
                 global.write(byte, plan.size, value);
             }

@@ -166,7 +166,7 @@ impl Machine<'_> {
         let name = program.names.get(site.place as usize);
         let name = name.map_or("", String::as_str);
         let thread = |number: u32| self.actor(number);
-        let agent = |number: u32| number as usize / LANES >= self.count;
+        let engine = |number: u32| number as usize / LANES >= self.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
         let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
         let race = if kind == Kind::Read { FindingKind::ReadWriteRace } else { written };
@@ -181,7 +181,7 @@ impl Machine<'_> {
                     "{what} of element {index} of `{name}` while an asynchronous copy to it is in flight"
                 ),
             ),
-            Hazard::Writer { thread: other, site } if agent(other) => {
+            Hazard::Writer { thread: other, site } if engine(other) => {
                 let line = program.sites.get(site as usize).map_or(0, |site| site.line);
                 let message = format!(
                     "{what} of element {index} of `{name}`, which {} writes in line {line}; no wait for it stands between",
@@ -189,7 +189,7 @@ impl Machine<'_> {
                 );
                 (FindingKind::MissingWait, message)
             }
-            Hazard::Reader { thread: Some(other) } if agent(other) => {
+            Hazard::Reader { thread: Some(other) } if engine(other) => {
                 let message = format!(
                     "{what} of element {index} of `{name}`, which {} may have yet to read; no wait for it stands between",
                     thread(other)
@@ -205,8 +205,16 @@ impl Machine<'_> {
                 );
                 (race, message)
             }
-            // The asynchronous proxy's own.
+            // Of shared memory, the asynchronous proxy's own.
             Hazard::Unfenced { .. } => return,
+            Hazard::Hidden { block } => {
+                let who = self.block_name(Some(block));
+                let message = format!(
+                    "{what} of element {index} of `{name}` by the copy engine, which a thread of {who} writes without \
+                     `fence_async_proxy_global()` after it"
+                );
+                (FindingKind::MissingFence, message)
+            }
             Hazard::Writer { thread: other, site } => {
                 let line = program.sites.get(site as usize).map_or(0, |site| site.line);
                 let place = if site != 0 { format!(" in line {line}") } else { String::new() };

@@ -91,7 +91,10 @@ pub(super) enum Work {
     /// Waits for a phase of an mbarrier.
     Wait { barrier: BarrierUse, parity: Sum },
     /// Ordinary accesses before come before those of the asynchronous proxy after.
-    ProxyFence,
+    ProxyFence {
+        /// Whether it is about global memory.
+        global: bool,
+    },
     /// Closes the threads' groups of tensor stores.
     BulkCommit,
     /// Waits for the threads' groups of tensor stores.

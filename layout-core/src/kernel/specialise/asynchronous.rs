@@ -100,7 +100,8 @@ impl Evaluator<'_> {
             }
             Intrinsic::GridDependencyWait => Signal::DependencyWait,
             Intrinsic::LaunchDependents => Signal::LaunchDependents,
-            Intrinsic::FenceAsyncProxy => Signal::AsyncProxyFence,
+            Intrinsic::FenceAsyncProxy => Signal::AsyncProxyFence { global: false },
+            Intrinsic::FenceAsyncProxyGlobal => Signal::AsyncProxyFence { global: true },
             Intrinsic::WgmmaCommitGroup => Signal::MatrixCommit,
             Intrinsic::WgmmaWaitGroup => {
                 Signal::MatrixWait(self.number(next(), 7, "the number of groups", origin)?)
@@ -128,6 +129,7 @@ impl Evaluator<'_> {
             Intrinsic::TmaLoad | Intrinsic::TmaLoadMulticast => {
                 let destination = self.written(next(), name, origin)?;
                 let source = self.view(next(), name, origin)?;
+                let source = self.past_l1(source, name, origin)?;
                 let barrier = self.barrier(next(), name, origin)?;
                 let multicast = match intrinsic {
                     Intrinsic::TmaLoad => None,
@@ -138,6 +140,7 @@ impl Evaluator<'_> {
             }
             Intrinsic::TmaStore => {
                 let destination = self.written(next(), name, origin)?;
+                let destination = self.past_l1(destination, name, origin)?;
                 let source = self.view(next(), name, origin)?;
                 let store = TileOperation::TensorStore { destination, source };
                 return self.effect(origin, StatementKind::Operation(store));
@@ -289,15 +292,21 @@ impl Evaluator<'_> {
         let (rounds, making_threads) = if count <= threads { (1, count) } else { (count, 1) };
         let (making, ()) = self.nested(|this| {
             for at in 0..i64::from(rounds) {
-                let index = if rounds == 1 { thread.clone() } else { Index::constant(at) };
+                let index = if making_threads > 1 { thread.clone() } else { Index::constant(at) };
                 let barrier = BarrierAt { place, index };
                 this.push(origin, StatementKind::Signal(Signal::BarrierInit { barrier, arrivals }));
             }
             this.push(origin, StatementKind::Signal(Signal::BarrierInitFence));
         });
-        let right = Index::constant(i64::from(making_threads));
-        let first = Comparison { op: BinaryOp::Lt, left: thread, right };
-        self.push(origin, StatementKind::If(Value::Compare(first), making, Vec::new()));
+        // One thread is thread 0; of a block that has no other nothing is asked.
+        let (op, right) =
+            if making_threads == 1 { (BinaryOp::Eq, 0) } else { (BinaryOp::Lt, i64::from(making_threads)) };
+        if threads == 1 {
+            self.out.extend(making);
+        } else {
+            let first = Comparison { op, left: thread, right: Index::constant(right) };
+            self.push(origin, StatementKind::If(Value::Compare(first), making, Vec::new()));
+        }
         Ok(Datum::Barriers(place, i64::from(count)))
     }
 

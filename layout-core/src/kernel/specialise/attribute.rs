@@ -5,8 +5,8 @@ use super::evaluator::{Evaluator, Failed, Outcome};
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::ir::{ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, Special};
-use crate::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind};
+use crate::kernel::ir::{Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, Special};
+use crate::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::ParamValue;
 use crate::kernel::program::{Comparison, Place, PlaceId, Space, Value};
@@ -16,6 +16,7 @@ use crate::kernel::view::View;
 pub(super) struct Head {
     pub entry: String,
     pub min_blocks: Option<u32>,
+    pub opt_level: Option<u32>,
     pub plan: LaunchPlan,
     pub facts: Vec<Comparison>,
 }
@@ -37,6 +38,7 @@ impl Evaluator<'_> {
         let grid = kernel.grid.as_ref().map(|grid| self.extents(grid)).transpose();
         let cluster = self.numbers(&kernel.cluster, "cluster");
         let min_blocks = kernel.min_blocks.map(|id| self.numbers(&[id], "min_blocks")).transpose();
+        let opt_level = kernel.opt_level.map(|id| self.opt_level(id)).transpose();
         let mut facts = Vec::new();
         let mut require = Vec::new();
         for condition in &kernel.require {
@@ -51,7 +53,8 @@ impl Evaluator<'_> {
             variant_if.extend(self.host_condition(*condition).unwrap_or_default());
         }
         facts.extend(variant_if.iter().cloned());
-        let (block, grid, cluster, min_blocks) = (block?, grid?, cluster?, min_blocks?);
+        let (block, grid, cluster) = (block?, grid?, cluster?);
+        let (min_blocks, opt_level) = (min_blocks?, opt_level?);
         self.block = block;
         cluster.iter().take(3).enumerate().for_each(|(i, n)| self.cluster[i] = *n);
         self.grid = grid;
@@ -93,7 +96,8 @@ impl Evaluator<'_> {
             parameters: Vec::new(),
             atoms: self.tables.atoms.clone(),
         };
-        Ok(Head { entry, min_blocks: min_blocks.and_then(|n| n.first().copied()), plan, facts })
+        let min_blocks = min_blocks.and_then(|n| n.first().copied());
+        Ok(Head { entry, min_blocks, opt_level, plan, facts })
     }
 
     /// Each dimension as an index: a number, or `divisor` times an atom.
@@ -168,6 +172,20 @@ impl Evaluator<'_> {
                 .fail(origin, format!("a block of {} threads along z; a GPU takes at most 64", block[2]));
         }
         Ok(block)
+    }
+
+    /// ptxas's level, 0 to 3.
+    fn opt_level(&mut self, id: ExprId) -> Outcome<u32> {
+        let origin = self.origin(id);
+        let datum = self.expr(id)?;
+        let index = self.expect_index(datum, origin)?;
+        match index.as_constant().map(u32::try_from) {
+            Some(Ok(level)) if level <= 3 => Ok(level),
+            Some(_) => {
+                self.fail(origin, format!("ptxas has the levels 0 to 3, and {} is none", index.offset()))
+            }
+            None => self.fail(origin, "`opt_level` is not known at compile time"),
+        }
     }
 
     /// One to three positive numbers.
@@ -263,10 +281,11 @@ impl Evaluator<'_> {
                     let Some(elem) = elem else {
                         return self.fail(argument.origin, "a tensor of indices; take i32, u32 or i64");
                     };
+                    let layout = self.layout(*layout, extents.len(), argument)?;
                     let view =
-                        self.tensor(number as u32, elem, *layout, extents, *mutable, argument.origin)?;
+                        self.tensor(number as u32, elem, layout, extents, *mutable, argument.origin)?;
                     self.arguments.push(Datum::View(view.0));
-                    PlanArgumentKind::Tensor { elem, mutable: *mutable, layout: *layout, extents: view.1 }
+                    PlanArgumentKind::Tensor { elem, mutable: *mutable, layout, extents: view.1 }
                 }
                 ArgumentKind::Scalar(ty) => match self.elem(*ty, argument.origin)? {
                     Some(elem) => {
@@ -303,11 +322,45 @@ impl Evaluator<'_> {
         });
     }
 
+    /// The layout, with the mode that the parameters choose.
+    fn layout(&mut self, layout: ArgumentLayout, rank: usize, argument: &Argument) -> Outcome<PlanLayout> {
+        Ok(match layout {
+            ArgumentLayout::RowMajor => PlanLayout::RowMajor,
+            ArgumentLayout::ColMajor => PlanLayout::ColMajor,
+            ArgumentLayout::Pitched => PlanLayout::Contiguous(rank.saturating_sub(1)),
+            ArgumentLayout::Strided => PlanLayout::Strided,
+            ArgumentLayout::Contiguous(id) => {
+                let (origin, name) = (self.origin(id), &argument.name);
+                let datum = self.expr(id)?;
+                let index = self.expect_index(datum, origin)?;
+                let mode = index.as_constant().and_then(|mode| usize::try_from(mode).ok());
+                match (mode.filter(|mode| *mode < rank), index.as_constant()) {
+                    (Some(mode), _) => PlanLayout::Contiguous(mode),
+                    (None, Some(found)) => {
+                        let message = format!(
+                            "mode {found} of `{name}`, a tensor of rank {rank}, cannot be contiguous"
+                        );
+                        return self.fail_help(origin, message, "modes are counted from 0");
+                    }
+                    (None, None) => {
+                        let message =
+                            format!("which mode of `{name}` is contiguous is not known at compile time");
+                        return self.fail_help(
+                            origin,
+                            message,
+                            "write a number or a parameter: `Contiguous<1, M, K>`",
+                        );
+                    }
+                }
+            }
+        })
+    }
+
     fn tensor(
         &mut self,
         number: u32,
         elem: Elem,
-        layout: ArgumentLayout,
+        layout: PlanLayout,
         extents: &[ExprId],
         mutable: bool,
         origin: Origin,
@@ -341,22 +394,19 @@ impl Evaluator<'_> {
         });
         let mut strides = vec![Index::constant(1); rank];
         let order: Vec<usize> =
-            if layout == ArgumentLayout::ColMajor { (0..rank).collect() } else { (0..rank).rev().collect() };
+            if layout == PlanLayout::ColMajor { (0..rank).collect() } else { (0..rank).rev().collect() };
         let mut product = Index::constant(1);
         for mode in order {
-            let free = match layout {
-                ArgumentLayout::RowMajor | ArgumentLayout::ColMajor => false,
-                ArgumentLayout::Pitched => mode + 1 != rank,
-                ArgumentLayout::Strided => true,
-            };
-            strides[mode] = if free {
+            strides[mode] = if layout.is_free(mode) {
                 // An aligned variant also has aligned rows; see `Promises::aligned`.
-                let pitched = layout == ArgumentLayout::Pitched && self.promises.aligned;
+                let pitched = matches!(layout, PlanLayout::Contiguous(_)) && self.promises.aligned;
                 let divisor = if pitched { i64::from(16 / elem.bytes()) } else { 1 };
                 let range = Range::new(0, i128::from(self.limit() / divisor));
                 let atom = Atom::Stride { argument: number, mode: mode as u32, divisor };
                 let stride = Index::atom(self.tables.atoms.intern(atom, range, 1, None)).scale(divisor);
                 self.index(origin, stride)?
+            } else if matches!(layout, PlanLayout::Contiguous(_)) {
+                Index::constant(1)
             } else {
                 product.clone()
             };

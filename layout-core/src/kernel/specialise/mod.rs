@@ -10,6 +10,7 @@ mod datum;
 mod evaluator;
 mod expand;
 mod expression;
+mod hint;
 mod matrix;
 mod operator;
 mod place;
@@ -51,6 +52,7 @@ pub struct Specialised {
     pub(super) entry: String,
     pub(super) arch: Option<String>,
     pub(super) min_blocks: Option<u32>,
+    pub(super) opt_level: Option<u32>,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
     /// What holds everywhere: `require`, `variant_if`, the grid.
@@ -134,6 +136,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         entry: head.entry,
         arch: kernel.arch.clone(),
         min_blocks: head.min_blocks,
+        opt_level: head.opt_level,
         plan,
         tables,
         facts: head.facts,

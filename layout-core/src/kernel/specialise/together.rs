@@ -266,6 +266,7 @@ impl Evaluator<'_> {
     ) -> Outcome<(TileAccess, Scope, Elem)> {
         let scope = if let Datum::View(view) = &mut view { view.scope.take() } else { None };
         let view = self.written(view, name, origin)?;
+        let view = self.without_hint(view, name, origin)?;
         let (Datum::Array(coordinates) | Datum::Tuple(coordinates)) = coordinates else {
             return self.fail(origin, format!("the coordinates of `{name}` are an array: `[i, j]`"));
         };

@@ -8,7 +8,7 @@ use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Math, Participants, Scope, StatementKind, Value};
+use crate::kernel::program::{Hint, Math, Participants, Scope, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -94,6 +94,7 @@ impl Evaluator<'_> {
             }
             Intrinsic::CopyFromAsync => {
                 let source = self.view(values.remove(1), name, origin)?;
+                let source = self.past_l1(source, name, origin)?;
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
                 self.copy(destination, source, None, true, origin)
@@ -110,16 +111,12 @@ impl Evaluator<'_> {
                         format!("the threads of `{name}` are a layout, not {}", threads.kind()),
                     );
                 };
+                let asynchronous = intrinsic == Intrinsic::CopyDramToSramAsync;
                 let source = self.view(values.remove(1), name, origin)?;
+                let source = if asynchronous { self.past_l1(source, name, origin)? } else { source };
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
-                self.copy(
-                    destination,
-                    source,
-                    Some(layout.layout),
-                    intrinsic == Intrinsic::CopyDramToSramAsync,
-                    origin,
-                )
+                self.copy(destination, source, Some(layout.layout), asynchronous, origin)
             }
             Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::AsyncCommit),
             Intrinsic::AsyncCopyWaitGroup => {
@@ -204,6 +201,9 @@ impl Evaluator<'_> {
                     Some(if intrinsic == Intrinsic::BlockScope { Scope::Block } else { Scope::System });
                 Ok(Datum::View(view))
             }
+            Intrinsic::EvictFirst => self.hinted(values.remove(0), Hint::EvictFirst, origin),
+            Intrinsic::EvictLast => self.hinted(values.remove(0), Hint::EvictLast, origin),
+            Intrinsic::NoAllocate => self.hinted(values.remove(0), Hint::NoAllocate, origin),
             Intrinsic::SizeOf => {
                 let elem = match types {
                     [ty] => self.elem(*ty, origin)?,
@@ -243,6 +243,7 @@ impl Evaluator<'_> {
             | Intrinsic::BulkWaitGroup
             | Intrinsic::BulkWaitGroupRead
             | Intrinsic::FenceAsyncProxy
+            | Intrinsic::FenceAsyncProxyGlobal
             | Intrinsic::Accumulator
             | Intrinsic::Wgmma
             | Intrinsic::WgmmaCommitGroup

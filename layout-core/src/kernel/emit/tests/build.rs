@@ -5,8 +5,8 @@
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, Range, VarId};
-use crate::kernel::ir::{ArgumentLayout, BinaryOp, Special};
-use crate::kernel::launch::{KernelParameter, LaunchPlan, PlanArgument, PlanArgumentKind};
+use crate::kernel::ir::{BinaryOp, Special};
+use crate::kernel::launch::{KernelParameter, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::kernel::origin::{Origin, Position};
 use crate::kernel::params::{NARROW_LIMIT, Promises, WIDE_LIMIT};
 use crate::kernel::program::{
@@ -90,7 +90,7 @@ impl Build {
     pub(super) fn tensor(&mut self, name: &str, elem: Elem, mutable: bool) -> PlaceId {
         let number = self.plan.arguments.len() as u32;
         let kind =
-            PlanArgumentKind::Tensor { elem, mutable, layout: ArgumentLayout::RowMajor, extents: Vec::new() };
+            PlanArgumentKind::Tensor { elem, mutable, layout: PlanLayout::RowMajor, extents: Vec::new() };
         self.plan.arguments.push(PlanArgument { name: name.to_owned(), kind });
         self.plan.parameters.push(KernelParameter::Pointer(number));
         self.add_place(name, Space::Global(number), elem, 0, 16, mutable)
@@ -182,6 +182,7 @@ impl Build {
             pad: Constant::zero(self.tables.place(place).elem),
             direct: false,
             wide: !self.plan.promises.narrow,
+            hint: None,
             origin: Origin(0),
         }
     }
@@ -212,6 +213,7 @@ impl Build {
             entry: entry.to_owned(),
             arch: None,
             min_blocks: None,
+            opt_level: None,
             plan: self.plan,
             tables: self.tables,
             body,

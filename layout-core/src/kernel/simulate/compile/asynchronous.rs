@@ -37,7 +37,7 @@ impl Compiler<'_> {
             Signal::BarrierWait { barrier, parity } => {
                 Work::Wait { barrier: self.barrier(barrier)?, parity: self.index(parity)? }
             }
-            Signal::AsyncProxyFence => Work::ProxyFence,
+            Signal::AsyncProxyFence { global } => Work::ProxyFence { global: *global },
             Signal::BulkCommit => Work::BulkCommit,
             Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
             // Registers are in order here, maps are at hand, and a launch begins when those before have ended.
@@ -106,6 +106,7 @@ impl Compiler<'_> {
             ),
             direct: false,
             wide: true,
+            hint: None,
             origin: self.origin,
         }
     }

@@ -47,7 +47,7 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
             signal(Signal::BarrierArrive { barrier: barrier(n), expect, rank })
         }
         5 => signal(Signal::BarrierWait { barrier: barrier(n), parity: index(n, 3) }),
-        6 => signal(Signal::AsyncProxyFence),
+        6 => signal(Signal::AsyncProxyFence { global: n.below(2) == 0 }),
         7 => signal(Signal::BulkCommit),
         8 => signal(Signal::BulkWait { groups: n.below(2) as u32, read: n.below(2) == 0 }),
         9 => signal(Signal::MatrixCommit),
@@ -62,11 +62,13 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
             coordinates: vec![index(n, 100), index(n, 50)],
             barrier: barrier(n),
             multicast: (n.below(3) == 0).then(|| n.below(16) as u32),
+            hint: None,
         })),
         14 => operation(Operation::TensorStore(TensorStore {
             map: n.below(2) as u32,
             source: shared(n, 1),
             coordinates: vec![index(n, 100), index(n, 50)],
+            hint: None,
         })),
         15 => {
             let matrix = |n: &mut Numbers| SharedMatrix {

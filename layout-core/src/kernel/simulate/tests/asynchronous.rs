@@ -87,8 +87,9 @@ fn one_box(flaw: Flaw) -> (Report, Vec<f32>) {
         coordinates: coordinates.clone(),
         barrier: barrier.clone(),
         multicast: None,
+        hint: None,
     };
-    let store = TensorStore { map: 1, source, coordinates };
+    let store = TensorStore { map: 1, source, coordinates, hint: None };
     let mut body = vec![
         signal(4, Signal::BarrierArrive { barrier: barrier.clone(), expect, rank: None }),
         operation(4, Operation::TensorLoad(load)),
@@ -170,7 +171,7 @@ fn from_registers(elem: Elem, touched: bool) -> (Report, Vec<f32>) {
         );
         b.body.push(at(2, StatementKind::Store(access, value)));
     }
-    b.body.push(signal(3, Signal::AsyncProxyFence));
+    b.body.push(signal(3, Signal::AsyncProxyFence { global: false }));
     b.body.push(at(3, StatementKind::Barrier(Participants::Block)));
     // A holds m % 8 + k: register v of thread t as the atom says.
     let pack = i64::from(4 / elem.bytes());

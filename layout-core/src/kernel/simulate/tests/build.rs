@@ -5,8 +5,8 @@ use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Atoms, Index, Range, VarId};
-use crate::kernel::ir::{ArgumentLayout, BinaryOp, Special};
-use crate::kernel::launch::{LaunchPlan, PlanArgument, PlanArgumentKind};
+use crate::kernel::ir::{BinaryOp, Special};
+use crate::kernel::launch::{LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::kernel::origin::{Origin, Position};
 use crate::kernel::params::Promises;
 use crate::kernel::program::{
@@ -92,7 +92,7 @@ impl Build {
     }
 
     pub(super) fn tensor(&mut self, name: &str, elem: Elem, mutable: bool) -> PlaceId {
-        let (layout, extents) = (ArgumentLayout::RowMajor, Vec::new());
+        let (layout, extents) = (PlanLayout::RowMajor, Vec::new());
         self.arguments.push(PlanArgument {
             name: name.into(),
             kind: PlanArgumentKind::Tensor { elem, mutable, layout, extents },
@@ -157,6 +157,7 @@ impl Build {
             pad: Constant::zero(self.tables.place(place).elem),
             direct: false,
             wide: true,
+            hint: None,
             origin: Origin(line),
         }
     }
@@ -178,6 +179,7 @@ impl Build {
             entry: "kernel".into(),
             arch: None,
             min_blocks: None,
+            opt_level: None,
             plan: LaunchPlan {
                 name: "kernel".into(),
                 arguments: self.arguments.clone(),

@@ -1,0 +1,43 @@
+//! Functions that come with the language and are written in it: a kernel gets those that it calls.
+//!
+//! Law: a kernel that calls one is the kernel that has it in front of its body, as with `#[tiled_kernels]`. rustc checks the
+//! call against the function in `layout_core::lang`.
+
+use crate::share::{Shared, needed, nested};
+use layout_core::kernel::LIBRARY;
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use std::borrow::Cow;
+use syn::ext::IdentExt;
+use syn::{Item, ItemFn, Stmt};
+
+/// The kernel with what it calls of the library, which a function of its own of that name hides.
+pub fn with_library(kernel: &ItemFn) -> Cow<'_, ItemFn> {
+    if !names_one(kernel.block.to_token_stream()) {
+        return Cow::Borrowed(kernel);
+    }
+    let own = |item: &Item| {
+        match item {
+        Item::Fn(function) => kernel.block.stmts.iter().any(|statement| {
+            matches!(statement, Stmt::Item(Item::Fn(known)) if known.sig.ident == function.sig.ident)
+        }),
+        _ => false,
+    }
+    };
+    let items = syn::parse_file(LIBRARY).map_or_else(|_| Vec::new(), |file| file.items);
+    let shared: Vec<Shared<'_>> = items.iter().filter(|item| !own(item)).filter_map(Shared::of).collect();
+    let called =
+        needed(&kernel.block, &shared).into_iter().map(|number| Stmt::Item(nested(shared[number].item)));
+    let mut whole = kernel.clone();
+    whole.block.stmts = called.chain(kernel.block.stmts.iter().cloned()).collect();
+    Cow::Owned(whole)
+}
+
+/// Whether a function of the library is named.
+fn names_one(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Group(group) => names_one(group.stream()),
+        TokenTree::Ident(word) => LIBRARY.contains(&format!("\npub fn {}(", word.unraw())),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}

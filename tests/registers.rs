@@ -1,0 +1,85 @@
+//! How the multipliers read the register file: without a GPU, from the SASS.
+//!
+//! Law: a product `FFMA d, a, b, c` reads the registers that the product before did not leave at the same operand (`.reuse`).
+//! A bank, odd or even registers, gives one a cycle, and a product may wait one for the other: two in a row that read one bank
+//! more than twice cost a cycle.
+
+use layout_cuda::Variant;
+use layout_examples::kernels::{sgemm, sgemm_fed, sgemm_sliced, sgemm_sliced_fed};
+use layout_tests::support::cubin::compiled;
+use layout_tests::support::sass::{Sass, sass};
+
+/// The registers that the sources of a product name, each with whether it stays: `R4.reuse`, `-R7`.
+fn sources(operands: &str) -> Vec<Option<(u32, bool)>> {
+    let register = |text: &str| {
+        let name = text.trim().trim_start_matches('-').strip_prefix('R')?;
+        let (number, reuse) =
+            name.split_once('.').map_or((name, false), |(number, rest)| (number, rest == "reuse"));
+        Some((number.parse().ok()?, reuse))
+    };
+    operands.split(',').skip(1).map(register).collect()
+}
+
+/// The share of products that, with the one before, read one bank more than twice.
+fn crowded(code: &Sass) -> f64 {
+    let (mut products, mut crowded) = (0, 0);
+    let mut held = [None; 3];
+    let mut before = [0; 2];
+    for line in code.lines() {
+        let Some(operands) = line.strip_prefix("FFMA ") else {
+            // What another instruction reads first takes the place of what was held there.
+            held[0] = None;
+            continue;
+        };
+        let sources = sources(operands);
+        let mut reads = [0; 2];
+        for (slot, source) in sources.iter().enumerate().take(3) {
+            if let Some((number, _)) = source
+                && held[slot] != Some(*number)
+            {
+                reads[(number % 2) as usize] += 1;
+            }
+            held[slot] = source.filter(|(_, reuse)| *reuse).map(|(number, _)| number);
+        }
+        products += 1;
+        crowded += usize::from((0..2).any(|bank| before[bank] + reads[bank] > 2));
+        before = reads;
+    }
+    crowded as f64 / f64::from(products.max(1))
+}
+
+fn crowded_in(variant: &Variant, flags: &[&str]) -> f64 {
+    let compiled = compiled(variant.text, "sm_90a", flags).expect("NVRTC takes the text");
+    crowded(&sass(&compiled.cubin, variant.entry))
+}
+
+#[test]
+fn what_is_held_is_not_read() {
+    let code = |lines: &[&str]| Sass::from(lines.iter().map(|line| line.to_string()).collect::<Vec<_>>());
+    // Two even and one odd, then one of each: three of the even bank.
+    assert_eq!(crowded(&code(&["FFMA R0, R2, R4, R1", "FFMA R3, R6, R5, RZ"])), 0.5);
+    assert_eq!(crowded(&code(&["FFMA R0, R2.reuse, R5, RZ", "FFMA R3, R2, R7, R4"])), 0.0);
+    assert_eq!(crowded(&code(&["FFMA R0, R2.reuse, R4, R1", "LDS R9, [R8]", "FFMA R3, R2, R7, R4"])), 0.5);
+    assert_eq!(crowded(&code(&["MOV R0, R2"])), 0.0);
+}
+
+#[test]
+fn the_order_of_products_reaches_the_code() {
+    let kernels = [
+        (&sgemm::DEFINITION, 0.25),
+        (&sgemm_fed::DEFINITION, 0.22),
+        (&sgemm_sliced::DEFINITION, 0.22),
+        (&sgemm_sliced_fed::DEFINITION, 0.22),
+    ];
+    for (definition, most) in kernels {
+        for variant in definition.variants {
+            let found = crowded_in(variant, variant.flags);
+            println!("{}: {found:.3}", variant.entry);
+            assert!(found < most, "{}: {found:.3} of the products, at most {most}", variant.entry);
+        }
+        // At the compiler's own level the same text loses its order: the flag is what keeps it.
+        let first = &definition.variants[0];
+        let own = crowded_in(first, &[]);
+        assert!(own > most, "{}: {own:.3} at the default level", first.entry);
+    }
+}
