@@ -156,22 +156,24 @@ fn temporary_name(what: &str) -> String {
 
 /// Renames `fresh` to `entry`. A whole entry that came first stays; a damaged one makes way.
 fn place(fresh: &Path, entry: &Path, key: &Key<'_>) -> io::Result<()> {
-    const TRIES: usize = 16; // each further try means that another writer came between
-    for _ in 0..TRIES {
+    const TURNS: usize = 64; // each further one means that another writer came between
+    let mut turn = 1;
+    loop {
         match fs::rename(fresh, entry) {
             Ok(()) => return Ok(()),
-            Err(error) if !entry.exists() => return Err(error),
             Err(_) if read(entry, key).is_some() => return fs::remove_dir_all(fresh),
+            Err(error) if turn == TURNS => return Err(error),
             Err(_) => {
+                // Whether an entry is what stood in the way cannot be asked: another writer may move it at any
+                // moment. So the next turn tells, also where there was nothing to move.
                 let away = entry.with_file_name(temporary_name("old"));
-                // Another writer may have moved it already; then there is nothing to do here.
                 if fs::rename(entry, &away).is_ok() {
                     let _ = fs::remove_dir_all(&away).or_else(|_| fs::remove_file(&away));
                 }
             }
         }
+        turn += 1;
     }
-    Err(io::Error::other(format!("the entry changed {TRIES} times while it was replaced")))
 }
 
 fn checksums(compiled: &Compiled) -> String {
