@@ -2,6 +2,7 @@
 
 pub mod algorithm;
 pub mod gemm;
+mod kept;
 pub mod kernels;
 pub mod lines;
 pub mod memory;

@@ -9,6 +9,7 @@
 //! they are left to a kernel of small tiles.
 
 use crate::algorithm::Algorithm;
+use crate::kept::kept;
 use crate::kernels::{resize, resize_both};
 use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, Tensor};
 
@@ -103,7 +104,7 @@ pub fn launch(
     if c.shape() == [rows, columns] {
         return in_strips(algorithm, config, stream, a, b, c, main);
     }
-    let whole = memory(stream, [rows, columns], product)?;
+    let whole = kept(stream, [rows, columns], product)?;
     in_strips(algorithm, config, stream, a, b, whole, main)?;
     resize::launch(stream, whole, c)
 }
@@ -143,34 +144,21 @@ pub(crate) fn resized<'a>(
     Ok(match (a.shape() == a_shape, b.shape() == b_shape) {
         (true, true) => [a, b],
         (true, false) => {
-            let new_b = memory(stream, b_shape, own_b)?;
+            let new_b = kept(stream, b_shape, own_b)?;
             resize::launch(stream, b, new_b)?;
             [a, new_b]
         }
         (false, true) => {
-            let new_a = memory(stream, a_shape, own_a)?;
+            let new_a = kept(stream, a_shape, own_a)?;
             resize::launch(stream, a, new_a)?;
             [new_a, b]
         }
         (false, false) => {
-            let (new_a, new_b) = (memory(stream, a_shape, own_a)?, memory(stream, b_shape, own_b)?);
+            let (new_a, new_b) = (kept(stream, a_shape, own_a)?, kept(stream, b_shape, own_b)?);
             resize_both::launch(stream, a, b, new_a, new_b)?;
             [new_a, new_b]
         }
     })
-}
-
-/// What is kept, if it has the shape; else new memory, kept from now on.
-fn memory<'a>(
-    stream: &Stream,
-    shape: [usize; 2],
-    own: &'a mut Option<Matrix>,
-) -> Result<&'a mut Matrix, Error> {
-    let kept = match own.take().filter(|kept| kept.shape() == shape) {
-        Some(kept) => kept,
-        None => stream.zeros(shape)?,
-    };
-    Ok(own.insert(kept))
 }
 
 #[cfg(test)]

@@ -76,6 +76,7 @@ impl Record {
         serde_json::json!({
             "workload": self.workload,
             "kernel": self.kernel,
+            "place": self.place,
             "dtype": self.dtype,
             "shape": self.shape,
             "ms": self.ms,

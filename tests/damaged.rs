@@ -7,19 +7,21 @@ use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
 use layout_core::kernel::{Bound, Constant, Definition, LaunchArgument, Promises, compile, emit, wire};
 use layout_tests::support::data::noise;
 
-/// Every byte of every kernel, changed in three ways, and every way to cut it short.
+/// So many places of a kernel at most are tried; each of those that survive is compiled.
+const PLACES: usize = 1500;
+
+/// Bytes all over every kernel, changed in one of three ways, and as many ways to cut it short.
 #[test]
 fn changed_bytes_never_panic() {
     let (mut refused, mut compiled, mut torn) = (0, 0, 0);
     for definition in layout_examples::kernels::definitions() {
-        let mut tried: Vec<Vec<u8>> =
-            (0..definition.bytes.len()).map(|end| definition.bytes[..end].to_vec()).collect();
-        for at in 0..definition.bytes.len() {
-            for change in [1, 3, 0x80] {
-                let mut bytes = definition.bytes.to_vec();
-                bytes[at] ^= change;
-                tried.push(bytes);
-            }
+        let step = definition.bytes.len().div_ceil(PLACES);
+        let places = || (0..definition.bytes.len()).step_by(step).enumerate();
+        let mut tried: Vec<Vec<u8>> = places().map(|(_, end)| definition.bytes[..end].to_vec()).collect();
+        for (number, at) in places() {
+            let mut bytes = definition.bytes.to_vec();
+            bytes[at] ^= [1, 3, 0x80][number % 3];
+            tried.push(bytes);
         }
         for bytes in tried {
             let changed = Definition { bytes: bytes.leak(), variants: &[], ..*definition };
@@ -33,11 +35,10 @@ fn changed_bytes_never_panic() {
                 }
                 continue;
             };
-            for set in kernel.parameter_sets().iter().take(2) {
-                if let Ok(checked) = compile(&kernel, set, Promises::USUAL) {
-                    assert!(!emit(&checked).text.is_empty());
-                    compiled += 1;
-                }
+            let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+            if let Ok(checked) = compile(&kernel, &set, Promises::USUAL) {
+                assert!(!emit(&checked).text.is_empty());
+                compiled += 1;
             }
         }
     }

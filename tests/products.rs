@@ -11,9 +11,18 @@ use layout_examples::kernels::gemm::gemm_by_columns;
 use layout_tests::support::data::integers;
 
 /// Pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
-/// odd places.
-const SHAPES: [[usize; 3]; 6] =
-    [[3, 5, 7], [130, 72, 100], [200, 137, 2100], [1200, 700, 40], [2000, 1000, 24], [16896, 257, 8]];
+/// odd places; empty in each mode.
+const SHAPES: [[usize; 3]; 9] = [
+    [3, 5, 7],
+    [130, 72, 100],
+    [200, 137, 2100],
+    [1200, 700, 40],
+    [2000, 1000, 24],
+    [16896, 257, 8],
+    [40, 24, 0],
+    [40, 0, 5],
+    [0, 24, 5],
+];
 
 /// Small integers, so that sums are exact whatever their order.
 fn matrix<T>(count: usize, seed: u64, round: fn(f32) -> T) -> Vec<T> {
@@ -215,4 +224,24 @@ fn other_columns_of_b_than_of_c_start_nothing() -> Result<(), Error> {
         refused("gemm_by_columns", outcome);
     }
     Ok(())
+}
+
+/// The kernel of 16-bit products with the functions that it calls; neither its attribute nor comments and empty lines.
+#[test]
+fn the_product_of_sixteen_bits_has_at_most_120_lines() {
+    let text = include_str!("../examples/kernels/gemm.rs");
+    let lines = |name: &str| {
+        let whole = text.lines().map(|line| line.strip_prefix("    ").unwrap_or_default());
+        let opens = |line: &&str| {
+            let line = line.strip_prefix("pub ").unwrap_or(line);
+            line.strip_prefix("fn ").is_some_and(|rest| {
+                rest.starts_with(&format!("{name}(")) || rest.starts_with(&format!("{name}<"))
+            })
+        };
+        let body = whole.skip_while(|line| !opens(line)).take_while(|line| *line != "}");
+        1 + body.filter(|line| !line.is_empty() && !line.trim_start().starts_with("//")).count()
+    };
+    let counts = ["release", "load", "multiply", "gemm"].map(|name| (name, lines(name)));
+    assert!(counts.iter().all(|(_, lines)| *lines > 5), "{counts:?}");
+    assert!(counts.iter().map(|(_, lines)| lines).sum::<usize>() <= 120, "{counts:?}");
 }

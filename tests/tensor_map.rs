@@ -2,7 +2,9 @@
 //! at the edges of a tensor.
 
 use layout_core::kernel::BindError;
+use layout_core::kernel::ir::{Argument, ArgumentKind};
 use layout_cuda::{Device, Error, LaunchConfig, LaunchError, tiled_kernel};
+use layout_tests::kernels::definitions;
 use layout_tests::support::gpu::hopper;
 
 /// `b = a` by boxes of 32 rows and 32 columns, in clusters of two blocks.
@@ -93,6 +95,31 @@ fn a_store_to_rows_that_end_inside_of_16_bytes_is_refused() {
         assert!(matches!(&error, BindError::Map { argument, .. } if argument == "b"), "{text}");
         assert!(text.contains("writes whole 16 bytes"), "{text}");
     }
+}
+
+/// What the copy engine writes and threads read: through the read-only cache they would see old elements.
+#[test]
+fn a_pointer_to_memory_that_the_copy_engine_writes_is_not_restricted() {
+    let mut both = 0;
+    for definition in definitions() {
+        let kernel = definition.kernel().expect("bytes of this version");
+        for variant in definition.variants {
+            let maps = variant.text.match_indices("TensorMap ").map(|(at, word)| {
+                let name = &variant.text[at + word.len()..];
+                &name[..name.find("_map").unwrap_or(0)]
+            });
+            for name in maps {
+                let of = |argument: &&Argument| argument.name == name;
+                let mutable = kernel.arguments.iter().find(of).is_some_and(|argument| {
+                    matches!(argument.kind, ArgumentKind::Tensor { mutable: true, .. })
+                });
+                let restricted = variant.text.contains(&format!("* __restrict__ {name},"));
+                assert!(!(mutable && restricted), "{}: {name}", variant.entry);
+                both += usize::from(mutable && variant.text.contains(&format!("* {name},")));
+            }
+        }
+    }
+    assert!(both > 0, "no kernel reaches memory both ways");
 }
 
 #[test]

@@ -39,6 +39,10 @@ const SMALL: [[usize; 3]; 2] = [[256, 256, 256], [255, 257, 253]];
 const LARGE: [[usize; 3]; 5] =
     [[4096, 4096, 4096], [2048, 2048, 2048], [8192, 8192, 8192], [1024, 512, 2048], [4095, 4097, 4093]];
 
+/// cuBLAS, as each precision has it.
+const PEERS: [(Compute, Precision, &str); 2] =
+    [(Compute::F32, Precision::Float32, "cublas"), (Compute::Tf32, Precision::Tf32, "cublas tf32")];
+
 type Matrix = Tensor<f32, 2>;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -133,6 +137,7 @@ impl<'a> Bench<'a> {
         peer: Option<f64>,
     ) {
         let [m, n, k] = self.shape;
+        let library = PEERS.iter().find(|(_, known, _)| *known == precision).map_or("", |(.., name)| *name);
         let record = Record {
             workload: "matmul",
             kernel,
@@ -144,7 +149,7 @@ impl<'a> Bench<'a> {
             work: 2.0 * rows as f64 * n as f64 * k as f64,
             elements: rows as f64 * n as f64,
             unit: "TFLOP/s",
-            peer: peer.map(|ms| ("cublas".to_owned(), ms)),
+            peer: peer.map(|ms| (library.to_owned(), ms)),
             wrong: found.wrong,
             max_rel_err: found.max_rel_err,
         };
@@ -186,9 +191,7 @@ impl<'a> Bench<'a> {
             self.keep(("cpu", "gemm".to_owned(), Precision::Float32), (m, ms, 1), found, None);
         }
         let Some(blas) = self.blas.take() else { return Ok(()) };
-        let peers =
-            [(Compute::F32, Precision::Float32, "cublas"), (Compute::Tf32, Precision::Tf32, "cublas tf32")];
-        for (number, (compute, precision, name)) in peers.into_iter().enumerate() {
+        for (number, (compute, precision, name)) in PEERS.into_iter().enumerate() {
             let mut call = |a: &Matrix, b: &Matrix, c: &mut Matrix| Ok(blas.gemm(compute, a, b, c)?);
             let (timing, found) = self.time(precision, &mut call)?;
             self.peers[number] = Some(timing.median_ms());
@@ -212,7 +215,7 @@ impl<'a> Bench<'a> {
         };
         let (timing, found) = self.time(precision, &mut call)?;
         let place = if self.device.is_simulator() { "simulator" } else { "gpu" };
-        let peer = self.peers[usize::from(precision == Precision::Tf32)];
+        let peer = PEERS.iter().position(|(_, known, _)| *known == precision).and_then(|at| self.peers[at]);
         let name = match text {
             Some(text) => format!("{} {text}", algorithm.name()),
             None => algorithm.name().to_owned(),

@@ -4,6 +4,7 @@
 //! The copy engine wants each row at a multiple of 16 bytes, or each column of a matrix whose columns are contiguous. Of
 //! others only that distance is changed: no zeros are added, and the copy engine itself keeps to the true extents.
 
+use crate::kept::kept;
 use crate::kernels::repitch;
 use layout_cuda::{
     Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
@@ -157,12 +158,9 @@ pub(super) fn whole_rows<'m, T: Element>(
     [rows, columns]: [usize; 2],
     own: &'m mut Option<Tensor<T, 2>>,
 ) -> Result<&'m mut Tensor<T, 2>, Error> {
-    let shape = [rows, columns.next_multiple_of(LINE_BYTES / size_of::<T>())];
-    let kept = match own.take().filter(|kept| kept.shape() == shape) {
-        Some(kept) => kept,
-        None => stream.zeros(shape)?,
-    };
-    Ok(own.insert(kept))
+    // A line at least: an empty row has no place that the copy engine could be told.
+    let shape = [rows, columns.max(1).next_multiple_of(LINE_BYTES / size_of::<T>())];
+    kept(stream, shape, own)
 }
 
 /// The first rows and columns of a tensor.

@@ -23,16 +23,15 @@ mod products {
         read.advance();
     }
 
-    /// The producer: one thread fills the stages with the operands of each tile of C of this block, `bk` of k at a time.
+    /// The producer: one thread fills the stages with the operands of each tile of C of this block.
     fn load<T: Element>(
         a: impl Tensor<Elem = T>,
         b: impl Tensor<Elem = T>,
         ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
         count: (usize, usize, usize, usize),
-        bk: usize,
     ) {
         let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
-        let mut next = pipeline_state(STAGES);
+        let (mut next, bk) = (pipeline_state(STAGES), b_smem.dim(2));
         for turn in 0..tiles.div_ceil(SMS) {
             let tile = turn * SMS + block_idx.x;
             if tile < tiles {
@@ -57,13 +56,11 @@ mod products {
         c_smem: View<U, Write>,
         ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
         count: (usize, usize, usize, usize),
-        a_by_rows: bool,
         direct: bool,
     ) {
         let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
         let slab = c_smem.dim(3);
-        let consumer = warp_group() - 1;
-        let leads = thread_idx.x % 128 == 0;
+        let (consumer, leads) = (warp_group() - 1, thread_idx.x % 128 == 0);
         let mut acc = accumulator([64, BN]).fill(0.0);
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         for turn in 0..tiles.div_ceil(SMS) {
@@ -72,14 +69,8 @@ mod products {
                 let (row, col) = grouped(tile, rows, cols, GROUP);
                 for block in 0..blocks {
                     let stage = next.stage();
-                    let a_stage = a_smem.slice(stage);
-                    let own = if a_by_rows {
-                        a_stage.tile([64, a_stage.dim(1)], [consumer, 0])
-                    } else {
-                        a_stage.slice(consumer)
-                    };
                     full.at(stage).wait(next.phase());
-                    wgmma(&mut acc, &own, &b_smem.slice(stage), block > 0);
+                    wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_smem.slice(stage), block > 0);
                     wgmma_commit_group();
                     next.advance();
                     wgmma_wait_group(AHEAD);
@@ -106,8 +97,7 @@ mod products {
                         for piece in 0..4 * SLABS {
                             let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
                             let own = own.distribute(row_major([2, 64]), thread).to_local();
-                            let to = dst.tile([64, 64], [consumer, part * SLABS + piece / 4]);
-                            let to = to.tile([16, 64], [piece % 4, 0]);
+                            let to = dst.tile([16, 64], [4 * consumer + piece % 4, part * SLABS + piece / 4]);
                             to.distribute(row_major([2, 64]), thread).copy_from(&own);
                         }
                     } else if leads {
@@ -135,17 +125,11 @@ mod products {
         b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
         c: &mut LayoutTensor<T, Pitched<M, N>>,
     ) {
-        // Lines as long as the swizzle: rows of A or columns of B one after another, else slabs of 64 of the others.
-        let a_tiles = if A_MODE == 1 {
-            row_major([STAGES, BM, BK])
-        } else {
-            layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, 1, 64])
-        };
-        let b_tiles = if B_MODE == 1 {
-            row_major([STAGES, BN / 64, BK, 64])
-        } else {
-            layout([STAGES, BK, BN], [BK * BN, 1, BK])
-        };
+        // Slabs of 64 rows of A or columns of B, in lines as long as the swizzle along the mode that is contiguous.
+        let (a_row, a_k) = if A_MODE == 1 { (BK, 1) } else { (1, 64) };
+        let (b_k, b_col) = if B_MODE == 1 { (64, 1) } else { (1, BK) };
+        let a_tiles = layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, a_row, a_k]);
+        let b_tiles = layout([STAGES, BN / 64, BK, 64], [BK * BN, 64 * BK, b_k, b_col]);
         let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
         let tiles = (rows * cols).min(1 << 24);
         let a_smem = shared::<T>(a_tiles.swizzle_bytes(128));
@@ -160,11 +144,11 @@ mod products {
         if warp_group() == 0 {
             set_max_registers(40);
             if thread_idx.x == 0 {
-                load(a, b, ring, count, BK);
+                load(a, b, ring, count);
             }
         } else {
             set_max_registers(232);
-            multiply(c, c_smem, ring, count, A_MODE == 1, DIRECT);
+            multiply(c, c_smem, ring, count, DIRECT);
         }
     }
 
@@ -185,8 +169,9 @@ mod products {
         let (bk, slab) = (128 / size_of::<T>(), 128 / size_of::<U>());
         let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
         let tiles = (rows * cols).min(1 << 24);
-        let a_smem = shared::<T>(row_major([STAGES, BM, bk]).swizzle_bytes(128));
-        let b_smem = shared::<T>(layout([STAGES, bk, BN], [bk * BN, 1, bk]).swizzle_bytes(128));
+        let a_smem = shared::<T>(row_major([STAGES, BM / 64, 64, bk]).swizzle_bytes(128));
+        let b_tiles = layout([STAGES, BN / 64, bk, 64], [bk * BN, 64 * bk, 1, bk]);
+        let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
         let c_smem = shared::<U>(row_major([2 * BUFFERS, SLABS, 64, slab]).swizzle_bytes(128));
         let (full, empty) = (mbarriers(STAGES, 1), mbarriers(STAGES, 2));
         let (ring, count) = ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks));
@@ -197,11 +182,11 @@ mod products {
         if warp_group() == 0 {
             set_max_registers(40);
             if thread_idx.x == 0 {
-                load(a, b.transpose(), ring, count, bk);
+                load(a, b.transpose(), ring, count);
             }
         } else {
             set_max_registers(232);
-            multiply(c, c_smem, (a_smem, b_smem, full, empty), (rows, cols, tiles, blocks), true, false);
+            multiply(c, c_smem, ring, count, false);
         }
     }
 
@@ -240,7 +225,7 @@ mod products {
         if warp_group() == 0 {
             set_max_registers(40);
             if thread_idx.x == 0 {
-                load(a, b, (a_smem, b_smem, full, empty), (rows, cols, tiles, 2 * pairs), BK);
+                load(a, b, (a_smem, b_smem, full, empty), (rows, cols, tiles, 2 * pairs));
             }
         } else {
             set_max_registers(232);

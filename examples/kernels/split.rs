@@ -27,16 +27,11 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
     let rank = cluster_rank();
     let (row, col) = (block_idx.y, block_idx.x / SPLIT);
     let share = K.div_ceil(BK * SPLIT);
-    let a_tiles = if A_MODE == 1 {
-        row_major([STAGES, BM, BK])
-    } else {
-        layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, 1, 64])
-    };
-    let b_tiles = if B_MODE == 1 {
-        row_major([STAGES, BN / 64, BK, 64])
-    } else {
-        layout([STAGES, BK, BN], [BK * BN, 1, BK])
-    };
+    // Slabs as in `gemm`.
+    let (a_row, a_k) = if A_MODE == 1 { (BK, 1) } else { (1, 64) };
+    let (b_k, b_col) = if B_MODE == 1 { (64, 1) } else { (1, BK) };
+    let a_tiles = layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, a_row, a_k]);
+    let b_tiles = layout([STAGES, BN / 64, BK, 64], [BK * BN, 64 * BK, b_k, b_col]);
     let a_smem = shared::<T>(a_tiles.swizzle_bytes(128));
     let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
     // From each block its sums of this block's rows; rows 8 banks apart.
@@ -67,11 +62,8 @@ pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         for block in 0..share {
             let stage = next.stage();
-            let a_stage = a_smem.slice(stage);
-            let by_rows = A_MODE == 1;
-            let own = if by_rows { a_stage.tile([64, BK], [consumer, 0]) } else { a_stage.slice(consumer) };
             full.at(stage).wait(next.phase());
-            wgmma(&mut acc, &own, &b_smem.slice(stage), block > 0);
+            wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_smem.slice(stage), block > 0);
             wgmma_commit_group();
             next.advance();
             wgmma_wait_group(1);

@@ -34,7 +34,7 @@ pub fn shape(
     println!("\nC ({m} x {n}) = A ({m} x {k}) B ({k} x {n}), float32, random in [-1, 1)\n{}", table_head());
     let mut records = Vec::new();
     let mut measure = |(place, kernel, precision): (&'static str, &str, Precision),
-                       peer: Option<f64>,
+                       peer: Option<(String, f64)>,
                        c: &mut Tensor<f32, 2>,
                        call: &mut dyn FnMut(&mut Tensor<f32, 2>) -> Result<(), Error>| {
         c.poison()?;
@@ -51,7 +51,7 @@ pub fn shape(
             work: 2.0 * m as f64 * n as f64 * k as f64,
             elements: m as f64 * n as f64,
             unit: "TFLOP/s",
-            peer: peer.map(|ms| ("cublas".to_owned(), ms)),
+            peer,
             wrong: found.wrong,
             max_rel_err: found.max_rel_err,
         };
@@ -63,23 +63,28 @@ pub fn shape(
         records.push(record);
         Ok::<f64, Error>(ms)
     };
-    let peer = if device.is_simulator() {
-        None
-    } else {
+    let mut peers: Vec<(Precision, &str, f64)> = Vec::new();
+    if !device.is_simulator() {
         match Blas::new(&stream) {
             Ok(blas) => {
-                let mut call =
-                    |c: &mut Tensor<f32, 2>| blas.gemm(Compute::F32, &a, &b, c).map_err(Error::from);
-                Some(measure(("", "cublas", Precision::Float32), None, &mut c, &mut call)?)
+                let all = [
+                    (Compute::F32, Precision::Float32, "cublas"),
+                    (Compute::Tf32, Precision::Tf32, "cublas tf32"),
+                ];
+                for (compute, precision, name) in all {
+                    let mut call =
+                        |c: &mut Tensor<f32, 2>| blas.gemm(compute, &a, &b, c).map_err(Error::from);
+                    let ms = measure(("", name, precision), None, &mut c, &mut call)?;
+                    peers.push((precision, name, ms));
+                }
             }
-            Err(error) => {
-                println!("| cublas: not measured: {error}");
-                None
-            }
+            Err(error) => println!("| cublas: not measured: {error}"),
         }
-    };
+    }
     for algorithm in chosen {
         let place = if device.is_simulator() { "simulator" } else { "gpu" };
+        let peer = peers.iter().find(|(precision, ..)| *precision == algorithm.precision());
+        let peer = peer.map(|(_, name, ms)| (name.to_string(), *ms));
         let mut call = |c: &mut Tensor<f32, 2>| algorithm.launch(&stream, &a, &b, c);
         measure((place, algorithm.name(), algorithm.precision()), peer, &mut c, &mut call)?;
     }

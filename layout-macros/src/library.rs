@@ -16,14 +16,12 @@ pub fn with_library(kernel: &ItemFn) -> Cow<'_, ItemFn> {
     if !names_one(kernel.block.to_token_stream()) {
         return Cow::Borrowed(kernel);
     }
-    let own = |item: &Item| {
-        match item {
-        Item::Fn(function) => kernel.block.stmts.iter().any(|statement| {
-            matches!(statement, Stmt::Item(Item::Fn(known)) if known.sig.ident == function.sig.ident)
-        }),
-        _ => false,
-    }
+    let named = |statement: &Stmt| match statement {
+        Stmt::Item(Item::Fn(own)) => Some(own.sig.ident.clone()),
+        _ => None,
     };
+    let names: Vec<_> = kernel.block.stmts.iter().filter_map(named).collect();
+    let own = |item: &Item| matches!(item, Item::Fn(function) if names.contains(&function.sig.ident));
     let items = syn::parse_file(LIBRARY).map_or_else(|_| Vec::new(), |file| file.items);
     let shared: Vec<Shared<'_>> = items.iter().filter(|item| !own(item)).filter_map(Shared::of).collect();
     let called =

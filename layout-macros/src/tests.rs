@@ -249,18 +249,29 @@ fn what_the_signature_may_not_say_is_refused() {
         (
             "block = [1]",
             "fn k(c: &mut LayoutTensor<f32, Contiguous<2, 8, 8>>) {}".to_owned(),
-            "mode 2 of `c`, a tensor of rank 2, cannot be contiguous",
+            "the contiguous mode of `c`: 2; it may be 0 to 1",
         ),
         (
             "block = [1]",
             "fn k<const N: usize>(c: &mut LayoutTensor<f32, Contiguous<N, N>>) {}".to_owned(),
-            "which mode of `c` is contiguous is not known",
+            "the contiguous mode of `c` must be known at compile time",
         ),
         ("block = [1]", "fn k(c: &mut [f32]) {}".to_owned(), "is to a `LayoutTensor`"),
         ("block = [1]", "fn k(c: String) {}".to_owned(), "cannot be passed to a kernel"),
         ("block = [1]", "fn k(self) {}".to_owned(), "a kernel has no `self`"),
         ("block = [1]", "fn k() {}".to_owned(), "the kernel has no arguments"),
         ("", format!("fn k<const N: usize>({tensor}) {{}}"), "how many threads a block has"),
+        ("block = [0]", format!("fn k<const N: usize>({tensor}) {{}}"), "0 is no entry of `block`"),
+        (
+            "block = [1], opt_level = 4",
+            format!("fn k<const N: usize>({tensor}) {{}}"),
+            "ptxas's level: 4; it may be 0 to 3",
+        ),
+        (
+            "block = [1], opt_level = N",
+            format!("fn k<const N: usize>({tensor}) {{}}"),
+            "ptxas's level must be known at compile time",
+        ),
         ("block = [1], BM = 2", format!("fn k<const N: usize>({tensor}) {{}}"), "parameter `BM` is not used"),
         ("block = [1]", format!("#[inline] fn k<const N: usize>({tensor}) {{}}"), "no meaning for a kernel"),
     ] {

@@ -1,6 +1,6 @@
 //! The kernels of the examples.
 
-use crate::support::case::{Case, Outcome, Run, around, around_tile};
+use crate::support::case::{Case, Outcome, Run, around, around_tile, tile_of};
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
@@ -10,6 +10,9 @@ use layout_examples::kernels::{
 
 /// The cases of the examples.
 pub fn cases() -> Vec<Case> {
+    // A block moves 4096 elements of a row, of either operand.
+    let mut both = around_tile([2, 4096, 3]);
+    both.extend([[2, 3, 4095], [1, 2, 4097]]);
     vec![
         Case::new(&vector_add::DEFINITION, around(256), |run| {
             let [n, ..] = run.size;
@@ -19,7 +22,7 @@ pub fn cases() -> Vec<Case> {
             vector_add::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c_view)?;
             Ok(Outcome::exact(c.read()?, a.iter().zip(&b).map(|(a, b)| a + b)))
         }),
-        Case::new(&resize::DEFINITION, around_tile([16, 256, 1]), |run| {
+        Case::new(&resize::DEFINITION, around_tile([2, 4096, 1]), |run| {
             let [m, n, _] = run.size;
             let (p, q) = (m + 5, n.saturating_sub(3));
             let values = floats(m * n, 1);
@@ -27,7 +30,7 @@ pub fn cases() -> Vec<Case> {
             resize::launch_with(run.config(), &run.stream(), &src.view()?, &mut dst.view_mut()?)?;
             Ok(Outcome::exact(dst.read()?, resized(&values, [m, n], [p, q])))
         }),
-        Case::new(&resize_both::DEFINITION, around_tile([16, 256, 16]), |run| {
+        Case::new(&resize_both::DEFINITION, both, |run| {
             let [m, n, k] = run.size;
             let shapes = [[m, k], [k, n], [m + 17, k.next_multiple_of(4)], [k.saturating_sub(1), n + 260]];
             let values = [floats(m * k, 1), floats(k * n, 2)];
@@ -39,31 +42,35 @@ pub fn cases() -> Vec<Case> {
             let of_a = Outcome::exact(new_a.read()?, resized(&values[0], shapes[0], shapes[2]));
             Ok(of_a.and(Outcome::exact(new_b.read()?, resized(&values[1], shapes[1], shapes[3]))))
         }),
-        Case::new(&naive::DEFINITION, around_tile([8, 32, 5]), |run| {
+        Case::new(&naive::DEFINITION, around_tile(tile_of(&naive::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| naive::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&coalescing::DEFINITION, around_tile([2, 512, 3]), |run| {
+        Case::new(&coalescing::DEFINITION, around_tile(tile_of(&coalescing::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| coalescing::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&tiled::DEFINITION, around_tile([32, 32, 64]), |run| {
+        Case::new(&tiled::DEFINITION, around_tile(tile_of(&tiled::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| tiled::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&tiled_register::DEFINITION, around_tile([64, 64, 32]), |run| {
+        Case::new(&tiled_register::DEFINITION, around_tile(tile_of(&tiled_register::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| tiled_register::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&block_tiled::DEFINITION, around_tile([64, 64, 16]), |run| {
+        Case::new(&block_tiled::DEFINITION, around_tile(tile_of(&block_tiled::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| block_tiled::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&block_tiled_vectorized::DEFINITION, around_tile([64, 64, 16]), |run| {
-            matmul(run, |config, stream, a, b, c| {
-                block_tiled_vectorized::launch_with(config, stream, a, b, c)
-            })
-        }),
-        Case::new(&tensor_core::DEFINITION, around_tile([128, 128, 32]), |run| {
+        Case::new(
+            &block_tiled_vectorized::DEFINITION,
+            around_tile(tile_of(&block_tiled_vectorized::DEFINITION)),
+            |run| {
+                matmul(run, |config, stream, a, b, c| {
+                    block_tiled_vectorized::launch_with(config, stream, a, b, c)
+                })
+            },
+        ),
+        Case::new(&tensor_core::DEFINITION, around_tile(tile_of(&tensor_core::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| tensor_core::launch_with(config, stream, a, b, c))
         }),
         // Operands of more columns than the product has: A's are zeros.
-        Case::new(&tensor_core::DEFINITION, around_tile([128, 128, 32]), |run| {
+        Case::new(&tensor_core::DEFINITION, around_tile(tile_of(&tensor_core::DEFINITION)), |run| {
             let [m, n, k] = run.size;
             let (depth, width) = (k.next_multiple_of(4), n.next_multiple_of(4));
             let a = resized(&floats(m * k, 3), [m, k], [m, depth]);
@@ -86,10 +93,10 @@ pub fn cases() -> Vec<Case> {
             let run = &Run { size: [m, n.min(integer(run, "COLS")), k], ..*run };
             matmul(run, |config, stream, a, b, c| last_columns::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&sgemm::DEFINITION, around_tile([128, 128, 32]), |run| {
+        Case::new(&sgemm::DEFINITION, around_tile(tile_of(&sgemm::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&sgemm_sliced::DEFINITION, around_tile([64, 64, 128]), |run| {
+        Case::new(&sgemm_sliced::DEFINITION, around_tile(tile_of(&sgemm_sliced::DEFINITION)), |run| {
             matmul(run, |config, stream, a, b, c| sgemm_sliced::launch_with(config, stream, a, b, c))
         }),
     ]

@@ -173,6 +173,15 @@ pub fn around(tile: usize) -> Vec<[usize; 3]> {
     sizes.into_iter().map(|size| [size, 1, 1]).collect()
 }
 
+/// The tile of C, and of K, that a kernel's parameters name `BM`, `BN` and `BK`; 4 of K where it has none.
+pub fn tile_of(definition: &Definition) -> [usize; 3] {
+    let own = definition.variants.first().expect("a variant").parameters;
+    ["BM", "BN", "BK"].map(|name| match own.iter().find(|(known, _)| *known == name) {
+        Some((_, ParamValue::Int(extent))) => usize::try_from(*extent).expect("an extent"),
+        _ => 4,
+    })
+}
+
 /// Sizes around a tile of three modes (an extent of 1 for a mode that is not there): divisible, one around the tile in
 /// each mode, all odd, one element, and empty in each mode.
 pub fn around_tile(tile: [usize; 3]) -> Vec<[usize; 3]> {

@@ -154,31 +154,40 @@ impl Lower {
         if global.lanes() != 1 || shared.lanes() != 1 {
             return self.fail(origin, format!("`{name}` of a vectorised view"), "leave `vectorize` out");
         }
-        // The shared view has the tile's modes, or slabs of its contiguous mode before them.
         let contiguous = global.modes.iter().position(|mode| mode.stride == Index::constant(1));
         let Some(contiguous) = contiguous else {
             let message = format!("`{name}` of `{}` along modes of which none is contiguous", from.name);
             return self.fail(origin, message, "the copy engine needs one mode of stride 1 in the tile");
         };
+        // The shared view has the tile's modes, or slabs of one of them first.
         let slabs = if inside.len() == extents.len() + 1 { inside[0] } else { 1 };
-        let of_box = &inside[inside.len().saturating_sub(extents.len())..];
-        let fits = of_box.len() == extents.len()
-            && (0..extents.len())
-                .all(|mode| of_box[mode] * if mode == contiguous { slabs } else { 1 } == extents[mode]);
-        if !fits {
+        let mut of_box = inside[inside.len().saturating_sub(extents.len())..].to_vec();
+        let cut = |cut: &usize| {
+            let whole = |mode| of_box[mode] * if mode == *cut { slabs } else { 1 };
+            of_box.len() == extents.len() && (0..extents.len()).all(|mode| whole(mode) == extents[mode])
+        };
+        let cut = (0..extents.len()).find(cut);
+        let Some(cut) = cut else {
             return self.fail(
                 origin,
                 format!(
                     "`{name}` of a tile of extents {extents:?} and a part of `{}` of {inside:?}",
                     to.name
                 ),
-                "both have the same extents, or the shared one slabs of the contiguous mode first: \
-                 `[cols / 64, rows, 64]`",
+                "both have the same extents, or the shared one slabs of one mode first: `[cols / 64, rows, 64]`",
             );
-        }
+        };
         let skip = inside.len() - extents.len();
         let strides: Vec<Option<i64>> =
             shared.modes[skip..].iter().map(|mode| mode.stride.as_constant()).collect();
+        let slab = if skip == 1 { shared.modes[0].stride.as_constant().unwrap_or(0) } else { 0 };
+        // Slabs of rows of which each begins where the one before ends are one box; slabs of a row stay apart.
+        let ends = strides[cut].and_then(|stride| stride.checked_mul(of_box[cut]));
+        let one = cut != contiguous && ends == Some(slab) && extents[cut] <= BOX;
+        let slabs = if one { 1 } else { slabs };
+        if one {
+            of_box[cut] = extents[cut];
+        }
         let mut order: Vec<usize> = (0..extents.len()).collect();
         order.sort_by_key(|mode| (*mode != contiguous, strides[*mode]));
         let mut compact = 1;
@@ -259,7 +268,6 @@ impl Lower {
         };
         let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
         let first = self.first_element(shared, name, origin)?;
-        let slab = if skip == 1 { shared.modes[0].stride.as_constant().unwrap_or(0) } else { 0 };
         if self.alignment(shared, &first) % alignment.min(1024) != 0
             || slab * bytes % alignment.min(1024) != 0
         {
@@ -276,8 +284,8 @@ impl Lower {
         for number in 0..slabs {
             let mut coordinates = Vec::new();
             for mode in &map.modes {
-                let at = if found[*mode as usize] == Some(contiguous) {
-                    begins[*mode as usize].plus(number * of_box[contiguous])
+                let at = if found[*mode as usize] == Some(cut) {
+                    begins[*mode as usize].plus(number * of_box[cut])
                 } else {
                     Ok(begins[*mode as usize].clone())
                 };
@@ -386,6 +394,10 @@ impl Lower {
         let found = match (extents.as_slice(), strides.as_slice(), is_b) {
             ([m, k], [sm, sk], false) => Some((*m, *k, *sm, *sk, 1, 0)),
             ([k, n], [sk, sn], true) => Some((*n, *k, *sn, *sk, 1, 0)),
+            // Slabs of which each begins where the one before ends are one.
+            ([slabs, k, n], [ss, sk, sn], true) if n.checked_mul(*sn) == Some(*ss) => {
+                Some((slabs * n, *k, *sn, *sk, 1, 0))
+            }
             ([slabs, k, n], [ss, sk, sn], true) => Some((*n, *k, *sn, *sk, *slabs, *ss)),
             _ => None,
         };
@@ -433,7 +445,7 @@ impl Lower {
                 first: self.moved(&first, offset, origin)?,
                 k_major,
                 swizzle_bytes: span,
-                leading_bytes: if k_major { 0 } else { (slab_stride * size) as u32 },
+                leading_bytes: if k_major || slabs == 1 { 0 } else { (slab_stride * size) as u32 },
                 stride_bytes: 8 * span,
             });
         }

@@ -176,7 +176,7 @@ impl Evaluator<'_> {
     }
 
     /// A number known now, from 0 to `most`.
-    fn number(&mut self, datum: Datum, most: i64, what: &str, origin: Origin) -> Outcome<u32> {
+    pub(super) fn number(&mut self, datum: Datum, most: i64, what: &str, origin: Origin) -> Outcome<u32> {
         let index = self.expect_index(datum, origin)?;
         match index.as_constant() {
             Some(value) if (0..=most).contains(&value) => Ok(value as u32),

@@ -38,7 +38,11 @@ impl Evaluator<'_> {
         let grid = kernel.grid.as_ref().map(|grid| self.extents(grid)).transpose();
         let cluster = self.numbers(&kernel.cluster, "cluster");
         let min_blocks = kernel.min_blocks.map(|id| self.numbers(&[id], "min_blocks")).transpose();
-        let opt_level = kernel.opt_level.map(|id| self.opt_level(id)).transpose();
+        let opt_level = kernel.opt_level.map(|id| {
+            let (origin, datum) = (self.origin(id), self.expr(id)?);
+            self.number(datum, 3, "ptxas's level", origin)
+        });
+        let opt_level = opt_level.transpose();
         let mut facts = Vec::new();
         let mut require = Vec::new();
         for condition in &kernel.require {
@@ -174,20 +178,6 @@ impl Evaluator<'_> {
         Ok(block)
     }
 
-    /// ptxas's level, 0 to 3.
-    fn opt_level(&mut self, id: ExprId) -> Outcome<u32> {
-        let origin = self.origin(id);
-        let datum = self.expr(id)?;
-        let index = self.expect_index(datum, origin)?;
-        match index.as_constant().map(u32::try_from) {
-            Some(Ok(level)) if level <= 3 => Ok(level),
-            Some(_) => {
-                self.fail(origin, format!("ptxas has the levels 0 to 3, and {} is none", index.offset()))
-            }
-            None => self.fail(origin, "`opt_level` is not known at compile time"),
-        }
-    }
-
     /// One to three positive numbers.
     fn numbers(&mut self, ids: &[ExprId], what: &str) -> Outcome<Vec<u32>> {
         if ids.len() > 3 {
@@ -197,10 +187,9 @@ impl Evaluator<'_> {
             .map(|id| {
                 let origin = self.origin(*id);
                 let datum = self.expr(*id)?;
-                let index = self.expect_index(datum, origin)?;
-                match index.as_constant().map(u32::try_from) {
-                    Some(Ok(value)) if value > 0 => Ok(value),
-                    Some(_) => self.fail(origin, format!("{} is no entry of `{what}`", index.offset())),
+                match self.expect_index(datum, origin)?.as_constant() {
+                    Some(value) if (1..=i64::from(u32::MAX)).contains(&value) => Ok(value as u32),
+                    Some(value) => self.fail(origin, format!("{value} is no entry of `{what}`")),
                     None => self.fail(origin, format!("an entry of `{what}` is not known at compile time")),
                 }
             })
@@ -330,28 +319,10 @@ impl Evaluator<'_> {
             ArgumentLayout::Pitched => PlanLayout::Contiguous(rank.saturating_sub(1)),
             ArgumentLayout::Strided => PlanLayout::Strided,
             ArgumentLayout::Contiguous(id) => {
-                let (origin, name) = (self.origin(id), &argument.name);
-                let datum = self.expr(id)?;
-                let index = self.expect_index(datum, origin)?;
-                let mode = index.as_constant().and_then(|mode| usize::try_from(mode).ok());
-                match (mode.filter(|mode| *mode < rank), index.as_constant()) {
-                    (Some(mode), _) => PlanLayout::Contiguous(mode),
-                    (None, Some(found)) => {
-                        let message = format!(
-                            "mode {found} of `{name}`, a tensor of rank {rank}, cannot be contiguous"
-                        );
-                        return self.fail_help(origin, message, "modes are counted from 0");
-                    }
-                    (None, None) => {
-                        let message =
-                            format!("which mode of `{name}` is contiguous is not known at compile time");
-                        return self.fail_help(
-                            origin,
-                            message,
-                            "write a number or a parameter: `Contiguous<1, M, K>`",
-                        );
-                    }
-                }
+                let (origin, datum) = (self.origin(id), self.expr(id)?);
+                let last = rank.saturating_sub(1) as i64;
+                let what = format!("the contiguous mode of `{}`", argument.name);
+                PlanLayout::Contiguous(self.number(datum, last, &what, origin)? as usize)
             }
         })
     }
