@@ -70,10 +70,10 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
 
 #[test]
 fn by_columns() -> Result<(), Error> {
-    fn of<T: Element>(round: fn(f32) -> T) -> Result<(), Error> {
+    fn of<T: Element>(round: fn(f32) -> T, largest: usize) -> Result<(), Error> {
         let device = Device::simulator();
         let stream = device.stream();
-        for shape @ [m, n, k] in SHAPES {
+        for shape @ [m, n, k] in SHAPES.into_iter().filter(|[m, n, _]| m * n <= largest) {
             let (on_a, on_b) = (
                 device.upload(&matrix(m * k, 1, round), [m, k])?,
                 device.upload(&matrix(n * k, 2, round), [n, k])?,
@@ -86,9 +86,10 @@ fn by_columns() -> Result<(), Error> {
         }
         Ok(())
     }
-    of::<bf16>(bf16::from_f32)?;
-    of::<E4m3>(E4m3::from_f32)?;
-    of::<f32>(|value| value)
+    // What depends on the shape is the same for every type.
+    of::<bf16>(bf16::from_f32, usize::MAX)?;
+    of::<E4m3>(E4m3::from_f32, 1 << 16)?;
+    of::<f32>(|value| value, 1 << 16)
 }
 
 /// Sets that the host function takes for shapes larger than these.
