@@ -3,7 +3,7 @@
 
 use layout_core::kernel::BindError;
 use layout_core::kernel::ir::{Argument, ArgumentKind};
-use layout_cuda::{Device, Error, LaunchConfig, LaunchError, tiled_kernel};
+use layout_cuda::{Device, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, tiled_kernel};
 use layout_tests::kernels::definitions;
 use layout_tests::support::gpu::hopper;
 
@@ -21,6 +21,33 @@ pub fn copy_boxes<const M: usize, const N: usize>(
     barrier();
     if thread_idx.x == 0 {
         full.at(0).arrive_expect(4096);
+        tma_load(&mut tile, &a.tile([32, 32], [block_idx.y, block_idx.x]), full.at(0));
+        full.at(0).wait(0);
+        tma_store(&mut b.tile([32, 32], [block_idx.y, block_idx.x]), &tile);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+
+/// The same by slabs of rows or of columns, apart in shared memory or one after the other.
+#[tiled_kernel(
+    BY_ROWS = [true, false], APART = [0, 256],
+    arch = "sm_90a", block = [32], grid = [N.div_ceil(32), M.div_ceil(32)],
+)]
+pub fn copy_slabs<const M: usize, const N: usize>(
+    a: &LayoutTensor<f32, Pitched<M, N>>,
+    b: &mut LayoutTensor<f32, Pitched<M, N>>,
+) {
+    let slabs = if BY_ROWS {
+        layout([2, 16, 32], [512 + APART, 32, 1])
+    } else {
+        layout([4, 32, 8], [256 + APART, 8, 1])
+    };
+    let mut tile = shared::<f32>(slabs);
+    let full = mbarriers(1, 1);
+    barrier();
+    if thread_idx.x == 0 {
+        full.at(0).arrive_expect(tile.bytes());
         tma_load(&mut tile, &a.tile([32, 32], [block_idx.y, block_idx.x]), full.at(0));
         full.at(0).wait(0);
         tma_store(&mut b.tile([32, 32], [block_idx.y, block_idx.x]), &tile);
@@ -123,11 +150,21 @@ fn a_pointer_to_memory_that_the_copy_engine_writes_is_not_restricted() {
 }
 
 #[test]
-fn boxes_arrive_at_every_edge() {
-    let Some(device) = hopper() else { return };
+fn boxes_arrive_at_every_edge_on_the_simulator() {
+    arrive(&Device::simulator());
+}
+
+#[test]
+fn boxes_arrive_at_every_edge_on_a_gpu() {
+    if let Some(device) = hopper() {
+        arrive(&device);
+    }
+}
+
+/// Copies of tensors whose boxes overhang, by boxes and by slabs: what they should be, and nothing beside them is written.
+fn arrive(device: &Device) {
     let stream = device.stream();
-    for (rows, columns) in [(32usize, 32usize), (64, 96), (1, 4), (33, 28), (100, 132), (257, 68), (5, 1000)]
-    {
+    let copy = |set: Option<&ParamSet>, rows: usize, columns: usize| {
         // Rows apart by a multiple of 16 bytes; what lies between them is not to be touched.
         let pitch = (columns + 1).next_multiple_of(4);
         let data: Vec<f32> = (0..rows * pitch).map(|i| i as f32 + 1.0).collect();
@@ -135,11 +172,39 @@ fn boxes_arrive_at_every_edge() {
         let mut to = device
             .upload_strided(&vec![-1.0f32; rows * pitch], [rows, columns], [pitch, 1])
             .expect("a tensor");
-        copy_boxes::launch(&stream, &from, &mut to).expect("a launch");
+        match set {
+            None => copy_boxes::launch(&stream, &from, &mut to),
+            Some(_) => {
+                let config = LaunchConfig { set, ..LaunchConfig::default() };
+                copy_slabs::launch_with(config, &stream, &from, &mut to)
+            }
+        }
+        .expect("a launch");
         let found = to.download().expect("the copy");
         for (i, value) in found.iter().enumerate() {
             let want = if i % pitch < columns { data[i] } else { -1.0 };
-            assert_eq!(*value, want, "{rows} x {columns}, element {i}");
+            assert_eq!(*value, want, "{rows} x {columns}, element {i}, {set:?}");
         }
+    };
+    let sets = copy_slabs::DEFINITION.kernel().expect("bytes of this version").parameter_sets();
+    for (rows, columns) in [(32usize, 32usize), (64, 96), (1, 4), (33, 28), (100, 132), (257, 68), (5, 1000)]
+    {
+        copy(None, rows, columns);
+        sets.iter().for_each(|set| copy(Some(set), rows, columns));
     }
+}
+
+/// Slabs of rows one after the other are one box; any others are a box each.
+#[test]
+fn slabs_are_as_few_boxes_as_they_can_be() {
+    let boxes = copy_slabs::DEFINITION.variants.iter().map(|variant| {
+        let calls =
+            ["tensor_load_2d(", "tensor_store_2d("].map(|call| variant.text.matches(call).count() - 1);
+        (variant.parameters.to_vec(), calls)
+    });
+    let flag =
+        |by_rows, apart| vec![("BY_ROWS", ParamValue::Bool(by_rows)), ("APART", ParamValue::Int(apart))];
+    let wanted = [(true, 0, 1), (true, 256, 2), (false, 0, 4), (false, 256, 4)];
+    let wanted = wanted.map(|(by_rows, apart, count)| (flag(by_rows, apart), [count; 2]));
+    assert_eq!(boxes.collect::<Vec<_>>(), wanted);
 }

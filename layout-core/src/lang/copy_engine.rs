@@ -8,8 +8,8 @@ use super::tensor::Tensor;
 use super::view::Write;
 
 /// One thread starts the copy of a tile of an argument to shared memory; it reports its bytes to the barrier. Elements
-/// beyond the tensor are zeros. Both have the same extents, or the destination has slabs of the contiguous mode first:
-/// `[cols / 64, rows, 64]`. Rows are 16 bytes or a multiple; with a swizzle they are as long as it.
+/// beyond the tensor are zeros. Both have the same extents, or the destination has slabs of one mode first:
+/// `[cols / 64, rows, 64]`, `[rows / 64, 64, cols]`. Rows are 16 bytes or a multiple; with a swizzle they are as long as it.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

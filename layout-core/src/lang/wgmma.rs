@@ -32,7 +32,7 @@ pub fn accumulator<I: Integer>(_extents: [I; 2]) -> View<f32, Write> {
 }
 
 /// `acc = a b`, or `acc += a b` where `accumulate` holds, by the four warps of a warpgroup. `a` has extents `[64, k]`, `b`
-/// `[k, n]` or slabs `[n / 64, k, 64]`; both lie in shared memory, swizzled. `a` may lie in registers instead: each
+/// `[k, n]` or slabs `[n / 64, k, 64]`, whichever mode is contiguous; both lie in shared memory, swizzled. `a` may lie in registers instead: each
 /// warp's `rows.tile([16, k], [warp, 0]).vectorize([1, p]).distribute(row_major([8, 4]), lane).to_local()`, `p` the elements
 /// of 4 bytes. In flight until [`wgmma_wait_group`]: neither the accumulator nor the operands may be touched before. Operands f16, bf16, f32 (read as tf32), e4m3, e5m2.
 /// Of 8-bit operands a GPU adds the products with fewer bits than f32 has; the simulator adds them in f32.
