@@ -32,19 +32,16 @@ mod products {
     ) {
         let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
         let (mut next, bk) = (pipeline_state(STAGES), b_smem.dim(2));
-        for turn in 0..tiles.div_ceil(SMS) {
-            let tile = turn * SMS + block_idx.x;
-            if tile < tiles {
-                let (row, col) = grouped(tile, rows, cols, GROUP);
-                for block in 0..blocks {
-                    let stage = next.stage();
-                    let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
-                    empty.at(stage).wait(1 - next.phase());
-                    full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
-                    tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
-                    tma_load(&mut b_stage, &b.tile([bk, BN], [block, col]), full.at(stage));
-                    next.advance();
-                }
+        for tile in (block_idx.x..tiles).step_by(SMS) {
+            let (row, col) = grouped(tile, rows, cols, GROUP);
+            for block in 0..blocks {
+                let stage = next.stage();
+                let (mut a_stage, mut b_stage) = (a_smem.slice(stage), b_smem.slice(stage));
+                empty.at(stage).wait(1 - next.phase());
+                full.at(stage).arrive_expect(a_stage.bytes() + b_stage.bytes());
+                tma_load(&mut a_stage, &a.tile([BM, bk], [row, block]), full.at(stage));
+                tma_load(&mut b_stage, &b.tile([bk, BN], [block, col]), full.at(stage));
+                next.advance();
             }
         }
     }
@@ -63,47 +60,44 @@ mod products {
         let (consumer, leads) = (warp_group() - 1, thread_idx.x % 128 == 0);
         let mut acc = accumulator([64, BN]).fill(0.0);
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-        for turn in 0..tiles.div_ceil(SMS) {
-            let tile = turn * SMS + block_idx.x;
-            if tile < tiles {
-                let (row, col) = grouped(tile, rows, cols, GROUP);
-                for block in 0..blocks {
-                    let stage = next.stage();
-                    full.at(stage).wait(next.phase());
-                    wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_smem.slice(stage), block > 0);
-                    wgmma_commit_group();
-                    next.advance();
-                    wgmma_wait_group(AHEAD);
-                    if block >= AHEAD {
-                        release(empty, &mut read, leads);
-                    }
-                }
-                wgmma_wait_group(0);
-                if blocks >= AHEAD && AHEAD > 0 {
+        for tile in (block_idx.x..tiles).step_by(SMS) {
+            let (row, col) = grouped(tile, rows, cols, GROUP);
+            for block in 0..blocks {
+                let stage = next.stage();
+                full.at(stage).wait(next.phase());
+                wgmma(&mut acc, &a_smem.slice(stage).slice(consumer), &b_smem.slice(stage), block > 0);
+                wgmma_commit_group();
+                next.advance();
+                wgmma_wait_group(AHEAD);
+                if block >= AHEAD {
                     release(empty, &mut read, leads);
                 }
-                let dst = c.tile([BM, BN], [row, col]);
-                for part in unroll(0..BN / (slab * SLABS)) {
-                    let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
-                    if leads {
-                        bulk_wait_group_read(BUFFERS - 1);
+            }
+            wgmma_wait_group(0);
+            if blocks >= AHEAD && AHEAD > 0 {
+                release(empty, &mut read, leads);
+            }
+            let dst = c.tile([BM, BN], [row, col]);
+            for part in unroll(0..BN / (slab * SLABS)) {
+                let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
+                if leads {
+                    bulk_wait_group_read(BUFFERS - 1);
+                }
+                named_barrier(1 + consumer, 128);
+                store_matrix(&mut staged, &acc.tile([2, slab / 8 * SLABS], [0, part]));
+                fence_async_proxy();
+                named_barrier(1 + consumer, 128);
+                if direct {
+                    let thread = thread_idx.x % 128;
+                    for piece in 0..4 * SLABS {
+                        let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
+                        let own = own.distribute(row_major([2, 64]), thread).to_local();
+                        let to = dst.tile([16, 64], [4 * consumer + piece % 4, part * SLABS + piece / 4]);
+                        to.distribute(row_major([2, 64]), thread).copy_from(&own);
                     }
-                    named_barrier(1 + consumer, 128);
-                    store_matrix(&mut staged, &acc.tile([2, slab / 8 * SLABS], [0, part]));
-                    fence_async_proxy();
-                    named_barrier(1 + consumer, 128);
-                    if direct {
-                        let thread = thread_idx.x % 128;
-                        for piece in 0..4 * SLABS {
-                            let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
-                            let own = own.distribute(row_major([2, 64]), thread).to_local();
-                            let to = dst.tile([16, 64], [4 * consumer + piece % 4, part * SLABS + piece / 4]);
-                            to.distribute(row_major([2, 64]), thread).copy_from(&own);
-                        }
-                    } else if leads {
-                        tma_store(&mut dst.tile([64, slab * SLABS], [consumer, part]), &staged);
-                        bulk_commit_group();
-                    }
+                } else if leads {
+                    tma_store(&mut dst.tile([64, slab * SLABS], [consumer, part]), &staged);
+                    bulk_commit_group();
                 }
             }
         }
@@ -234,67 +228,64 @@ mod products {
             let leads = thread_idx.x % 128 == 0;
             let mut acc = accumulator([64, BM]).fill(0.0);
             let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
-            for turn in 0..tiles.div_ceil(SMS) {
-                let tile = turn * SMS + block_idx.x;
-                if tile < tiles {
-                    let (row, col) = grouped(tile, rows, cols, GROUP);
-                    for pair in 0..pairs {
-                        wgmma_wait_group(1);
-                        if pair > 0 {
-                            release(empty, &mut read, lane == 0);
-                        }
-                        full.at(next.stage()).wait(next.phase());
-                        let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                        let mut own = local::<f32>(row_major([2, BK / 4]));
-                        for half in unroll(0..2) {
-                            let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
-                            let mut to = own.tile([1, BK / 4], [half, 0]);
-                            to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
-                        }
-                        wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
-                        wgmma_commit_group();
-                        next.advance();
+            for tile in (block_idx.x..tiles).step_by(SMS) {
+                let (row, col) = grouped(tile, rows, cols, GROUP);
+                for pair in 0..pairs {
+                    wgmma_wait_group(1);
+                    if pair > 0 {
+                        release(empty, &mut read, lane == 0);
+                    }
+                    full.at(next.stage()).wait(next.phase());
+                    let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
+                    let mut own = local::<f32>(row_major([2, BK / 4]));
+                    for half in unroll(0..2) {
+                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                        let mut to = own.tile([1, BK / 4], [half, 0]);
+                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+                    }
+                    wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
+                    wgmma_commit_group();
+                    next.advance();
 
-                        wgmma_wait_group(1);
-                        if pair > 0 {
-                            release(empty, &mut read, lane == 0);
-                        }
-                        full.at(next.stage()).wait(next.phase());
-                        let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                        let mut odd = local::<f32>(row_major([2, BK / 4]));
-                        for half in unroll(0..2) {
-                            let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
-                            let mut to = odd.tile([1, BK / 4], [half, 0]);
-                            to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
-                        }
-                        wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
-                        wgmma_commit_group();
-                        next.advance();
-                    }
-                    wgmma_wait_group(0);
-                    if pairs > 0 {
-                        release(empty, &mut read, lane == 0);
+                    wgmma_wait_group(1);
+                    if pair > 0 {
                         release(empty, &mut read, lane == 0);
                     }
-                    let dst = c.tile([BM, BN], [row, col]);
-                    for part in unroll(0..BM / 32) {
-                        let mut staged = c_smem.slice(consumer);
-                        if leads {
-                            bulk_wait_group_read(0);
-                        }
-                        named_barrier(1 + consumer, 128);
-                        for half in unroll(0..2) {
-                            let four =
-                                staged.slice(warp / 2).transpose().tile([4, 32], [quad(warp, lane, half), 0]);
-                            let mut own = four.vectorize([1, 2]).distribute(row_major([4, 4]), lane % 16);
-                            own.copy_from(&acc.tile([1, 4], [half, part]));
-                        }
-                        fence_async_proxy();
-                        named_barrier(1 + consumer, 128);
-                        if leads {
-                            tma_store(&mut dst.tile([32, 64], [part, consumer]), &staged);
-                            bulk_commit_group();
-                        }
+                    full.at(next.stage()).wait(next.phase());
+                    let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
+                    let mut odd = local::<f32>(row_major([2, BK / 4]));
+                    for half in unroll(0..2) {
+                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                        let mut to = odd.tile([1, BK / 4], [half, 0]);
+                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+                    }
+                    wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
+                    wgmma_commit_group();
+                    next.advance();
+                }
+                wgmma_wait_group(0);
+                if pairs > 0 {
+                    release(empty, &mut read, lane == 0);
+                    release(empty, &mut read, lane == 0);
+                }
+                let dst = c.tile([BM, BN], [row, col]);
+                for part in unroll(0..BM / 32) {
+                    let mut staged = c_smem.slice(consumer);
+                    if leads {
+                        bulk_wait_group_read(0);
+                    }
+                    named_barrier(1 + consumer, 128);
+                    for half in unroll(0..2) {
+                        let four =
+                            staged.slice(warp / 2).transpose().tile([4, 32], [quad(warp, lane, half), 0]);
+                        let mut own = four.vectorize([1, 2]).distribute(row_major([4, 4]), lane % 16);
+                        own.copy_from(&acc.tile([1, 4], [half, part]));
+                    }
+                    fence_async_proxy();
+                    named_barrier(1 + consumer, 128);
+                    if leads {
+                        tma_store(&mut dst.tile([32, 64], [part, consumer]), &staged);
+                        bulk_commit_group();
                     }
                 }
             }
