@@ -31,5 +31,4 @@ mod tensor;
 mod tensor_map;
 mod tidy;
 mod transport;
-mod ui;
 mod waiting;
