@@ -74,6 +74,16 @@ fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// What moves registers of the lanes to uniform ones between the products of one group.
+fn between_products(lines: &[String]) -> Vec<&String> {
+    let mut inside = false;
+    let moves = lines.iter().filter(|line| {
+        inside = (inside || line.starts_with("WARPGROUP.ARRIVE")) && !line.contains("gsb0");
+        inside && line.starts_with("R2UR")
+    });
+    moves.collect()
+}
+
 #[test]
 fn gemm_runs_on_the_matrix_units() {
     for variant in of_one_type(&gemm::DEFINITION) {
@@ -84,6 +94,9 @@ fn gemm_runs_on_the_matrix_units() {
         for opcode in ["HGMMA.64x256x16.F32", "USETMAXREG.DEALLOC", "UTMALDG.2D", stores, "STSM"] {
             assert!(code.count(opcode) > 0, "{}: no {opcode}", variant.entry);
         }
+        // A warp is of one warpgroup, and the compiler was told so: descriptors of matrices are made in uniform registers.
+        let moved = between_products(code.lines());
+        assert!(moved.is_empty(), "{}: {moved:#?}", variant.entry);
     }
 }
 

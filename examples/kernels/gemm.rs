@@ -204,6 +204,14 @@ mod products {
         fn quad(warp: usize, lane: usize, half: usize) -> usize {
             (warp % 2 * 2 + half) ^ (lane / 16 * 5)
         }
+        /// A warp's columns of B in one block of k, as the left operand of a product.
+        fn load_columns(own: View<f32, Write>, slab: View<f32, Write>, warp: usize, lane: usize) {
+            for half in unroll(0..2) {
+                let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
+                let mut to = own.tile([1, BK / 4], [half, 0]);
+                to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
+            }
+        }
         let (rows, cols, pairs) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(2 * BK));
         let tiles = (rows * cols).min(1 << 24);
         let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
@@ -237,12 +245,8 @@ mod products {
                     }
                     full.at(next.stage()).wait(next.phase());
                     let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                    let mut own = local::<f32>(row_major([2, BK / 4]));
-                    for half in unroll(0..2) {
-                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
-                        let mut to = own.tile([1, BK / 4], [half, 0]);
-                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
-                    }
+                    let own = local::<f32>(row_major([2, BK / 4]));
+                    load_columns(own, slab, warp, lane);
                     wgmma(&mut acc, &own, &a_smem.slice(next.stage()).transpose(), pair > 0);
                     wgmma_commit_group();
                     next.advance();
@@ -253,12 +257,8 @@ mod products {
                     }
                     full.at(next.stage()).wait(next.phase());
                     let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
-                    let mut odd = local::<f32>(row_major([2, BK / 4]));
-                    for half in unroll(0..2) {
-                        let four = slab.tile([4, BK], [quad(warp, lane, half), 0]);
-                        let mut to = odd.tile([1, BK / 4], [half, 0]);
-                        to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
-                    }
+                    let odd = local::<f32>(row_major([2, BK / 4]));
+                    load_columns(odd, slab, warp, lane);
                     wgmma(&mut acc, &odd, &a_smem.slice(next.stage()).transpose(), true);
                     wgmma_commit_group();
                     next.advance();

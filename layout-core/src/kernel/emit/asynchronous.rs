@@ -13,6 +13,16 @@ use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind,
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
 
+/// Whether a warpgroup multiplies matrices.
+pub(super) fn multiplies(list: &[Statement<Access, Operation>]) -> bool {
+    list.iter().any(|statement| match &statement.kind {
+        StatementKind::Operation(operation) => matches!(operation, Operation::Wgmma(_)),
+        StatementKind::For { body, .. } | StatementKind::While(_, body) => multiplies(body),
+        StatementKind::If(_, then, otherwise) => multiplies(then) || multiplies(otherwise),
+        _ => false,
+    })
+}
+
 impl Emitter<'_> {
     /// `head(arguments);`, and the wrapper is taken.
     pub(super) fn wrapper(&mut self, head: &str, template: &str, arguments: &[Expression]) {

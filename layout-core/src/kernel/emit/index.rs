@@ -10,8 +10,8 @@
 use super::expression::Expression;
 use super::names::{Name, Names, register};
 use super::types;
-use crate::kernel::index::{Atom, AtomId, Index, Range};
-use crate::kernel::ir::BinaryOp;
+use crate::kernel::index::{Atom, AtomId, Atoms, Index, Range};
+use crate::kernel::ir::{BinaryOp, Special};
 use crate::kernel::program::{Tables, VariableKind};
 use std::cmp::Reverse;
 
@@ -180,7 +180,10 @@ impl Scope<'_> {
                 self.name(Name::Variable(*variable)),
                 self.tables.variable(*variable).kind == VariableKind::Index { wide: true },
             ),
-            Atom::Div(left, right) => operands(BinaryOp::Div, left, right),
+            atom @ Atom::Div(left, right) => match self.names.get(Name::WarpGroup) {
+                Some(name) if is_warp_group(&self.tables.atoms, atom) => leaf(Expression::leaf(name), false),
+                _ => operands(BinaryOp::Div, left, right),
+            },
             Atom::Rem(left, right) => operands(BinaryOp::Rem, left, right),
             Atom::Xor(left, right) => operands(BinaryOp::BitXor, left, right),
             Atom::And(left, right) => operands(BinaryOp::BitAnd, left, right),
@@ -202,6 +205,13 @@ impl Scope<'_> {
         // Everything is declared before it is used; the fallback only keeps this total.
         Expression::leaf(self.names.get(name).unwrap_or("undeclared"))
     }
+}
+
+/// Whether this is the warpgroup of the thread in a block of one dimension.
+pub(super) fn is_warp_group(atoms: &Atoms, atom: &Atom) -> bool {
+    let Atom::Div(thread, count) = atom else { return false };
+    let thread = thread.as_atom().map(|id| atoms.atom(id));
+    count.as_constant() == Some(128) && matches!(thread, Some(Atom::Special(Special::ThreadIdx, 0)))
 }
 
 /// The dimension or stride that most terms share, of those in at least two.

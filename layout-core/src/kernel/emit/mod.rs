@@ -36,6 +36,7 @@ use super::ir::Special;
 use super::launch::{KernelParameter, PlanArgumentKind};
 use super::program::{PlaceId, Space, VariableKind};
 use cuda_c::Emitter;
+use expression::Expression;
 use names::Name;
 use std::collections::{BTreeMap, BTreeSet};
 use visit::Part;
@@ -262,15 +263,17 @@ impl Emitter<'_> {
         format!("{kind} {name}")
     }
 
-    /// Binds CUDA's index registers, which are unsigned, to `int`s: index arithmetic may be negative.
+    /// Binds CUDA's index registers, which are unsigned, to `int`s: index arithmetic may be negative. Where warpgroups
+    /// multiply, the compiler is told that a warp is of one warpgroup: so matrix descriptors stay in uniform registers.
     fn registers(&mut self) {
         let mut used: BTreeSet<(Special, u32)> = BTreeSet::new();
+        let mut group = None;
         let table = &self.tables.atoms;
         let mut scan = |index: &Index| {
-            visit::atoms(table, index, &mut |id| {
-                if let Atom::Special(special, axis) = table.atom(id) {
-                    used.insert((*special, *axis));
-                }
+            visit::atoms(table, index, &mut |id| match table.atom(id) {
+                Atom::Special(special, axis) => drop(used.insert((*special, *axis))),
+                atom if index::is_warp_group(table, atom) => group = Some(id),
+                _ => {}
             });
         };
         visit::statements(&self.checked.body, &mut |part| match part {
@@ -293,6 +296,17 @@ impl Emitter<'_> {
         for (special, axis) in used {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
             self.line(&format!("int {name} = {};", names::register(special, axis)));
+        }
+        // Of more dimensions a warp may have threads of several rows.
+        if let Some(group) = group
+            && self.checked.plan.block[1..] == [1, 1]
+            && asynchronous::multiplies(&self.checked.body)
+        {
+            // Printed before it has a name, as what it is.
+            let value = Expression::call("warp_uniform", vec![self.index(&Index::atom(group))]);
+            self.device.call("warp_uniform(");
+            let name = self.names.declare(Name::WarpGroup, "warp_group");
+            self.set(&format!("int {name} ="), &value);
         }
     }
 

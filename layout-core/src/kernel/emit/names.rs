@@ -6,6 +6,7 @@
 //! | one that is taken where it is declared | `name_2`, `name_3`, … |
 //! | stride of a mode | `a_stride_0` |
 //! | `thread_idx.x`, `block_idx.x`, `block_dim.x`, `grid_dim.x` | `thread_x`, `block_x`, `block_dim_x`, `grid_dim_x` |
+//! | the warpgroup, in a kernel of warpgroups | `warp_group` |
 //! | bound of a loop that changes in it | `k_end`, `k_start` |
 //! | dynamic shared memory | `shared_memory` |
 //! | L2's policy of a hint | `evict_first` |
@@ -36,6 +37,8 @@ pub(super) enum Name {
     Stride(u32, u32),
     /// A copy of one of CUDA's index registers.
     Special(Special, u32),
+    /// The warpgroup of the thread, where warpgroups multiply.
+    WarpGroup,
     /// L2's policy of a hint.
     Policy(Hint),
 }
@@ -183,7 +186,7 @@ const CUDA: &str = "\
 
 /// Functions of the files in `device/`.
 const HELPERS: &str = "\
-    copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warpgroup_barrier \
+    copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warp_uniform warpgroup_barrier \
     cluster_barrier map_shared_rank grid_dependency_wait launch_dependents wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \

@@ -1,5 +1,10 @@
 // The 32 threads of a warp together; all of them call.
 
+// A value that is the same in every lane, and that the compiler knows to be: what depends on it needs no register for each lane.
+__device__ __forceinline__ int warp_uniform(int value) {
+    return __shfl_sync(0xffffffff, value, 0);
+}
+
 // The sum, in every lane: lanes of distance 16, 8, 4, 2, 1 add up, so that the order is always the same.
 template <typename T>
 __device__ __forceinline__ T warp_sum(T value) {
