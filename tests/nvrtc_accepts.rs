@@ -1,4 +1,5 @@
-//! NVRTC takes every text: each variant of each kernel becomes a CUBIN without spills, local memory or warnings.
+//! NVRTC takes every text: each variant of each kernel becomes a CUBIN without spills, local memory or warnings. What is for
+//! every architecture is compiled for two in turn, and each kernel's first variant for both.
 //!
 //! Fails where NVRTC is missing: `tests/run.sh` installs it.
 
@@ -8,9 +9,9 @@ use layout_examples::kernels::tensor_core;
 use layout_examples::{lines, memory};
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::compiled;
+use layout_tests::support::parallel::in_parallel;
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The architectures of a kernel that names none.
 const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
@@ -35,8 +36,13 @@ fn every_variant_becomes_a_cubin() {
         let own = definition.kernel().expect("bytes of this version").arch;
         examples += usize::from(is_example(definition));
         for (number, variant) in definition.variants.iter().enumerate() {
-            let both = is_example(definition) || number == 0;
-            let others = ARCHS.into_iter().enumerate().filter(|(which, _)| both || number % 2 == *which);
+            // The first for both, the rest of an example for the later one, those of the tests by turns.
+            let wanted = |which: usize| match number {
+                0 => true,
+                _ if is_example(definition) => which == 1,
+                _ => number % 2 == which,
+            };
+            let others = ARCHS.into_iter().enumerate().filter(|(which, _)| wanted(*which));
             let others = others.map(|(_, arch)| arch).filter(|_| own.is_none());
             for arch in own.iter().map(String::as_str).chain(others) {
                 let (text, arch) = (variant.text.to_string(), arch.to_string());
@@ -84,29 +90,17 @@ fn the_sets_that_host_functions_pick_become_cubins() {
         for variant_if in (0..kernel.variant_if.len() as u32).map(Some).chain([None]) {
             let checked = compile(&kernel, &set, Promises { variant_if, ..Promises::USUAL });
             let source = emit(&checked.expect("a set of the kernel"));
-            let own = kernel.arch.as_deref();
-            for arch in own.into_iter().chain(ARCHS.into_iter().filter(|_| own.is_none())) {
-                let (name, text, arch) = (source.entry.clone(), source.text.clone(), arch.to_string());
-                jobs.push(Job { name, text, arch, flags: source.flags });
-            }
+            // By turns, where a kernel is for both.
+            let arch = kernel.arch.clone().unwrap_or_else(|| ARCHS[jobs.len() % 2].to_string());
+            jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
         }
     }
     compile_all(&jobs);
 }
 
-/// Compiles all, shared among the machine's cores.
+/// Compiles all.
 fn compile_all(jobs: &[Job]) {
-    let next = AtomicUsize::new(0);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    accepted(job);
-                }
-            });
-        }
-    });
+    in_parallel(jobs, accepted);
 }
 
 fn accepted(Job { name, text, arch, flags }: &Job) {

@@ -6,10 +6,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 nvrtc=target/nvrtc
-if ! cargo run --quiet -p layout-examples --example doctor -- --nvrtc; then
+if ! cargo run --quiet --example doctor -- --nvrtc; then
     echo "no NVRTC found: installing it from PyPI under $nvrtc"
     python3 -m pip install --quiet --disable-pip-version-check --target "$nvrtc" nvidia-cuda-nvrtc==13.0.88
-    cargo run --quiet -p layout-examples --example doctor -- --nvrtc
+    cargo run --quiet --example doctor -- --nvrtc
 fi
 if ! command -v nvdisasm >/dev/null && [ ! -e target/nvdisasm ]; then
     echo "no nvdisasm found: installing it from PyPI under target/nvdisasm"

@@ -11,10 +11,12 @@ use layout_cuda::{Definition, ParamValue, nvrtc};
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::compiled;
+use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::sass::sass;
+use std::sync::Mutex;
 
 /// What a text asks for, and one of the instructions that it has to become.
-const UNITS: [(&str, &[&str]); 8] = [
+const UNITS: [(&str, &[&str]); 9] = [
     ("wgmma.mma_async", &["HGMMA", "QGMMA"]),
     ("setmaxnreg.", &["USETMAXREG"]),
     (".shared::cluster.global.tile", &["UTMALDG"]),
@@ -23,6 +25,7 @@ const UNITS: [(&str, &[&str]); 8] = [
     ("stmatrix.", &["STSM"]),
     ("mbarrier.try_wait", &["SYNCS.PHASECHK"]),
     ("barrier.cluster.arrive", &["UCGABAR_ARV"]),
+    ("elect.sync", &["ELECT"]),
 ];
 
 /// The kernels for sm_90a: of the corpus, of the examples, of the tests.
@@ -47,31 +50,42 @@ fn of_one_type(definition: &Definition) -> impl Iterator<Item = &'static Variant
 
 #[test]
 fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
-    let mut found = Vec::new();
-    for definition in kernels() {
-        for variant in of_one_type(definition) {
-            let name = variant.entry;
-            let compiled = compiled(variant.text, "sm_90a", variant.flags);
-            let compiled = compiled.unwrap_or_else(|error| panic!("{name}: {error}"));
-            let slow = nvrtc::slow_paths(variant.text, "sm_90a", variant.flags, variant.lines, &compiled);
-            for path in slow {
-                found.push(format!("{name}: {}:{}: {}", definition.file, path.rust_line, path.reason));
-            }
-            let code = sass(&compiled.cubin, name);
-            for (asked, wanted) in UNITS {
-                if variant.text.contains(asked) && wanted.iter().all(|opcode| code.count(opcode) == 0) {
-                    found.push(format!("{name}: `{asked}` in the text, and no {wanted:?} in the SASS"));
-                }
-            }
-            for local in ["LDL", "STL"] {
-                if code.count(local) > 0 {
-                    found.push(format!("{name}: {} {local} in the SASS", code.count(local)));
-                }
-            }
-            println!("{name}: {} instructions", code.lines().len());
+    let kernels = kernels();
+    let variants: Vec<(&Definition, &Variant)> = kernels
+        .iter()
+        .flat_map(|definition| of_one_type(definition).map(|variant| (*definition, variant)))
+        .collect();
+    let found = Mutex::new(Vec::new());
+    in_parallel(&variants, |(definition, variant)| {
+        let wrong = wrong_in(definition, variant);
+        found.lock().expect("no panic beside it").extend(wrong);
+    });
+    let found = found.into_inner().expect("no panic");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What the code of a variant lacks, and what it should not have.
+fn wrong_in(definition: &Definition, variant: &Variant) -> Vec<String> {
+    let name = variant.entry;
+    let compiled = compiled(variant.text, "sm_90a", variant.flags);
+    let compiled = compiled.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let slow = nvrtc::slow_paths(variant.text, "sm_90a", variant.flags, variant.lines, &compiled);
+    let slow =
+        slow.iter().map(|path| format!("{name}: {}:{}: {}", definition.file, path.rust_line, path.reason));
+    let mut found: Vec<String> = slow.collect();
+    let code = sass(&compiled.cubin, name);
+    for (asked, wanted) in UNITS {
+        if variant.text.contains(asked) && wanted.iter().all(|opcode| code.count(opcode) == 0) {
+            found.push(format!("{name}: `{asked}` in the text, and no {wanted:?} in the SASS"));
         }
     }
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    for local in ["LDL", "STL"] {
+        if code.count(local) > 0 {
+            found.push(format!("{name}: {} {local} in the SASS", code.count(local)));
+        }
+    }
+    println!("{name}: {} instructions", code.lines().len());
+    found
 }
 
 /// What moves registers of the lanes to uniform ones between the products of one group.

@@ -1,7 +1,7 @@
 //! Threads together: shuffles, votes, reductions of warps and blocks, atomic operations.
 
 use crate::support::case::{Case, Outcome, around};
-use crate::support::data::integers;
+use crate::support::data::{Operand, floats, integers, untouched};
 use layout_cuda::{ParamValue, tiled_kernel};
 
 /// Every shuffle, as digits of one number: the lane that each lane reads.
@@ -231,8 +231,38 @@ macro_rules! reductions_of {
 }
 
 /// The cases of this file.
+/// Each warp has eight rows moved by the copy engine, which one of its lanes asks.
+#[tiled_kernel(arch = "sm_90a", WARPS = 2, block = [WARPS * 32], grid = [M.div_ceil(8 * WARPS)])]
+pub fn elected<const M: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, 32>>,
+    y: &mut LayoutTensor<f32, RowMajor<M, 32>>,
+) {
+    let held = shared::<f32>(row_major([WARPS, 8, 32]));
+    let barriers = mbarriers(WARPS, 1);
+    let at = block_idx.x * WARPS + warp_id();
+    let (mut rows, full) = (held.slice(warp_id()), barriers.at(warp_id()));
+    barrier();
+    if elect_one() {
+        full.arrive_expect(rows.bytes());
+        tma_load(&mut rows, &x.tile([8, 32], [at, 0]), full);
+        full.wait(0);
+        tma_store(&mut y.tile([8, 32], [at, 0]), &rows);
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+}
+
 pub fn cases() -> Vec<Case> {
     vec![
+        Case::new(&elected::DEFINITION, [1, 7, 8, 9, 16, 17, 40].map(|m| [m, 1, 1]).to_vec(), |run| {
+            let [m, ..] = run.size;
+            let x = floats(m * 32, 5);
+            // The copy engine wants addresses of 16 bytes.
+            let rows = |values: &[f32]| Operand::new(run.device, values, 4 * run.skew, [m, 32], [32, 1]);
+            let (on_x, mut y) = (rows(&x)?, rows(&vec![untouched(); m * 32])?);
+            elected::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            Ok(Outcome::exact(y.read()?, x))
+        }),
         Case::new(&shuffles::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| v.unsigned_abs() as i32 % 100).collect();

@@ -4,4 +4,5 @@ pub mod case;
 pub mod cubin;
 pub mod data;
 pub mod gpu;
+pub mod parallel;
 pub mod sass;

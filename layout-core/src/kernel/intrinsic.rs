@@ -291,6 +291,8 @@ vocabulary! {
     NoAllocate = "no_allocate", Method, 1..=1;
     /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of the copy engine.
     FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0;
+    /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.
+    ElectOne = "elect_one", Function, 0..=0;
 }
 
 impl Intrinsic {
@@ -303,5 +305,44 @@ impl Intrinsic {
     /// ```
     pub fn from_name(name: &str, form: Form) -> Option<Intrinsic> {
         Intrinsic::ALL.iter().copied().find(|known| known.name() == name && known.form() == form)
+    }
+
+    /// The architecture that it needs, where some that kernels are compiled for lack it: `sm_90` or a later one, or `sm_90a`
+    /// alone (PTX ISA 9.0, the target notes of the instructions).
+    pub(crate) fn needs(self) -> Option<&'static str> {
+        match self {
+            Intrinsic::Accumulator
+            | Intrinsic::Wgmma
+            | Intrinsic::WgmmaCommitGroup
+            | Intrinsic::WgmmaWaitGroup
+            | Intrinsic::SetMaxRegisters => Some("sm_90a"),
+            Intrinsic::Mbarriers
+            | Intrinsic::TmaLoad
+            | Intrinsic::TmaLoadMulticast
+            | Intrinsic::TmaStore
+            | Intrinsic::StoreAsync
+            | Intrinsic::BulkCommitGroup
+            | Intrinsic::BulkWaitGroup
+            | Intrinsic::BulkWaitGroupRead
+            | Intrinsic::FenceAsyncProxy
+            | Intrinsic::FenceAsyncProxyGlobal
+            | Intrinsic::ClusterRank
+            | Intrinsic::ClusterBarrier
+            | Intrinsic::MapSharedRank
+            | Intrinsic::GridDependencyWait
+            | Intrinsic::LaunchDependents
+            | Intrinsic::ElectOne => Some("sm_90"),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a kernel for an architecture, or for every one, may use what needs this.
+pub(crate) fn has(arch: Option<&str>, needed: &str) -> bool {
+    let number = |arch: &str| arch.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().unwrap_or(0);
+    match arch {
+        Some(arch) if needed.ends_with('a') => arch == needed,
+        Some(arch) => number(arch) >= number(needed),
+        None => false,
     }
 }

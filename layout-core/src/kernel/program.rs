@@ -193,6 +193,8 @@ pub(crate) enum Collective {
     Any,
     /// `(condition)`: a `bool`.
     All,
+    /// `(true)`: a `bool`, true in one lane, and in the same one each time.
+    ElectOne,
 }
 
 impl Collective {
@@ -210,6 +212,7 @@ impl Collective {
             Collective::Ballot => "ballot",
             Collective::Any => "any",
             Collective::All => "all",
+            Collective::ElectOne => "elect_one",
         }
     }
 }

@@ -17,7 +17,7 @@
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
 //! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Atomic::atomic_add`], `atomic_max`, `atomic_min` |
-//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`fence_async_proxy_global`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
+//! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`fence_async_proxy_global`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`elect_one`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
 //! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
 //! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
@@ -74,7 +74,7 @@ pub use order::{grouped, hilbert};
 pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
-    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank,
+    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, elect_one,
     grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, thread_idx,
     warp_group, warp_id,
 };
@@ -149,6 +149,7 @@ mod tests {
             Intrinsic::Ballot => drop(ballot(x < 1.0)),
             Intrinsic::Any => drop(any(x < 1.0)),
             Intrinsic::All => drop(all(x < 1.0)),
+            Intrinsic::ElectOne => drop(elect_one()),
             Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
             Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
             Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),

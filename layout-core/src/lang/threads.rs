@@ -194,6 +194,27 @@ pub fn all(_condition: bool) -> bool {
     device_only()
 }
 
+/// Whether this is the lane of its warp that was picked; always the same one, which the hardware chooses. Every thread of the
+/// warp takes part. The compiler knows that code behind it is one thread's (`elect.sync`, sm_90 and later).
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(arch = "sm_90a", block = [64], grid = [1])]
+/// fn leaders(y: &mut LayoutTensor<i32, RowMajor<2>>) {
+///     if elect_one() {
+///         y[[warp_id()]] = 7;
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([2])?;
+/// leaders::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [7, 7]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn elect_one() -> bool {
+    device_only()
+}
+
 /// Every thread of the block waits for every other; what was written to shared memory before is seen after.
 ///
 /// ```

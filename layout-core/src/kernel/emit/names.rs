@@ -186,7 +186,7 @@ const CUDA: &str = "\
 
 /// Functions of the files in `device/`.
 const HELPERS: &str = "\
-    copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warp_uniform warpgroup_barrier \
+    copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warp_uniform elect_one warpgroup_barrier \
     cluster_barrier map_shared_rank grid_dependency_wait launch_dependents wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
     wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
     saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \

@@ -24,6 +24,10 @@ impl Emitter<'_> {
             Collective::Ballot => Err("__ballot_sync"),
             Collective::Any => Err("__any_sync"),
             Collective::All => Err("__all_sync"),
+            Collective::ElectOne => {
+                values.clear();
+                Ok("elect_one")
+            }
             Collective::Sum => Ok("warp_sum"),
             Collective::Max => Ok("warp_max"),
             Collective::Min => Ok("warp_min"),

@@ -47,8 +47,14 @@ pub(super) fn collective(
         }
         (Register::Mask(dst), Register::Mask(from)) => {
             let votes = warp.mask[from as usize] & active;
-            let holds = if function == Collective::All { votes == active } else { votes != 0 };
-            warp.put_mask(dst, if holds { u32::MAX } else { 0 });
+            let lanes = match function {
+                // The last one: which it is, is the hardware's affair, and no kernel may count on the first.
+                Collective::ElectOne => 1 << (31 - active.leading_zeros().min(31)),
+                Collective::All if votes != active => 0,
+                _ if votes == 0 => 0,
+                _ => u32::MAX,
+            };
+            warp.put_mask(dst, lanes);
         }
         // The compiler gives no other pair.
         (Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_), _) => {}
@@ -74,7 +80,8 @@ fn sources(function: Collective, counts: &[i64; LANES]) -> [usize; LANES] {
             | Collective::PrefixSum
             | Collective::Ballot
             | Collective::Any
-            | Collective::All => lane,
+            | Collective::All
+            | Collective::ElectOne => lane,
         };
         *source = usize::from(read);
     }
@@ -115,7 +122,8 @@ fn together<T: Copy>(
         | Collective::ShuffleXor
         | Collective::Ballot
         | Collective::Any
-        | Collective::All => sources.map(|lane| value[lane]),
+        | Collective::All
+        | Collective::ElectOne => sources.map(|lane| value[lane]),
     }
 }
 

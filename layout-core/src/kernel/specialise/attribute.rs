@@ -58,6 +58,9 @@ impl Evaluator<'_> {
         }
         facts.extend(variant_if.iter().cloned());
         let (block, grid, cluster) = (block?, grid?, cluster?);
+        if let Some(first) = kernel.cluster.first() {
+            self.needs("cluster", "sm_90", self.origin(*first))?;
+        }
         let (min_blocks, opt_level) = (min_blocks?, opt_level?);
         self.block = block;
         cluster.iter().take(3).enumerate().for_each(|(i, n)| self.cluster[i] = *n);

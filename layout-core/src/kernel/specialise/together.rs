@@ -41,6 +41,7 @@ impl Evaluator<'_> {
             Intrinsic::Ballot => Collective::Ballot,
             Intrinsic::Any => Collective::Any,
             Intrinsic::All => Collective::All,
+            Intrinsic::ElectOne => Collective::ElectOne,
             Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, intrinsic, values, origin),
             Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, intrinsic, values, origin),
             Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, intrinsic, values, origin),
@@ -70,6 +71,7 @@ impl Evaluator<'_> {
         let mut values = values.into_iter();
         let first = values.next().unwrap_or(Datum::Unknown);
         let (value, elem) = match collective {
+            Collective::ElectOne => (Value::Constant(Constant::bool(true)), Elem::Bool),
             Collective::Ballot | Collective::Any | Collective::All => {
                 (self.coerce(first, Elem::Bool, origin)?, Elem::Bool)
             }
@@ -82,14 +84,15 @@ impl Evaluator<'_> {
         }
         let result = match collective {
             Collective::Ballot => Elem::U32,
-            Collective::Any | Collective::All => Elem::Bool,
+            Collective::Any | Collective::All | Collective::ElectOne => Elem::Bool,
             _ => elem,
         };
         let block = matches!(
             intrinsic,
             Intrinsic::BlockSum | Intrinsic::BlockMax | Intrinsic::BlockMin | Intrinsic::BlockPrefixSum
         );
-        let var = self.variable(name, VariableKind::Elem(result), false, origin);
+        let called = if collective == Collective::ElectOne { "elected" } else { name };
+        let var = self.variable(called, VariableKind::Elem(result), false, origin);
         self.push(origin, StatementKind::Collective(var, collective, parts));
         self.unnamed.insert(var);
         let value = Value::Variable(var);

@@ -5,7 +5,7 @@ use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::intrinsic::Intrinsic;
+use crate::kernel::intrinsic::{Intrinsic, has};
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Hint, Math, Participants, Scope, StatementKind, Value};
@@ -13,6 +13,21 @@ use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
+    /// Refuses what the kernel's architecture lacks.
+    pub(super) fn needs(&mut self, name: &str, needed: &str, origin: Origin) -> Outcome<()> {
+        let arch = self.kernel.arch.as_deref();
+        if has(arch, needed) {
+            return Ok(());
+        }
+        let later = if needed.ends_with('a') { "" } else { " or later" };
+        let own = arch.map_or("every architecture".to_string(), str::to_string);
+        self.fail_help(
+            origin,
+            format!("`{name}` needs {needed}{later}, and the kernel is for {own}"),
+            "say in the attribute that it is for Hopper: `arch = \"sm_90a\"`",
+        )
+    }
+
     pub(super) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,
@@ -34,6 +49,9 @@ impl Evaluator<'_> {
             && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max | Intrinsic::SizeOf)
         {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
+        }
+        if let Some(needed) = intrinsic.needs() {
+            self.needs(name, needed, origin)?;
         }
         match intrinsic {
             Intrinsic::RowMajor | Intrinsic::ColMajor => {
@@ -188,6 +206,7 @@ impl Evaluator<'_> {
             | Intrinsic::Ballot
             | Intrinsic::Any
             | Intrinsic::All
+            | Intrinsic::ElectOne
             | Intrinsic::AtomicAdd
             | Intrinsic::AtomicMax
             | Intrinsic::AtomicMin

@@ -5,6 +5,17 @@ __device__ __forceinline__ int warp_uniform(int value) {
     return __shfl_sync(0xffffffff, value, 0);
 }
 
+// Whether this is the lane that was picked, always the same one (sm_90 and later).
+__device__ __forceinline__ bool elect_one() {
+    unsigned int picked;
+    asm volatile(
+        "{\n\t.reg .pred one;\n\t"
+        "elect.sync _|one, 0xffffffff;\n\t"
+        "selp.u32 %0, 1, 0, one;\n\t}"
+        : "=r"(picked));
+    return picked != 0;
+}
+
 // The sum, in every lane: lanes of distance 16, 8, 4, 2, 1 add up, so that the order is always the same.
 template <typename T>
 __device__ __forceinline__ T warp_sum(T value) {
