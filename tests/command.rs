@@ -1,5 +1,6 @@
 //! The command `layout` itself: what it prints, writes and refuses, and with which exit code.
 
+use crate::tidy::root;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -7,7 +8,9 @@ use std::process::{Command, Output, Stdio};
 /// Runs the command with these arguments and this text on standard input.
 fn run(arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "-p", "layout-examples", "--example", "layout", "--"])
+        // From the workspace's folder and of no package alone: that has other features, and would be built anew.
+        .current_dir(root())
+        .args(["run", "--quiet", "--example", "layout", "--"])
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

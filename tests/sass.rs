@@ -48,12 +48,19 @@ fn of_one_type(definition: &Definition) -> impl Iterator<Item = &'static Variant
     definition.variants.iter().filter(move |variant| !(has_bf16 && of(Elem::F16, variant)))
 }
 
+/// The first of them and the last; of the others `nvrtc_accepts` sees that nothing is slow.
+fn ends(definition: &Definition) -> impl Iterator<Item = &'static Variant> {
+    let list: Vec<&Variant> = of_one_type(definition).collect();
+    let last = list.len().saturating_sub(1);
+    (0..).zip(list).filter(move |(number, _)| *number == 0 || *number == last).map(|(_, variant)| variant)
+}
+
 #[test]
 fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
     let kernels = kernels();
     let variants: Vec<(&Definition, &Variant)> = kernels
         .iter()
-        .flat_map(|definition| of_one_type(definition).map(|variant| (*definition, variant)))
+        .flat_map(|definition| ends(definition).map(|variant| (*definition, variant)))
         .collect();
     let found = Mutex::new(Vec::new());
     in_parallel(&variants, |(definition, variant)| {

@@ -308,7 +308,8 @@ impl Intrinsic {
     }
 
     /// The architecture that it needs, where some that kernels are compiled for lack it: `sm_90` or a later one, or `sm_90a`
-    /// alone (PTX ISA 9.0, the target notes of the instructions).
+    /// alone, the only one with warpgroup products, and of those with a change of registers the only one that kernels here
+    /// are written for (PTX ISA 9.0, the target notes of the instructions).
     pub(crate) fn needs(self) -> Option<&'static str> {
         match self {
             Intrinsic::Accumulator
