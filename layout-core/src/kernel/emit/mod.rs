@@ -297,9 +297,9 @@ impl Emitter<'_> {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
             self.line(&format!("int {name} = {};", names::register(special, axis)));
         }
-        // Of more dimensions a warp may have threads of several rows.
+        // Of more dimensions a warp may have threads of several rows; and every lane that is asked has to be there.
         if let Some(group) = group
-            && self.checked.plan.block[1..] == [1, 1]
+            && matches!(self.checked.plan.block, [threads, 1, 1] if threads % 32 == 0)
             && asynchronous::multiplies(&self.checked.body)
         {
             // Printed before it has a name, as what it is.
