@@ -3,7 +3,7 @@
 //! Law: each result equals the mathematical operation for every value of the atoms within their facts. A quotient or
 //! remainder becomes an atom only where no exact form is found: `(64 * x + y) / 64 == x` for `0 <= y < 64`.
 
-use super::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range};
+use super::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Monomial, Range};
 
 const LIMIT: i128 = 1 << 126;
 
@@ -21,6 +21,21 @@ impl Range {
     /// Whether every value fits `i32`.
     pub(crate) fn fits_i32(self) -> bool {
         self.low >= i128::from(i32::MIN) && self.high <= i128::from(i32::MAX)
+    }
+
+    /// Whether every value fits `i64`.
+    pub(crate) fn fits_i64(self) -> bool {
+        self.low >= i128::from(i64::MIN) && self.high <= i128::from(i64::MAX)
+    }
+
+    /// Whether there are values beyond `i64`: of an index that has been [wrapped](Atoms::wrapped) those of a `u64`.
+    pub(crate) fn beyond_i64(self) -> bool {
+        self.high > i128::from(i64::MAX)
+    }
+
+    /// Every `i64`.
+    pub(crate) fn signed() -> Range {
+        Range::new(i128::from(i64::MIN), i128::from(i64::MAX))
     }
 
     /// The smallest interval that holds both.
@@ -97,6 +112,101 @@ impl Atoms {
         Ok(sum)
     }
 
+    /// The index with atoms replaced by indices of the same value, also inside of other atoms.
+    pub(crate) fn replace(&mut self, index: &Index, by: &[(AtomId, Index)]) -> Result<Index, IndexOverflow> {
+        let mut sum = Index::constant(index.offset());
+        for (monomial, coefficient) in index.terms() {
+            let mut product = Index::constant(*coefficient);
+            for id in monomial {
+                product = product.mul(&self.replace_atom(*id, by)?)?;
+            }
+            sum = sum.add(&product)?;
+        }
+        Ok(sum)
+    }
+
+    fn replace_atom(&mut self, id: AtomId, by: &[(AtomId, Index)]) -> Result<Index, IndexOverflow> {
+        if let Some((_, index)) = by.iter().find(|(known, _)| *known == id) {
+            return Ok(index.clone());
+        }
+        let atom = self.atom(id).clone();
+        let old: Vec<&Index> = atom.parts().collect();
+        let parts = old.iter().map(|part| self.replace(part, by)).collect::<Result<Vec<Index>, _>>()?;
+        if parts.iter().eq(old) {
+            return Ok(Index::atom(id));
+        }
+        match (&atom, &parts[..]) {
+            (Atom::Wrapped { signed, .. }, [index]) => Ok(self.modulo(index, *signed)),
+            (Atom::Div(..), [left, right]) => self.div(left, right),
+            (Atom::Rem(..), [left, right]) => self.rem(left, right),
+            (Atom::Xor(..), [left, right]) => self.or(left, right, true),
+            (Atom::And(..), [left, right]) => self.and(left, right),
+            (Atom::Or(..), [left, right]) => self.or(left, right, false),
+            (Atom::Min(..), [left, right]) => self.extremum(left, right, false),
+            (Atom::Max(..), [left, right]) => self.extremum(left, right, true),
+            _ => Ok(Index::atom(id)),
+        }
+    }
+
+    /// The index as 64 bits hold it. Law: what comes from here, and every operand of a quotient, a remainder, bits, `min`,
+    /// `max` or a comparison, is in the range of `i64`, or one atom in that of `u64`. Where it may leave both it wraps, as
+    /// an `isize` where it may be negative, else as a `usize`.
+    pub(crate) fn wrapped(&mut self, index: Index) -> Index {
+        let range = self.range(&index);
+        if range.fits_i64()
+            || (range.low >= 0 && range.high <= i128::from(u64::MAX) && index.as_atom().is_some())
+        {
+            return index;
+        }
+        self.modulo(&index, range.low < 0)
+    }
+
+    /// The index as an `i64`: what is beyond is negative.
+    pub(crate) fn signed(&mut self, index: &Index) -> Index {
+        if self.range(index).beyond_i64() { self.modulo(index, true) } else { index.clone() }
+    }
+
+    /// The bits of an index as a `usize`.
+    pub(crate) fn natural(&mut self, index: &Index) -> Index {
+        self.modulo(index, false)
+    }
+
+    /// The index modulo 2⁶⁴, where it is not that already.
+    fn modulo(&mut self, index: &Index, signed: bool) -> Index {
+        let range = if signed { Range::signed() } else { Range::new(0, i128::from(u64::MAX)) };
+        let known = self.range(index);
+        if known.low >= range.low && known.high <= range.high && (signed || index.as_atom().is_some()) {
+            return index.clone();
+        }
+        // Sums and products of remainders are those of the numbers themselves.
+        let plain: Vec<(AtomId, Index)> = index
+            .atoms()
+            .filter_map(|id| match self.atom(id) {
+                Atom::Wrapped { index, .. } => Some((id, (**index).clone())),
+                _ => None,
+            })
+            .collect();
+        let mut index = index.clone();
+        if let Ok(replaced) = self.replace(&index, &plain) {
+            index = replaced;
+        }
+        Index::atom(self.intern(Atom::Wrapped { index: Box::new(index), signed }, range, 1, None))
+    }
+
+    /// Both as numbers that one comparison of 64 bits compares. Where one is beyond `i64` both are as Rust's `usize`, unless
+    /// the other is a negative number: then both are as its `isize`.
+    pub(crate) fn alike(&mut self, a: &Index, b: &Index) -> (Index, Index) {
+        let (left, right) = (self.range(a), self.range(b));
+        let mixed = left.beyond_i64() && right.low < 0 || right.beyond_i64() && left.low < 0;
+        if !mixed {
+            return (a.clone(), b.clone());
+        }
+        match [a, b].iter().any(|side| side.as_constant().is_some_and(|number| number < 0)) {
+            true => (self.signed(a), self.signed(b)),
+            false => (self.natural(a), self.natural(b)),
+        }
+    }
+
     /// An atom whose facts follow from its parts.
     fn derived(&mut self, atom: Atom, range: Range, divisor: i64) -> Index {
         Index::atom(self.intern(atom, range, divisor.max(1), None))
@@ -114,14 +224,23 @@ impl Atoms {
 
     /// Truncated quotient. `d` must not be the number 0.
     pub(crate) fn div(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
+        let (n, d) = &self.alike(n, d);
         let range = self.range(n);
+        if let Some(number) = d.as_constant()
+            && number > 1
+            && range.beyond_i64()
+        {
+            let high = Range::new(0, range.high / i128::from(number));
+            return Ok(self.derived(Atom::Div(Box::new(n.clone()), Box::new(d.clone())), high, 1));
+        }
         let Some(number) = d.as_constant() else {
             let by = self.range(d);
             let range = if range.low >= 0 && by.low >= 0 {
                 Range::new(0, range.high)
             } else {
-                let most = range.low.abs().max(range.high.abs());
-                Range::new(-most, most)
+                // The quotient of the least number by -1 wraps.
+                let most = range.low.abs().max(range.high.abs()).min(i128::from(i64::MAX));
+                Range::new(-most - 1, most)
             };
             return Ok(self.derived(Atom::Div(Box::new(n.clone()), Box::new(d.clone())), range, 1));
         };
@@ -158,7 +277,14 @@ impl Atoms {
 
     /// Remainder with the sign of `n`. `d` must not be the number 0.
     pub(crate) fn rem(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
+        let (n, d) = &self.alike(n, d);
         let range = self.range(n);
+        if let Some(number) = d.as_constant()
+            && range.beyond_i64()
+        {
+            let high = Range::new(0, i128::from(number) - 1);
+            return Ok(self.derived(Atom::Rem(Box::new(n.clone()), Box::new(d.clone())), high, 1));
+        }
         let Some(number) = d.as_constant() else {
             let most = self.range(d).high.max(-self.range(d).low) - 1;
             let low = if range.low >= 0 { 0 } else { -most };
@@ -199,32 +325,63 @@ impl Atoms {
         Ok(self.derived(atom, Range::new(low, high), divisor))
     }
 
-    /// `n / d` rounded up, of a non-negative `n` and a positive `d`.
+    /// `n / d` rounded up. `d` must not be the number 0.
     pub(crate) fn div_ceil(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
-        let top = n.add(d)?.plus(-1)?;
-        self.div(&top, d)
+        if self.range(n).low >= 0 && self.range(d).low >= 0 {
+            let top = n.add(d)?.plus(-1)?;
+            if self.range(&top).fits_i64() {
+                return self.div(&top, d);
+            }
+        }
+        // The truncated quotient, and one more where something is left that has the divisor's sign.
+        let (quotient, rest) = (self.div(n, d)?, self.rem(n, d)?);
+        let (zero, one) = (Index::constant(0), Index::constant(1));
+        let sign = self.extremum(d, &one, false)?;
+        let sign = self.extremum(&sign, &Index::constant(-1), true)?;
+        let more = self.extremum(&rest.mul(&sign)?, &zero, true)?;
+        quotient.add(&self.extremum(&more, &one, false)?)
     }
 
-    /// Bitwise and of two non-negative values.
+    /// `n` shifted to the right by `count` bits, which are less than 63: the quotient rounded down.
+    pub(crate) fn shift_right(&mut self, n: &Index, count: u32) -> Result<Index, IndexOverflow> {
+        let by = Index::constant(1 << count);
+        if self.range(n).low >= 0 {
+            return self.div(n, &by);
+        }
+        let rest = self.and(n, &Index::constant((1 << count) - 1))?;
+        let whole = n.sub(&rest)?;
+        let whole = self.wrapped(whole);
+        self.div(&whole, &by)
+    }
+
+    /// Bitwise and, in two's complement.
     pub(crate) fn and(&mut self, a: &Index, b: &Index) -> Result<Index, IndexOverflow> {
         if let (Some(a), Some(b)) = (a.as_constant(), b.as_constant()) {
             return Ok(Index::constant(a & b));
         }
+        let (a, b) = &self.alike(a, b);
         for (value, mask) in [(a, b), (b, a)] {
             if let Some(mask) = mask.as_constant()
                 && mask >= 0
                 && mask.checked_add(1).is_some_and(|next| next & mask == 0)
+                && self.range(value).low >= 0
             {
                 return self.rem(value, &Index::constant(mask + 1));
             }
         }
-        let high = self.range(a).high.min(self.range(b).high);
+        let (left, right) = (self.range(a), self.range(b));
+        let range = match (left.low >= 0, right.low >= 0) {
+            (true, true) => Range::new(0, left.high.min(right.high)),
+            (true, false) => Range::new(0, left.high),
+            (false, true) => Range::new(0, right.high),
+            (false, false) => Range::signed(),
+        };
         let low_zeros = self.divisor(a).trailing_zeros().max(self.divisor(b).trailing_zeros()).min(62);
         let atom = Atom::And(Box::new(a.clone()), Box::new(b.clone()));
-        Ok(self.derived(atom, Range::new(0, high), 1 << low_zeros))
+        Ok(self.derived(atom, range, 1 << low_zeros))
     }
 
-    /// Bitwise or (`xor` false) or exclusive or of two non-negative values.
+    /// Bitwise or (`xor` false) or exclusive or, in two's complement.
     pub(crate) fn or(&mut self, a: &Index, b: &Index, xor: bool) -> Result<Index, IndexOverflow> {
         if let (Some(a), Some(b)) = (a.as_constant(), b.as_constant()) {
             return Ok(Index::constant(if xor { a ^ b } else { a | b }));
@@ -234,17 +391,53 @@ impl Atoms {
                 return Ok(value.clone());
             }
         }
+        let (a, b) = &self.alike(a, b);
         let most = self.range(a).high.max(self.range(b).high).max(1);
-        let high = if most >= 1 << 62 { LIMIT } else { (1i128 << (128 - most.leading_zeros())) - 1 };
+        let range = match self.range(a).low < 0 || self.range(b).low < 0 {
+            true => Range::signed(),
+            false => Range::new(0, (1i128 << (128 - most.leading_zeros())) - 1),
+        };
         let zeros = |divisor: i64| if divisor == 0 { 62 } else { divisor.trailing_zeros() };
         let low_zeros = zeros(self.divisor(a)).min(zeros(self.divisor(b))).min(62);
         let (left, right) = (Box::new(a.clone()), Box::new(b.clone()));
         let atom = if xor { Atom::Xor(left, right) } else { Atom::Or(left, right) };
-        Ok(self.derived(atom, Range::new(0, high), 1 << low_zeros))
+        Ok(self.derived(atom, range, 1 << low_zeros))
+    }
+
+    /// The index where it is from `least` to `most`; elsewhere a number there whose distance from that end is less than a
+    /// 2048th of it.
+    pub(crate) fn clamp(&mut self, index: &Index, least: i64, most: i64) -> Result<Index, IndexOverflow> {
+        let far = |monomial: &Monomial, coefficient: i64| {
+            let range = self.range(&Index::product(monomial, coefficient));
+            range.low < i128::from(least) / 4096 || range.high > i128::from(most) / 4096
+        };
+        let (terms, rest) = index.partition(far);
+        let small = self.range(&rest);
+        // One far term is taken to where the sum is within; of several first each to where 64 bits hold the sum.
+        let one = terms.terms().len() == 1;
+        let (low, high) = match one {
+            true => (i128::from(least) - small.low.min(0), i128::from(most) - small.high.max(0)),
+            false => (-(1 << 60), 1 << 60),
+        };
+        let mut sum = rest;
+        for (monomial, coefficient) in terms.terms() {
+            let count = terms.terms().len() as i128 * i128::from(coefficient.saturating_abs());
+            let end = |end: i128| i64::try_from(end / count).map(Index::constant).map_err(|_| IndexOverflow);
+            let (low, high) = (end(low)?, end(high)?);
+            let (low, high) = if *coefficient < 0 { (high.scale(-1)?, low.scale(-1)?) } else { (low, high) };
+            let term = self.extremum(&Index::product(monomial, 1), &high, false)?;
+            sum = sum.add_scaled(&self.extremum(&term, &low, true)?, *coefficient)?;
+        }
+        if one {
+            return Ok(sum);
+        }
+        let below = self.extremum(&sum, &Index::constant(most), false)?;
+        self.extremum(&below, &Index::constant(least), true)
     }
 
     /// The smaller or the larger of two values.
     pub(crate) fn extremum(&mut self, a: &Index, b: &Index, larger: bool) -> Result<Index, IndexOverflow> {
+        let (a, b) = &self.alike(a, b);
         let difference = self.range(&a.sub(b)?);
         if difference.low >= 0 {
             return Ok(if larger { a.clone() } else { b.clone() });

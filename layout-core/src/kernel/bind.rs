@@ -209,8 +209,9 @@ impl LaunchPlan {
             };
             // A tensor of no elements is never read; the driver takes none.
             let extent = (*whole).max(1) as u64;
-            if extent > 1 << 32 {
-                return refuse(format!("extent {extent} of mode {mode} is above 2^32"));
+            // Coordinates have 32 bits, and those beyond the tensor are taken to the end of them.
+            if extent > NARROW_LIMIT as u64 {
+                return refuse(format!("extent {extent} of mode {mode} is above {NARROW_LIMIT}"));
             }
             extents.push(extent);
             if step == 0 {
@@ -442,19 +443,12 @@ impl Values<'_> {
     }
 
     fn atom(&self, plan: &LaunchPlan, id: AtomId) -> Option<i64> {
-        let both = |a: &Index, b: &Index| Some((self.index(plan, a)?, self.index(plan, b)?));
         match plan.atoms.atom(id) {
             Atom::Dim { dim, divisor } => Some(self.dims.get(*dim as usize)? / divisor),
             Atom::Stride { argument, mode, divisor } => Some(self.stride(*argument, *mode)? / divisor),
             Atom::Argument(number) => self.argument(*number),
             Atom::Special(..) | Atom::Variable(..) => None,
-            Atom::Div(a, b) => both(a, b).and_then(|(a, b)| a.checked_div(b)),
-            Atom::Rem(a, b) => both(a, b).and_then(|(a, b)| a.checked_rem(b)),
-            Atom::Xor(a, b) => both(a, b).map(|(a, b)| a ^ b),
-            Atom::And(a, b) => both(a, b).map(|(a, b)| a & b),
-            Atom::Or(a, b) => both(a, b).map(|(a, b)| a | b),
-            Atom::Min(a, b) => both(a, b).map(|(a, b)| a.min(b)),
-            Atom::Max(a, b) => both(a, b).map(|(a, b)| a.max(b)),
+            compound => compound.evaluate(|index| self.index(plan, index)),
         }
     }
 

@@ -45,29 +45,68 @@ pub(crate) enum Atom {
     Div(Box<Index>, Box<Index>),
     /// Remainder with the sign of the dividend, as in Rust and C.
     Rem(Box<Index>, Box<Index>),
-    /// Bitwise exclusive or of two non-negative values.
+    /// Bitwise exclusive or, in two's complement.
     Xor(Box<Index>, Box<Index>),
-    /// Bitwise and of two non-negative values.
+    /// Bitwise and, in two's complement.
     And(Box<Index>, Box<Index>),
-    /// Bitwise or of two non-negative values.
+    /// Bitwise or, in two's complement.
     Or(Box<Index>, Box<Index>),
     /// The smaller.
     Min(Box<Index>, Box<Index>),
     /// The larger.
     Max(Box<Index>, Box<Index>),
+    /// An index that may leave 64 bits, modulo 2⁶⁴: as Rust's `isize` where `signed`, else as its `usize`.
+    Wrapped {
+        /// The index.
+        index: Box<Index>,
+        /// Whether the result may be negative.
+        signed: bool,
+    },
 }
 
 impl Atom {
-    /// Whether it is made of no other indices.
-    pub(crate) const fn is_leaf(&self) -> bool {
-        matches!(
-            self,
+    /// The indices that it is made of.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Index> {
+        let (first, second) = match self {
             Atom::Special(..)
-                | Atom::Dim { .. }
-                | Atom::Stride { .. }
-                | Atom::Argument(_)
-                | Atom::Variable(..)
-        )
+            | Atom::Dim { .. }
+            | Atom::Stride { .. }
+            | Atom::Argument(_)
+            | Atom::Variable(..) => (None, None),
+            Atom::Wrapped { index, .. } => (Some(&**index), None),
+            Atom::Div(left, right)
+            | Atom::Rem(left, right)
+            | Atom::Xor(left, right)
+            | Atom::And(left, right)
+            | Atom::Or(left, right)
+            | Atom::Min(left, right)
+            | Atom::Max(left, right) => (Some(&**left), Some(&**right)),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The value of an atom that is made of indices, given theirs; `None` where it has none or leaves 64 bits.
+    pub(crate) fn evaluate(&self, mut of: impl FnMut(&Index) -> Option<i64>) -> Option<i64> {
+        match self {
+            Atom::Special(..)
+            | Atom::Dim { .. }
+            | Atom::Stride { .. }
+            | Atom::Argument(_)
+            | Atom::Variable(..) => None,
+            Atom::Wrapped { index, signed } => of(index).filter(|value| *signed || *value >= 0),
+            Atom::Div(left, right) => of(left)?.checked_div(of(right)?),
+            Atom::Rem(left, right) => of(left)?.checked_rem(of(right)?),
+            Atom::Xor(left, right) => Some(of(left)? ^ of(right)?),
+            Atom::And(left, right) => Some(of(left)? & of(right)?),
+            Atom::Or(left, right) => Some(of(left)? | of(right)?),
+            Atom::Min(left, right) => Some(of(left)?.min(of(right)?)),
+            Atom::Max(left, right) => Some(of(left)?.max(of(right)?)),
+        }
+    }
+
+    /// Whether it is made of no other indices.
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.parts().next().is_none()
     }
 }
 
@@ -94,6 +133,14 @@ impl Index {
     /// An atom.
     pub(crate) fn atom(atom: AtomId) -> Index {
         Index { terms: vec![(vec![atom], 1)], constant: 0 }
+    }
+
+    /// `factor` times the product of these atoms, which are sorted.
+    pub(crate) fn product(monomial: &Monomial, factor: i64) -> Index {
+        match monomial.is_empty() {
+            true => Index::constant(factor),
+            false => Index { terms: vec![(monomial.clone(), factor)], constant: 0 },
+        }
     }
 
     /// The monomials with their coefficients, sorted.
@@ -287,6 +334,19 @@ impl Atoms {
     /// The atom itself.
     pub(crate) fn atom(&self, id: AtomId) -> &Atom {
         &self.facts(id).atom
+    }
+
+    /// Every atom of an index, those inside of other atoms included.
+    pub(crate) fn each(&self, index: &Index, see: &mut impl FnMut(AtomId)) {
+        for id in index.atoms() {
+            see(id);
+            self.atom(id).parts().for_each(|part| self.each(part, see));
+        }
+    }
+
+    /// Whether it stands for a variable that is assigned more than once: a name for it says another value later.
+    pub(crate) fn may_be_assigned(&self, id: AtomId) -> bool {
+        matches!(self.atom(id), Atom::Variable(_, version) if *version != 0)
     }
 
     /// The id of an atom that is known.

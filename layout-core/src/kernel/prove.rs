@@ -5,8 +5,8 @@
 //! `goal = c1 * fact1 + c2 * fact2 + rest` with `rest >= 0` by its interval.
 
 use super::index::{Atom, Atoms, Index};
-use super::ir::BinaryOp;
-use super::program::Comparison;
+use super::ir::{BinaryOp, UnaryOp};
+use super::program::{Comparison, Value};
 
 /// Indices that are known not to be negative at some point of a kernel.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +39,41 @@ impl Facts {
             }
             _ => {}
         }
+    }
+
+    /// Adds what follows from a condition that holds, or does not.
+    pub(super) fn assume_condition<A>(&mut self, atoms: &Atoms, condition: &Value<A>, holds: bool) {
+        match condition {
+            Value::Compare(comparison) => {
+                self.assume(comparison, holds);
+                let unequal = if holds { BinaryOp::Ne } else { BinaryOp::Eq };
+                if comparison.op == unequal {
+                    self.assume_unequal(atoms, comparison);
+                }
+            }
+            Value::Binary(BinaryOp::And | BinaryOp::BitAnd, left, right) if holds => {
+                self.assume_condition(atoms, left, true);
+                self.assume_condition(atoms, right, true);
+            }
+            Value::Binary(BinaryOp::Or | BinaryOp::BitOr, left, right) if !holds => {
+                self.assume_condition(atoms, left, false);
+                self.assume_condition(atoms, right, false);
+            }
+            Value::Unary(UnaryOp::Not, inner) => self.assume_condition(atoms, inner, !holds),
+            _ => {}
+        }
+    }
+
+    /// Of two indices that differ one is the larger: known where their intervals meet only at an end.
+    fn assume_unequal(&mut self, atoms: &Atoms, comparison: &Comparison) {
+        let Ok(difference) = comparison.left.sub(&comparison.right) else { return };
+        let range = atoms.range(&difference);
+        let op = match (range.low, range.high) {
+            (0, _) => BinaryOp::Gt,
+            (_, 0) => BinaryOp::Lt,
+            _ => return,
+        };
+        self.assume(&Comparison { op, ..comparison.clone() }, true);
     }
 
     fn extend(&mut self, index: Option<Index>) {

@@ -125,6 +125,32 @@ impl View {
         }
     }
 
+    /// Shows every index that its elements depend on.
+    pub(crate) fn indices<'v>(&'v self, see: &mut impl FnMut(&'v Index)) {
+        see(&self.offset);
+        self.pointer.iter().for_each(|(_, index)| see(index));
+        for mode in &self.modes {
+            [&mode.extent, &mode.stride, &mode.lane_stride].into_iter().for_each(&mut *see);
+        }
+        for bound in &self.bounds {
+            [&bound.base, &bound.extent].into_iter().for_each(&mut *see);
+            bound.steps.iter().chain(&bound.lane_steps).for_each(&mut *see);
+        }
+    }
+
+    /// Changes them.
+    pub(crate) fn map_indices(&mut self, change: &mut impl FnMut(&mut Index)) {
+        change(&mut self.offset);
+        self.pointer.iter_mut().for_each(|(_, index)| change(index));
+        for mode in &mut self.modes {
+            [&mut mode.extent, &mut mode.stride, &mut mode.lane_stride].into_iter().for_each(&mut *change);
+        }
+        for bound in &mut self.bounds {
+            [&mut bound.base, &mut bound.extent].into_iter().for_each(&mut *change);
+            bound.steps.iter_mut().chain(&mut bound.lane_steps).for_each(&mut *change);
+        }
+    }
+
     /// Moves element zero by `count` vectors along `mode`.
     fn shift(&mut self, mode: usize, count: &Index) -> Fallible<()> {
         self.offset = self.offset.add(&count.mul(&self.modes[mode].stride)?)?;

@@ -10,6 +10,9 @@ use crate::kernel::program::{Access, Comparison, Mask, Space};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::View;
 
+/// A term of a coordinate beyond this asks for a test; the others together do not leave 64 bits.
+const FAR: i128 = 1 << 56;
+
 impl Lower {
     /// The access that the user wrote as `view[[i, j]]`.
     pub(super) fn element(&mut self, access: &TileAccess) -> Result<Access, Failed> {
@@ -33,6 +36,7 @@ impl Lower {
         let place = self.tables.place(view.place).clone();
         let mut mask = Mask::new();
         for (at, extent) in edges {
+            self.computed(&at, &mut mask, origin)?;
             let above = Comparison { op: BinaryOp::Ge, left: at.clone(), right: Index::constant(0) };
             let below = Comparison { op: BinaryOp::Lt, left: at, right: extent };
             for comparison in [above, below] {
@@ -72,6 +76,41 @@ impl Lower {
             hint: view.hint,
             origin,
         })
+    }
+
+    /// Adds the conditions under which 64 bits hold a coordinate and every step on the way to it. Where one does not hold,
+    /// the coordinate is beyond its edge.
+    pub(super) fn computed(&mut self, at: &Index, mask: &mut Mask, origin: Origin) -> Result<(), Failed> {
+        let atoms = &self.tables.atoms;
+        if atoms.range(at).fits_i64() {
+            return Ok(());
+        }
+        let far = |monomial: &Monomial, coefficient: i64| {
+            let range = atoms.range(&Index::product(monomial, coefficient));
+            range.low < -FAR || range.high > FAR
+        };
+        let (terms, _) = at.partition(far);
+        let count = terms.terms().len().max(1) as i64;
+        for (monomial, coefficient) in terms.terms() {
+            let term = Index::product(monomial, 1);
+            let range = self.tables.atoms.range(&term);
+            if !range.fits_i64() && term.as_atom().is_none() {
+                return self.fail(
+                    origin,
+                    "a coordinate that is a product beyond 64 bits",
+                    "compute the product in a `let` first",
+                );
+            }
+            let most = (1i64 << 61) / count / coefficient.saturating_abs().max(1);
+            let above = Comparison { op: BinaryOp::Ge, left: term.clone(), right: Index::constant(-most) };
+            let below = Comparison { op: BinaryOp::Le, left: term, right: Index::constant(most) };
+            for comparison in [above, below] {
+                if !mask.contains(&comparison) && !self.facts.holds(&self.tables.atoms, &comparison) {
+                    mask.push(comparison);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn swizzled(&mut self, view: &View, offset: Index, origin: Origin) -> Result<Index, Failed> {

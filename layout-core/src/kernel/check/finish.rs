@@ -38,16 +38,7 @@ impl Uses {
                 Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => {
                     self.leaves.insert(id);
                 }
-                Atom::Div(a, b)
-                | Atom::Rem(a, b)
-                | Atom::Xor(a, b)
-                | Atom::And(a, b)
-                | Atom::Or(a, b)
-                | Atom::Min(a, b)
-                | Atom::Max(a, b) => {
-                    self.index(atoms, a);
-                    self.index(atoms, b);
-                }
+                compound => compound.parts().for_each(|part| self.index(atoms, part)),
             }
         }
     }

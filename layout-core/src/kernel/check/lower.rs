@@ -5,7 +5,7 @@
 use super::finish::Uses;
 use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId};
-use crate::kernel::ir::{BinaryOp, UnaryOp};
+use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{
     Access, Comparison, Operation, PlaceId, Space, Statement, StatementKind, Tables, Value, Variable,
@@ -157,37 +157,7 @@ impl Lower {
 
     /// Adds what follows from a condition that holds, or does not.
     fn assume(&mut self, condition: &Value<Access>, holds: bool) {
-        match condition {
-            Value::Compare(comparison) => {
-                self.facts.assume(comparison, holds);
-                let unequal = if holds { BinaryOp::Ne } else { BinaryOp::Eq };
-                if comparison.op == unequal {
-                    self.assume_unequal(comparison);
-                }
-            }
-            Value::Binary(BinaryOp::And | BinaryOp::BitAnd, left, right) if holds => {
-                self.assume(left, true);
-                self.assume(right, true);
-            }
-            Value::Binary(BinaryOp::Or | BinaryOp::BitOr, left, right) if !holds => {
-                self.assume(left, false);
-                self.assume(right, false);
-            }
-            Value::Unary(UnaryOp::Not, inner) => self.assume(inner, !holds),
-            _ => {}
-        }
-    }
-
-    /// Of two indices that differ one is the larger: known where their intervals meet only at an end.
-    fn assume_unequal(&mut self, comparison: &Comparison) {
-        let Ok(difference) = comparison.left.sub(&comparison.right) else { return };
-        let range = self.tables.atoms.range(&difference);
-        let op = match (range.low, range.high) {
-            (0, _) => BinaryOp::Gt,
-            (_, 0) => BinaryOp::Lt,
-            _ => return,
-        };
-        self.facts.assume(&Comparison { op, ..comparison.clone() }, true);
+        self.facts.assume_condition(&self.tables.atoms, condition, holds);
     }
 
     pub(super) fn value(&mut self, value: &Value<TileAccess>) -> Result<Value<Access>, Failed> {

@@ -11,6 +11,7 @@ mod lower;
 mod matrix;
 mod movement;
 mod remote;
+mod tensor_map;
 mod vectors;
 
 use super::asynchronous::{Signal, TensorMap};

@@ -109,6 +109,7 @@ impl Lower {
                     last = self.index(origin, sum)?;
                 }
             }
+            self.computed(&last, &mut mask, origin)?;
             let above = Comparison { op: BinaryOp::Ge, left: bound.base.clone(), right: Index::constant(0) };
             let below = Comparison { op: BinaryOp::Lt, left: last, right: bound.extent.clone() };
             for comparison in [above, below] {

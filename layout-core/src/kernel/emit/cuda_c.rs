@@ -3,6 +3,8 @@
 //! One statement becomes one statement, in order; the loops are the kernel's loops, unrolled by pragma. What is added:
 //! declarations of local arrays ([`super::placement`]), and the bound of a loop that changes while the loop runs.
 
+use super::alias;
+use super::choice;
 use super::device::Device;
 use super::expression::Expression;
 use super::index::{Scope, Steps};
@@ -21,6 +23,7 @@ use crate::kernel::program::{
     Access, Mask, Operation, Participants, PlaceId, Space, Statement, StatementKind, Tables, Value,
     VariableKind,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 type List = [Statement<Access, Operation>];
 
@@ -33,13 +36,21 @@ pub(super) struct Emitter<'a> {
     pub(super) writer: Writer,
     /// What holds where the present value is evaluated: a load's mask need not repeat it.
     pub(super) guards: Mask,
+    /// Tensors that are only read and have to be read as those that change.
+    pub(super) ambiguous: BTreeSet<u32>,
+    /// Copies of variables, each with the variable that is read for it.
+    aliases: BTreeMap<VarId, VarId>,
     rust: u32,
 }
 
 impl<'a> Emitter<'a> {
     /// Nothing written yet.
     pub(super) fn new(checked: &'a Checked) -> Emitter<'a> {
+        let mut aliases = BTreeMap::new();
+        alias::copies(&checked.tables, &checked.body, &mut aliases);
         Emitter {
+            ambiguous: choice::ambiguous(checked),
+            aliases,
             checked,
             tables: &checked.tables,
             names: Names::new(),
@@ -267,6 +278,9 @@ impl<'a> Emitter<'a> {
     }
 
     fn let_index(&mut self, variable: VarId, index: &Index) {
+        if let Some(source) = self.aliases.get(&variable) {
+            return self.names.alias(Name::Variable(variable), Name::Variable(*source));
+        }
         if let VariableKind::Pointer(place) = self.tables.variable(variable).kind {
             let facts = self.tables.place(place);
             let constness = if facts.mutable { "" } else { "const " };
@@ -403,7 +417,7 @@ impl<'a> Emitter<'a> {
         let changed = visit::changed(body);
         let bound = |emitter: &mut Self, index: &Index, what: &str| {
             let mut varies = false;
-            visit::atoms(&emitter.tables.atoms, index, &mut |id| {
+            emitter.tables.atoms.each(index, &mut |id| {
                 if let Atom::Variable(variable, _) = emitter.tables.atoms.atom(id) {
                     varies |= changed.contains(variable);
                 }

@@ -4,8 +4,9 @@
 //! several terms share is factored out: `(row + 1) * K + k`. A product that makes a whole dimension of a divided one
 //! prints as the dimension: `8 * (K / 8)` is `K`.
 //!
-//! Law: the text's value is the polynomial's, provided that it fits the text's type. No step is unsigned, and in
-//! [`Steps::Proved`] no step overflows 32 bits: what the intervals do not prove is cast to `long long` before it.
+//! Law: the text's value is the polynomial's, provided that it fits the text's type. In [`Steps::Proved`] no step overflows
+//! 32 bits: what the intervals do not prove is cast to `long long` before it. What may leave 64 bits ([`Atom::Wrapped`])
+//! is computed in `unsigned long long`, whose overflow C defines; no other step is unsigned.
 
 use super::expression::Expression;
 use super::names::{Name, Names, register};
@@ -22,6 +23,34 @@ pub(super) enum Steps {
     Promised,
     /// Each step is 64 bits wide unless the intervals prove that 32 are enough.
     Proved,
+    /// Likewise, and a step that may leave 64 bits wraps.
+    Wrapping,
+}
+
+/// The C type of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    /// `int`
+    Int,
+    /// `long long`
+    Long,
+    /// `unsigned long long`
+    Natural,
+}
+
+impl Width {
+    /// Its name in C.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Width::Int => types::index(false),
+            Width::Long => types::index(true),
+            Width::Natural => "unsigned long long",
+        }
+    }
+
+    fn of(wide: bool) -> Width {
+        if wide { Width::Long } else { Width::Int }
+    }
 }
 
 /// An expression with its type and what is known of its value.
@@ -29,8 +58,8 @@ pub(super) enum Steps {
 pub(super) struct Typed {
     /// The expression.
     pub(super) expression: Expression,
-    /// Whether its type is `long long`; `int` else.
-    pub(super) wide: bool,
+    /// Its type.
+    pub(super) width: Width,
     range: Range,
 }
 
@@ -104,7 +133,11 @@ impl Scope<'_> {
         }
         let mut parts = parts.into_iter();
         let Some((negative, first)) = parts.next() else { return constant(0) };
-        let first = if negative { negated(first) } else { first };
+        let first = match (negative, steps) {
+            (true, Steps::Wrapping) => negated(cast(first, Width::Natural)),
+            (true, _) => negated(first),
+            (false, _) => first,
+        };
         parts.fold(first, |sum, (negative, part)| {
             combine(if negative { BinaryOp::Sub } else { BinaryOp::Add }, sum, part, steps)
         })
@@ -152,7 +185,7 @@ impl Scope<'_> {
         let facts = self.tables.atoms.facts(factor.atom);
         let sized = |name: Name, divisor: i64| {
             let whole = times(facts.range, point(divisor.into()));
-            let size = Typed { expression: self.name(name), wide: !self.narrow, range: whole };
+            let size = Typed { expression: self.name(name), width: Width::of(!self.narrow), range: whole };
             if factor.whole || divisor == 1 {
                 size
             } else {
@@ -161,14 +194,28 @@ impl Scope<'_> {
                 quotient
             }
         };
-        let leaf = |expression: Expression, wide: bool| Typed { expression, wide, range: facts.range };
+        let leaf = |expression: Expression, wide: bool| Typed {
+            expression,
+            width: Width::of(wide),
+            range: facts.range,
+        };
         let operands = |op: BinaryOp, left: &Index, right: &Index| {
             let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
             let mut value = combine(op, left, right, Steps::Promised);
             value.range = facts.range;
-            value
+            // Natural numbers only where they are beyond the signed ones.
+            if value.width == Width::Natural && !facts.range.beyond_i64() {
+                cast(value, Width::Long)
+            } else {
+                value
+            }
         };
         match &facts.atom {
+            Atom::Wrapped { index, signed } => {
+                let value = self.index(index, Steps::Wrapping);
+                let value = cast(value, if *signed { Width::Long } else { Width::Natural });
+                Typed { range: facts.range, ..value }
+            }
             Atom::Special(special, axis) => match self.names.get(Name::Special(*special, *axis)) {
                 Some(name) => leaf(Expression::leaf(name), false),
                 None => leaf(Expression::cast("int", Expression::leaf(register(*special, *axis))), false),
@@ -196,9 +243,12 @@ impl Scope<'_> {
     /// `min` and `max` take two arguments of one type.
     fn choice(&self, name: &str, left: &Index, right: &Index, range: Range) -> Typed {
         let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
-        let wide = left.wide || right.wide;
-        let (left, right) = if wide { (widened(left), widened(right)) } else { (left, right) };
-        Typed { expression: Expression::call(name, vec![left.expression, right.expression]), wide, range }
+        let width = if left.width == Width::Natural { left.width } else { right.width };
+        let width = if width == Width::Int { left.width } else { width };
+        let (left, right) = (cast(left, width), cast(right, width));
+        let expression = Expression::call(name, vec![left.expression, right.expression]);
+        let chosen = Typed { expression, width, range };
+        if width == Width::Natural && !range.beyond_i64() { cast(chosen, Width::Long) } else { chosen }
     }
 
     fn name(&self, name: Name) -> Expression {
@@ -234,34 +284,48 @@ fn combine(op: BinaryOp, left: Typed, right: Typed, steps: Steps) -> Typed {
         BinaryOp::Mul => times(left.range, right.range),
         _ => left.range,
     };
-    let wide = left.wide || right.wide;
-    let left = if !wide && steps == Steps::Proved && !fits(range) { widened(left) } else { left };
-    Typed {
-        wide: wide || left.wide,
-        expression: Expression::infix(op, left.expression, right.expression),
-        range,
+    let sums = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul);
+    let (mut left, mut right) = (left, right);
+    if sums && steps != Steps::Wrapping {
+        // What is natural is in the range of the signed numbers where it is added to.
+        let plain = |side: Typed| if side.width == Width::Natural { cast(side, Width::Long) } else { side };
+        (left, right) = (plain(left), plain(right));
     }
+    let natural = |left: &Typed, right: &Typed| [left.width, right.width].contains(&Width::Natural);
+    if sums && steps == Steps::Wrapping && !range.fits_i64() && !natural(&left, &right) {
+        left = cast(left, Width::Natural);
+    }
+    if left.width == Width::Int && right.width == Width::Int && steps != Steps::Promised && !fits(range) {
+        left = cast(left, Width::Long);
+    }
+    let width = match (left.width, right.width) {
+        (Width::Natural, _) | (_, Width::Natural) => Width::Natural,
+        (Width::Int, Width::Int) => Width::Int,
+        _ => Width::Long,
+    };
+    Typed { expression: Expression::infix(op, left.expression, right.expression), width, range }
 }
 
 fn negated(value: Typed) -> Typed {
     let range = times(value.range, point(-1));
-    Typed { expression: Expression::prefix("-", value.expression), wide: value.wide, range }
+    Typed { expression: Expression::prefix("-", value.expression), width: value.width, range }
 }
 
-fn widened(value: Typed) -> Typed {
-    if value.wide {
+/// The value in a type that holds it, or modulo 2⁶⁴.
+fn cast(value: Typed, width: Width) -> Typed {
+    if value.width == width {
         return value;
     }
     let expression = match i64::try_from(value.range.low) {
-        Ok(number) if value.range.low == value.range.high => types::integer64(number),
-        _ => Expression::cast("long long", value.expression),
+        Ok(number) if value.range.low == value.range.high && width == Width::Long => types::integer64(number),
+        _ => Expression::cast(width.name(), value.expression),
     };
-    Typed { expression, wide: true, range: value.range }
+    Typed { expression, width, range: value.range }
 }
 
 fn constant(value: i64) -> Typed {
     let range = point(value.into());
-    Typed { expression: types::integer(value), wide: !fits(range), range }
+    Typed { expression: types::integer(value), width: Width::of(!fits(range)), range }
 }
 
 fn point(value: i128) -> Range {

@@ -12,7 +12,9 @@
 //! Laws: the text has the kernel's meaning (`program.rs`); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
+mod alias;
 mod asynchronous;
+mod choice;
 mod cuda_c;
 mod device;
 mod expression;
@@ -228,7 +230,8 @@ impl Emitter<'_> {
                         let constness = if *mutable { "" } else { "const " };
                         // Through its map the copy engine reads and writes the same memory.
                         let mapped = plan.maps.iter().any(|map| map.argument == number);
-                        let alone = if mapped && *mutable { "" } else { " __restrict__" };
+                        let shared = mapped && *mutable || self.ambiguous.contains(&number);
+                        let alone = if shared { "" } else { " __restrict__" };
                         format!("{constness}{}*{alone}", types::scalar(*elem))
                     }
                     Some(PlanArgumentKind::Scalar(_) | PlanArgumentKind::Index) | None => "void*".to_owned(),
@@ -270,7 +273,7 @@ impl Emitter<'_> {
         let mut group = None;
         let table = &self.tables.atoms;
         let mut scan = |index: &Index| {
-            visit::atoms(table, index, &mut |id| match table.atom(id) {
+            table.each(index, &mut |id| match table.atom(id) {
                 Atom::Special(special, axis) => drop(used.insert((*special, *axis))),
                 atom if index::is_warp_group(table, atom) => group = Some(id),
                 _ => {}

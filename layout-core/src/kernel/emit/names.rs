@@ -73,6 +73,13 @@ impl Names {
         name
     }
 
+    /// Gives `what` the name of something else.
+    pub(super) fn alias(&mut self, what: Name, of: Name) {
+        if let Some(name) = self.given.get(&of).cloned() {
+            self.given.insert(what, name);
+        }
+    }
+
     /// A name like `wanted` that nothing visible has, of something that is not asked for again.
     pub(super) fn fresh(&mut self, wanted: &str) -> String {
         let stem = sanitise(wanted);

@@ -175,14 +175,7 @@ impl Cover<'_> {
         let of = |index: &Index| index.evaluate(&mut |inner| self.atom(atoms, inner));
         match atoms.atom(id) {
             Atom::Variable(variable, _) => self.values.get(variable).copied(),
-            Atom::Div(left, right) => of(left)?.checked_div(of(right)?),
-            Atom::Rem(left, right) => of(left)?.checked_rem(of(right)?),
-            Atom::Xor(left, right) => Some(of(left)? ^ of(right)?),
-            Atom::And(left, right) => Some(of(left)? & of(right)?),
-            Atom::Or(left, right) => Some(of(left)? | of(right)?),
-            Atom::Min(left, right) => Some(of(left)?.min(of(right)?)),
-            Atom::Max(left, right) => Some(of(left)?.max(of(right)?)),
-            Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => None,
+            compound => compound.evaluate(of),
         }
     }
 }

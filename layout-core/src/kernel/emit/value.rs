@@ -142,7 +142,7 @@ impl Emitter<'_> {
             }
         }
         let typed = self.scope().index(index, Steps::Proved);
-        if types::scalar(elem) == types::index(typed.wide) {
+        if types::scalar(elem) == typed.width.name() {
             typed.expression
         } else {
             Expression::cast(types::scalar(elem), typed.expression)

@@ -1,7 +1,7 @@
 //! Walks over statements: what they read and write, in the order in which it stands.
 
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
-use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
+use crate::kernel::index::{Index, VarId};
 use crate::kernel::program::{Access, Hint, Operation, PlaceId, Statement, StatementKind, Value};
 use std::collections::BTreeSet;
 
@@ -207,30 +207,6 @@ fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
     for comparison in &one.mask {
         see(Part::Index(&comparison.left));
         see(Part::Index(&comparison.right));
-    }
-}
-
-/// Every atom of an index, those inside other atoms included.
-pub(super) fn atoms(table: &Atoms, index: &Index, see: &mut impl FnMut(AtomId)) {
-    for id in index.atoms() {
-        see(id);
-        match table.atom(id) {
-            Atom::Special(..)
-            | Atom::Dim { .. }
-            | Atom::Stride { .. }
-            | Atom::Argument(_)
-            | Atom::Variable(..) => {}
-            Atom::Div(left, right)
-            | Atom::Rem(left, right)
-            | Atom::Xor(left, right)
-            | Atom::And(left, right)
-            | Atom::Or(left, right)
-            | Atom::Min(left, right)
-            | Atom::Max(left, right) => {
-                atoms(table, left, see);
-                atoms(table, right, see);
-            }
-        }
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod expression;
 mod statement;
+mod walk;
 
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use statement::{Block, Pattern, Statement, StatementKind};

@@ -23,6 +23,10 @@ impl IndexOp {
             IndexOp::Or => a | b,
             IndexOp::Min => a.min(b),
             IndexOp::Max => a.max(b),
+            IndexOp::DivNatural => (a as u64).checked_div(b as u64)? as i64,
+            IndexOp::RemNatural => (a as u64).checked_rem(b as u64)? as i64,
+            IndexOp::MinNatural => (a as u64).min(b as u64) as i64,
+            IndexOp::MaxNatural => (a as u64).max(b as u64) as i64,
         })
     }
 

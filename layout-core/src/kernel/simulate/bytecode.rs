@@ -105,6 +105,14 @@ pub(super) enum IndexOp {
     Min,
     /// The larger.
     Max,
+    /// Quotient of natural numbers of 64 bits.
+    DivNatural,
+    /// Remainder of natural numbers of 64 bits.
+    RemNatural,
+    /// The smaller of natural numbers of 64 bits.
+    MinNatural,
+    /// The larger of natural numbers of 64 bits.
+    MaxNatural,
 }
 
 /// An operation on floats of one width.

@@ -32,8 +32,8 @@ impl Evaluator<'_> {
         let signal = match intrinsic {
             Intrinsic::Slice => {
                 let view = self.view(next(), name, origin)?;
-                let at = self.expect_index(next(), origin)?;
-                return self.slice(&view, &at, origin);
+                let at = self.coordinates(&view, vec![next()], &[], origin)?;
+                return self.slice(&view, &at[0], origin);
             }
             Intrinsic::Bytes => {
                 let view = self.view(next(), name, origin)?;

@@ -11,7 +11,27 @@ use crate::kernel::ir::{ExprId, Kernel, LocalId, TypeRef};
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
 use crate::kernel::program::{Statement, StatementKind, Tables, Value, Variable, VariableKind};
+use crate::kernel::prove::Facts;
 use std::collections::{HashMap, HashSet};
+
+/// Beyond every tensor. What an assignment may add to it, [`GROWTH`], no thread has the time to do so often that 64 bits
+/// overflow: 2⁴⁰ assignments reach 2⁵⁶.
+const TAME: i64 = 1 << 51;
+/// Further from zero than before by at most so much, whatever is known.
+const GROWTH: i64 = 1 << 16;
+
+/// What is supposed of a mutable index. An assignment that does not keep to it takes the next; then the evaluation begins
+/// anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Course {
+    /// It is not negative, and not beyond [`TAME`].
+    #[default]
+    Natural,
+    /// It is not further from zero than [`TAME`].
+    Tame,
+    /// It may leave 64 bits and wraps: as Rust's `usize`, where its first value is not negative, else as `isize`.
+    Wild,
+}
 
 /// The error is told, or the evaluation will be done again.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +53,16 @@ pub(super) struct Evaluator<'k> {
     pub versions: HashMap<VarId, u32>,
     /// Mutable index variables that stay between 0 and a number.
     pub bounded: HashMap<VarId, i64>,
-    /// Float variables whose type is still open, with their first value.
-    pub undecided: HashMap<VarId, f64>,
+    /// Of mutable indices that are not [`Course::Natural`]. Found one by one; the evaluation begins anew with each.
+    pub courses: HashMap<LocalId, Course>,
+    /// The range of each mutable index variable, and whether it holds the bits of a `usize`.
+    pub ranges: HashMap<VarId, (Range, bool)>,
+    /// What the conditions around say of indices.
+    pub facts: Facts,
+    /// Float variables whose type is still open, with their first value where it is a literal.
+    pub undecided: HashMap<VarId, Option<f64>>,
+    /// Those of one type: the second is a copy of the first.
+    pub copies: Vec<(VarId, VarId)>,
     /// Those whose type was found, with their first value.
     pub decided: Vec<(VarId, f64, Elem)>,
     /// Variables that a member of the vocabulary made: a `let` of one gives it the user's name.
@@ -140,28 +168,67 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers and names need none.
+    /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers need none, nor names of what does
+    /// not change.
     pub(super) fn name_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
-        let plain = index.as_atom().is_some_and(|id| self.tables.atoms.atom(id).is_leaf());
+        let atoms = &self.tables.atoms;
+        let plain = index.as_atom().is_some_and(|id| atoms.atom(id).is_leaf() && !atoms.may_be_assigned(id));
         if self.host || index.as_constant().is_some() || plain {
             return index.clone();
         }
-        let range = self.tables.atoms.range(index);
-        let divisor = self.tables.atoms.divisor(index);
+        // A variable is signed: what is beyond is read from it as natural again.
+        let held = self.tables.atoms.signed(index);
+        let range = self.tables.atoms.range(&held);
+        let divisor = self.tables.atoms.divisor(&held);
         let kind = VariableKind::Index { wide: !range.fits_i32() };
         let var = self.variable(name, kind, false, origin);
-        self.push(origin, StatementKind::LetIndex(var, index.clone()));
-        let atom =
-            self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor.max(1), Some(index.clone()));
-        Index::atom(atom)
+        self.push(origin, StatementKind::LetIndex(var, held.clone()));
+        let atoms = &mut self.tables.atoms;
+        let natural = held != *index;
+        let atom = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor.max(1), Some(held)));
+        if natural { atoms.natural(&atom) } else { atom }
     }
 
     /// The present value of a mutable index variable.
     pub(super) fn read_index(&mut self, var: VarId) -> Index {
         let version = self.versions.get(&var).copied().unwrap_or(0);
-        let whole = Range::new(i128::from(i64::MIN), i128::from(i64::MAX));
-        let range = self.bounded.get(&var).map_or(whole, |last| Range::new(0, i128::from(*last)));
-        Index::atom(self.tables.atoms.intern(Atom::Variable(var, version), range, 1, None))
+        let (range, natural) = match self.bounded.get(&var) {
+            Some(last) => (Range::new(0, i128::from(*last)), false),
+            None => self.ranges.get(&var).copied().unwrap_or((Range::signed(), false)),
+        };
+        let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, version), range, 1, None));
+        if natural { self.tables.atoms.natural(&atom) } else { atom }
+    }
+
+    /// The value that a mutable index takes, as the variable holds it.
+    pub(super) fn taken(&mut self, local: LocalId, index: &Index) -> Index {
+        let (range, most) = (self.tables.atoms.range(index), TAME + GROWTH);
+        let within = |bound: bool, rest: Result<Index, IndexOverflow>| {
+            bound || rest.is_ok_and(|rest| self.facts.prove(&self.tables.atoms, &rest))
+        };
+        let below = within(range.high <= i128::from(most), index.scale(-1).and_then(|rest| rest.plus(most)));
+        let course = if !below || !within(range.low >= -i128::from(most), index.plus(most)) {
+            Course::Wild
+        } else if within(range.low >= 0, Ok(index.clone())) {
+            Course::Natural
+        } else {
+            Course::Tame
+        };
+        let known = self.courses.entry(local).or_default();
+        *known = course.max(*known);
+        self.tables.atoms.signed(index)
+    }
+
+    /// What is known of a mutable index variable whose first value is this.
+    pub(super) fn supposed(&mut self, local: LocalId, var: VarId, first: &Index) {
+        let most = i128::from(TAME);
+        let natural = self.tables.atoms.range(first).low >= 0;
+        let supposed = match self.courses.get(&local).copied().unwrap_or_default() {
+            Course::Natural => (Range::new(0, most), false),
+            Course::Tame => (Range::new(-most, most), false),
+            Course::Wild => (Range::signed(), natural),
+        };
+        self.ranges.insert(var, supposed);
     }
 
     /// After an assignment nothing that was known of the variable holds.
@@ -174,7 +241,7 @@ impl Evaluator<'_> {
     /// A value of a thread as an index: it gets a name, since it may change later.
     pub(super) fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
         let (held, range) = match elem {
-            Elem::I64 => (Elem::I64, Range::new(i128::from(i64::MIN), i128::from(i64::MAX))),
+            Elem::I64 => (Elem::I64, Range::signed()),
             Elem::U32 => (Elem::I64, Range::new(0, i128::from(u32::MAX))),
             Elem::I8 => (Elem::I32, Range::new(-128, 127)),
             Elem::U8 => (Elem::I32, Range::new(0, 255)),

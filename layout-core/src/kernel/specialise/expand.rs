@@ -8,14 +8,11 @@ use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::elem::Elem;
-use crate::kernel::index::{Atom, AtomId, Index, VarId};
-use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, StatementKind as Ast};
+use crate::kernel::index::{Atom, AtomId, Index, Range, VarId};
+use crate::kernel::ir::{Block, LocalId, StatementKind as Ast};
 use crate::kernel::origin::Errors;
 use crate::kernel::program::{Tables, Value};
 use std::collections::{HashMap, HashSet};
-
-/// Blocks within blocks that are looked through.
-const MAX_DEPTH: u32 = 1024;
 
 /// The state that an evaluation changes, before it.
 struct Checkpoint {
@@ -24,7 +21,9 @@ struct Checkpoint {
     bindings: HashMap<LocalId, Binding>,
     versions: HashMap<VarId, u32>,
     bounded: HashMap<VarId, i64>,
-    undecided: HashMap<VarId, f64>,
+    ranges: HashMap<VarId, (Range, bool)>,
+    undecided: HashMap<VarId, Option<f64>>,
+    copies: Vec<(VarId, VarId)>,
     decided: Vec<(VarId, f64, Elem)>,
     unnamed: HashSet<VarId>,
     shared_bytes: u64,
@@ -38,7 +37,9 @@ impl Evaluator<'_> {
             bindings: self.bindings.clone(),
             versions: self.versions.clone(),
             bounded: self.bounded.clone(),
+            ranges: self.ranges.clone(),
             undecided: self.undecided.clone(),
+            copies: self.copies.clone(),
             decided: self.decided.clone(),
             unnamed: self.unnamed.clone(),
             shared_bytes: self.shared_bytes,
@@ -51,7 +52,9 @@ impl Evaluator<'_> {
         self.bindings = before.bindings;
         self.versions = before.versions;
         self.bounded = before.bounded;
+        self.ranges = before.ranges;
         self.undecided = before.undecided;
+        self.copies = before.copies;
         self.decided = before.decided;
         self.unnamed = before.unnamed;
         self.shared_bytes = before.shared_bytes;
@@ -65,7 +68,7 @@ impl Evaluator<'_> {
         body: &Block,
         rounds: impl Iterator<Item = i64>,
     ) -> Option<(Vec<TileStatement>, Outcome<Datum>)> {
-        if self.leaves(body, 0) {
+        if self.leaves(body) {
             // A `break` needs its loop.
             return Some(self.nested(|this| this.block(body)));
         }
@@ -109,22 +112,14 @@ impl Evaluator<'_> {
     }
 
     /// Whether a block leaves, or begins anew, the loop around it.
-    fn leaves(&self, block: &Block, depth: u32) -> bool {
-        let in_value = |id: &ExprId| match &self.kernel.expr(*id).kind {
-            ExprKind::Block(block) => self.leaves(block, depth + 1),
-            ExprKind::If(_, then, otherwise) => {
-                self.leaves(then, depth + 1) || self.leaves(otherwise, depth + 1)
-            }
-            _ => false,
-        };
-        depth > MAX_DEPTH
-            || block.value.iter().any(in_value)
-            || block.statements.iter().any(|statement| match &statement.kind {
-                Ast::Break | Ast::Continue => true,
-                Ast::Let { value, .. } | Ast::Expr(value) | Ast::Assign { value, .. } => in_value(value),
-                // Theirs are their own.
-                Ast::For { .. } | Ast::While { .. } | Ast::Assert { .. } => false,
-            })
+    fn leaves(&self, block: &Block) -> bool {
+        let mut found = false;
+        self.kernel.each_statement(block, &mut |statement| {
+            found |= matches!(statement.kind, Ast::Break | Ast::Continue);
+            // Those of loops inside are their own.
+            !matches!(statement.kind, Ast::For { .. } | Ast::While { .. })
+        });
+        found
     }
 
     /// Whether the index is made of numbers and variables of unrolled loops only; `found` is the outermost so far.
@@ -142,18 +137,7 @@ impl Evaluator<'_> {
                 let definition = &self.tables.atoms.facts(atom).definition;
                 definition.as_ref().is_some_and(|index| self.only_unrolled(index, found))
             }
-            Atom::Div(a, b)
-            | Atom::Rem(a, b)
-            | Atom::Xor(a, b)
-            | Atom::And(a, b)
-            | Atom::Or(a, b)
-            | Atom::Min(a, b)
-            | Atom::Max(a, b) => self.only_unrolled(a, found) && self.only_unrolled(b, found),
-            Atom::Special(..)
-            | Atom::Dim { .. }
-            | Atom::Stride { .. }
-            | Atom::Argument(_)
-            | Atom::Variable(..) => false,
+            compound => compound.parts().all(|part| self.only_unrolled(part, found)),
         }
     }
 }

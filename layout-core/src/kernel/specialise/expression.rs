@@ -3,12 +3,14 @@
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
-use crate::kernel::elem::Elem;
+use crate::kernel::asynchronous::BarrierAt;
+use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::params::ParamValue;
+use crate::kernel::params::{ParamValue, WIDE_LIMIT};
 use crate::kernel::program::{StatementKind, Value, VariableKind};
+use crate::kernel::view::View;
 
 /// Nested calls are inlined this deep at most.
 const MAX_CALLS: u32 = 32;
@@ -78,12 +80,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Evaluates all, so that all their errors are told.
-    pub(super) fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<Datum>> {
-        let values: Vec<Outcome<Datum>> = ids.iter().map(|id| self.expr(*id)).collect();
-        values.into_iter().collect()
-    }
-
     fn integer(&mut self, value: i64, suffix: Option<TypeRef>, origin: Origin) -> Outcome<Datum> {
         let index = Datum::Index(Index::constant(value));
         match suffix {
@@ -98,12 +94,15 @@ impl Evaluator<'_> {
     fn read(&mut self, local: LocalId) -> Outcome<Datum> {
         match self.bindings.get(&local).cloned() {
             Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
+            // Its type may have been found since.
+            Some(Binding::Value(Datum::Scalar(Value::Variable(var), _)) | Binding::Element(var)) => {
+                match self.tables.variable(var).kind {
+                    VariableKind::Elem(elem) => Ok(Datum::Scalar(Value::Variable(var), elem)),
+                    VariableKind::Index { .. } | VariableKind::Pointer(_) => Err(Failed),
+                }
+            }
             Some(Binding::Value(datum)) => Ok(datum),
             Some(Binding::Index(var)) => Ok(Datum::Index(self.read_index(var))),
-            Some(Binding::Element(var)) => match self.tables.variable(var).kind {
-                VariableKind::Elem(elem) => Ok(Datum::Scalar(Value::Variable(var), elem)),
-                _ => Err(Failed),
-            },
         }
     }
 
@@ -142,14 +141,14 @@ impl Evaluator<'_> {
     /// The view, its coordinates checked against its rank.
     pub(super) fn place(
         &mut self,
-        view: ExprId,
-        coordinates: &[ExprId],
+        view: Datum,
+        coordinates: Vec<Datum>,
         origin: Origin,
     ) -> Outcome<(TileAccess, Elem)> {
-        let view_datum = self.expr(view)?;
-        let coordinates = self.exprs(coordinates)?;
-        let Datum::View(view) = view_datum else {
-            return self.fail(origin, format!("{} cannot be indexed by coordinates", view_datum.kind()));
+        let view = match view {
+            Datum::View(view) => view,
+            Datum::Unknown => return Err(Failed),
+            other => return self.fail(origin, format!("{} cannot be indexed by coordinates", other.kind())),
         };
         let view = self.without_scope(view, "an element", origin)?;
         if coordinates.len() != view.rank() {
@@ -168,8 +167,7 @@ impl Evaluator<'_> {
                 "index the view before `vectorize`, or copy it with `copy_from` or `to_local`",
             );
         }
-        let coordinates =
-            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<_>>>()?;
+        let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
         let elem = self.tables.place(view.place).elem;
         Ok((TileAccess { view, coordinates, origin }, elem))
     }
@@ -178,8 +176,38 @@ impl Evaluator<'_> {
         if let ExprKind::Array(_) | ExprKind::Tuple(_) = self.kernel.expr(view).kind {
             return self.fail(origin, "arrays are indexed at no place of the language");
         }
-        let (access, elem) = self.place(view, coordinates, origin)?;
+        let mut operands = self.exprs(&[&[view], coordinates].concat())?.into_iter();
+        let view = operands.next().unwrap_or(Datum::Unknown);
+        let (access, elem) = self.place(view, operands.collect(), origin)?;
         Ok(Datum::Scalar(Value::Load(Box::new(access)), elem))
+    }
+
+    /// The datums as coordinates of a view, each of so many elements: an offset made of them stays within 64 bits.
+    pub(super) fn coordinates(
+        &mut self,
+        view: &View,
+        datums: Vec<Datum>,
+        sizes: &[i64],
+        origin: Origin,
+    ) -> Outcome<Vec<Index>> {
+        let mut coordinates = Vec::with_capacity(datums.len());
+        for (mode, datum) in datums.into_iter().enumerate() {
+            let index = self.expect_index(datum, origin)?;
+            let stride = view.modes.get(mode).and_then(|mode| mode.stride.as_constant()).unwrap_or(1);
+            let size = sizes.get(mode).copied().unwrap_or(1);
+            let step = stride.saturating_abs().max(1).saturating_mul(size.saturating_abs().max(1));
+            // Beyond every tensor, from each of its ends, is far enough.
+            let farthest = (2 * WIDE_LIMIT).min((1 << 60) / step).max(1);
+            let far = |number: i64| number.saturating_abs() > farthest;
+            coordinates.push(match index.as_constant() {
+                Some(number) => Index::constant(number.clamp(-farthest, farthest)),
+                None if far(index.offset()) || index.terms().iter().any(|(_, factor)| far(*factor)) => {
+                    self.name_index("far", &index, origin)
+                }
+                None => index,
+            });
+        }
+        Ok(coordinates)
     }
 
     /// The datum as an index.
@@ -243,10 +271,20 @@ impl Evaluator<'_> {
                     return Datum::Scalar(value, elem);
                 }
                 let var = self.variable(name, VariableKind::Elem(elem), false, origin);
+                if let Value::Variable(source) = &value {
+                    self.same_type(*source, var);
+                }
                 self.push(origin, StatementKind::Let(var, Some(value)));
                 Datum::Scalar(Value::Variable(var), elem)
             }
-            Datum::View(view) => Datum::View(self.point(name, view, origin)),
+            Datum::View(view) => {
+                let view = self.point(name, view, origin);
+                Datum::View(self.settled_view(view, origin))
+            }
+            Datum::Barrier(BarrierAt { place, index }) => {
+                let index = self.settled(&index, origin);
+                Datum::Barrier(BarrierAt { place, index })
+            }
             Datum::Barriers(place, count) => {
                 self.tables.places[place.0 as usize].name = name.to_owned();
                 Datum::Barriers(place, count)
@@ -254,7 +292,21 @@ impl Evaluator<'_> {
             Datum::Tuple(parts) => {
                 Datum::Tuple(parts.into_iter().map(|part| self.hold(name, part, origin)).collect())
             }
-            other => other,
+            Datum::Array(parts) => {
+                // Coordinates and sizes: an index among them needs a name only where it may change.
+                let held = parts.into_iter().map(|part| match part {
+                    Datum::Index(index) => Datum::Index(self.settled(&index, origin)),
+                    other => self.hold(name, other, origin),
+                });
+                Datum::Array(held.collect())
+            }
+            Datum::Unit
+            | Datum::Float(_)
+            | Datum::Bool(_)
+            | Datum::Layout(_)
+            | Datum::Pipeline(..)
+            | Datum::TensorCore(_)
+            | Datum::Unknown => value,
         }
     }
 
@@ -282,6 +334,20 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Evaluates where a condition holds, or does not.
+    pub(super) fn under<T>(
+        &mut self,
+        condition: &Value<TileAccess>,
+        holds: bool,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = self.facts.len();
+        self.facts.assume_condition(&self.tables.atoms, condition, holds);
+        let value = body(self);
+        self.facts.truncate(before);
+        value
+    }
+
     fn if_expr(
         &mut self,
         condition: ExprId,
@@ -294,11 +360,12 @@ impl Evaluator<'_> {
             Ok(Err(value)) => Ok(value),
             Err(failed) => Err(failed),
         };
-        let changed = self.assigned_indices(&[then, otherwise]);
+        let changed = self.assigned_indices(None, &[then, otherwise]);
         let start = self.versions.clone();
-        let (mut yes, first) = self.nested(|this| this.block(then));
+        let guard = condition.as_ref().cloned().unwrap_or(Value::Constant(Constant::bool(true)));
+        let (mut yes, first) = self.under(&guard, true, |this| this.nested(|this| this.block(then)));
         self.versions = start;
-        let (mut no, second) = self.nested(|this| this.block(otherwise));
+        let (mut no, second) = self.under(&guard, false, |this| this.nested(|this| this.block(otherwise)));
         for var in changed {
             self.forget(var);
         }
@@ -317,10 +384,13 @@ impl Evaluator<'_> {
                 yes.push(assign(a.clone()));
                 no.push(assign(b.clone()));
                 let atoms = &mut self.tables.atoms;
+                let natural = atoms.range(&a).union(atoms.range(&b)).beyond_i64();
+                let (a, b) = (atoms.signed(&a), atoms.signed(&b));
                 let range = atoms.range(&a).union(atoms.range(&b));
                 let divisor = crate::kernel::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
                 self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
-                Datum::Index(Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None)))
+                let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
+                Datum::Index(if natural { atoms.natural(&chosen) } else { chosen })
             }
             (first, second) => {
                 let (a, b, elem) = self.unify(first, second, "if", origin)?;

@@ -13,6 +13,7 @@ mod expression;
 mod hint;
 mod matrix;
 mod operator;
+mod order;
 mod place;
 mod statement;
 mod tile;
@@ -23,13 +24,13 @@ mod vocabulary;
 pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::index::{Atoms, Index};
-use super::ir::Kernel;
+use super::ir::{Kernel, LocalId};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
 use super::program::{Comparison, Statement, StatementKind, Tables, Value};
 use super::valid::valid;
-use evaluator::Evaluator;
+use evaluator::{Course, Evaluator};
 use std::collections::{HashMap, HashSet};
 
 /// A kernel without parameters, at the level of tiles.
@@ -87,43 +88,19 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         let help = Some("take the kernel of a `Definition`, which the macro made".into());
         return Err(Errors::from(KernelError { message, help, origin: super::origin::Origin(0) }));
     }
-    let mut evaluator = Evaluator {
-        kernel,
-        params,
-        promises,
-        tables: Tables {
-            variables: Vec::new(),
-            places: Vec::new(),
-            atoms: Atoms::default(),
-            positions: kernel.positions.clone(),
-        },
-        errors: Errors::new(),
-        out: Vec::new(),
-        bindings: HashMap::new(),
-        versions: HashMap::new(),
-        bounded: HashMap::new(),
-        undecided: HashMap::new(),
-        decided: Vec::new(),
-        unnamed: HashSet::new(),
-        dim_divisors: vec![1; kernel.dims.len()],
-        dims: Vec::new(),
-        arguments: Vec::new(),
-        block: [1; 3],
-        cluster: [1; 3],
-        grid: None,
-        shared_bytes: 0,
-        shared_limit: shared_limit(kernel.arch.as_deref()),
-        unrolled: Vec::new(),
-        asked: None,
-        loops: 0,
-        calls: 0,
-        host: true,
-        budget: 200_000,
+    let mut courses = HashMap::new();
+    let (head, mut evaluator) = loop {
+        let mut evaluator = evaluator(kernel, params, promises, courses.clone());
+        let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
+        evaluator.host = false;
+        // A failed body has told its errors.
+        let _ = evaluator.block(&kernel.body);
+        let supposed = |local: &LocalId| courses.get(local).copied().unwrap_or_default();
+        if evaluator.courses.iter().all(|(local, course)| *course == supposed(local)) {
+            break (head, evaluator);
+        }
+        courses = evaluator.courses;
     };
-    let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
-    evaluator.host = false;
-    // A failed body has told its errors.
-    let _ = evaluator.block(&kernel.body);
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
     let Evaluator { tables, errors, out, decided, shared_bytes, .. } = evaluator;
     let mut body = errors.propagate(out)?;
@@ -143,6 +120,51 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         thread,
         body,
     })
+}
+
+fn evaluator<'k>(
+    kernel: &'k Kernel,
+    params: &'k ParamSet,
+    promises: Promises,
+    courses: HashMap<LocalId, Course>,
+) -> Evaluator<'k> {
+    Evaluator {
+        kernel,
+        params,
+        promises,
+        tables: Tables {
+            variables: Vec::new(),
+            places: Vec::new(),
+            atoms: Atoms::default(),
+            positions: kernel.positions.clone(),
+        },
+        errors: Errors::new(),
+        out: Vec::new(),
+        bindings: HashMap::new(),
+        versions: HashMap::new(),
+        bounded: HashMap::new(),
+        courses,
+        ranges: HashMap::new(),
+        facts: super::prove::Facts::default(),
+        undecided: HashMap::new(),
+        copies: Vec::new(),
+        decided: Vec::new(),
+        unnamed: HashSet::new(),
+        dim_divisors: vec![1; kernel.dims.len()],
+        dims: Vec::new(),
+        arguments: Vec::new(),
+        block: [1; 3],
+        cluster: [1; 3],
+        grid: None,
+        shared_bytes: 0,
+        shared_limit: shared_limit(kernel.arch.as_deref()),
+        unrolled: Vec::new(),
+        asked: None,
+        loops: 0,
+        calls: 0,
+        host: true,
+        budget: 200_000,
+    }
 }
 
 /// Shared memory that a block may have, bytes.

@@ -4,10 +4,11 @@ use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::Index;
+use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::{BinaryOp, ExprId, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, StatementKind, Value};
+use crate::kernel::program::{Comparison, Statement, StatementKind, Value, VariableKind};
+use std::collections::HashMap;
 
 impl Evaluator<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
@@ -15,7 +16,8 @@ impl Evaluator<'_> {
             (_, Datum::Unknown) => Err(super::evaluator::Failed),
             (UnaryOp::Neg, Datum::Index(index)) => {
                 let negated = index.scale(-1);
-                Ok(Datum::Index(self.index(origin, negated)?))
+                let negated = self.index(origin, negated)?;
+                Ok(Datum::Index(self.tables.atoms.wrapped(negated)))
             }
             (UnaryOp::Neg, Datum::Float(value)) => Ok(Datum::Float(-value)),
             (UnaryOp::Not, Datum::Bool(value)) => Ok(Datum::Bool(!value)),
@@ -39,25 +41,65 @@ impl Evaluator<'_> {
         right: ExprId,
         origin: Origin,
     ) -> Outcome<Datum> {
-        let left = self.expr(left);
+        let mut left = self.expr(left);
         if let (BinaryOp::And, Ok(Datum::Bool(false))) | (BinaryOp::Or, Ok(Datum::Bool(true))) = (op, &left) {
             return left;
         }
         // Both sides are evaluated before either failure is passed on, so that both errors are told.
         let before = self.out.len();
+        let versions = self.versions.clone();
         let right = self.expr(right);
+        if !matches!(op, BinaryOp::And | BinaryOp::Or) {
+            self.keep(std::slice::from_mut(&mut left), before);
+            return self.binary(op, left?, right?, origin);
+        }
         let together = |statement: &TileStatement| {
             use StatementKind::{Atomic, Barrier, Collective};
             matches!(statement.kind, Collective(..) | Atomic { .. } | Barrier(_))
         };
-        if matches!(op, BinaryOp::And | BinaryOp::Or) && self.out[before..].iter().any(together) {
+        if self.out[before..].iter().any(together) {
             return self.fail_help(
                 origin,
                 format!("the right side of `{}` works together with other threads", op.symbol()),
                 "put it into a `let` before, or into an `if`",
             );
         }
+        if self.out.len() > before && matches!(left, Ok(Datum::Scalar(_, Elem::Bool))) {
+            return self.guarded(op, left?, right?, (before, versions), origin);
+        }
         self.binary(op, left?, right?, origin)
+    }
+
+    /// `left && right` where the right side has statements of its own, the last ones: they run where `left` lets them, as
+    /// `right = false; if (left) { ..; right = ..; }`.
+    fn guarded(
+        &mut self,
+        op: BinaryOp,
+        left: Datum,
+        right: Datum,
+        (before, versions): (usize, HashMap<VarId, u32>),
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let right = self.coerce(right, Elem::Bool, origin)?;
+        let count = self.out.len() - before;
+        let mut left = [Ok(left)];
+        // A name for what is changed comes in front of them.
+        self.keep(&mut left, before);
+        let [left] = left;
+        let left = self.coerce(left?, Elem::Bool, origin)?;
+        let mut inside = self.out.split_off(self.out.len() - count);
+        let now = &self.versions;
+        let assigned: Vec<VarId> =
+            now.iter().filter(|(var, now)| versions.get(var) != Some(now)).map(|(var, _)| *var).collect();
+        assigned.into_iter().for_each(|var| self.forget(var));
+        let both = op == BinaryOp::And;
+        let var =
+            self.variable(if both { "both" } else { "either" }, VariableKind::Elem(Elem::Bool), true, origin);
+        self.push(origin, StatementKind::Let(var, Some(Value::Constant(Constant::bool(!both)))));
+        inside.push(Statement { kind: StatementKind::Assign(var, right), origin });
+        let condition = if both { left.clone() } else { Value::Unary(UnaryOp::Not, Box::new(left.clone())) };
+        self.push(origin, StatementKind::If(condition, inside, Vec::new()));
+        Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(Value::Variable(var))), Elem::Bool))
     }
 
     pub(super) fn binary(
@@ -207,15 +249,6 @@ impl Evaluator<'_> {
         if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
             return self.fail(origin, format!("`{}` by zero", op.symbol()));
         }
-        if matches!(op, B::BitAnd | B::BitOr | B::BitXor | B::Shr)
-            && (self.tables.atoms.range(a).low < 0 || self.tables.atoms.range(b).low < 0)
-        {
-            return self.fail_help(
-                origin,
-                format!("`{}` of an index that may be negative", op.symbol()),
-                "use an element type: `x as i32`",
-            );
-        }
         let atoms = &mut self.tables.atoms;
         let result = match op {
             B::Add => a.add(b),
@@ -228,7 +261,7 @@ impl Evaluator<'_> {
             B::BitXor => atoms.or(a, b, true),
             B::Shl | B::Shr => match b.as_constant() {
                 Some(count @ 0..=62) if op == B::Shl => a.scale(1 << count),
-                Some(count @ 0..=62) => atoms.div(a, &Index::constant(1 << count)),
+                Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
                 _ => return self.fail(origin, "the shift count of an index must be a number from 0 to 62"),
             },
             B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
@@ -238,11 +271,13 @@ impl Evaluator<'_> {
                 return self.fail(origin, format!("`{}` does not apply to indices", op.symbol()));
             }
         };
-        Ok(Datum::Index(self.index(origin, result)?))
+        let result = self.index(origin, result)?;
+        Ok(Datum::Index(self.tables.atoms.wrapped(result)))
     }
 
     fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index, origin: Origin) -> Outcome<Datum> {
         use BinaryOp as B;
+        let (a, b) = &self.tables.atoms.alike(a, b);
         let difference = a.sub(b);
         let difference = self.index(origin, difference)?;
         let range = self.tables.atoms.range(&difference);
@@ -261,9 +296,10 @@ impl Evaluator<'_> {
                 let mut left = a.clone();
                 if matches!(op, B::Lt | B::Ge)
                     && let Some(rest) = self.below_divisor(&difference)
+                    && let Ok(whole) = left.sub(&rest)
+                    && self.tables.atoms.range(&whole).fits_i64()
                 {
-                    let whole = left.sub(&rest);
-                    left = self.index(origin, whole)?;
+                    left = whole;
                 }
                 let comparison = Comparison { op, left, right: b.clone() };
                 Datum::Scalar(Value::Compare(comparison), Elem::Bool)

@@ -116,9 +116,9 @@ impl Evaluator<'_> {
         }
     }
 
-    fn binding(&mut self, local: LocalId, datum: Datum) -> Binding {
+    fn binding(&mut self, id: LocalId, datum: Datum) -> Binding {
         let kernel = self.kernel;
-        let local = &kernel.locals[local.0 as usize];
+        let local = &kernel.locals[id.0 as usize];
         if !local.mutable {
             return Binding::Value(match datum {
                 Datum::Float(value) => Datum::Float(value),
@@ -128,6 +128,8 @@ impl Evaluator<'_> {
         match datum {
             Datum::Index(index) => {
                 let var = self.variable(&local.name, VariableKind::Index { wide: true }, true, local.origin);
+                self.supposed(id, var, &index);
+                let index = self.taken(id, &index);
                 self.push(local.origin, StatementKind::LetIndex(var, index));
                 self.forget(var);
                 Binding::Index(var)
@@ -141,7 +143,7 @@ impl Evaluator<'_> {
                 let first = Constant::float(Elem::F32, value).map(Value::Constant);
                 let binding = self.element(&local.name, first, Elem::F32, local.origin);
                 if let Binding::Element(var) = binding {
-                    self.undecided.insert(var, value);
+                    self.undecided.insert(var, Some(value));
                 }
                 binding
             }
@@ -157,6 +159,9 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Binding {
         let var = self.variable(name, VariableKind::Elem(elem), true, origin);
+        if let Some(Value::Variable(source)) = &value {
+            self.same_type(*source, var);
+        }
         self.push(origin, StatementKind::Let(var, value));
         Binding::Element(var)
     }
@@ -192,6 +197,7 @@ impl Evaluator<'_> {
                     }
                     Some(Binding::Index(var)) => {
                         let index = self.expect_index(value, origin)?;
+                        let index = self.taken(*local, &index);
                         self.push(origin, StatementKind::AssignIndex(var, index));
                         self.forget(var);
                         Ok(())
@@ -205,9 +211,11 @@ impl Evaluator<'_> {
                 }
             }
             ExprKind::Index(view, coordinates) => {
-                let access = self.place(*view, coordinates, origin);
-                let value = self.expr(value);
-                let ((access, elem), value) = (access?, value?);
+                // As in Rust: the value first, then the place.
+                let mut operands = self.exprs(&[&[value, *view], &coordinates[..]].concat())?.into_iter();
+                let value = operands.next().unwrap_or(Datum::Unknown);
+                let view = operands.next().unwrap_or(Datum::Unknown);
+                let (access, elem) = self.place(view, operands.collect(), origin)?;
                 let place = self.tables.place(access.view.place).name.clone();
                 if !access.view.mutable {
                     return self.fail_help(
@@ -233,10 +241,30 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Settles the type of a float variable whose first value was a literal.
+    /// Settles the type of a float variable whose first value was a literal, and of those that are its copies or whose copy
+    /// it is.
     pub(super) fn decide(&mut self, var: VarId, elem: Elem) {
-        self.tables.variables[var.0 as usize].kind = VariableKind::Elem(elem);
-        self.decided.extend(self.undecided.remove(&var).map(|first| (var, first, elem)));
+        let mut found = vec![var];
+        while let Some(var) = found.pop() {
+            let Some(first) = self.undecided.remove(&var) else { continue };
+            self.tables.variables[var.0 as usize].kind = VariableKind::Elem(elem);
+            self.decided.extend(first.map(|first| (var, first, elem)));
+            for (source, copy) in &self.copies {
+                match var {
+                    _ if var == *source => found.push(*copy),
+                    _ if var == *copy => found.push(*source),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// `copy` has the type of `source`, once that is known.
+    pub(super) fn same_type(&mut self, source: VarId, copy: VarId) {
+        if self.undecided.contains_key(&source) {
+            self.undecided.insert(copy, None);
+            self.copies.push((source, copy));
+        }
     }
 
     fn for_loop(
@@ -248,14 +276,13 @@ impl Evaluator<'_> {
         body: &Block,
         origin: Origin,
     ) -> Outcome<()> {
-        let start_datum = self.expr(start);
-        let end_datum = self.expr(end);
-        let step_datum = step.map(|step| self.expr(step)).transpose();
-        let bounds = start_datum.and_then(|s| Ok((s, end_datum?, step_datum?)));
-        let header = bounds.and_then(|(s, e, step)| {
-            let s = self.expect_index(s, origin)?;
-            let e = self.expect_index(e, origin)?;
-            let step = match step {
+        let bounds: Vec<ExprId> = [Some(start), Some(end), step].into_iter().flatten().collect();
+        let header = self.exprs(&bounds).and_then(|bounds| {
+            let mut bounds = bounds.into_iter();
+            let mut next = || bounds.next().unwrap_or(Datum::Unknown);
+            let s = self.expect_index(next(), origin)?;
+            let e = self.expect_index(next(), origin)?;
+            let step = match step.map(|_| next()) {
                 None => 1,
                 Some(step) => match self.expect_index(step, origin)?.as_constant() {
                     Some(step) if step > 0 => step,
@@ -293,7 +320,9 @@ impl Evaluator<'_> {
             // The body is still evaluated, for its own errors.
             Err(Failed) => (Index::constant(0), Index::constant(1), 1),
         };
-        let changed = self.assigned_indices(&[body]);
+        let changed = self.assigned_indices(None, &[body]);
+        let atoms = &mut self.tables.atoms;
+        let (first, last) = (atoms.signed(&first), atoms.signed(&last));
         changed.iter().for_each(|var| self.forget(*var));
         let atoms = &self.tables.atoms;
         let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
@@ -329,15 +358,22 @@ impl Evaluator<'_> {
     }
 
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
-        let changed = self.assigned_indices(&[body]);
+        let changed = self.assigned_indices(Some(condition), &[body]);
         changed.iter().for_each(|var| self.forget(*var));
         let (extra, condition) = self.nested(|this| this.condition(condition));
         self.loops += 1;
-        let (body, result) = self.nested(|this| this.block(body));
+        let (body, result) = match &condition {
+            Ok(Err(value)) => self.under(value, true, |this| this.nested(|this| this.block(body))),
+            _ => self.nested(|this| this.block(body)),
+        };
         self.loops -= 1;
         changed.iter().for_each(|var| self.forget(*var));
         let value = match condition? {
-            Ok(false) => return Ok(()),
+            // What it does besides happens once.
+            Ok(false) => {
+                self.out.extend(extra);
+                return Ok(());
+            }
             Ok(true) => Value::Constant(Constant::bool(true)),
             Err(value) => value,
         };
@@ -353,59 +389,5 @@ impl Evaluator<'_> {
         let round = [extra, vec![test], body].concat();
         self.push(origin, StatementKind::While(Value::Constant(Constant::bool(true)), round));
         Ok(())
-    }
-
-    /// The mutable index variables that blocks assign, nested functions included.
-    pub(super) fn assigned_indices(&self, blocks: &[&Block]) -> Vec<VarId> {
-        let mut locals = Vec::new();
-        for block in blocks {
-            self.assigned(block, &mut locals, 0);
-        }
-        let mut vars: Vec<VarId> = locals
-            .into_iter()
-            .filter_map(|local| match self.bindings.get(&local) {
-                Some(Binding::Index(var)) => Some(*var),
-                _ => None,
-            })
-            .collect();
-        // `state.advance()` assigns too.
-        vars.extend(self.bounded.keys());
-        vars.sort_unstable();
-        vars.dedup();
-        vars
-    }
-
-    fn assigned(&self, block: &Block, out: &mut Vec<LocalId>, depth: u32) {
-        if depth > 1024 {
-            return;
-        }
-        for statement in &block.statements {
-            match &statement.kind {
-                Ast::Assign { place, value, .. } => {
-                    if let ExprKind::Local(local) = self.kernel.expr(*place).kind {
-                        out.push(local);
-                    }
-                    self.assigned_in(*value, out, depth + 1);
-                }
-                Ast::For { body, .. } | Ast::While { body, .. } => self.assigned(body, out, depth + 1),
-                Ast::Let { value, .. } | Ast::Expr(value) => self.assigned_in(*value, out, depth + 1),
-                Ast::Break | Ast::Continue | Ast::Assert { .. } => {}
-            }
-        }
-        if let Some(value) = block.value {
-            self.assigned_in(value, out, depth + 1);
-        }
-    }
-
-    /// Assignments inside the blocks of an expression; other expressions assign nothing.
-    fn assigned_in(&self, id: ExprId, out: &mut Vec<LocalId>, depth: u32) {
-        match &self.kernel.expr(id).kind {
-            ExprKind::Block(block) => self.assigned(block, out, depth),
-            ExprKind::If(_, then, otherwise) => {
-                self.assigned(then, out, depth);
-                self.assigned(otherwise, out, depth);
-            }
-            _ => {}
-        }
     }
 }

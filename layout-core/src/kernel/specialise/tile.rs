@@ -127,6 +127,25 @@ pub(crate) enum TileOperation {
     },
 }
 
+impl TileOperation {
+    /// The view whose elements it changes.
+    pub(crate) fn written(&self) -> &View {
+        match self {
+            TileOperation::Copy { destination, .. }
+            | TileOperation::Fill { destination, .. }
+            | TileOperation::LoadFragments { destination, .. }
+            | TileOperation::StoreFragments { destination, .. }
+            | TileOperation::TensorLoad { destination, .. }
+            | TileOperation::TensorStore { destination, .. }
+            | TileOperation::RemoteStore { destination, .. }
+            | TileOperation::StoreMatrix { destination, .. } => destination,
+            TileOperation::Mma { accumulator, .. }
+            | TileOperation::OuterProduct { accumulator, .. }
+            | TileOperation::Wgmma { accumulator, .. } => accumulator,
+        }
+    }
+}
+
 /// The coordinate of a thread in each mode of a thread layout, its inverse: `(thread / stride) % extent`.
 ///
 /// This inverts compact layouts and those with gaps; `thread` beyond the layout's size wraps.

@@ -24,8 +24,7 @@ impl Evaluator<'_> {
         if sizes.contains(&0) {
             return self.fail(origin, "a tile of no elements");
         }
-        let coordinates =
-            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        let coordinates = self.coordinates(&view, coordinates, &sizes, origin)?;
         self.fits(&view, &sizes, &coordinates, origin)?;
         let tile = view.tile(&sizes, &coordinates);
         Ok(Datum::View(self.index(origin, tile)?))
@@ -48,8 +47,7 @@ impl Evaluator<'_> {
         if sizes.contains(&0) {
             return self.fail(origin, "a window of no elements");
         }
-        let start =
-            start.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        let start = self.coordinates(&view, start, &[], origin)?;
         let window = view.window(&sizes, &start);
         Ok(Datum::View(self.index(origin, window)?))
     }

@@ -292,8 +292,7 @@ impl Evaluator<'_> {
             let message = format!("`{name}` on `{}` of another block", place.name);
             return self.fail_help(origin, message, "load and store it, with a `cluster_barrier()` between");
         }
-        let coordinates =
-            coordinates.into_iter().map(|c| self.expect_index(c, origin)).collect::<Outcome<Vec<Index>>>()?;
+        let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
         Ok((TileAccess { view, coordinates, origin }, scope.unwrap_or_default(), place.elem))
     }
 }

@@ -166,15 +166,12 @@ impl Evaluator<'_> {
             Intrinsic::DivCeil => {
                 let by = self.expect_index(values.remove(1), origin)?;
                 let index = self.expect_index(values.remove(0), origin)?;
-                let (low, by_low) = (self.tables.atoms.range(&index).low, self.tables.atoms.range(&by).low);
                 if by.as_constant() == Some(0) {
                     return self.fail(origin, "`div_ceil` by zero");
                 }
-                if low < 0 || by_low < 0 {
-                    return self.fail(origin, "`div_ceil` of an index that may be negative");
-                }
                 let result = self.tables.atoms.div_ceil(&index, &by);
-                Ok(Datum::Index(self.index(origin, result)?))
+                let result = self.index(origin, result)?;
+                Ok(Datum::Index(self.tables.atoms.wrapped(result)))
             }
             Intrinsic::Min | Intrinsic::Max => {
                 let larger = intrinsic == Intrinsic::Max;

@@ -182,6 +182,7 @@ impl Compiler<'_> {
             return Err(SimulateError::Malformed(format!("there is no atom {}", id.0)));
         }
         let tables = self.tables;
+        let natural = |a: &Index, b: &Index| [a, b].iter().any(|side| tables.atoms.range(side).beyond_i64());
         let (op, a, b) = match tables.atoms.atom(id) {
             Atom::Special(special, axis) => return self.special(*special, *axis),
             Atom::Dim { dim, divisor } => return self.dim(*dim, *divisor).map(Sum::constant),
@@ -198,6 +199,12 @@ impl Compiler<'_> {
                 };
             }
             Atom::Variable(variable, _) => return self.variable_index(*variable),
+            // A register holds an index modulo 2⁶⁴; who reads it knows its sign.
+            Atom::Wrapped { index, .. } => return self.index(index),
+            Atom::Div(a, b) if natural(a, b) => (IndexOp::DivNatural, a, b),
+            Atom::Rem(a, b) if natural(a, b) => (IndexOp::RemNatural, a, b),
+            Atom::Min(a, b) if natural(a, b) => (IndexOp::MinNatural, a, b),
+            Atom::Max(a, b) if natural(a, b) => (IndexOp::MaxNatural, a, b),
             Atom::Div(a, b) => (IndexOp::Div, a, b),
             Atom::Rem(a, b) => (IndexOp::Rem, a, b),
             Atom::Xor(a, b) => (IndexOp::Xor, a, b),
@@ -267,7 +274,13 @@ impl Compiler<'_> {
         if let Some(Sum { vector: Some(mask), .. }) = self.cache.get(&key) {
             return Ok(Ok(mask));
         }
-        let (a, b) = (self.index(&comparison.left)?, self.index(&comparison.right)?);
+        let (mut a, mut b) = (self.index(&comparison.left)?, self.index(&comparison.right)?);
+        let sides = [&comparison.left, &comparison.right];
+        if sides.iter().any(|side| self.tables.atoms.range(side).beyond_i64()) {
+            // Natural numbers of 64 bits are in the order of the signed ones whose first bit is the other.
+            let bit = Sum::constant(i64::MIN);
+            (a, b) = (self.binary(IndexOp::Xor, a, bit), self.binary(IndexOp::Xor, b, bit));
+        }
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
             return Ok(Err(compare(comparison.op, &x, &y)));
         }

@@ -224,9 +224,8 @@ impl Compiler<'_> {
         }
         let tables = self.tables;
         for atom in variant.atoms() {
-            if let Some((a, b)) = operands(tables.atoms.atom(atom)) {
-                self.hoist(a, level)?;
-                self.hoist(b, level)?;
+            for part in tables.atoms.atom(atom).parts() {
+                self.hoist(part, level)?;
             }
         }
         Ok(())
@@ -270,10 +269,7 @@ impl Compiler<'_> {
             Atom::Div(a, b) | Atom::Rem(a, b) => {
                 self.pure(a) && b.as_constant().or_else(|| self.fixed(b)).is_some_and(|divisor| divisor != 0)
             }
-            Atom::Xor(a, b) | Atom::And(a, b) | Atom::Or(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => {
-                self.pure(a) && self.pure(b)
-            }
-            Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => true,
+            other => other.parts().all(|part| self.pure(part)),
         }
     }
 
@@ -283,35 +279,7 @@ impl Compiler<'_> {
             Atom::Dim { dim, divisor } => {
                 self.bound.dims.get(*dim as usize).map(|value| value / (*divisor).max(1))
             }
-            Atom::Special(..)
-            | Atom::Stride { .. }
-            | Atom::Argument(_)
-            | Atom::Variable(..)
-            | Atom::Div(..)
-            | Atom::Rem(..)
-            | Atom::Xor(..)
-            | Atom::And(..)
-            | Atom::Or(..)
-            | Atom::Min(..)
-            | Atom::Max(..) => None,
+            _ => None,
         })
-    }
-}
-
-/// The two indices that an atom is made of.
-fn operands(atom: &Atom) -> Option<(&Index, &Index)> {
-    match atom {
-        Atom::Div(a, b)
-        | Atom::Rem(a, b)
-        | Atom::Xor(a, b)
-        | Atom::And(a, b)
-        | Atom::Or(a, b)
-        | Atom::Min(a, b)
-        | Atom::Max(a, b) => Some((a, b)),
-        Atom::Special(..)
-        | Atom::Dim { .. }
-        | Atom::Stride { .. }
-        | Atom::Argument(_)
-        | Atom::Variable(..) => None,
     }
 }

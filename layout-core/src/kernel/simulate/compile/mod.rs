@@ -24,7 +24,7 @@ use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::{Atom, AtomId, VarId};
+use crate::kernel::index::{Atom, AtomId, Index, VarId};
 use crate::kernel::launch::KernelParameter;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Place, PlaceId, Space, Tables};
@@ -146,18 +146,11 @@ fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> 
     for (id, facts) in tables.atoms.iter() {
         let mut own = BTreeSet::new();
         match &facts.atom {
-            Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => {}
             Atom::Variable(variable, _) => {
                 own.insert(*variable);
             }
-            Atom::Div(a, b)
-            | Atom::Rem(a, b)
-            | Atom::Xor(a, b)
-            | Atom::And(a, b)
-            | Atom::Or(a, b)
-            | Atom::Min(a, b)
-            | Atom::Max(a, b) => {
-                for inner in a.atoms().chain(b.atoms()) {
+            other => {
+                for inner in other.parts().flat_map(Index::atoms) {
                     let inner = known.get(inner.0 as usize).ok_or_else(|| malformed_atom(id))?;
                     own.extend(inner.iter().copied());
                 }

@@ -108,6 +108,7 @@ impl Thread<'_> {
             Atom::Or(a, b) => self.index(a) | self.index(b),
             Atom::Min(a, b) => self.index(a).min(self.index(b)),
             Atom::Max(a, b) => self.index(a).max(self.index(b)),
+            Atom::Wrapped { index, .. } => self.index(index),
             Atom::Special(..) | Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => 0,
         }
     }

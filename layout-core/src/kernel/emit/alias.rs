@@ -1,0 +1,71 @@
+//! Copies of variables that need no name of their own.
+//!
+//! Law: `long long v = k;` may be left out, and `k` read for `v`, where nothing reads `v` once `k` is assigned.
+
+use super::visit::{self, Part};
+use crate::kernel::index::{Atom, VarId};
+use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Tables};
+use std::collections::BTreeMap;
+
+/// For each such copy the variable that is read for it.
+pub(super) fn copies(
+    tables: &Tables,
+    list: &[Statement<Access, Operation>],
+    out: &mut BTreeMap<VarId, VarId>,
+) {
+    for (number, statement) in list.iter().enumerate() {
+        match &statement.kind {
+            StatementKind::LetIndex(copy, index) => {
+                if let Some(id) = index.as_atom()
+                    && let Atom::Variable(source, _) = tables.atoms.atom(id)
+                    && tables.variable(*source).mutable
+                    && tables.variable(*source).kind == tables.variable(*copy).kind
+                    // Who lies in another block is read with each of its elements.
+                    && !tables.places.iter().any(|place| matches!(place.space, Space::Remote { rank, .. } if rank == *copy))
+                {
+                    let later = &list[number + 1..];
+                    let first = later.iter().position(|one| assigns(one, *source)).unwrap_or(later.len());
+                    if !later[first..].iter().any(|one| reads(tables, one, *copy)) {
+                        out.insert(*copy, *source);
+                    }
+                }
+            }
+            StatementKind::For { body, .. } | StatementKind::While(_, body) => copies(tables, body, out),
+            StatementKind::If(_, then, otherwise) => {
+                copies(tables, then, out);
+                copies(tables, otherwise, out);
+            }
+            StatementKind::Let(..)
+            | StatementKind::Assign(..)
+            | StatementKind::AssignIndex(..)
+            | StatementKind::Store(..)
+            | StatementKind::Operation(_)
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Barrier(_)
+            | StatementKind::Collective(..)
+            | StatementKind::Atomic { .. }
+            | StatementKind::AsyncCommit
+            | StatementKind::AsyncWait(_)
+            | StatementKind::Signal(_) => {}
+        }
+    }
+}
+
+fn assigns(statement: &Statement<Access, Operation>, variable: VarId) -> bool {
+    let mut found = false;
+    visit::statement(statement, &mut |part| found |= matches!(part, Part::Assigned(one) if one == variable));
+    found
+}
+
+fn reads(tables: &Tables, statement: &Statement<Access, Operation>, variable: VarId) -> bool {
+    let mut found = false;
+    visit::statement(statement, &mut |part| {
+        if let Part::Index(index) | Part::Bound(_, index) = part {
+            tables.atoms.each(index, &mut |id| {
+                found |= matches!(tables.atoms.atom(id), Atom::Variable(one, _) if *one == variable);
+            });
+        }
+    });
+    found
+}

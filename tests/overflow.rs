@@ -1,0 +1,159 @@
+//! Indices that leave 64 bits: nothing outside of a tensor is touched, and what is inside is Rust's.
+//!
+//! Law: an index of natural numbers wraps as Rust's `usize` does; a place that is named by a product beyond 64 bits does
+//! not exist.
+
+use layout_cuda::{Device, Error, tiled_kernel};
+
+const FAR: usize = 2_000_000_000;
+
+#[tiled_kernel(block = [1], grid = [1])]
+fn remainders<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>, a: usize, b: usize) {
+    for i in 0..64 {
+        y[[i * a * b % N]] = 7;
+    }
+    for i in 0..64 {
+        y[[(i * 6364136223846793005 + 1442695040888963407) % N]] = 8;
+    }
+    for i in 0..64 {
+        let p = i * a * b;
+        y[[(p / a) % N]] = 9;
+    }
+    for i in 0..64 {
+        y[[((i * a * b) >> 40) % N]] = 10;
+    }
+    for i in 0..64 {
+        y[[(i * a * b + 5).min(N - 1)]] = 11;
+    }
+    for i in 0..64 {
+        let p = i * a * b;
+        if p > a {
+            y[[(p ^ b) % N]] = 12;
+        }
+    }
+}
+
+#[test]
+fn remainders_are_those_of_rust() -> Result<(), Error> {
+    let device = Device::simulator();
+    for n in [1usize, 7, 63, 64, 1000] {
+        let mut y = device.zeros::<i32, 1>([n])?;
+        remainders::launch(&device.stream(), &mut y, FAR, FAR)?;
+        let mut wanted = vec![0; n];
+        let p = |i: usize| i.wrapping_mul(FAR).wrapping_mul(FAR);
+        for i in 0..64usize {
+            wanted[p(i) % n] = 7;
+        }
+        for i in 0..64usize {
+            wanted[i.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407) % n] = 8;
+        }
+        for i in 0..64usize {
+            wanted[(p(i) / FAR) % n] = 9;
+        }
+        for i in 0..64usize {
+            wanted[(p(i) >> 40) % n] = 10;
+        }
+        for i in 0..64usize {
+            wanted[p(i).wrapping_add(5).min(n - 1)] = 11;
+        }
+        for i in (0..64usize).filter(|i| p(*i) > FAR) {
+            wanted[(p(i) ^ FAR) % n] = 12;
+        }
+        assert_eq!(y.download()?, wanted, "{n}");
+    }
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn far_views<const N: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    y: &mut LayoutTensor<i32, RowMajor<N>>,
+    a: usize,
+    b: usize,
+) {
+    let lane = thread_idx.x;
+    let mut tile = y.tile([32], [a * b]);
+    tile[[lane]] = 1 + x.tile([32], [a * b])[[lane]];
+    y.window([32], [a * 70000 * 70000]).copy_from(&x.window([32], [a * 70000 * 70000]));
+    let mut k = a;
+    for _ in 0..5 {
+        k = k * b + 1;
+    }
+    y.tile([32], [k]).distribute(row_major([32]), lane).fill(5);
+    y.tile([64], [k]).vectorize([4]).distribute(row_major([32]), lane).fill(6);
+    if k > 17 {
+        y.window([8], [k - 17]).copy_from(&x.window([8], [k]));
+    }
+    y.tile([1 << 30], [1usize << 40]).tile([32], [a]).fill(7);
+}
+
+#[test]
+fn far_views_are_outside() -> Result<(), Error> {
+    let device = Device::simulator();
+    for n in [1usize, 31, 32, 100, 4096] {
+        let x = device.upload(&vec![3; n], [n])?;
+        let mut y = device.zeros::<i32, 1>([n])?;
+        for (a, b) in [(FAR, FAR), (1 << 30, 1 << 29), ((1 << 31) - (1 << 20), 1 << 30), (1 << 26, 1 << 16)] {
+            far_views::launch(&device.stream(), &x, &mut y, a, b)?;
+            assert_eq!(y.download()?, vec![0; n], "{n} {a} {b}");
+        }
+    }
+    Ok(())
+}
+
+#[tiled_kernel(block = [1], grid = [1])]
+fn total(y: &mut LayoutTensor<i64, RowMajor<12>>, s: usize, d: isize) {
+    let a = (4294967295usize - s) % 9;
+    y[[0]] = ((4294967295usize - s) ^ 5) as i64;
+    y[[1]] = ((4294967295usize - s) & 12) as i64;
+    y[[2]] = ((4294967295usize - s) | 3) as i64;
+    y[[3]] = ((4294967295usize - s) >> 3) as i64;
+    y[[4]] = (4294967295usize - s).div_ceil(7) as i64;
+    y[[5]] = a as i64;
+    y[[6]] = (d ^ 5) as i64;
+    y[[7]] = (d & 12) as i64;
+    y[[8]] = (d | 3) as i64;
+    y[[9]] = (d >> 3) as i64;
+    y[[10]] = (d & -4) as i64;
+    y[[11]] = ((d >> 1) ^ d) as i64;
+}
+
+#[test]
+fn bits_and_shifts_are_total() -> Result<(), Error> {
+    let device = Device::simulator();
+    for (s, d) in [(3_000_000_000usize, -1000isize), (5, 1000), (4294967295, -1), (0, -7), (12345, 0)] {
+        let mut y = device.zeros::<i64, 1>([12])?;
+        total::launch(&device.stream(), &mut y, s, d)?;
+        let n = 4294967295 - s;
+        let naturals = [n ^ 5, n & 12, n | 3, n >> 3, n.div_ceil(7), n % 9].map(|value| value as i64);
+        let signed = [d ^ 5, d & 12, d | 3, d >> 3, d & -4, (d >> 1) ^ d].map(|value| value as i64);
+        assert_eq!(y.download()?, [naturals, signed].concat(), "{s} {d}");
+    }
+    Ok(())
+}
+
+#[tiled_kernel(block = [1], grid = [1])]
+fn generator<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>, seed: usize) {
+    let mut state = seed;
+    for i in 0..N {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        y[[i]] = (state >> 33) as i32;
+        y[[i]] = y[[i]] + (state % 1000) as i32;
+    }
+}
+
+#[test]
+fn a_mutable_index_wraps_as_rust_does() -> Result<(), Error> {
+    let device = Device::simulator();
+    let mut y = device.zeros::<i32, 1>([100])?;
+    generator::launch(&device.stream(), &mut y, 42)?;
+    let mut state = 42usize;
+    let wanted: Vec<i32> = (0..100)
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) as i32).wrapping_add((state % 1000) as i32)
+        })
+        .collect();
+    assert_eq!(y.download()?, wanted);
+    Ok(())
+}
