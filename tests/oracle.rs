@@ -1,4 +1,4 @@
-//! The rows of ../shared/oracle: what independent implementations gave for the same operation.
+//! The rows of `tests/oracle`: what independent implementations gave for the same operation.
 //!
 //! `ok` rows must agree by table, and in form where the operation promises one. `unsound` rows must be refused or
 //! answered rightly; `error` rows too: the answer is held against the operation's definition.
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The rows of one file; a missing file is a failure, not a pass.
 pub fn rows(file: &str) -> Vec<Value> {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/oracle").join(file);
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).expect("a row is JSON")).collect()
 }

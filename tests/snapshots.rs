@@ -1,8 +1,55 @@
 //! The CUDA C of every kernel and variant, and what its launch takes, as files to read.
 //!
 //! `cargo insta review` shows what changed; a text is kept once it reads as a person would have written it.
+//!
+//! Law: a file for each variant, and the files say its text to the letter. The text stands there, or, where most of it is
+//! that of an earlier variant of the kernel, what that one has otherwise: lines out (`-`) and in (`+`), at which lines.
 
+use layout_cuda::Variant;
 use layout_tests::kernels::definitions;
+use similar::TextDiff;
+
+/// How a file begins that says how one variant differs from another.
+const BESIDE: &str = "As ";
+
+/// What the file of a variant holds.
+fn told(variant: &Variant, earlier: &[Variant]) -> String {
+    let differences = earlier.iter().map(|other| (other, difference(other.text, variant.text)));
+    match differences.min_by_key(|(_, lines)| lines.lines().count()) {
+        Some((other, lines)) if 5 * lines.lines().count() <= 3 * variant.text.lines().count() => {
+            format!("{BESIDE}{}, but:\n{lines}", other.entry)
+        }
+        _ => variant.text.to_owned(),
+    }
+}
+
+/// The lines that differ, under where they stand in both.
+fn difference(from: &str, to: &str) -> String {
+    TextDiff::from_lines(from, to).unified_diff().context_radius(0).to_string()
+}
+
+/// The text that `difference` makes of `from`.
+fn restored(from: &str, difference: &str) -> String {
+    let (from, mut text, mut line) = (from.lines().collect::<Vec<_>>(), Vec::new(), 0);
+    for told in difference.lines() {
+        if let Some(header) = told.strip_prefix("@@ -") {
+            let numbers = header.split(' ').next().unwrap_or_default();
+            let (first, count) = numbers.split_once(',').unwrap_or((numbers, "1"));
+            // Of no line, the one before is named.
+            let first: usize = first.parse().expect("a line");
+            let first = if count == "0" { first } else { first - 1 };
+            text.extend_from_slice(&from[line..first]);
+            line = first;
+        } else if let Some(new) = told.strip_prefix('+') {
+            text.push(new);
+        } else {
+            assert_eq!(told.strip_prefix('-'), Some(from[line]), "a line that goes is there");
+            line += 1;
+        }
+    }
+    text.extend_from_slice(&from[line..]);
+    text.join("\n") + "\n"
+}
 
 #[test]
 fn texts() {
@@ -11,11 +58,32 @@ fn texts() {
     settings.set_omit_expression(true);
     settings.bind(|| {
         for definition in definitions() {
-            for variant in definition.variants {
-                insta::assert_snapshot!(variant.entry, variant.text);
+            for (number, variant) in definition.variants.iter().enumerate() {
+                insta::assert_snapshot!(variant.entry, told(variant, &definition.variants[..number]));
             }
         }
     });
+}
+
+/// What a file leaves out stands in the one that it names.
+#[test]
+fn a_difference_is_as_good_as_the_text() {
+    let mut differ = 0;
+    for definition in definitions() {
+        for (number, variant) in definition.variants.iter().enumerate() {
+            let told = told(variant, &definition.variants[..number]);
+            let Some((other, lines)) = told.strip_prefix(BESIDE).and_then(|rest| rest.split_once(", but:\n"))
+            else {
+                assert_eq!(told, variant.text);
+                continue;
+            };
+            let other = definition.variants[..number].iter().find(|known| known.entry == other);
+            let other = other.unwrap_or_else(|| panic!("{} names no earlier variant", variant.entry));
+            assert_eq!(restored(other.text, lines), variant.text, "{}", variant.entry);
+            differ += 1;
+        }
+    }
+    assert!(differ > 50, "{differ} variants are told by what differs");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Host tensors: the rows of ../shared/oracle/tensor_views.jsonl, and the masks at every tail.
+//! Host tensors: the rows of `tests/oracle/tensor_views.jsonl`, and the masks at every tail.
 
 use crate::oracle::{int_tuple, layout, rows};
 use layout_core::tensor::View;

@@ -361,7 +361,8 @@ impl Layout {
     }
 
     /// The offset of any linear index: beyond the domain the last mode goes on, and `L(-i) == -L(i)`. This is the
-    /// function that [`crate::algebra::composition`] composes with.
+    /// function that [`crate::algebra::composition`] composes with. A mode `1:0` at the end is not the one that goes
+    /// on: `(4,1):(1,0)` is the same function as `4:1`.
     ///
     /// # Errors
     /// [`LayoutError::Overflow`]; [`LayoutError::Unsupported`] for an empty layout.
@@ -370,6 +371,7 @@ impl Layout {
     /// # use layout_core::Layout;
     /// let l = Layout::row_major((2, 3))?;
     /// assert_eq!((l.at_extended(7)?, l.at_extended(-1)?), (6, -3));
+    /// assert_eq!(Layout::col_major((4, 1))?.at_extended(7)?, 7);
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn at_extended(&self, index: i64) -> Result<i64, LayoutError> {

@@ -43,6 +43,13 @@ pub enum TensorError {
         /// The shape.
         shape: Vec<usize>,
     },
+    /// Two tensors do not lie alike, so that one's storage is not the other's.
+    Unlike {
+        /// The shape and strides, elements, of the tensor that is written.
+        to: [Vec<usize>; 2],
+        /// The shape and strides, elements, of the tensor that is read.
+        from: [Vec<usize>; 2],
+    },
     /// The tensor lies on another device than the stream.
     OtherDevice {
         /// The tensor's device.
@@ -65,6 +72,11 @@ impl fmt::Display for TensorError {
             TensorError::TooLarge { shape } => {
                 write!(f, "shape {shape:?} has more elements than the address space has bytes")
             }
+            TensorError::Unlike { to: [to, to_strides], from: [from, from_strides] } => write!(
+                f,
+                "a tensor of shape {to:?} and strides {to_strides:?} does not take the storage of one of shape \
+                 {from:?} and strides {from_strides:?}; give both one shape and one layout, or copy with a kernel"
+            ),
             TensorError::OtherDevice { tensor, stream } => write!(
                 f,
                 "the tensor lies on {tensor}, the stream is of {stream}; download it and upload it there"
@@ -269,11 +281,31 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         Ok(())
     }
 
-    /// Overwrites the storage with another tensor's, in this tensor's stream: the driver's device copy.
+    /// Overwrites the storage with that of another tensor which lies alike, in this tensor's stream: the driver's
+    /// device copy. Afterwards each element is the other's at the same coordinate.
     ///
     /// # Errors
-    /// [`TensorError::Length`] where the lengths differ, [`TensorError::OtherDevice`], or a driver's failure.
+    /// [`TensorError::Unlike`] where a shape or a stride differs, [`TensorError::Length`] where the storages are of
+    /// different lengths, [`TensorError::OtherDevice`], or a driver's failure.
+    ///
+    /// ```
+    /// let device = layout_cuda::Device::simulator();
+    /// let source = device.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3])?;
+    /// let mut copy = device.zeros::<f32, 2>([2, 3])?;
+    /// copy.copy_from(&source)?;
+    /// assert_eq!(copy.download()?[3], 4.0);
+    /// assert!(device.zeros::<f32, 2>([3, 2])?.copy_from(&source).is_err());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn copy_from(&mut self, source: &Tensor<T, R>) -> Result<()> {
+        // The stride of a single coordinate, or of none, leads nowhere.
+        let steps = |mode: usize| self.shape[mode] > 1 && !self.shape.contains(&0);
+        let differ = |mode: usize| steps(mode) && self.strides[mode] != source.strides[mode];
+        if self.shape != source.shape || (0..R).any(differ) {
+            let to = [self.shape.to_vec(), self.strides.to_vec()];
+            let from = [source.shape.to_vec(), source.strides.to_vec()];
+            return Err(TensorError::Unlike { to, from }.into());
+        }
         if source.len != self.len {
             let (shape, needed, found) = (self.shape.to_vec(), self.len, source.len);
             return Err(TensorError::Length { shape, needed, found }.into());
@@ -449,7 +481,26 @@ mod tests {
             let mut tensor = device.zeros::<u8, 1>([3]).expect("a tensor");
             let other = device.zeros::<u8, 1>([4]).expect("a tensor");
             let error = tensor.copy_from(&other).expect_err("one too many");
-            assert_eq!(error.to_string(), "shape [3] has 3 elements, the data has 4");
+            let alike = "give both one shape and one layout, or copy with a kernel";
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "a tensor of shape [3] and strides [1] does not take the storage of one of shape [4] and \
+                     strides [1]; {alike}"
+                )
+            );
+            let rows = device.zeros::<u8, 2>([3, 4]).expect("a tensor");
+            let columns = device.upload_strided(&[0u8; 12], [3, 4], [1, 3]).expect("a tensor");
+            for mut other in [device.zeros::<u8, 2>([4, 3]).expect("a tensor"), columns] {
+                let error = other.copy_from(&rows).expect_err("they lie otherwise");
+                assert!(matches!(error, Error::Tensor(TensorError::Unlike { .. })), "{error}");
+            }
+            // Strides of modes that do not step, and elements behind the last.
+            let mut row = device.upload_strided(&[0u8; 4], [1, 4], [9, 1]).expect("a tensor");
+            row.copy_from(&device.zeros([1, 4]).expect("a tensor")).expect("they lie alike");
+            let mut padded = device.upload_strided(&[0u8; 13], [3, 4], [4, 1]).expect("a tensor");
+            let error = padded.copy_from(&rows).expect_err("one too few");
+            assert!(matches!(error, Error::Tensor(TensorError::Length { .. })), "{error}");
             let error = tensor.write(&[0; 4]).expect_err("one too many");
             assert!(
                 matches!(error, Error::Tensor(TensorError::Length { needed: 3, found: 4, .. })),

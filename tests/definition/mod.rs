@@ -180,7 +180,8 @@ fn layout_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdic
         "complement" => tiles::is_complement(&function, number("cotarget"), table),
         "complement_default" => tiles::is_complement(&function, reach(&function.table()), table),
         "right_inverse" => {
-            let back = |(i, &at): (i64, &i64)| function.at(at) == i;
+            let domain = 0..function.size();
+            let back = |(i, &at): (i64, &i64)| domain.contains(&at) && function.at(at) == i;
             ensure(!table.is_empty() && (0..).zip(table).all(back), || "L(R(i)) is not i".into())
         }
         "left_inverse" => {

@@ -1,7 +1,7 @@
 //! Layouts, shapes and coordinates as plain numbers, read from rows of JSON.
 //!
-//! Law: `at(i)` is the sum of digits times strides, leftmost digit fastest; the last leaf has no upper end, and
-//! `at(-i) == -at(i)`.
+//! Law: `at(i)` is the sum of digits times strides, leftmost digit fastest; the last leaf but those of `1:0` has no
+//! upper end, and `at(-i) == -at(i)`.
 
 use serde_json::{Value, json};
 
@@ -39,8 +39,9 @@ impl Function {
 
     pub fn at(&self, index: i64) -> i64 {
         let (mut rest, mut offset) = (index.abs(), 0);
+        let last = self.0.iter().rposition(|mode| *mode != (1, 0)).unwrap_or(0);
         for (leaf, &(extent, stride)) in self.0.iter().enumerate() {
-            let digit = if leaf + 1 == self.0.len() { rest } else { rest % extent };
+            let digit = if leaf == last { rest } else { rest % extent };
             rest /= extent;
             offset += digit * stride;
         }

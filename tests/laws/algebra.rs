@@ -2,7 +2,8 @@
 
 use super::{config, digits, signed};
 use layout_core::algebra::{
-    Tile, coalesce, complement, composition, logical_divide, zipped_divide, zipped_divide_by_mode,
+    Tile, coalesce, complement, composition, left_inverse, logical_divide, right_inverse, zipped_divide,
+    zipped_divide_by_mode,
 };
 use layout_core::{IntTuple, Layout, Nest, Swizzle, idx2crd};
 use proptest::prelude::*;
@@ -90,6 +91,23 @@ proptest! {
             // Jumps that cancel each other are not looked for, which takes three modes of `a`.
             Err(e) => prop_assert!(a.leaves().count() > 2 || !some_layout_is(&b, f), "{} o {}: {}", a, b, e),
         }
+    }
+
+    /// Modes `1:0` at the end change no answer, and no refusal either.
+    #[test]
+    fn what_stands_still_behind_the_last_mode_says_nothing(mut digits in digits()) {
+        let (l, tile) = (digits.layout(64), digits.layout(16));
+        let still = if digits.next(2) == 0 { Layout::new(1, 0) } else { Layout::new((1, 1), (0, 0)) };
+        let longer = l.append(still.unwrap()).unwrap();
+        let index = digits.next(1 << 10) as i64 - (1 << 9);
+        prop_assert_eq!(longer.at_extended(index), l.at_extended(index));
+        prop_assert_eq!(composition(&longer, &tile), composition(&l, &tile));
+        prop_assert_eq!(logical_divide(&longer, &tile), logical_divide(&l, &tile));
+        prop_assert_eq!(zipped_divide(&longer, &tile), zipped_divide(&l, &tile));
+        prop_assert_eq!(right_inverse(&longer), right_inverse(&l));
+        let (with, without) = (left_inverse(&longer), left_inverse(&l));
+        prop_assert_eq!(with.is_ok(), without.is_ok());
+        prop_assert!(with.is_err() || with == without);
     }
 
     #[test]

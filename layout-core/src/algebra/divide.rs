@@ -25,6 +25,8 @@ use crate::{IntTuple, Layout, LayoutError, Nest};
 /// let l: Layout = "(4,2,3):(2,1,8)".parse()?;
 /// assert_eq!(logical_divide(&l, &"4:2".parse()?)?.to_string(), "((2,2),(2,3)):((4,1),(2,8))");
 /// assert_eq!(logical_divide(&"1000:1".parse()?, &"128:1".parse()?)?.to_string(), "(128,8):(1,128)");
+/// // The last tile reaches past the end, with an extent of 1 behind it or without.
+/// assert_eq!(logical_divide(&"(4,1):(1,0)".parse()?, &"3:1".parse()?)?.to_string(), "(3,2):(1,3)");
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn logical_divide(layout: &Layout, tiler: &Layout) -> Result<Layout, LayoutError> {

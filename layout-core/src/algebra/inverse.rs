@@ -31,7 +31,8 @@ pub(crate) fn join(modes: Vec<Mode>) -> Nest<Mode> {
     }
 }
 
-/// The indices that reach offsets 0, 1, 2, ..: the longest run that starts at 0. `1:0` if nothing has stride 1.
+/// The indices that reach offsets 0, 1, 2, ..: the longest run that starts at 0. `1:0` if nothing has stride 1, as in
+/// a layout that only runs downwards, for no index is negative.
 ///
 /// # Errors
 /// [`LayoutError::Unsupported`] for an empty layout.
@@ -43,17 +44,16 @@ pub(crate) fn join(modes: Vec<Mode>) -> Nest<Mode> {
 ///
 /// assert_eq!(right_inverse(&Layout::row_major((4, 8))?)?.to_string(), "(8,4):(4,1)");
 /// assert_eq!(right_inverse(&"4:2".parse()?)?.to_string(), "1:0");
+/// assert_eq!(right_inverse(&"4:-1".parse()?)?.to_string(), "1:0");
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn right_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
     not_empty(layout, "right_inverse")?;
     let modes = steps(coalesce_modes(layout.leaves().copied()).into_iter());
-    // A run of one sign: upwards, or for a layout that starts downwards the same with `L(-i) == -L(i)`.
-    let sign = if modes.iter().any(|(mode, _)| mode.stride == 1) { 1 } else { -1 };
     let (mut chain, mut next) = (Vec::new(), 1_i64);
     // A mode of 2 or more coordinates doubles the next stride, so no mode is met twice.
-    while let Some((mode, step)) = modes.iter().find(|(mode, _)| mode.stride == sign * next) {
-        chain.push(Mode { shape: mode.shape, stride: step * sign });
+    while let Some((mode, step)) = modes.iter().find(|(mode, _)| mode.stride == next) {
+        chain.push(Mode { shape: mode.shape, stride: *step });
         match next.checked_mul(mode.shape) {
             Some(after) => next = after,
             None => break,
@@ -65,8 +65,9 @@ pub fn right_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
 /// The layout that takes each offset of `layout` back to an index with that offset.
 ///
 /// # Errors
-/// [`LayoutError::NotInjective`] where the strides do not divide one another, or a mode reaches over the next
-/// stride; [`LayoutError::Unsupported`] for an empty layout.
+/// [`LayoutError::NotInjective`] where the strides do not divide one another, a mode reaches over the next stride, or
+/// an index past the domain, which a last mode that overlaps needs, passes 64 bits; [`LayoutError::Unsupported`] for
+/// an empty layout.
 ///
 /// Source: CuTe's `left_inverse`, which gives a wrong layout where modes overlap.
 ///
@@ -116,6 +117,13 @@ pub fn left_inverse(layout: &Layout) -> Result<Layout, LayoutError> {
         (below, step_below) = (stride, step * mode.stride.signum());
     }
     let top = moving.last().map_or(layout.size(), |(mode, _)| mode.shape);
+    // A last mode that goes on past its extent leads up to this digit: that index too has to fit.
+    let all = digits.iter().copied().chain([Mode { shape: top.max(reach / below + 1), stride: step_below }]);
+    if Layout::from_modes(Nest::flat(all), "left_inverse").is_err() {
+        return refuse(format!(
+            "modes overlap, and the index that offset {reach} leads back to passes 64 bits"
+        ));
+    }
     digits.push(Mode { shape: top, stride: step_below });
     Ok(coalesce(&Layout::from_modes(Nest::flat(digits), "left_inverse")?))
 }
@@ -175,7 +183,7 @@ pub fn max_common_layout(a: &Layout, b: &Layout) -> Result<Layout, LayoutError> 
 fn within(modes: impl Iterator<Item = Mode>, size: i64) -> Vec<Mode> {
     let (mut inside, mut room) = (Vec::new(), size - 1);
     for mode in modes {
-        // Of a layout that starts downwards the inverse leads below 0.
+        // A step of 0 is that of the only index of `1:0`.
         let fits = if mode.stride > 0 { (room / mode.stride).saturating_add(1).min(mode.shape) } else { 1 };
         room -= (fits - 1) * mode.stride;
         inside.push(Mode { shape: fits, ..mode });

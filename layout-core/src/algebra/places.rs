@@ -3,8 +3,10 @@
 //! Law: `L(x) == sum over places p of jump_p * floor(x / p)` for x >= 0, where the places are the products of L's
 //! leading extents and the jump is how far the stride departs from a straight line there. A place without a jump
 //! (`s_i * d_i == d_{i+1}`) is left out, so the list is as short as the coalesced layout. The last mode has no upper
-//! end; below zero `L(-x) == -L(x)`.
+//! end, where modes `1:0` behind it do not count: a compact layout has one for each extent of 1, which says nothing of
+//! how to go on. Below zero `L(-x) == -L(x)`.
 
+use crate::layout::Mode;
 use crate::{Layout, LayoutError};
 
 /// A point at which the layout departs from a straight line.
@@ -28,7 +30,9 @@ impl Places {
         }
         let mut places: Vec<Place> = Vec::with_capacity(4);
         let (mut size, mut straight) = (1_i64, 0_i128);
-        for mode in layout.leaves() {
+        let silent = |mode: &Mode| mode.shape == 1 && mode.stride == 0;
+        let count = layout.leaves().enumerate().filter(|(_, mode)| !silent(mode)).last();
+        for mode in layout.leaves().take(count.map_or(0, |(last, _)| last + 1)) {
             let jump = i128::from(mode.stride) - straight;
             match places.last_mut() {
                 // Only extents of 1 stand between: one place.

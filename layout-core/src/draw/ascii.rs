@@ -1,6 +1,7 @@
 //! A layout as a table of offsets, one row for each coordinate of mode 0, one column for each of mode 1.
 //!
-//! Law: the cell in row i, column j is `L(i, j)`; every cell is as wide as the number of digits of the cosize.
+//! Law: the cell in row i, column j is `L(i, j)`; every cell is as wide as the number of digits of the cosize, which
+//! for a swizzled layout is that of the layout inside, as in CuTe: an offset in front of it may need more.
 
 use crate::nest::{Node, write_nest};
 use crate::{ComposedLayout, IntTuple, Layout};
@@ -23,24 +24,38 @@ use std::fmt::Write;
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn layout_table(layout: &Layout) -> String {
-    table(&layout.shape(), layout.offsets(), layout.cosize())
+    // A negative offset has a sign that the cosize does not.
+    let widest = layout.offsets().take(CELLS).map(digits).max().unwrap_or(1);
+    table(&layout.shape(), layout.offsets(), widest.max(digits(layout.cosize())))
 }
 
-/// The table of a swizzled layout's offsets, as [`layout_table`].
+/// How many characters a number is written in.
+fn digits(value: i64) -> usize {
+    value.to_string().len()
+}
+
+/// The table of a swizzled layout's offsets, as [`layout_table`], in columns as wide as CuTe's: as the cosize of the
+/// layout behind the offset needs.
 ///
 /// ```
 /// use layout_core::draw::swizzle_table;
 /// assert!(swizzle_table(&"Sw<1,0,1> o 0 o (4,4):(1,4)".parse()?).contains(" 2  |  3 |  7 | 11 | 15 |"));
+/// assert_eq!(swizzle_table(&"Sw<1,0,1> o 96 o (1,3):(0,1)".parse()?), "\
+/// \x20     0   1   2
+///     +---+---+---+
+///  0  | 96 | 97 | 99 |
+///     +---+---+---+
+/// ");
 /// # Ok::<(), layout_core::LayoutError>(())
 /// ```
 pub fn swizzle_table(composed: &ComposedLayout) -> String {
-    table(&composed.layout().shape(), composed.offsets(), composed.layout().cosize())
+    table(&composed.layout().shape(), composed.offsets(), digits(composed.layout().cosize()))
 }
 
 /// The most offsets that are written out; of more there is one line that says so.
 const CELLS: usize = 1 << 20;
 
-fn table(shape: &IntTuple, offsets: impl Iterator<Item = i64>, cosize: i64) -> String {
+fn table(shape: &IntTuple, offsets: impl Iterator<Item = i64>, width: usize) -> String {
     let offsets: Vec<i64> = offsets.take(CELLS + 1).collect();
     if offsets.len() > CELLS {
         return format!("    more than {CELLS} offsets: print one tile\n");
@@ -49,9 +64,6 @@ fn table(shape: &IntTuple, offsets: impl Iterator<Item = i64>, cosize: i64) -> S
     let mut sizes = shape.modes().map(|mode| mode.product().unwrap_or(0));
     let (rows, columns) = (sizes.next().unwrap_or(1), sizes.next().unwrap_or(1));
     let slices: Vec<i64> = sizes.collect();
-    let digits = |value: i64| value.to_string().len();
-    let widest = offsets.iter().map(|&offset| digits(offset)).max().unwrap_or(1);
-    let width = widest.max(digits(cosize));
     let mut text = String::new();
     let page = usize::try_from(rows * columns).unwrap_or(usize::MAX).max(1);
     for (slice, page) in offsets.chunks(page).enumerate() {

@@ -247,12 +247,15 @@ impl From<&Layout> for DynamicLayout {
 }
 
 /// The modes in one tuple, merged where that is known to be right; `1:0` for none. An extent of 1 goes; the last one
-/// stays unless it is to be `dropped`, for past its end the layout goes on in its stride.
+/// stays unless it is to be `dropped` or has stride 0, for past its end the layout goes on in its stride.
 pub(super) fn merged<'a>(modes: impl Iterator<Item = &'a DynamicMode>, dropped: bool) -> Vec<DynamicMode> {
-    let mut modes = modes.peekable();
+    let modes: Vec<&DynamicMode> = modes.collect();
+    let one = |mode: &DynamicMode| mode.shape.as_static() == Some(1);
+    let silent = |mode: &&DynamicMode| one(mode) && mode.stride.as_static() == Some(0);
+    let last = modes.iter().rposition(|mode| !silent(mode));
     let mut merged: Vec<DynamicMode> = Vec::new();
-    while let Some(mode) = modes.next() {
-        if mode.shape.as_static() == Some(1) && (dropped || modes.peek().is_some()) {
+    for (i, mode) in modes.into_iter().enumerate() {
+        if one(mode) && (dropped || last != Some(i)) {
             continue;
         }
         match merged.last_mut() {

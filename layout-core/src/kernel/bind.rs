@@ -15,12 +15,7 @@ use super::program::Comparison;
 ///
 /// ```
 /// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
 /// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
@@ -53,12 +48,7 @@ pub enum LaunchArgument<'a> {
 ///
 /// ```
 /// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
@@ -121,12 +111,7 @@ impl LaunchPlan {
     ///
     /// ```
     /// # use layout_core::kernel::{BindError, Broken, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
     /// let x = |address| LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address, len: 100 };

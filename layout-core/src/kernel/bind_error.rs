@@ -6,12 +6,7 @@ use std::fmt;
 ///
 /// ```
 /// # use layout_core::kernel::{BindError, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[10, 10], strides: &[10, 1], address: 0, len: 100 };
@@ -134,12 +129,7 @@ pub enum BindError {
 ///
 /// ```
 /// # use layout_core::kernel::{BindError, Broken, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let narrow = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// let n = 1 << 32;

@@ -32,12 +32,7 @@ pub struct Definition {
 /// The text of a kernel for one parameter set and one set of promises.
 ///
 /// ```
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// let variant = &double::DEFINITION.variants[1];
 /// assert_eq!((variant.key, variant.entry, variant.block), ("B32", "double_B32", [32, 1, 1]));
 /// assert!(variant.text.contains("__global__") && variant.text.lines().count() == variant.lines.len());
@@ -69,12 +64,7 @@ impl Definition {
     /// The kernel. Fails where the bytes come from another version of the library.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// assert_eq!(double::DEFINITION.kernel()?.dims, ["N"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

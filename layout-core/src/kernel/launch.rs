@@ -12,12 +12,7 @@ use super::program::Comparison;
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
 /// assert_eq!((plan.name.as_str(), plan.block, plan.shared_bytes), ("double", [16, 1, 1], 0));
@@ -61,12 +56,7 @@ impl LaunchPlan {
     ///
     /// ```
     /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double; use layout_cuda::tiled_kernel;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// #[tiled_kernel(block = [1])]
     /// fn ungridded(x: &mut LayoutTensor<f32, RowMajor<1>>) {
@@ -86,12 +76,7 @@ impl LaunchPlan {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
 /// assert_eq!(plan.arguments[0].name, "x");
@@ -110,12 +95,7 @@ impl PlanArgument {
     ///
     /// ```
     /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
     /// assert_eq!(plan.arguments[0].rank(), 1);
@@ -133,12 +113,7 @@ impl PlanArgument {
 ///
 /// ```
 /// # use layout_core::kernel::{Elem, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// use layout_core::kernel::launch::PlanArgumentKind;
 /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();
@@ -237,12 +212,7 @@ pub enum Extent {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// use layout_core::kernel::launch::KernelParameter;
 /// let plan = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.plan().clone();

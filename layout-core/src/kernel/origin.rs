@@ -10,12 +10,7 @@ wire! {
     /// A place in the kernel's Rust source: an index into the kernel's table of lines.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let x = kernel.arguments[0].origin;
     /// assert_eq!(kernel.position(x), kernel.positions[x.0 as usize]);
@@ -29,12 +24,7 @@ wire! {
     /// Line and column in the kernel's Rust file, both from 1. Zero where the compiler told none.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let at = kernel.position(kernel.body.statements[1].origin);
     /// assert!(at.line > 1 && at.column > 1);
@@ -53,12 +43,7 @@ wire! {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// let kernel = double::DEFINITION.kernel()?;
 /// let set = ParamSet(vec![("B".into(), ParamValue::Int(2048))]);
 /// let errors = compile(&kernel, &set, Promises::USUAL).unwrap_err();
@@ -89,12 +74,7 @@ impl fmt::Display for KernelError {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// let kernel = double::DEFINITION.kernel()?;
 /// let errors = compile(&kernel, &ParamSet::default(), Promises::USUAL).unwrap_err(); // `B` has no value
 /// assert!(!errors.as_slice().is_empty() && errors.to_string().contains('B'));

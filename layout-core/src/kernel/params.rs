@@ -89,12 +89,7 @@ impl ParamSet {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// // Without promises the kernel is right for every input: 64-bit offsets, no vectors.
 /// let none = Promises { narrow: false, aligned: false, variant_if: None };

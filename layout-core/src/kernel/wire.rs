@@ -82,12 +82,7 @@ pub trait Wire: Sized {
 /// Writes `value`, with the version in front.
 ///
 /// ```
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// let kernel = double::DEFINITION.kernel()?;
 /// assert_eq!(layout_core::kernel::wire::encode(&kernel), double::DEFINITION.bytes);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

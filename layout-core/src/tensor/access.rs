@@ -262,11 +262,11 @@ impl<T: Copy, S: DerefMut<Target = [T]>> LayoutTensor<S> {
         }
     }
 
-    /// Copies element by element, in the order of the linear index; a masked source gives `pad`, a masked
-    /// destination is left out.
+    /// Copies element by element to the same coordinate; a masked source gives `pad`, a masked destination is left
+    /// out. One of the shapes may be coarser than the other, as `12` is than `(3,4)`: its indices are the other's then.
     ///
     /// # Errors
-    /// [`LayoutError::Unsupported`] if the numbers of elements differ.
+    /// [`LayoutError::Unsupported`] if neither shape's coordinates are the other's, as with `(4,3)` and `(3,4)`.
     ///
     /// ```
     /// # use layout_core::{Layout, LayoutTensor};
@@ -274,6 +274,8 @@ impl<T: Copy, S: DerefMut<Target = [T]>> LayoutTensor<S> {
     /// let mut b = LayoutTensor::new(vec![9; 6], Layout::col_major((2, 3))?)?;
     /// b.copy_from(&a, 0)?;
     /// assert_eq!(b.data(), [0, 3, 1, 4, 2, 5]);
+    /// let mut turned = LayoutTensor::new(vec![9; 6], Layout::row_major((3, 2))?)?;
+    /// assert!(turned.copy_from(&a, 0).is_err());
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn copy_from<R: Deref<Target = [T]>>(
@@ -281,9 +283,9 @@ impl<T: Copy, S: DerefMut<Target = [T]>> LayoutTensor<S> {
         source: &LayoutTensor<R>,
         pad: T,
     ) -> Result<(), LayoutError> {
-        let (to, from) = (self.view.len(), source.view.len());
-        if to != from {
-            let detail = format!("{from} elements do not fit {to}; give both views one shape");
+        let (to, from) = (self.view.places(), source.view.places());
+        if !to.compatible(&from) && !from.compatible(&to) {
+            let detail = format!("shape {from} does not fit {to}; give both views one shape");
             return Err(LayoutError::Unsupported { operation: "copy_from", detail });
         }
         for (to, from) in self.view.positions().zip(source.view.positions()) {

@@ -4,12 +4,15 @@
 
 use super::access::LayoutTensor;
 use super::view::View;
-use crate::{IntTuple, LayoutError};
+use crate::{IntTuple, LayoutError, Nest};
 
 impl View {
-    /// The number of parts of elements, masked ones included.
-    pub(crate) fn len(&self) -> i64 {
-        self.layout().size().saturating_mul(self.element_layout().size())
+    /// The shape of [`View::positions`]: that of the view, with the parts of an element in front where it has several.
+    pub(crate) fn places(&self) -> IntTuple {
+        match self.element_layout().size() {
+            1 => self.layout().shape(),
+            _ => Nest::tuple([self.element_layout().shape(), self.layout().shape()]),
+        }
     }
 
     /// The index into the storage of each part of each element; nothing where it is masked.

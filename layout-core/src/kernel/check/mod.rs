@@ -34,12 +34,7 @@ use std::collections::HashSet;
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// assert!(emit(&checked).text.contains("double_B16")); // and `simulate` takes it too
@@ -61,12 +56,7 @@ impl Checked {
     ///
     /// ```
     /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
     /// assert_eq!(checked.entry(), "double_B16");
@@ -79,12 +69,7 @@ impl Checked {
     ///
     /// ```
     /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double; use layout_cuda::tiled_kernel;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// #[tiled_kernel(arch = "sm_90a", block = [1], grid = [1])]
     /// fn hopper(x: &mut LayoutTensor<f32, RowMajor<1>>) {
@@ -102,12 +87,7 @@ impl Checked {
     ///
     /// ```
     /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
     /// assert_eq!((&checked.plan().dims[..], checked.plan().block), (&["N".to_string()][..], [16, 1, 1]));
@@ -138,12 +118,7 @@ impl Checked {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, check, specialise};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let specialised = specialise(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// assert_eq!(check(&specialised)?.entry(), "double_B16");
@@ -206,12 +181,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// let kernel = double::DEFINITION.kernel()?;
 /// // Any set will do, also one that the attribute does not list.
 /// let set = ParamSet(vec![("B".into(), ParamValue::Int(64))]);

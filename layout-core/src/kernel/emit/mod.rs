@@ -47,12 +47,7 @@ use visit::Part;
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let source = emit(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
 /// assert_eq!((source.entry.as_str(), source.text.lines().count()), ("double_B16", source.lines.len()));
@@ -151,12 +146,7 @@ pub fn dynamic_shared_bytes(checked: &Checked) -> u32 {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, emit};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let source = emit(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
 /// assert!(source.text.contains("extern \"C\" __global__ void __launch_bounds__(16) double_B16("), "{}", source.text);

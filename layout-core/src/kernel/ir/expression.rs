@@ -12,12 +12,7 @@ wire! {
     /// An expression, by its place in [`Kernel::exprs`](super::Kernel::exprs).
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let block = &kernel.exprs[kernel.block[0].0 as usize];
     /// assert_eq!(block.kind, layout_core::kernel::ir::ExprKind::Parameter(0)); // block = [B]
@@ -58,12 +53,7 @@ wire! {
     /// An expression.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::ExprKind;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let two = |expr: &&layout_core::kernel::ir::Expr| expr.kind == ExprKind::Float(2.0f64.to_bits(), None);
@@ -82,12 +72,7 @@ wire! {
     /// What an expression is.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::ExprKind;
     /// let kernel = double::DEFINITION.kernel()?;
     /// assert_eq!(kernel.exprs[kernel.block[0].0 as usize].kind, ExprKind::Parameter(0)); // block = [B]
@@ -141,12 +126,7 @@ wire! {
     /// Where a thread stands.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::{ExprKind, Special};
     /// let kernel = double::DEFINITION.kernel()?;
     /// let threads = kernel.exprs.iter().filter(|expr| expr.kind == ExprKind::Special(Special::ThreadIdx, 0));
@@ -191,12 +171,7 @@ wire! {
     /// An infix operator. `And` and `Or` are the lazy ones of `bool`.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::{BinaryOp, ExprKind};
     /// let kernel = double::DEFINITION.kernel()?;
     /// assert!(kernel.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Binary(BinaryOp::Mul, ..))));

@@ -22,12 +22,7 @@ wire! {
     /// A local name (`let`, `const`, loop variable, parameter of a nested function), by its place in [`Kernel::locals`].
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::{LocalId, Pattern, StatementKind};
     /// let kernel = double::DEFINITION.kernel()?;
     /// let StatementKind::Let { pattern: Pattern::Local(LocalId(id)), .. } = kernel.body.statements[0].kind else {
@@ -99,12 +94,7 @@ wire! {
     ///
     /// ```
     /// # use layout_core::kernel::ParamValue;
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// assert_eq!(kernel.parameters[0].name, "B");
     /// assert_eq!(kernel.parameters[0].values, [ParamValue::Int(16), ParamValue::Int(32)]);
@@ -124,12 +114,7 @@ wire! {
     /// An argument of the kernel.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let x = &kernel.arguments[0];
     /// assert_eq!(x.name, "x");
@@ -151,12 +136,7 @@ wire! {
     ///
     /// ```
     /// # use layout_core::kernel::Elem;
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::{ArgumentKind, ArgumentLayout, TypeRef};
     /// let kernel = double::DEFINITION.kernel()?;
     /// let ArgumentKind::Tensor { elem, layout, mutable, .. } = kernel.arguments[0].kind else {
@@ -244,12 +224,7 @@ wire! {
     /// A local name.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let local = &double::DEFINITION.kernel()?.locals[0];
     /// assert_eq!((local.name.as_str(), local.mutable), ("own", true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -270,12 +245,7 @@ impl Kernel {
     ///
     /// ```
     /// # use layout_core::kernel::ParamSet;
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let sets = double::DEFINITION.kernel()?.parameter_sets();
     /// assert!(sets.iter().map(ParamSet::key).eq(["B16", "B32"]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -301,12 +271,7 @@ impl Kernel {
     /// Line and column of an origin.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let (x, body) = (kernel.arguments[0].origin, kernel.body.statements[0].origin);
     /// assert_eq!(kernel.position(body).line - kernel.position(x).line, 1);

@@ -10,12 +10,7 @@ wire! {
     /// `{ statements; value }`.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let body = double::DEFINITION.kernel()?.body;
     /// assert_eq!((body.statements.len(), body.value), (2, None));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -32,12 +27,7 @@ wire! {
     /// A statement.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// let kernel = double::DEFINITION.kernel()?;
     /// let lines = kernel.body.statements.iter().map(|statement| kernel.position(statement.origin).line);
     /// let lines: Vec<u32> = lines.collect();
@@ -56,12 +46,7 @@ wire! {
     /// What a statement does.
     ///
     /// ```
-    /// # use layout_cuda::tiled_kernel;
-    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-    /// #     let mut own = x.tile([B], [block_idx.x]);
-    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-    /// # }
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
     /// use layout_core::kernel::ir::StatementKind;
     /// let statements = double::DEFINITION.kernel()?.body.statements;
     /// assert!(matches!(statements[0].kind, StatementKind::Let { constant: false, .. }));

@@ -60,12 +60,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 ///
 /// ```
 /// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
 /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
@@ -127,12 +122,7 @@ impl Default for Options {
 ///
 /// ```
 /// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// use layout_core::kernel::simulate::{Options, SimulateError, simulate};
 /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
@@ -207,12 +197,7 @@ impl std::error::Error for SimulateError {}
 ///
 /// ```
 /// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
 /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;

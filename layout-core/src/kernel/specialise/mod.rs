@@ -37,12 +37,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, check, specialise};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let specialised = specialise(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
 /// assert_eq!(check(&specialised)?.plan().block, [16, 1, 1]);
@@ -70,12 +65,7 @@ pub struct Specialised {
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, specialise};
-/// # use layout_cuda::tiled_kernel;
-/// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
-/// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
-/// #     let mut own = x.tile([B], [block_idx.x]);
-/// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
-/// # }
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// let kernel = double::DEFINITION.kernel()?;
 /// assert!(specialise(&kernel, &set, Promises::USUAL).is_ok());
