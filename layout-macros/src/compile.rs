@@ -1,11 +1,13 @@
 //! The way of a kernel through the macro; reads as a table of contents.
 
+use crate::attr::Attribute;
 use crate::expand::{self, Compiled};
 use crate::face::Face;
 use crate::library::with_library;
 use crate::lower::{self, Lowered};
 use crate::place::Place;
 use crate::report::Errors;
+use crate::signature::Signature;
 use crate::{attr, depth, signature};
 use layout_core::kernel::emit::emit;
 use layout_core::kernel::{CudaSource, ParamSet, Promises};
@@ -31,9 +33,17 @@ pub struct Text {
     pub shared_bytes: u32,
 }
 
-/// What takes the function's place.
-pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::default();
+/// A kernel that was read: its parts in Rust's syntax, and what layout-core has of it.
+pub struct Read {
+    attribute: Attribute,
+    signature: Signature,
+    function: ItemFn,
+    /// The kernel, of use where there was no error.
+    pub lowered: Lowered,
+}
+
+/// From the tokens of the attribute and of the function to the kernel; `None` where they are no function.
+pub fn read(attribute: TokenStream, item: TokenStream, errors: &mut Errors) -> Option<Read> {
     for tokens in [&attribute, &item] {
         if let Some(group) = depth::too_deep(tokens) {
             errors.push(
@@ -48,19 +58,29 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         }
     }
     if !errors.is_empty() {
-        return without_function(item, &errors);
+        return None;
     }
-    let attribute = attr::parse(attribute, &mut errors);
-    let function = match syn::parse2::<ItemFn>(item.clone()) {
+    let attribute = attr::parse(attribute, errors);
+    let function = match syn::parse2::<ItemFn>(item) {
         Ok(function) => function,
         Err(error) => {
             errors.syntax(&error);
-            return without_function(item, &errors);
+            return None;
         }
     };
-    refuse_attributes(&function, &mut errors);
-    let signature = signature::parse(&function.sig, &mut errors);
-    let lowered = lower::lower(&attribute, &signature, &with_library(&function), &mut errors);
+    refuse_attributes(&function, errors);
+    let signature = signature::parse(&function.sig, errors);
+    let lowered = lower::lower(&attribute, &signature, &with_library(&function), errors);
+    Some(Read { attribute, signature, function, lowered })
+}
+
+/// What takes the function's place.
+pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(read) = read(attribute, item.clone(), &mut errors) else {
+        return without_function(item, &errors);
+    };
+    let Read { attribute, signature, function, lowered } = read;
     let copy = expand::checked_copy(&attribute, &signature, &function);
     let face = Face::of(&function, signature);
     let texts = if errors.is_empty() { texts(&lowered, &mut errors) } else { vec![] };

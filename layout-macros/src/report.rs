@@ -56,15 +56,20 @@ impl Errors {
         self.list.len()
     }
 
+    /// Each one's place and message, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Place, &str)> {
+        self.list.iter().map(|error| (error.place, error.message.as_str()))
+    }
+
     /// The messages, in order.
     #[cfg(test)]
     pub fn messages(&self) -> Vec<&str> {
-        self.list.iter().map(|error| error.message.as_str()).collect()
+        self.iter().map(|(_, message)| message).collect()
     }
 
     /// One `::core::compile_error! { ".." }` for each error, at its place.
     pub fn tokens(&self) -> TokenStream {
-        self.list.iter().flat_map(|error| compile_error(error.place, &error.message)).collect()
+        self.iter().flat_map(|(place, message)| compile_error(place, message)).collect()
     }
 }
 

@@ -1,0 +1,54 @@
+//! What the generator knows of the variables in sight.
+
+use crate::tree::Var;
+use crate::types::Type;
+
+/// A view in sight.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub var: Var,
+    pub elem: Type,
+    pub extents: Vec<i64>,
+    /// Whether its elements are vectors, so that only copies and fills take it.
+    pub vectors: bool,
+    pub kind: KnownKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownKind {
+    /// Of a tensor that nobody writes.
+    Read,
+    /// Of the thread's own row.
+    Own,
+    /// In registers: its indices are numbers.
+    Local,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Variables, and whether they may be assigned.
+    pub vars: Vec<(Var, bool)>,
+    pub views: Vec<Known>,
+    /// Variables of unrolled loops, and the end of their range.
+    pub unrolled: Vec<(Var, i64)>,
+}
+
+/// What was in sight.
+#[derive(Clone, Copy)]
+pub struct Mark(usize, usize, usize);
+
+impl Scope {
+    pub fn declare(&mut self, var: Var, mutable: bool) {
+        self.vars.push((var, mutable));
+    }
+
+    pub fn mark(&self) -> Mark {
+        Mark(self.vars.len(), self.views.len(), self.unrolled.len())
+    }
+
+    pub fn leave(&mut self, mark: Mark) {
+        self.vars.truncate(mark.0);
+        self.views.truncate(mark.1);
+        self.unrolled.truncate(mark.2);
+    }
+}

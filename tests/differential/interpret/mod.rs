@@ -1,0 +1,447 @@
+//! What a kernel gives, by an interpreter of the tree that knows nothing of the compiler.
+//!
+//! Threads run one after the other, from one barrier to the next. Law: an element outside of its tensor reads as the pad, 0
+//! without one, and is not written; operands are evaluated from left to right, each effect where it stands.
+
+mod view;
+
+use crate::tree::*;
+use crate::types::Type;
+use crate::value::{self, Value};
+use std::collections::HashMap;
+use view::View;
+
+/// The most steps of a launch.
+const STEPS: u64 = 4_000_000;
+
+/// What a launch leaves.
+pub struct Outcome {
+    /// The elements of each tensor, the last coordinate fastest.
+    pub tensors: Vec<Vec<Value>>,
+    /// Whether an index left 64 bits, so that only the bounds are promised.
+    pub left_64_bits: bool,
+    /// Whether an element outside of its tensor was named: where the text names the tensor itself, the simulator says so.
+    pub outside: bool,
+}
+
+/// Why there is no outcome: a kernel that the generator should not have made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck(pub String);
+
+/// Runs a kernel.
+pub fn interpret(kernel: &Kernel) -> Result<Outcome, Stuck> {
+    let tensors = kernel.tensors.iter().enumerate();
+    let memories = tensors.map(|(number, tensor)| Memory {
+        extents: kernel.shape(number),
+        elem: tensor.elem,
+        elements: tensor.data.iter().copied().map(Some).collect(),
+    });
+    let mut machine = Machine {
+        kernel,
+        memories: memories.collect(),
+        shared: HashMap::new(),
+        left_64_bits: false,
+        outside: false,
+        steps: 0,
+    };
+    for block in 0..kernel.grid {
+        machine.shared.clear();
+        let mut threads: Vec<Thread> =
+            (0..kernel.block).map(|thread| Thread::new(kernel, thread, block)).collect();
+        machine.together(&kernel.body, &mut threads)?;
+    }
+    let tensors = machine.memories.into_iter().take(kernel.tensors.len());
+    let zeroed = tensors.map(|memory| {
+        let zero = value::zero(memory.elem);
+        memory.elements.into_iter().map(|element| element.unwrap_or(zero)).collect()
+    });
+    Ok(Outcome { tensors: zeroed.collect(), left_64_bits: machine.left_64_bits, outside: machine.outside })
+}
+
+/// The elements of a tensor; `None` before the first write.
+struct Memory {
+    extents: Vec<i64>,
+    elem: Type,
+    elements: Vec<Option<Value>>,
+}
+
+struct Thread {
+    thread: u32,
+    block: u32,
+    vars: Vec<Option<Slot>>,
+}
+
+#[derive(Clone)]
+enum Slot {
+    Scalar(Value),
+    Pair(Vec<Value>),
+    View(View),
+}
+
+impl Thread {
+    fn new(kernel: &Kernel, thread: u32, block: u32) -> Thread {
+        Thread { thread, block, vars: vec![None; kernel.vars.len()] }
+    }
+
+    fn set(&mut self, var: Var, value: Value) {
+        self.vars[var] = Some(Slot::Scalar(value));
+    }
+}
+
+/// How a list of statements ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+struct Machine<'a> {
+    kernel: &'a Kernel,
+    memories: Vec<Memory>,
+    /// The shared tensors of the block, by their variable.
+    shared: HashMap<Var, usize>,
+    left_64_bits: bool,
+    outside: bool,
+    steps: u64,
+}
+
+type Run<T> = Result<T, Stuck>;
+
+fn stuck<T>(what: &str) -> Run<T> {
+    Err(Stuck(what.to_owned()))
+}
+
+/// Whether threads meet in it.
+fn meets(statement: &Stmt) -> bool {
+    match statement {
+        Stmt::Barrier | Stmt::Together { .. } => true,
+        Stmt::For { body, .. } => body.iter().any(meets),
+        _ => false,
+    }
+}
+
+impl Machine<'_> {
+    /// Statements that every thread of the block runs: one thread after the other, up to where they meet.
+    fn together(&mut self, statements: &[Stmt], threads: &mut [Thread]) -> Run<()> {
+        for statement in statements {
+            match statement {
+                Stmt::Barrier => {}
+                Stmt::For { var, start, end, step, reversed, body, .. } if meets(statement) => {
+                    let first = &mut threads[0];
+                    let (start, end) = (self.index(start, first)?, self.index(end, first)?);
+                    for round in rounds(start, end, *step, *reversed) {
+                        threads.iter_mut().for_each(|thread| thread.set(*var, Value::Int(round)));
+                        self.together(body, threads)?;
+                    }
+                }
+                Stmt::Together { var, what, value, number } => {
+                    let ty = self.kernel.type_of(value);
+                    let (mut values, mut numbers) = (vec![], vec![]);
+                    for thread in threads.iter_mut() {
+                        values.push(self.eval(value, thread)?);
+                        numbers.push(match number {
+                            Some(number) => self.index(number, thread)?,
+                            None => 0,
+                        });
+                    }
+                    let results = meeting(*what, ty, &values, &numbers);
+                    threads.iter_mut().zip(results).for_each(|(thread, result)| thread.set(*var, result));
+                }
+                _ => {
+                    for thread in threads.iter_mut() {
+                        if self.statement(statement, thread)? != Flow::Next {
+                            return stuck("break outside of a loop");
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, statements: &[Stmt], thread: &mut Thread) -> Run<Flow> {
+        for statement in statements {
+            let flow = self.statement(statement, thread)?;
+            if flow != Flow::Next {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn step(&mut self) -> Run<()> {
+        self.steps += 1;
+        if self.steps > STEPS { stuck("too many steps") } else { Ok(()) }
+    }
+
+    fn statement(&mut self, statement: &Stmt, thread: &mut Thread) -> Run<Flow> {
+        self.step()?;
+        match statement {
+            Stmt::Let { var, value, .. } => {
+                let value = self.eval(value, thread)?;
+                thread.set(*var, value);
+            }
+            Stmt::LetParts(vars, values) => {
+                let values = self.evals(values, thread)?;
+                vars.iter().zip(values).for_each(|(var, value)| thread.set(*var, value));
+            }
+            Stmt::LetPair(var, values) => {
+                let values = self.evals(values, thread)?;
+                thread.vars[*var] = Some(Slot::Pair(values));
+            }
+            Stmt::Assign(var, op, value) => {
+                let ty = self.kernel.scalar_type(*var);
+                let new = match op {
+                    // Rust evaluates the right side of `a op= b` first where both are numbers.
+                    Some(op) => {
+                        let right = self.eval(value, thread)?;
+                        let left = self.scalar(*var, thread)?;
+                        self.binary(*op, ty, left, right)?
+                    }
+                    None => self.eval(value, thread)?,
+                };
+                if thread.vars[*var].is_none() {
+                    return stuck("assigned before its `let`");
+                }
+                thread.set(*var, new);
+            }
+            Stmt::Store(place, coordinates, op, value) => {
+                let ty = self.kernel.elem(place);
+                // The value first, then the place, as Rust does.
+                let right = self.eval(value, thread)?;
+                let view = self.view(place, thread)?;
+                let at = self.coordinates(coordinates, thread)?;
+                let new = match op {
+                    Some(op) => {
+                        let left = self.load(&view, &at)?;
+                        self.binary(*op, ty, left, right)?
+                    }
+                    None => right,
+                };
+                self.store(&view, &at, new);
+            }
+            Stmt::If(condition, then, otherwise) => {
+                let chosen = if self.eval(condition, thread)?.truth() { then } else { otherwise };
+                return self.list(chosen, thread);
+            }
+            Stmt::For { var, start, end, step, reversed, body, .. } => {
+                let (start, end) = (self.index(start, thread)?, self.index(end, thread)?);
+                for round in rounds(start, end, *step, *reversed) {
+                    self.step()?;
+                    thread.set(*var, Value::Int(round));
+                    if self.list(body, thread)? == Flow::Break {
+                        break;
+                    }
+                }
+            }
+            Stmt::While(condition, body) => {
+                while self.eval(condition, thread)?.truth() {
+                    self.step()?;
+                    if self.list(body, thread)? == Flow::Break {
+                        break;
+                    }
+                }
+            }
+            Stmt::Break => return Ok(Flow::Break),
+            Stmt::Continue => return Ok(Flow::Continue),
+            Stmt::Expr(expr) => {
+                self.eval(expr, thread)?;
+            }
+            Stmt::LetView { var, place, local } => {
+                let mut view = self.view(place, thread)?;
+                if *local {
+                    view = self.copied(&view)?;
+                }
+                thread.vars[*var] = Some(Slot::View(view));
+            }
+            Stmt::LetTensor { var, elem, lying, shared } => {
+                let memory = match self.shared.get(var) {
+                    Some(memory) if *shared => *memory,
+                    _ => self.allocate(&lying.extents, *elem),
+                };
+                if *shared {
+                    self.shared.insert(*var, memory);
+                }
+                thread.vars[*var] = Some(Slot::View(self.whole(memory)));
+            }
+            Stmt::Fill(place, value) => {
+                let view = self.view(place, thread)?;
+                let value = self.eval(value, thread)?;
+                for at in view.elements() {
+                    self.store(&view, &at, value);
+                }
+            }
+            Stmt::Copy { to, from } => {
+                let (to, from) = (self.view(to, thread)?, self.view(from, thread)?);
+                let extents = |view: &View| -> Vec<i128> {
+                    view.modes.iter().chain(&view.vector).map(|mode| mode.0).collect()
+                };
+                if extents(&to) != extents(&from) {
+                    return stuck("a copy of other extents");
+                }
+                for at in to.elements() {
+                    let value = self.load(&from, &at)?;
+                    self.store(&to, &at, value);
+                }
+            }
+            Stmt::Barrier | Stmt::Together { .. } => return stuck("threads meet where not all are"),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn evals(&mut self, exprs: &[Expr], thread: &mut Thread) -> Run<Vec<Value>> {
+        exprs.iter().map(|expr| self.eval(expr, thread)).collect()
+    }
+
+    fn index(&mut self, expr: &Expr, thread: &mut Thread) -> Run<i128> {
+        self.eval(expr, thread).map(Value::int)
+    }
+
+    fn coordinates(&mut self, exprs: &[Expr], thread: &mut Thread) -> Run<Vec<i128>> {
+        exprs.iter().map(|expr| self.index(expr, thread)).collect()
+    }
+
+    fn scalar(&self, var: Var, thread: &Thread) -> Run<Value> {
+        match thread.vars[var] {
+            Some(Slot::Scalar(value)) => Ok(value),
+            _ => stuck("a variable without a value"),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, ty: Type, left: Value, right: Value) -> Run<Value> {
+        let Some(value) = value::binary(op, ty, left, right) else { return stuck("a division by zero") };
+        if !op.compares() {
+            self.left_64_bits |= value::leaves_64_bits(ty, value);
+        }
+        Ok(value)
+    }
+
+    fn body(&mut self, body: &Body, thread: &mut Thread) -> Run<Value> {
+        if self.list(&body.statements, thread)? != Flow::Next {
+            return stuck("a loop is left out of an expression");
+        }
+        self.eval(&body.value, thread)
+    }
+
+    fn eval(&mut self, expr: &Expr, thread: &mut Thread) -> Run<Value> {
+        self.step()?;
+        Ok(match expr {
+            Expr::Literal { value, .. } => *value,
+            Expr::Var(var) => self.scalar(*var, thread)?,
+            Expr::Field(var, part) => match &thread.vars[*var] {
+                Some(Slot::Pair(values)) => values[*part],
+                _ => return stuck("no pair"),
+            },
+            Expr::Argument(number) => self.kernel.scalars[*number].1,
+            Expr::Thread => Value::Int(thread.thread.into()),
+            Expr::Block => Value::Int(thread.block.into()),
+            Expr::Dim(number) => Value::Int(self.kernel.dims[*number].0.into()),
+            Expr::Unary(op, operand) => {
+                let ty = self.kernel.type_of(operand);
+                let value = value::unary(*op, ty, self.eval(operand, thread)?);
+                self.left_64_bits |= value::leaves_64_bits(ty, value);
+                value
+            }
+            Expr::Binary(op, sides) => {
+                let ty = self.kernel.type_of(&sides[0]);
+                let left = self.eval(&sides[0], thread)?;
+                match (op, left.truth()) {
+                    (BinaryOp::And, false) | (BinaryOp::Or, true) => return Ok(left),
+                    _ => {}
+                }
+                let right = self.eval(&sides[1], thread)?;
+                self.binary(*op, ty, left, right)?
+            }
+            Expr::Cast(to, operand) => {
+                let from = self.kernel.type_of(operand);
+                value::cast(from, *to, self.eval(operand, thread)?)
+            }
+            Expr::Math(function, arguments) => {
+                let ty = self.kernel.type_of(&arguments[0]);
+                let values = self.evals(arguments, thread)?;
+                value::math(*function, ty, &values)
+            }
+            Expr::Select(parts) => {
+                let values = self.evals(&parts[..], thread)?;
+                if values[0].truth() { values[1] } else { values[2] }
+            }
+            Expr::If(condition, then, otherwise) => {
+                let chosen = if self.eval(condition, thread)?.truth() { then } else { otherwise };
+                self.body(chosen, thread)?
+            }
+            Expr::Body(body) => self.body(body, thread)?,
+            Expr::Load(place, coordinates) => {
+                let view = self.view(place, thread)?;
+                let at = self.coordinates(coordinates, thread)?;
+                self.load(&view, &at)?
+            }
+            Expr::Atomic(op, place, coordinates, value) => {
+                let ty = self.kernel.elem(place);
+                let view = self.view(place, thread)?;
+                let at = self.coordinates(coordinates, thread)?;
+                let value = self.eval(value, thread)?;
+                let old = self.load(&view, &at)?;
+                let new = match op {
+                    AtomicOp::Add => self.binary(BinaryOp::Add, ty, old, value)?,
+                    AtomicOp::Max => value::math(Math::Max, ty, &[old, value]),
+                    AtomicOp::Min => value::math(Math::Min, ty, &[old, value]),
+                };
+                self.store(&view, &at, new);
+                old
+            }
+            Expr::Call(function, arguments) => {
+                let values = self.evals(arguments, thread)?;
+                let function = &self.kernel.functions[*function];
+                function.parameters.iter().zip(values).for_each(|(var, value)| thread.set(*var, value));
+                self.body(&function.body, thread)?
+            }
+        })
+    }
+}
+
+/// The values of a range.
+fn rounds(start: i128, end: i128, step: Option<i64>, reversed: bool) -> Vec<i128> {
+    let mut rounds: Vec<i128> = (start..end).step_by(step.unwrap_or(1) as usize).take(10_000).collect();
+    if reversed {
+        rounds.reverse();
+    }
+    rounds
+}
+
+/// What each thread of a block gets where all meet.
+fn meeting(what: Together, ty: Type, values: &[Value], numbers: &[i128]) -> Vec<Value> {
+    use Together::*;
+    let add = |a, b| value::binary(BinaryOp::Add, ty, a, b).unwrap_or(a);
+    let least = |a, b| value::math(Math::Min, ty, &[a, b]);
+    let most = |a, b| value::math(Math::Max, ty, &[a, b]);
+    let each = |thread: usize| {
+        let (lane, first) = (thread % 32, thread - thread % 32);
+        let warp = &values[first..first + 32];
+        let count = (numbers[thread].rem_euclid(32)) as usize;
+        let fold = |values: &[Value], f: &dyn Fn(Value, Value) -> Value| {
+            values[1..].iter().fold(values[0], |all, value| f(all, *value))
+        };
+        match what {
+            Shuffle => warp[count],
+            ShuffleUp => warp[if lane >= count { lane - count } else { lane }],
+            ShuffleDown => warp[if lane + count < 32 { lane + count } else { lane }],
+            ShuffleXor => warp[lane ^ count],
+            WarpMin => fold(warp, &least),
+            WarpMax => fold(warp, &most),
+            WarpSum => fold(warp, &add),
+            WarpPrefixSum => fold(&warp[..=lane], &add),
+            BlockMin => fold(values, &least),
+            BlockMax => fold(values, &most),
+            BlockSum => fold(values, &add),
+            BlockPrefixSum => fold(&values[..=thread], &add),
+            Ballot => {
+                let bits = warp.iter().enumerate().map(|(lane, value)| i128::from(value.truth()) << lane);
+                Value::Int(bits.sum())
+            }
+            Any => Value::Bool(warp.iter().any(|value| value.truth())),
+            All => Value::Bool(warp.iter().all(|value| value.truth())),
+        }
+    };
+    (0..values.len()).map(each).collect()
+}

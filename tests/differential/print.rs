@@ -1,0 +1,342 @@
+//! A tree as text of the kernel language.
+//!
+//! Law: every operation has its parentheses, so that the text means what the tree does whatever binds tighter.
+
+use crate::tree::*;
+use crate::types::{Kind, Type};
+use crate::value::Value;
+use std::fmt::Write;
+
+/// The scalar argument that holds -0.0, by which a product of floats is kept from being contracted with a sum: see
+/// [`Style::opaque_zero`].
+pub const OPAQUE_ZERO: &str = "negative_zero";
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Whether `a * b` of f32 and f64 is printed as `a.mul_add(b, z)` with an argument `z` that is -0.0. It is the same
+    /// number, and no compiler may contract it with a sum that follows: a GPU's `a * b + c` is rounded once, the
+    /// simulator's twice.
+    pub opaque_zero: bool,
+}
+
+/// The text of a kernel: the attribute and the function.
+pub fn kernel(kernel: &Kernel, style: Style) -> String {
+    let mut printer = Printer { kernel, style, out: String::new(), depth: 0 };
+    printer.whole();
+    printer.out
+}
+
+struct Printer<'a> {
+    kernel: &'a Kernel,
+    style: Style,
+    out: String,
+    depth: usize,
+}
+
+fn list<T>(items: impl IntoIterator<Item = T>, each: impl FnMut(T) -> String) -> String {
+    items.into_iter().map(each).collect::<Vec<_>>().join(", ")
+}
+
+pub fn numbers(values: &[i64]) -> String {
+    list(values, i64::to_string)
+}
+
+impl Printer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{:width$}{text}", "", width = 4 * self.depth);
+    }
+
+    fn whole(&mut self) {
+        let kernel = self.kernel;
+        let mut entries = vec![];
+        let bound =
+            |(number, (extent, bound)): (usize, &(i64, bool))| bound.then(|| format!("D{number} = {extent}"));
+        entries.extend(kernel.dims.iter().enumerate().filter_map(bound));
+        entries.push(format!("block = [{}], grid = [{}]", kernel.block, kernel.grid));
+        entries.extend(kernel.variant_if.map(|(dim, by)| format!("variant_if(D{dim} % {by} == 0)")));
+        self.line(&format!("#[tiled_kernel({})]", entries.join(", ")));
+        let dims = list(0..kernel.dims.len(), |number| format!("const D{number}: usize"));
+        let mut arguments: Vec<String> =
+            kernel.tensors.iter().enumerate().map(|(number, tensor)| argument(number, tensor)).collect();
+        arguments.extend(kernel.scalars.iter().enumerate().map(|(n, (ty, value))| {
+            // A `usize` is never negative; what is computed of it may be.
+            let natural =
+                *ty == Type::Index && value.int() >= 0 && (kernel.seed as usize + n).is_multiple_of(2);
+            format!("s{n}: {}", if natural { "usize" } else { ty.name() })
+        }));
+        if self.style.opaque_zero {
+            arguments.push(format!("{OPAQUE_ZERO}_f32: f32"));
+            arguments.push(format!("{OPAQUE_ZERO}_f64: f64"));
+        }
+        self.line(&format!("fn random<{dims}>({}) {{", arguments.join(", ")));
+        self.depth += 1;
+        for (number, function) in kernel.functions.iter().enumerate() {
+            self.function(number, function);
+        }
+        self.statements(&kernel.body);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn function(&mut self, number: usize, function: &Function) {
+        let parameters =
+            list(&function.parameters, |var| format!("v{var}: {}", self.kernel.scalar_type(*var).name()));
+        self.line(&format!("fn f{number}({parameters}) -> {} {{", function.result.name()));
+        self.depth += 1;
+        self.statements(&function.body.statements);
+        let value = self.expr(&function.body.value);
+        self.line(&value);
+        self.depth -= 1;
+        self.line("}");
+    }
+
+    fn statements(&mut self, statements: &[Stmt]) {
+        statements.iter().for_each(|statement| self.statement(statement));
+    }
+
+    fn nested(&mut self, statements: &[Stmt]) {
+        self.depth += 1;
+        self.statements(statements);
+        self.depth -= 1;
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Let { var, mutable, written, value } => {
+                let value = self.expr(value);
+                let ty = match written {
+                    true => format!(": {}", self.kernel.scalar_type(*var).name()),
+                    false => String::new(),
+                };
+                let mutable = if *mutable { "mut " } else { "" };
+                self.line(&format!("let {mutable}v{var}{ty} = {value};"));
+            }
+            Stmt::LetParts(vars, values) => {
+                let values = self.exprs(values);
+                self.line(&format!("let ({}) = ({values});", list(vars, |var| format!("v{var}"))));
+            }
+            Stmt::LetPair(var, values) => {
+                let values = self.exprs(values);
+                self.line(&format!("let v{var} = ({values});"));
+            }
+            Stmt::Assign(var, op, value) => {
+                let value = self.expr(value);
+                self.line(&format!("v{var} {}= {value};", op.map_or("", BinaryOp::symbol)));
+            }
+            Stmt::Store(place, coordinates, op, value) => {
+                let (target, value) = (self.element(place, coordinates), self.expr(value));
+                self.line(&format!("{target} {}= {value};", op.map_or("", BinaryOp::symbol)));
+            }
+            Stmt::If(condition, then, otherwise) => {
+                let condition = self.expr(condition);
+                self.line(&format!("if {condition} {{"));
+                self.nested(then);
+                if !otherwise.is_empty() {
+                    self.line("} else {");
+                    self.nested(otherwise);
+                }
+                self.line("}");
+            }
+            Stmt::For { var, start, end, step, reversed, unroll, body } => {
+                let mut range = format!("{}..{}", self.expr(start), self.expr(end));
+                if step.is_some() || *reversed {
+                    range = format!("({range})");
+                }
+                if let Some(step) = step {
+                    range += &format!(".step_by({step})");
+                }
+                if *reversed {
+                    range += ".rev()";
+                }
+                if *unroll {
+                    range = format!("unroll({range})");
+                }
+                self.line(&format!("for v{var} in {range} {{"));
+                self.nested(body);
+                self.line("}");
+            }
+            Stmt::While(condition, body) => {
+                let condition = self.expr(condition);
+                self.line(&format!("while {condition} {{"));
+                self.nested(body);
+                self.line("}");
+            }
+            Stmt::Break => self.line("break;"),
+            Stmt::Continue => self.line("continue;"),
+            Stmt::Expr(expr) => {
+                let expr = self.expr(expr);
+                self.line(&format!("{expr};"));
+            }
+            Stmt::LetView { var, place, local } => {
+                let place = self.place(place);
+                let end = if *local { ".to_local()" } else { "" };
+                self.line(&format!("let mut v{var} = {place}{end};"));
+            }
+            Stmt::LetTensor { var, elem, lying, shared } => {
+                let word = if *shared { "shared" } else { "local" };
+                let order = if lying.columns { "col_major" } else { "row_major" };
+                let swizzle =
+                    lying.swizzle.map_or(String::new(), |[a, b, c]| format!(".swizzle({a}, {b}, {c})"));
+                let layout = format!("{order}([{}]){swizzle}", numbers(&lying.extents));
+                self.line(&format!("let mut v{var} = {word}::<{}>({layout});", elem.name()));
+            }
+            Stmt::Fill(place, value) => {
+                let (place, value) = (self.place(place), self.expr(value));
+                self.line(&format!("{place}.fill({value});"));
+            }
+            Stmt::Copy { to, from } => {
+                let (to, from) = (self.place(to), self.place(from));
+                self.line(&format!("{to}.copy_from(&{from});"));
+            }
+            Stmt::Barrier => self.line("barrier();"),
+            Stmt::Together { var, what, value, number } => {
+                let value = self.expr(value);
+                let name = what.name();
+                let text = match number {
+                    _ if what.votes() => format!("{name}({value})"),
+                    Some(number) => format!("{value}.{name}({})", self.expr(number)),
+                    None => format!("{value}.{name}()"),
+                };
+                self.line(&format!("let v{var} = {text};"));
+            }
+        }
+    }
+
+    fn exprs(&mut self, exprs: &[Expr]) -> String {
+        list(exprs, |expr| self.expr(expr))
+    }
+
+    fn body(&mut self, body: &Body) -> String {
+        let out = std::mem::take(&mut self.out);
+        self.nested(&body.statements);
+        let statements = std::mem::replace(&mut self.out, out);
+        self.depth += 1;
+        let value = self.expr(&body.value);
+        self.depth -= 1;
+        if statements.is_empty() {
+            return format!("{{ {value} }}");
+        }
+        let (inner, end) = (4 * self.depth + 4, 4 * self.depth);
+        format!("{{\n{statements}{:inner$}{value}\n{:end$}}}", "", "")
+    }
+
+    fn element(&mut self, place: &Place, coordinates: &[Expr]) -> String {
+        format!("{}[[{}]]", self.place(place), self.exprs(coordinates))
+    }
+
+    fn place(&mut self, place: &Place) -> String {
+        let mut text = match place.base {
+            Base::Tensor(number) => format!("t{number}"),
+            Base::View(var) => format!("v{var}"),
+        };
+        for step in &place.steps {
+            text += &match step {
+                Step::Tile(extents, at) => format!(".tile([{}], [{}])", numbers(extents), self.exprs(at)),
+                Step::Window(extents, at) => format!(".window([{}], [{}])", numbers(extents), self.exprs(at)),
+                Step::Slice(at) => format!(".slice({})", self.expr(at)),
+                Step::Transpose => ".transpose()".to_owned(),
+                Step::Vectorize(extents) => format!(".vectorize([{}])", numbers(extents)),
+                Step::Distribute { threads, columns, thread } => {
+                    let order = if *columns { "col_major" } else { "row_major" };
+                    format!(".distribute({order}([{}]), {})", numbers(threads), self.expr(thread))
+                }
+                Step::Pad(value) => {
+                    let ty = self.kernel.elem(place);
+                    format!(".pad({})", plain(ty, *value))
+                }
+            };
+        }
+        text
+    }
+
+    pub fn expr(&mut self, expr: &Expr) -> String {
+        match expr {
+            Expr::Literal { ty, value, bare } => literal(*ty, *value, *bare),
+            Expr::Var(var) => format!("v{var}"),
+            Expr::Field(var, part) => format!("v{var}.{part}"),
+            Expr::Argument(number) => format!("s{number}"),
+            Expr::Thread => "thread_idx.x".to_owned(),
+            Expr::Block => "block_idx.x".to_owned(),
+            Expr::Dim(number) => format!("D{number}"),
+            Expr::Unary(op, operand) => {
+                format!("({}{})", if *op == UnaryOp::Neg { "-" } else { "!" }, self.expr(operand))
+            }
+            Expr::Binary(op, sides) => {
+                let ty = self.kernel.type_of(&sides[0]);
+                let [left, right] = sides.each_ref().map(|side| self.expr(side));
+                match (op, ty) {
+                    (BinaryOp::Mul, Type::F32 | Type::F64) if self.style.opaque_zero => {
+                        format!("{left}.mul_add({right}, {OPAQUE_ZERO}_{})", ty.name())
+                    }
+                    _ => format!("({left} {} {right})", op.symbol()),
+                }
+            }
+            Expr::Cast(to, operand) => {
+                let half = to.is_half() || self.kernel.type_of(operand).is_half();
+                let operand = self.expr(operand);
+                if half {
+                    format!("{operand}.cast::<{}>()", to.name())
+                } else {
+                    format!("({operand} as {})", to.name())
+                }
+            }
+            Expr::Math(function, arguments) => {
+                let receiver = self.expr(&arguments[0]);
+                format!("{receiver}.{}({})", function.name(), self.exprs(&arguments[1..]))
+            }
+            Expr::Select(parts) => format!("select({})", self.exprs(&parts[..])),
+            Expr::If(condition, then, otherwise) => {
+                let condition = self.expr(condition);
+                let (then, otherwise) = (self.body(then), self.body(otherwise));
+                format!("(if {condition} {then} else {otherwise})")
+            }
+            Expr::Body(body) => self.body(body),
+            Expr::Load(place, coordinates) => self.element(place, coordinates),
+            Expr::Atomic(op, place, coordinates, value) => {
+                let name = match op {
+                    AtomicOp::Add => "atomic_add",
+                    AtomicOp::Max => "atomic_max",
+                    AtomicOp::Min => "atomic_min",
+                };
+                let (place, coordinates) = (self.place(place), self.exprs(coordinates));
+                format!("{place}.{name}([{coordinates}], {})", self.expr(value))
+            }
+            Expr::Call(function, arguments) => format!("f{function}({})", self.exprs(arguments)),
+        }
+    }
+}
+
+fn argument(number: usize, tensor: &Tensor) -> String {
+    let extents = list(&tensor.extents, |extent| match extent {
+        Extent::Dim(number) => format!("D{number}"),
+        Extent::Static(extent) => extent.to_string(),
+    });
+    let layout = match tensor.layout {
+        TensorLayout::RowMajor => "RowMajor",
+        TensorLayout::ColMajor => "ColMajor",
+        TensorLayout::Pitched(_) => "Pitched",
+        TensorLayout::Strided(_) => "Strided",
+    };
+    let mutable = if tensor.mutable { "mut " } else { "" };
+    format!("t{number}: &{mutable}LayoutTensor<{}, {layout}<{extents}>>", tensor.elem.name())
+}
+
+/// A literal without a type.
+fn plain(ty: Type, value: Value) -> String {
+    match ty.kind() {
+        Kind::Float(_) => format!("{:?}", value.float()),
+        Kind::Bool => value.truth().to_string(),
+        Kind::Integer(..) | Kind::Index => value.int().to_string(),
+    }
+}
+
+fn literal(ty: Type, value: Value, bare: bool) -> String {
+    let text = plain(ty, value);
+    let text = match ty.kind() {
+        Kind::Float(_) if ty.is_half() => return format!("({text}f32).cast::<{}>()", ty.name()),
+        Kind::Float(_) | Kind::Integer(..) if !bare => text + ty.name(),
+        _ => text,
+    };
+    if text.starts_with('-') { format!("({text})") } else { text }
+}

@@ -1,0 +1,317 @@
+//! One kernel through the compiler and the simulator, every variant that its tensors allow, against the interpreter.
+
+use crate::generate::{Family, tree};
+use crate::interpret::{Outcome, Stuck, interpret};
+use crate::print::{self, Style};
+use crate::reduce::reduce;
+use crate::tree::{Kernel, TensorLayout};
+use crate::types::Type;
+use crate::value::Value;
+use layout_core::kernel::simulate::{FindingKind, Options, SimulatorArgument, simulate};
+use layout_core::kernel::{self as core, Checked, Constant, LaunchArgument, Promises};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A kernel of a seed.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    pub(crate) kernel: Kernel,
+}
+
+/// What became of a kernel.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every variant gave the reference's bits: so many launches.
+    Passed(usize),
+    /// The compiler refuses it, in these words.
+    Refused(String),
+    /// The interpreter could not run it: the generator's mistake.
+    Stuck(String),
+    /// Something is wrong.
+    Failed(Failure),
+}
+
+/// What is wrong.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// In a word or two; the reducer keeps it.
+    pub kind: String,
+    /// Where, what was expected and what was found.
+    pub detail: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: impl Into<String>, detail: impl Into<String>) -> Failure {
+        Failure { kind: kind.into(), detail: detail.into() }
+    }
+}
+
+/// A tensor as memory: what a launch is given.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub shape: Vec<usize>,
+    pub strides: Vec<usize>,
+    pub bytes: Vec<u8>,
+    pub elem: Type,
+}
+
+/// What stands between the elements of a tensor with gaps; it must stay.
+const GAP: u8 = 0xa5;
+
+impl Stored {
+    pub fn of(kernel: &Kernel, tensor: usize) -> Stored {
+        let own = &kernel.tensors[tensor];
+        let shape: Vec<usize> = kernel.shape(tensor).iter().map(|extent| *extent as usize).collect();
+        let mut strides = vec![1; shape.len()];
+        match own.layout {
+            TensorLayout::ColMajor => {
+                (1..shape.len()).for_each(|m| strides[m] = strides[m - 1] * shape[m - 1])
+            }
+            _ => (1..shape.len()).rev().for_each(|m| strides[m - 1] = strides[m] * shape[m]),
+        }
+        match own.layout {
+            TensorLayout::Pitched(gap) => strides[0] += gap as usize,
+            TensorLayout::Strided(by) => strides.iter_mut().for_each(|stride| *stride *= by as usize),
+            TensorLayout::RowMajor | TensorLayout::ColMajor => {}
+        }
+        let span: usize =
+            1 + shape.iter().zip(&strides).map(|(extent, stride)| (extent - 1) * stride).sum::<usize>();
+        let bytes = vec![GAP; span * own.elem.bytes()];
+        let mut stored = Stored { shape, strides, bytes, elem: own.elem };
+        stored.put(&own.data);
+        stored
+    }
+
+    /// The number of each element in memory, the last coordinate fastest.
+    fn offsets(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.shape.iter().product()).map(|number: usize| {
+            let (mut rest, mut offset) = (number, 0);
+            for (extent, stride) in self.shape.iter().zip(&self.strides).rev() {
+                offset += rest % extent * stride;
+                rest /= extent;
+            }
+            offset
+        })
+    }
+
+    pub fn put(&mut self, values: &[Value]) {
+        let size = self.elem.bytes();
+        let offsets: Vec<usize> = self.offsets().collect();
+        for (offset, value) in offsets.into_iter().zip(values) {
+            self.bytes[offset * size..(offset + 1) * size].copy_from_slice(&value.bytes(self.elem));
+        }
+    }
+
+    /// The first element, or gap, in which memory is not what it should be.
+    pub fn difference(&self, wanted: &[Value]) -> Option<String> {
+        let size = self.elem.bytes();
+        let mut gaps = self.bytes.clone();
+        for (number, (offset, wanted)) in self.offsets().zip(wanted).enumerate() {
+            let place = offset * size..(offset + 1) * size;
+            gaps[place.clone()].fill(GAP);
+            let found = Value::of_bytes(self.elem, &self.bytes[place]);
+            if !found.same(*wanted) {
+                let (mut rest, mut at) = (number, vec![]);
+                for extent in self.shape.iter().rev() {
+                    at.insert(0, rest % extent);
+                    rest /= extent;
+                }
+                return Some(format!("{at:?}: expected {wanted:?}, found {found:?}"));
+            }
+        }
+        gaps.iter().any(|byte| *byte != GAP).then(|| "something was written between the elements".to_owned())
+    }
+
+    /// The address of the first element, as far as alignment goes.
+    pub fn address(&self, aligned: bool) -> u64 {
+        if aligned { 0 } else { self.elem.bytes() as u64 }
+    }
+}
+
+/// A compiled variant.
+pub(crate) struct Compiled {
+    pub promises: Promises,
+    pub checked: Checked,
+}
+
+impl Trial {
+    /// The kernel of a seed.
+    pub fn new(family: Family, seed: u64) -> Trial {
+        Trial { kernel: tree(family, seed) }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> String {
+        print::kernel(&self.kernel, Style::default())
+    }
+
+    /// The kernel made small, so that it fails in the same way in at most so many trials.
+    pub fn reduced(&self, failure: &Failure, most: usize) -> Trial {
+        let mut fails = |kernel: &Kernel| match (Trial { kernel: kernel.clone() }).simulated() {
+            Verdict::Failed(found) => found.kind == failure.kind,
+            Verdict::Passed(_) | Verdict::Refused(_) | Verdict::Stuck(_) => false,
+        };
+        Trial { kernel: reduce(&self.kernel, most, &mut fails) }
+    }
+
+    /// What a launch is given, in words.
+    pub fn arguments(&self) -> String {
+        let kernel = &self.kernel;
+        let mut out = vec![];
+        for (number, (extent, bound)) in kernel.dims.iter().enumerate() {
+            out.extend((!bound).then(|| format!("D{number} = {extent}")));
+        }
+        for (number, (ty, value)) in kernel.scalars.iter().enumerate() {
+            out.push(format!("s{number}: {} = {value:?}", ty.name()));
+        }
+        for (number, tensor) in kernel.tensors.iter().enumerate() {
+            let few: Vec<String> = tensor.data.iter().take(16).map(|value| format!("{value:?}")).collect();
+            let more = if tensor.data.len() > 16 { ", .." } else { "" };
+            let aligned = if tensor.aligned { "" } else { ", not aligned" };
+            out.push(format!("t{number} = [{}{more}] {:?}{aligned}", few.join(", "), tensor.layout));
+        }
+        out.join("\n")
+    }
+
+    /// Every variant, or why there is none.
+    pub(crate) fn variants(&self) -> Result<Vec<Compiled>, Verdict> {
+        let text = self.text();
+        let kernel = match layout_text::kernel(&text) {
+            Ok(kernel) => kernel,
+            Err(errors) => return Err(Verdict::Refused(errors[0].message.clone())),
+        };
+        let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+        let (mut variants, mut refused) = (vec![], vec![]);
+        let conditions = (0..kernel.variant_if.len() as u32).map(Some);
+        for variant_if in std::iter::once(None).chain(conditions) {
+            for (narrow, aligned) in [(true, true), (true, false), (false, true), (false, false)] {
+                let promises = Promises { narrow, aligned, variant_if };
+                match core::compile(&kernel, &set, promises) {
+                    Ok(checked) => variants.push(Compiled { promises, checked }),
+                    Err(errors) => refused.push((promises, errors.as_slice()[0].to_string())),
+                }
+            }
+        }
+        match refused.into_iter().next() {
+            None => Ok(variants),
+            Some((_, message)) if variants.is_empty() => Err(Verdict::Refused(message)),
+            Some((promises, message)) => {
+                let detail = format!("variant `{}`: {message}", promises.suffix());
+                Err(Verdict::Failed(Failure::new("a variant is refused, another is not", detail)))
+            }
+        }
+    }
+
+    /// The kernel on the simulator against the interpreter.
+    pub fn simulated(&self) -> Verdict {
+        let run = || match interpret(&self.kernel) {
+            Err(Stuck(why)) => Verdict::Stuck(why),
+            Ok(outcome) => match self.variants() {
+                Err(verdict) => verdict,
+                Ok(variants) => self.each(&variants, &outcome),
+            },
+        };
+        let result = catch_unwind(AssertUnwindSafe(run));
+        result.unwrap_or_else(|_| {
+            Verdict::Failed(Failure::new("panic", "the compiler or the simulator panicked"))
+        })
+    }
+
+    fn each(&self, variants: &[Compiled], outcome: &Outcome) -> Verdict {
+        let mut launches = 0;
+        for variant in variants {
+            match self.launch(variant, outcome.outside) {
+                Err(failure) => return Verdict::Failed(failure),
+                Ok(None) => {}
+                Ok(Some(tensors)) => {
+                    launches += 1;
+                    if outcome.left_64_bits {
+                        continue;
+                    }
+                    for (number, (stored, wanted)) in tensors.iter().zip(&outcome.tensors).enumerate() {
+                        if let Some(difference) = stored.difference(wanted) {
+                            let suffix = variant.promises.suffix();
+                            let detail = format!("variant `{suffix}`: t{number}{difference}");
+                            return Verdict::Failed(Failure::new(
+                                "simulator differs from the reference",
+                                detail,
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        if launches == 0 {
+            return Verdict::Failed(Failure::new("no variant fits", "every variant's promises are broken"));
+        }
+        Verdict::Passed(launches)
+    }
+
+    /// Runs a variant on the simulator; `None` where its promises do not hold for these tensors. An access outside of a
+    /// tensor is told by the simulator and touches nothing; where the reference has one, too (`outside`), that is right.
+    pub(crate) fn launch(&self, variant: &Compiled, outside: bool) -> Result<Option<Vec<Stored>>, Failure> {
+        let count = self.kernel.tensors.len();
+        let mut tensors: Vec<Stored> = (0..count).map(|tensor| Stored::of(&self.kernel, tensor)).collect();
+        let Some(bound) = self.bound(variant, &tensors)? else { return Ok(None) };
+        let mut arguments: Vec<SimulatorArgument<'_>> = tensors
+            .iter_mut()
+            .zip(&self.kernel.tensors)
+            .map(|(stored, tensor)| match tensor.mutable {
+                true => SimulatorArgument::Write(&mut stored.bytes),
+                false => SimulatorArgument::Read(&stored.bytes),
+            })
+            .collect();
+        arguments.extend(self.kernel.scalars.iter().map(|(ty, value)| match ty.elem() {
+            Some(elem) => SimulatorArgument::Scalar(Constant { elem, bits: bits(*ty, *value) }),
+            None => SimulatorArgument::Index(value.int() as i64),
+        }));
+        let options = Options { counters: false, max_steps: 1 << 22, threads: 1, ..Options::default() };
+        let report = simulate(&variant.checked, &bound, &mut arguments, &options)
+            .map_err(|error| Failure::new("the simulator refuses it", error.to_string()))?;
+        let mistakes =
+            report.findings.iter().filter(|found| !outside || found.kind != FindingKind::OutOfBounds);
+        match mistakes.into_iter().next() {
+            None => Ok(Some(tensors)),
+            Some(finding) => {
+                let detail = format!("variant `{}`: {finding}", variant.promises.suffix());
+                Err(Failure::new(format!("finding: {}", finding.kind.name()), detail))
+            }
+        }
+    }
+
+    pub(crate) fn bound(
+        &self,
+        variant: &Compiled,
+        tensors: &[Stored],
+    ) -> Result<Option<core::Bound>, Failure> {
+        let mut arguments: Vec<LaunchArgument<'_>> = tensors
+            .iter()
+            .zip(&self.kernel.tensors)
+            .filter_map(|(stored, tensor)| {
+                Some(LaunchArgument::Tensor {
+                    elem: stored.elem.elem()?,
+                    shape: &stored.shape,
+                    strides: &stored.strides,
+                    address: stored.address(tensor.aligned),
+                    len: stored.bytes.len() / stored.elem.bytes(),
+                })
+            })
+            .collect();
+        arguments.extend(self.kernel.scalars.iter().map(|(ty, value)| match ty.elem() {
+            Some(elem) => LaunchArgument::Scalar(elem, bits(*ty, *value)),
+            None => LaunchArgument::Index(value.int() as i64),
+        }));
+        match variant.checked.plan().bind(&arguments, None) {
+            Ok(bound) => Ok(Some(bound)),
+            Err(core::BindError::Promise(_)) => Ok(None),
+            Err(error) => Err(Failure::new("a launch is refused", error.to_string())),
+        }
+    }
+}
+
+/// The bits of a scalar argument.
+pub(crate) fn bits(ty: Type, value: Value) -> u64 {
+    let mut word = [0; 8];
+    let bytes = value.bytes(ty);
+    word[..bytes.len()].copy_from_slice(&bytes);
+    u64::from_le_bytes(word)
+}

@@ -1,0 +1,398 @@
+//! A random kernel as a tree of its own: what the generator makes, the printers print and the interpreter runs.
+//!
+//! Law: a variable has one type and is declared once; a function is called only by what stands after it.
+
+use crate::types::Type;
+use crate::value::Value;
+
+pub type Var = usize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    Neg,
+    Not,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+    BitAnd,
+    BitOr,
+    Xor,
+    Shl,
+    Shr,
+    And,
+    Or,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl BinaryOp {
+    pub fn symbol(self) -> &'static str {
+        use BinaryOp::*;
+        match self {
+            Add => "+",
+            Sub => "-",
+            Mul => "*",
+            Div => "/",
+            Rem => "%",
+            BitAnd => "&",
+            BitOr => "|",
+            Xor => "^",
+            Shl => "<<",
+            Shr => ">>",
+            And => "&&",
+            Or => "||",
+            Eq => "==",
+            Ne => "!=",
+            Lt => "<",
+            Le => "<=",
+            Gt => ">",
+            Ge => ">=",
+        }
+    }
+
+    pub fn compares(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Eq | Ne | Lt | Le | Gt | Ge)
+    }
+}
+
+/// A function of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Math {
+    Min,
+    Max,
+    Abs,
+    Sqrt,
+    MulAdd,
+    DivCeil,
+}
+
+impl Math {
+    pub fn name(self) -> &'static str {
+        match self {
+            Math::Min => "min",
+            Math::Max => "max",
+            Math::Abs => "abs",
+            Math::Sqrt => "sqrt",
+            Math::MulAdd => "mul_add",
+            Math::DivCeil => "div_ceil",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicOp {
+    Add,
+    Max,
+    Min,
+}
+
+/// What the threads of a warp or a block do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Together {
+    Shuffle,
+    ShuffleUp,
+    ShuffleDown,
+    ShuffleXor,
+    WarpMin,
+    WarpMax,
+    WarpSum,
+    WarpPrefixSum,
+    BlockMin,
+    BlockMax,
+    BlockSum,
+    BlockPrefixSum,
+    Ballot,
+    Any,
+    All,
+}
+
+impl Together {
+    pub fn name(self) -> &'static str {
+        use Together::*;
+        match self {
+            Shuffle => "shuffle",
+            ShuffleUp => "shuffle_up",
+            ShuffleDown => "shuffle_down",
+            ShuffleXor => "shuffle_xor",
+            WarpMin => "warp_min",
+            WarpMax => "warp_max",
+            WarpSum => "warp_sum",
+            WarpPrefixSum => "warp_prefix_sum",
+            BlockMin => "block_min",
+            BlockMax => "block_max",
+            BlockSum => "block_sum",
+            BlockPrefixSum => "block_prefix_sum",
+            Ballot => "ballot",
+            Any => "any",
+            All => "all",
+        }
+    }
+
+    /// Whether it takes a lane or a distance.
+    pub fn takes_number(self) -> bool {
+        matches!(self, Together::Shuffle | Together::ShuffleUp | Together::ShuffleDown | Together::ShuffleXor)
+    }
+
+    /// Whether it takes a condition.
+    pub fn votes(self) -> bool {
+        matches!(self, Together::Ballot | Together::Any | Together::All)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Expr {
+    /// A literal; `bare` without its type, where what stands around it says which.
+    Literal {
+        ty: Type,
+        value: Value,
+        bare: bool,
+    },
+    Var(Var),
+    /// Part of a variable that is a pair.
+    Field(Var, usize),
+    /// A scalar argument.
+    Argument(usize),
+    /// `thread_idx.x`
+    Thread,
+    /// `block_idx.x`
+    Block,
+    /// A dimension.
+    Dim(usize),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<[Expr; 2]>),
+    Cast(Type, Box<Expr>),
+    Math(Math, Vec<Expr>),
+    Select(Box<[Expr; 3]>),
+    If(Box<Expr>, Box<Body>, Box<Body>),
+    Body(Box<Body>),
+    Load(Place, Vec<Expr>),
+    /// Adds or compares and gives what was there.
+    Atomic(AtomicOp, Place, Vec<Expr>, Box<Expr>),
+    Call(usize, Vec<Expr>),
+}
+
+/// `{ statements; value }`
+#[derive(Clone, Debug)]
+pub struct Body {
+    pub statements: Vec<Stmt>,
+    pub value: Expr,
+}
+
+/// A tensor or a view, and views of it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub base: Base,
+    pub steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    Tensor(usize),
+    /// A variable that holds a view.
+    View(Var),
+}
+
+/// A view of a view.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Tile(Vec<i64>, Vec<Expr>),
+    Window(Vec<i64>, Vec<Expr>),
+    Slice(Expr),
+    Transpose,
+    Vectorize(Vec<i64>),
+    /// Threads laid over it, by rows or by columns.
+    Distribute {
+        threads: Vec<i64>,
+        columns: bool,
+        thread: Expr,
+    },
+    Pad(Value),
+}
+
+/// How a tensor of its own lies.
+#[derive(Clone, Debug)]
+pub struct Lying {
+    pub extents: Vec<i64>,
+    pub columns: bool,
+    /// `.swizzle(bits, base, shift)`
+    pub swizzle: Option<[u32; 3]>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    Let {
+        var: Var,
+        mutable: bool,
+        written: bool,
+        value: Expr,
+    },
+    /// `let (a, b) = (x, y);`
+    LetParts(Vec<Var>, Vec<Expr>),
+    /// `let p = (x, y);`
+    LetPair(Var, Vec<Expr>),
+    Assign(Var, Option<BinaryOp>, Expr),
+    Store(Place, Vec<Expr>, Option<BinaryOp>, Expr),
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    For {
+        var: Var,
+        start: Expr,
+        end: Expr,
+        step: Option<i64>,
+        reversed: bool,
+        unroll: bool,
+        body: Vec<Stmt>,
+    },
+    While(Expr, Vec<Stmt>),
+    Break,
+    Continue,
+    Expr(Expr),
+    LetView {
+        var: Var,
+        place: Place,
+        local: bool,
+    },
+    /// `shared::<T>(..)`, for the block, or `local::<T>(..)`, with each thread.
+    LetTensor {
+        var: Var,
+        elem: Type,
+        lying: Lying,
+        shared: bool,
+    },
+    Fill(Place, Expr),
+    Copy {
+        to: Place,
+        from: Place,
+    },
+    Barrier,
+    Together {
+        var: Var,
+        what: Together,
+        value: Expr,
+        number: Option<Expr>,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub parameters: Vec<Var>,
+    pub result: Type,
+    pub body: Body,
+}
+
+/// The type of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VarType {
+    Scalar(Type),
+    Pair(Vec<Type>),
+    View(Type),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    Dim(usize),
+    Static(i64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorLayout {
+    RowMajor,
+    ColMajor,
+    /// Rows with a gap of so many elements behind them.
+    Pitched(i64),
+    /// Every stride times this.
+    Strided(i64),
+}
+
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub elem: Type,
+    pub extents: Vec<Extent>,
+    pub layout: TensorLayout,
+    pub mutable: bool,
+    /// The elements before the launch, the last coordinate fastest.
+    pub data: Vec<Value>,
+    /// Whether its first element lies at a multiple of 16 bytes.
+    pub aligned: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub seed: u64,
+    pub vars: Vec<VarType>,
+    pub tensors: Vec<Tensor>,
+    /// Scalar arguments: type and value.
+    pub scalars: Vec<(Type, Value)>,
+    /// Dimensions: the extent, and whether the attribute binds it.
+    pub dims: Vec<(i64, bool)>,
+    pub functions: Vec<Function>,
+    pub block: u32,
+    pub grid: u32,
+    /// A condition of the attribute over a dimension: `variant_if(D0 % 4 == 0)`.
+    pub variant_if: Option<(usize, i64)>,
+    pub body: Vec<Stmt>,
+    /// Whether the threads work together, so that no other machine than a GPU runs its text.
+    pub together: bool,
+}
+
+impl Kernel {
+    pub fn scalar_type(&self, var: Var) -> Type {
+        match &self.vars[var] {
+            VarType::Scalar(ty) | VarType::View(ty) => *ty,
+            VarType::Pair(parts) => parts[0],
+        }
+    }
+
+    /// The type of a place's elements.
+    pub fn elem(&self, place: &Place) -> Type {
+        match place.base {
+            Base::Tensor(number) => self.tensors[number].elem,
+            Base::View(var) => self.scalar_type(var),
+        }
+    }
+
+    pub fn extent(&self, extent: Extent) -> i64 {
+        match extent {
+            Extent::Dim(number) => self.dims[number].0,
+            Extent::Static(extent) => extent,
+        }
+    }
+
+    /// The extents of a tensor argument.
+    pub fn shape(&self, tensor: usize) -> Vec<i64> {
+        self.tensors[tensor].extents.iter().map(|extent| self.extent(*extent)).collect()
+    }
+
+    /// The type of an expression.
+    pub fn type_of(&self, expr: &Expr) -> Type {
+        match expr {
+            Expr::Literal { ty, .. } | Expr::Cast(ty, _) => *ty,
+            Expr::Var(var) => self.scalar_type(*var),
+            Expr::Field(var, part) => match &self.vars[*var] {
+                VarType::Pair(parts) => parts[*part],
+                VarType::Scalar(ty) | VarType::View(ty) => *ty,
+            },
+            Expr::Argument(number) => self.scalars[*number].0,
+            Expr::Thread | Expr::Block | Expr::Dim(_) => Type::Index,
+            Expr::Unary(_, operand) => self.type_of(operand),
+            Expr::Binary(op, _) if op.compares() => Type::Bool,
+            Expr::Binary(_, sides) => self.type_of(&sides[0]),
+            Expr::Math(_, arguments) => self.type_of(&arguments[0]),
+            Expr::Select(parts) => self.type_of(&parts[1]),
+            Expr::If(_, then, _) => self.type_of(&then.value),
+            Expr::Body(body) => self.type_of(&body.value),
+            Expr::Load(place, _) | Expr::Atomic(_, place, ..) => self.elem(place),
+            Expr::Call(function, _) => self.functions[*function].result,
+        }
+    }
+}
