@@ -16,6 +16,7 @@ mod ladder;
 mod language;
 mod launch;
 mod laws;
+mod mistakes;
 mod nvrtc_accepts;
 mod oracle;
 mod order;

@@ -212,6 +212,11 @@ mod products {
                 to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
             }
         }
+        /// The warp has read a stage: what its lanes read comes before the arrival of lane 0.
+        fn release_by_warp(empty: Mbarriers, read: &mut PipelineState, lane: usize) {
+            sync_warp();
+            release(empty, read, lane == 0);
+        }
         let (rows, cols, pairs) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(2 * BK));
         let tiles = (rows * cols).min(1 << 24);
         let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
@@ -241,7 +246,7 @@ mod products {
                 for pair in 0..pairs {
                     wgmma_wait_group(1);
                     if pair > 0 {
-                        release(empty, &mut read, lane == 0);
+                        release_by_warp(empty, &mut read, lane);
                     }
                     full.at(next.stage()).wait(next.phase());
                     let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
@@ -253,7 +258,7 @@ mod products {
 
                     wgmma_wait_group(1);
                     if pair > 0 {
-                        release(empty, &mut read, lane == 0);
+                        release_by_warp(empty, &mut read, lane);
                     }
                     full.at(next.stage()).wait(next.phase());
                     let slab = b_smem.slice(next.stage()).slice(2 * consumer + warp / 2).transpose();
@@ -265,7 +270,7 @@ mod products {
                 }
                 wgmma_wait_group(0);
                 if pairs > 0 {
-                    release(empty, &mut read, lane == 0);
+                    release_by_warp(empty, &mut read, lane);
                     release(empty, &mut read, lane == 0);
                 }
                 let dst = c.tile([BM, BN], [row, col]);

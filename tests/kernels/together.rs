@@ -96,6 +96,21 @@ pub fn block_prefix<const N: usize>(
     }
 }
 
+/// Each warp turns its own 32 elements round, through shared memory.
+#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+pub fn turned_by_warps<const N: usize>(
+    x: &LayoutTensor<i32, RowMajor<N>>,
+    y: &mut LayoutTensor<i32, RowMajor<N>>,
+) {
+    let mut held = shared::<i32>(row_major([2, 32]));
+    held[[warp_id(), lane_id()]] = x.tile([64], [block_idx.x])[[thread_idx.x]];
+    sync_warp();
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        y[[i]] = held[[warp_id(), 31 - lane_id()]];
+    }
+}
+
 /// The sum of all blocks up to each: each block hands its sum on to the next.
 #[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
 pub fn handed_on<const N: usize, const BLOCKS: usize>(
@@ -288,6 +303,14 @@ pub fn cases() -> Vec<Case> {
             block_prefix::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
             let block = if run.set.get("WARPS") == Some(ParamValue::Int(1)) { 32 } else { 96 };
             Ok(Outcome::exact(y.read()?, (0..n).map(|i| x[i / block * block..=i].iter().sum::<i32>())))
+        }),
+        Case::new(&turned_by_warps::DEFINITION, around(64), |run| {
+            let [n, ..] = run.size;
+            let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| *v as i32).collect();
+            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i32, 1>([n])?);
+            turned_by_warps::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let turned = |i: usize| x.get(i / 32 * 32 + 31 - i % 32).copied().unwrap_or(0);
+            Ok(Outcome::exact(y.read()?, (0..n).map(turned)))
         }),
         Case::new(&handed_on::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;

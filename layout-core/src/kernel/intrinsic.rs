@@ -293,6 +293,8 @@ vocabulary! {
     FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0;
     /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.
     ElectOne = "elect_one", Function, 0..=0;
+    /// `sync_warp()`: every thread of the warp waits for every other; what they wrote before is seen after.
+    SyncWarp = "sync_warp", Function, 0..=0;
 }
 
 impl Intrinsic {

@@ -15,7 +15,7 @@
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
 //! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
 //! | movement | [`Tensor::fill`], [`Tensor::copy_from`], [`Tensor::copy_from_async`], [`Tensor::to_local`], [`copy_dram_to_sram`], [`copy_dram_to_sram_async`], [`async_copy_commit_group`], [`async_copy_wait_group`], [`async_copy_wait_all`] |
-//! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`] |
+//! | threads | [`thread_idx`], [`block_idx`], [`block_dim`], [`grid_dim`], [`lane_id`], [`warp_id`], [`barrier`], [`sync_warp`] |
 //! | threads together | [`Number::shuffle`], `shuffle_up`, `shuffle_down`, `shuffle_xor`, [`Number::warp_sum`], `warp_max`, `warp_min`, [`Number::warp_prefix_sum`], [`Number::block_sum`], `block_max`, `block_min`, `block_prefix_sum`, [`ballot`], [`any`], [`all`], [`Atomic::atomic_add`], `atomic_max`, `atomic_min` |
 //! | copy engine, matrix units | [`mbarriers`], [`pipeline_state`], [`tma_load`], [`tma_store`], [`bulk_commit_group`], [`fence_async_proxy`], [`fence_async_proxy_global`], [`accumulator`], [`wgmma`], [`wgmma_commit_group`], [`wgmma_wait_group`], [`store_matrix`], [`warp_group`], [`elect_one`], [`set_max_registers`], [`named_barrier`], [`cluster_rank`], [`cluster_barrier`], `map_shared_rank`, [`store_async`], [`grid_dependency_wait`], [`launch_dependents`] |
 //! | flags between blocks | [`Atomic::load_acquire`], [`Atomic::store_release`], `load_relaxed`, `store_relaxed`; between which threads: [`Atomic::block_scope`], `system_scope` |
@@ -75,8 +75,8 @@ pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use tensor::Tensor;
 pub use threads::{
     Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, elect_one,
-    grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, thread_idx,
-    warp_group, warp_id,
+    grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, sync_warp,
+    thread_idx, warp_group, warp_id,
 };
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
 pub use wgmma::{accumulator, store_matrix, wgmma, wgmma_commit_group, wgmma_wait_group};
@@ -120,6 +120,7 @@ mod tests {
             Intrinsic::AsyncCopyWaitGroup => async_copy_wait_group(1),
             Intrinsic::AsyncCopyWaitAll => async_copy_wait_all(),
             Intrinsic::Barrier => barrier(),
+            Intrinsic::SyncWarp => sync_warp(),
             Intrinsic::OuterProductAcc => outer_product_acc(v, v, v),
             Intrinsic::LaneId => drop(lane_id()),
             Intrinsic::WarpId => drop(warp_id()),

@@ -241,6 +241,33 @@ pub fn barrier() {
     device_only()
 }
 
+/// Every thread of the warp waits for every other; what they wrote before, and what one of them waited for, is seen after
+/// (`__syncwarp`). Every thread of the warp takes part.
+///
+/// ```
+/// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
+/// // Each warp turns its own 32 elements round. Without it the simulator finds the race.
+/// #[tiled_kernel(WAIT = [true, false], block = [64], grid = [1])]
+/// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+///     let mut held = shared::<i32>(row_major([2, 32]));
+///     held[[warp_id(), lane_id()]] = x[[thread_idx.x]];
+///     if WAIT {
+///         sync_warp();
+///     }
+///     x[[thread_idx.x]] = held[[warp_id(), 31 - lane_id()]];
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(0..64).collect::<Vec<i32>>(), [64])?;
+/// reverse::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?[..3], [31, 30, 29]);
+/// let without = ParamSet::default().with("WAIT", ParamValue::Bool(false));
+/// assert!(reverse::launch_with(LaunchConfig { set: Some(&without), ..LaunchConfig::default() }, &device.stream(), &mut x).is_err());
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn sync_warp() {
+    device_only()
+}
+
 /// The warpgroup's place in its block: four warps each, from 0.
 ///
 /// ```

@@ -11,13 +11,13 @@
 //! Law: every cluster gets its turns, whatever the others do. A GPU holds a limited number of them at once, so that
 //! only [`MOST`] are held here: who waits for a later one has no right to.
 
-use super::cluster::{Block, Remote};
+use super::cluster::Remote;
 use super::findings::Moment;
 use super::machine::{Machine, Turn};
-use super::order::Known;
 use super::proxy::Proxy;
 use super::report::FindingKind;
 use super::shadow::SharedShadow;
+use super::strands::Clocks;
 use super::warp::{State, Warp};
 
 /// Blocks that start together, at least a cluster.
@@ -32,13 +32,11 @@ const IDLE: u32 = 1 << 12;
 /// A cluster while another one runs.
 pub(super) struct Resident {
     warps: Vec<Warp>,
-    clocks: Vec<u32>,
-    known: Vec<Known>,
+    clocks: Clocks,
     shared: Vec<u8>,
     shadow: Option<SharedShadow>,
     proxy: Proxy,
     remote: Vec<Remote>,
-    blocks: Vec<Block>,
     moment: Moment,
 }
 
@@ -90,12 +88,10 @@ impl Machine<'_> {
         Resident {
             warps: other.warps,
             clocks: other.clocks,
-            known: other.known,
             shared: other.shared,
             shadow: other.shadow,
             proxy: other.proxy,
             remote: other.remote,
-            blocks: other.blocks,
             moment: Moment { block: number, order: 0 },
         }
     }
@@ -105,12 +101,10 @@ impl Machine<'_> {
         use std::mem::swap;
         swap(&mut self.warps, &mut other.warps);
         swap(&mut self.clocks, &mut other.clocks);
-        swap(&mut self.known, &mut other.known);
         swap(&mut self.shared, &mut other.shared);
         swap(&mut self.shadow, &mut other.shadow);
         swap(&mut self.proxy, &mut other.proxy);
         swap(&mut self.remote, &mut other.remote);
-        swap(&mut self.blocks, &mut other.blocks);
         self.findings.exchange(&mut other.moment);
     }
 }

@@ -50,7 +50,8 @@ pub(super) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Blo
 /// Something that a warp did to another block's shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remote {
-    warp: usize,
+    warp: u32,
+    lanes: u32,
     /// The warp's time then.
     time: u32,
     /// The block.
@@ -61,7 +62,7 @@ pub(super) struct Remote {
 impl Machine<'_> {
     /// Blocks that run together.
     pub(super) fn ranks(&self) -> usize {
-        self.blocks.len().max(1)
+        self.clocks.blocks.len().max(1)
     }
 
     /// Warps of a block.
@@ -93,16 +94,19 @@ impl Machine<'_> {
         }
     }
 
-    /// A warp does something to another block's shared memory, at its time now.
-    pub(super) fn reach(&mut self, warp: usize, rank: usize, site: u32) {
-        if rank == self.rank(warp) {
+    /// Lanes of a warp do something to another block's shared memory, at its time now.
+    pub(super) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
+        if rank == self.rank(warp.number as usize) || lanes == 0 {
             return;
         }
-        let time = self.clocks[warp * self.count + warp];
-        match self.remote.iter_mut().find(|known| known.warp == warp && known.rank == rank) {
-            Some(known) => (known.time, known.site) = (time, site),
-            None => self.remote.push(Remote { warp, time, rank, site }),
-        }
+        let (warp, time) = (warp.number, self.clocks.warps[warp.number as usize].time());
+        // A lane's last one stands for those before.
+        self.remote.retain_mut(|known| {
+            let same = known.warp == warp && known.rank == rank;
+            known.lanes &= if same { !lanes } else { u32::MAX };
+            known.lanes != 0
+        });
+        self.remote.push(Remote { warp, lanes, time, rank, site });
     }
 
     /// Makes an access to shared memory of other blocks out of one to the own: the index counts on through the cluster.
@@ -114,7 +118,7 @@ impl Machine<'_> {
         rank: Sum,
         touch: &mut Touch,
     ) {
-        let (ranks, own, count) = (self.ranks() as i64, self.rank(warp.number as usize), self.count);
+        let (ranks, own) = (self.ranks() as i64, self.rank(warp.number as usize));
         let elements = i64::from(stride(self.launch.program) / site.bytes);
         touch.uniform &= rank.uniform();
         let ranks_of_lanes = warp.lanes(rank);
@@ -131,8 +135,8 @@ impl Machine<'_> {
             touch.index[lane] += (rank - own as i64) * elements;
             if seen >> rank & 1 == 0 && rank as usize != own {
                 seen |= 1 << rank;
-                let clocks = &self.clocks[warp.number as usize * count..][..count];
-                if clocks[self.warps_of(rank as usize)].iter().all(|clock| *clock <= 1) {
+                let known = &self.clocks.warps[warp.number as usize].of(lane).clock;
+                if !known.knows_any(self.warps_of(rank as usize)) {
                     self.report(FindingKind::EndedBlock, number, warp.number, 1 << lane, None, |_| {
                         format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
                     });
@@ -147,20 +151,21 @@ impl Machine<'_> {
         let elements = i64::from(stride(self.launch.program) / site.bytes);
         for lane in each_lane(touch.open) {
             let rank = own + touch.index[lane].div_euclid(elements);
-            self.reach(warp.number as usize, rank as usize, number);
+            self.reach(warp, 1 << lane, rank as usize, number);
         }
     }
 
     /// Reports what blocks may have ended before.
     pub(super) fn finish_cluster(&mut self) {
-        for Remote { warp, time, rank, site } in std::mem::take(&mut self.remote) {
-            let count = self.count;
-            let knows = |other: usize| self.clocks[other * count + warp] > time;
-            if self.warps_of(rank).any(knows) {
+        for Remote { warp, lanes, time, rank, site } in std::mem::take(&mut self.remote) {
+            let there = &self.clocks.warps[self.warps_of(rank)];
+            let known =
+                |lane: usize| there.iter().any(|other| other.any_knows(warp as usize, lane as u32, time));
+            if each_lane(lanes).all(known) {
                 continue;
             }
-            let name = self.warp_name(warp);
-            self.report(FindingKind::EndedBlock, site, warp as u32, 1, None, |_| {
+            let name = self.warp_name(warp as usize);
+            self.report(FindingKind::EndedBlock, site, warp, lanes, None, |_| {
                 format!(
                     "{name} uses shared memory of rank {rank}, which may have ended by then: nothing there waits for it"
                 )

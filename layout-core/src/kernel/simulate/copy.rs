@@ -6,7 +6,6 @@
 use super::bytecode::{LANES, Sum, Target};
 use super::machine::Machine;
 use super::memory;
-use super::shadow::Who;
 use super::touch::Kind;
 use super::warp::{Pending, Warp, each_lane};
 use super::watch::Write;
@@ -54,11 +53,9 @@ impl Machine<'_> {
 
     /// Lands the copies of all but the last `groups` groups of each active lane.
     pub(super) fn wait(&mut self, warp: &mut Warp, groups: u32) {
-        let count = self.count;
-        let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
         let shift = self.launch.program.granule.trailing_zeros();
-        let (active, committed, number) = (warp.active, warp.committed, warp.number);
-        let who = Who::new(number, clocks).seeing(self.proxy.row(number as usize), &self.blocks);
+        let (active, committed) = (warp.active, warp.committed);
+        let who = self.clocks.who(warp.number, warp.active);
         for pending in &mut warp.pending {
             for lane in each_lane(pending.lanes & active) {
                 if u64::from(pending.groups[lane]) + u64::from(groups) >= u64::from(committed[lane]) {

@@ -11,7 +11,7 @@ use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{AtomicChange, Participants};
+use crate::kernel::program::{AtomicChange, Collective, Participants};
 use crate::kernel::small_float;
 
 impl Machine<'_> {
@@ -139,6 +139,10 @@ impl Machine<'_> {
                         continue;
                     }
                     self.converged(warp, function.name(), site);
+                    // Who is elected knows no more than it did.
+                    if function != Collective::ElectOne {
+                        self.clocks.of(warp.number).exchange();
+                    }
                     together::collective(warp, dst, function, from, lane, elem);
                 }
                 Op::Mma { d, a, b, core, site } => {
@@ -164,7 +168,7 @@ impl Machine<'_> {
                     let scope = format!("a barrier of the {participants:?}").to_lowercase();
                     self.converged(warp, &scope, site);
                     if participants == Participants::Warp {
-                        self.tick(warp.number as usize);
+                        self.clocks.of(warp.number).meet();
                     } else {
                         warp.state = State::Waiting(participants, site);
                         return;

@@ -10,13 +10,15 @@
 //! Law: a block's result does not depend on other blocks, unless blocks race; that is told in `crossed`.
 
 use super::bytecode::{LANES, Program};
+use super::clock::{Clock, Knowledge};
 use super::cluster::{self, Block, Remote};
 use super::findings::Findings;
 use super::memory::Global;
 use super::order::{Known, Releases};
-use super::proxy::{Knowledge, Proxy};
+use super::proxy::Proxy;
 use super::report::{Counts, Finding, FindingKind};
 use super::shadow::{GlobalShadow, SharedShadow};
+use super::strands::{Clocks, Strands};
 use super::warp::{State, Warp, coordinates};
 use crate::kernel::program::Participants;
 use std::ops::Range;
@@ -40,8 +42,8 @@ pub(super) struct Machine<'a> {
     pub warps: Vec<Warp>,
     /// How many warps a block has; `warps` is moved out while one of them runs.
     pub count: usize,
-    /// For each warp the time of each warp that happened before its next step.
-    pub clocks: Vec<u32>,
+    /// The blocks that run, and what their warps know.
+    pub clocks: Clocks,
     pub shared: Vec<u8>,
     pub shadow: Option<SharedShadow>,
     pub findings: Findings,
@@ -49,16 +51,12 @@ pub(super) struct Machine<'a> {
     pub sites: Vec<Counts>,
     /// For each instruction: how often a warp ran it, and how many lanes.
     pub runs: Vec<[u64; 2]>,
-    /// The blocks that run, by rank in their cluster.
-    pub blocks: Vec<Block>,
     /// What warps did last to other blocks' shared memory.
     pub remote: Vec<Remote>,
     /// Whether this block touched an element that another block writes.
     pub crossed: bool,
     /// What is in flight beside the threads.
     pub proxy: Proxy,
-    /// For each warp what it knows of other blocks; empty where no thread can wait for another block.
-    pub known: Vec<Known>,
     pub releases: Releases,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
@@ -103,17 +101,15 @@ impl<'a> Machine<'a> {
                     ..Warp::new(program, number % each.max(1), launch.block)
                 })
                 .collect(),
-            clocks: Vec::new(),
+            clocks: Clocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
             shared: vec![u8::MAX; (ranks * stride) as usize],
             shadow: program.findings.then(|| SharedShadow::new(cells, proxy.columns())),
             findings: Findings::default(),
             sites: vec![Counts::default(); program.sites.len()],
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
-            blocks: vec![Block::default(); ranks as usize],
             remote: Vec::new(),
             crossed: false,
             proxy,
-            known: if program.waits { vec![Known::default(); count as usize] } else { Vec::new() },
             releases: Releases::default(),
             progress: false,
         }
@@ -133,22 +129,26 @@ impl<'a> Machine<'a> {
 
     /// A cluster's start.
     pub(super) fn start(&mut self, number: u64) {
-        self.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
+        self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
         self.remote.clear();
         self.shared.fill(u8::MAX);
         if let Some(shadow) = &mut self.shadow {
             shadow.reset();
         }
-        let count = self.count;
-        self.clocks.clear();
-        self.clocks.resize(count * count, 1);
+        let begin = Knowledge {
+            clock: Clock::start(self.count),
+            engines: vec![1; self.proxy.actors() - self.count],
+            blocks: Known::default(),
+        };
+        let strands = |(number, warp): (usize, &Warp)| Strands::new(number, warp.live, begin.clone());
+        self.clocks.warps = self.warps.iter().enumerate().map(strands).collect();
         self.proxy.start(
             self.ranks() * self.launch.program.works.barriers as usize,
             self.launch.block.iter().product(),
         );
         let each = self.warps_of_block();
         for (number, warp) in self.warps.iter_mut().enumerate() {
-            let block = self.blocks[number / each.max(1)];
+            let block = self.clocks.blocks[number / each.max(1)];
             warp.start(self.launch.program, block.index);
             warp.block = block.number;
         }
@@ -261,25 +261,16 @@ impl<'a> Machine<'a> {
 
     /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
     pub(super) fn meet(&mut self, warps: &[usize]) {
-        let count = self.count;
         let mut joined = Knowledge::default();
         for warp in warps {
             self.warps[*warp].state = State::Ready;
-            self.tick(*warp);
-            joined.join(&self.clocks[warp * count..(warp + 1) * count], self.proxy.row(*warp));
-            joined.blocks.extend(self.known.get(*warp));
+            let strands = &mut self.clocks.warps[*warp];
+            strands.meet();
+            joined.join(strands.all());
         }
         for warp in warps {
-            self.clocks[warp * count..(warp + 1) * count].copy_from_slice(&joined.clocks);
-            self.proxy.row_mut(*warp).copy_from_slice(&joined.engines);
-            self.known.get_mut(*warp).into_iter().for_each(|known| known.clone_from(&joined.blocks));
+            self.clocks.warps[*warp].know(&joined);
         }
-    }
-
-    /// A warp's time goes on.
-    pub(super) fn tick(&mut self, warp: usize) {
-        let clock = &mut self.clocks[warp * self.count + warp];
-        *clock = (*clock + 1).min(u32::MAX >> 6);
     }
 
     /// Notes a finding for some lanes of a warp; `message` is given the first of them.
@@ -298,7 +289,7 @@ impl<'a> Machine<'a> {
         }
         let lane = lanes.trailing_zeros().min(LANES as u32 - 1);
         let inside = self.inside(warp as usize) as u32;
-        let (extents, block) = (self.launch.block, self.blocks[self.rank(warp as usize)].index);
+        let (extents, block) = (self.launch.block, self.clocks.blocks[self.rank(warp as usize)].index);
         let known = &program.sites[site as usize];
         self.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
             kind,

@@ -12,7 +12,7 @@ use super::bytecode::{LANES, Sum, Target};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::shadow::{Hazard, Who};
+use super::shadow::Hazard;
 use super::tensor_map::{PIECE, swizzled};
 use super::touch::Kind;
 use super::warp::{State, Warp, each_lane};
@@ -82,8 +82,8 @@ impl Machine<'_> {
             return false;
         }
         warp.accumulators.retain(|(group, _, _)| *group > done);
-        let engine = self.proxy.product_engine(self.group(number));
-        self.proxy.learn(number, engine, done + 1);
+        let engine = self.proxy.product_engine(self.group(number)) - self.count;
+        self.clocks.of(warp.number).learn(warp.active, |known| known.learn_engine(engine, done + 1));
         true
     }
 
@@ -232,9 +232,8 @@ impl Machine<'_> {
         let mut hazard: Option<(u64, Hazard)> = None;
         let mut outside = false;
         let mut shadow = self.shadow.take();
-        let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        // The warp's lanes take part together: none of them is the one that wrote.
-        let who = who.seeing(self.proxy.row(number), &self.blocks).lane(LANES);
+        // The warp's lanes take part together: it counts what all of them know, and none of them is the one that wrote.
+        let who = self.clocks.who(warp.number, 0);
         let mut piece = |offset: usize, put: &mut dyn FnMut(usize, f32)| {
             let address = swizzled(first + offset as u64, matrix.swizzle_bytes);
             if let Some(shadow) = &mut shadow {

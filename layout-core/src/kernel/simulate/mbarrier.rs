@@ -8,11 +8,10 @@
 //! Law: who passes a wait knows what each arrival knew, and that the boxes told of have landed.
 
 use super::bytecode::Sum;
+use super::clock::Knowledge;
 use super::cluster;
 use super::machine::Machine;
-use super::proxy::{Knowledge, later};
 use super::report::FindingKind;
-use super::shadow::Who;
 use super::touch::{Kind, Touch};
 use super::warp::{State, Warp, each_lane};
 use super::watch::Write;
@@ -84,9 +83,7 @@ impl Machine<'_> {
     /// Reports mbarriers that the lanes do not know of.
     pub(super) fn look(&mut self, warp: &Warp, barrier: &BarrierUse, touch: &Touch, rank: usize) {
         let Some(shadow) = &self.shadow else { return };
-        let number = warp.number as usize;
-        let clocks = &self.clocks[number * self.count..(number + 1) * self.count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(number), &self.blocks);
+        let who = self.clocks.who(warp.number, touch.open);
         let site = &self.launch.program.sites[barrier.site as usize];
         let super::bytecode::Target::Shared(base) = site.target else { return };
         let hazard = each_lane(touch.open).find_map(|lane| {
@@ -96,7 +93,7 @@ impl Machine<'_> {
             shadow.look(cell, who.lane(lane)).map(|hazard| (lane, touch.index[lane], hazard))
         });
         if let Some((lane, index, hazard)) = hazard {
-            self.hazard(warp, barrier.site, lane, index, hazard, Kind::Read, false);
+            self.hazard(warp, barrier.site, 1 << lane, index, hazard, Kind::Read, false);
         }
     }
 
@@ -126,11 +123,10 @@ impl Machine<'_> {
     /// Each lane arrives.
     pub(super) fn arrive(&mut self, warp: &mut Warp, barrier: &BarrierUse, expect: u32, rank: Option<Sum>) {
         let touch = self.barriers(warp, barrier, Kind::Write);
-        let number = warp.number as usize;
         let Some(rank) = self.remote(warp, barrier, rank) else { return };
         self.look(warp, barrier, &touch, rank);
-        self.reach(number, rank, barrier.site);
-        self.tick(number);
+        self.reach(warp, touch.open, rank, barrier.site);
+        let mut told: Vec<(usize, Knowledge)> = Vec::new();
         let mut ended = Vec::new();
         for lane in each_lane(touch.open) {
             let at = self.barrier_at(rank, barrier, touch.index[lane]);
@@ -148,17 +144,20 @@ impl Machine<'_> {
                     )
                 });
             }
+            if !told.iter().any(|(other, _)| *other == at) {
+                let same = |lane: &usize| self.barrier_at(rank, barrier, touch.index[*lane]) == at;
+                let lanes = each_lane(touch.open).filter(same).fold(0, |lanes, lane| lanes | 1 << lane);
+                told.push((at, self.clocks.of(warp.number).tell(lanes)));
+            }
             let Some(known) = self.proxy.barriers.get_mut(at) else { continue };
-            let row = &self.clocks[number * self.count..(number + 1) * self.count];
             known.pending = known.pending.saturating_sub(1);
             known.expected += i64::from(expect);
             if expect > 0 {
                 known.told = barrier.site;
             }
-            let engines = self.proxy.known.len() / self.count.max(1);
-            let seen = &self.proxy.known[number * engines..(number + 1) * engines];
-            known.gathered.join(row, seen);
-            known.gathered.blocks.extend(self.known.get(number));
+            for (_, told) in told.iter().filter(|(other, _)| *other == at) {
+                known.gathered.join(told);
+            }
             if self.end_phase(at) {
                 ended.push(at);
             }
@@ -216,7 +215,7 @@ impl Machine<'_> {
         let rank = self.rank(warp.number as usize);
         self.look(warp, barrier, &touch, rank);
         let parity = warp.lanes(parity);
-        let mut passed: Vec<usize> = Vec::new();
+        let mut passed: Vec<(usize, u32)> = Vec::new();
         for lane in each_lane(touch.open) {
             let at = self.barrier_at(rank, barrier, touch.index[lane]);
             let Some(known) = self.proxy.barriers.get(at) else { continue };
@@ -225,17 +224,14 @@ impl Machine<'_> {
                 warp.state = State::Phase { barrier, parity: parity[lane], site };
                 return false;
             }
-            if !passed.contains(&at) {
-                passed.push(at);
+            match passed.iter_mut().find(|(other, _)| *other == at) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => passed.push((at, 1 << lane)),
             }
         }
-        let (number, count) = (warp.number as usize, self.count);
-        for at in passed {
+        for (at, lanes) in passed {
             let Some(known) = self.proxy.barriers.get(at) else { continue };
-            let ended = known.ended.clone();
-            later(&mut self.clocks[number * count..(number + 1) * count], &ended.clocks);
-            later(self.proxy.row_mut(number), &ended.engines);
-            self.known.get_mut(number).into_iter().for_each(|known| known.join(&ended.blocks));
+            self.clocks.of(warp.number).learn(lanes, |knowledge| knowledge.join(&known.ended));
         }
         true
     }

@@ -13,6 +13,7 @@
 mod arithmetic;
 mod blocks;
 mod bytecode;
+mod clock;
 mod cluster;
 mod compile;
 mod copy;
@@ -30,6 +31,7 @@ mod remote;
 mod report;
 mod schedule;
 mod shadow;
+mod strands;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
@@ -336,8 +338,10 @@ fn launch<'a>(
                 let own = |site: &&bytecode::Site| site.target == bytecode::Target::Global(number as u32);
                 if let Some(site) = program.sites.iter().find(own).filter(|_| options.findings) {
                     let elements = bytes.len() / site.bytes.max(1) as usize;
-                    let cells = GlobalShadow::new(elements).ok_or_else(|| SimulateError::TooLarge {
-                        what: format!("a tensor of {elements} elements with findings"),
+                    let cells = GlobalShadow::new(elements, program.waits).ok_or_else(|| {
+                        SimulateError::TooLarge {
+                            what: format!("a tensor of {elements} elements with findings"),
+                        }
                     })?;
                     shadow = Some(cells);
                 }

@@ -1,58 +1,48 @@
 //! What orders the blocks of a launch: releases and acquires, as vector clocks.
 //!
-//! Law: what a warp did before a release happened before what another warp does after an acquire of the same element,
+//! Law: what a thread did before a release happened before what another one does after an acquire of the same element,
 //! and so did all that the first knew of, if the scopes of both hold both. A relaxed store ends what the release before it gave; an atomic change does not.
 
 use super::bytecode::{Site, Target};
+use super::clock::{Clock, Knowledge, learn_engines};
 use super::machine::Machine;
-use super::proxy::later;
 use super::touch::Touch;
 use super::warp::{Warp, each_lane};
 use crate::kernel::program::{AtomicChange, Ordering, Scope};
 use std::collections::{BTreeMap, HashMap};
 
-/// The times before which everything happened before.
+/// What is known of blocks of other clusters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// For each block, of each of its warps.
-    warps: BTreeMap<u64, Vec<u32>>,
-    /// For each block, of each of its warps, the times before which its writes to global memory are seen by the asynchronous
+    /// For each block, of its warps.
+    clocks: BTreeMap<u64, Clock>,
+    /// For each block, of its warps, the times before which their writes to global memory are seen by the asynchronous
     /// proxy: a fence stands behind them.
-    fenced: BTreeMap<u64, Vec<u32>>,
+    fenced: BTreeMap<u64, Clock>,
     /// For each cluster, by its first block, of each engine of its asynchronous proxy.
     engines: BTreeMap<u64, Vec<u32>>,
 }
 
 impl Known {
-    /// Whether what a warp of a block did at a time happened before; of an unknown warp, whether it did of each.
-    pub(super) fn covers(&self, block: u64, warp: Option<u32>, clock: u32) -> bool {
-        let Some(clocks) = self.warps.get(&block) else { return false };
-        match warp {
-            Some(warp) => clocks.get(warp as usize).is_some_and(|known| clock < *known),
-            None => clocks.iter().all(|known| clock < *known),
-        }
+    /// Of these lanes of a block's warp, those of which it is not known what they did at a time.
+    pub(super) fn unknown(&self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
+        self.clocks.get(&block).map_or(lanes, |clock| clock.unknown(warp, lanes, time))
     }
 
-    /// Whether the asynchronous proxy sees what a warp of a block wrote at a time.
-    pub(super) fn fenced(&self, block: u64, warp: u32, clock: u32) -> bool {
-        self.fenced.get(&block).and_then(|times| times.get(warp as usize)).is_some_and(|time| clock < *time)
+    /// Whether the asynchronous proxy sees what these lanes of a block's warp wrote at a time.
+    pub(super) fn fenced(&self, block: u64, warp: usize, lanes: u32, time: u32) -> bool {
+        self.fenced.get(&block).is_some_and(|times| times.unknown(warp, lanes, time) == 0)
     }
 
-    /// Adds what another knows, if there is one.
-    pub(super) fn extend(&mut self, other: Option<&Known>) {
-        other.into_iter().for_each(|other| self.join(other));
-    }
-
-    /// Both.
+    /// Learns what another knows.
     pub(super) fn join(&mut self, other: &Known) {
-        other.warps.iter().for_each(|(block, clocks)| learn(&mut self.warps, *block, clocks));
-        other.fenced.iter().for_each(|(block, times)| learn(&mut self.fenced, *block, times));
-        other.engines.iter().for_each(|(cluster, clocks)| learn(&mut self.engines, *cluster, clocks));
+        let clocks = other.clocks.iter();
+        clocks.for_each(|(block, clock)| self.clocks.entry(*block).or_default().join(clock));
+        let fenced = other.fenced.iter();
+        fenced.for_each(|(block, times)| self.fenced.entry(*block).or_default().join(times));
+        let engines = other.engines.iter();
+        engines.for_each(|(cluster, times)| learn_engines(self.engines.entry(*cluster).or_default(), times));
     }
-}
-
-fn learn(known: &mut BTreeMap<u64, Vec<u32>>, whose: u64, clocks: &[u32]) {
-    later(known.entry(whose).or_insert_with(|| vec![0; clocks.len()]), clocks);
 }
 
 /// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
@@ -79,8 +69,7 @@ impl Machine<'_> {
         touch: &Touch,
         (change, scope): (AtomicChange, Scope),
     ) {
-        let number = warp.number as usize;
-        if number >= self.known.len() {
+        if !self.launch.program.waits {
             return;
         }
         let (space, base) = match site.target {
@@ -88,54 +77,64 @@ impl Machine<'_> {
             Target::Shared(base) => (1 << 32 | warp.block, base as usize),
             Target::Local { .. } | Target::None => return,
         };
-        let cluster = self.blocks.first().map_or(0, |block| block.number);
-        let row = number * self.count..(number + 1) * self.count;
-        for lane in each_lane(touch.open) {
-            let place = (space, base + touch.index[lane] as usize * site.bytes as usize);
+        let place = |lane: usize| (space, base + touch.index[lane] as usize * site.bytes as usize);
+        let mut open = touch.open;
+        // Lanes that name one element do it together.
+        while open != 0 {
+            let first = open.trailing_zeros() as usize;
+            let place_of_all = place(first);
+            let lanes = each_lane(open).filter(|lane| place(*lane) == place_of_all);
+            let lanes = lanes.fold(0, |lanes, lane| lanes | 1 << lane);
+            open &= !lanes;
             match change {
-                AtomicChange::Store(Ordering::Relaxed) => drop(self.releases.0.remove(&place)),
+                AtomicChange::Store(Ordering::Relaxed) => drop(self.releases.0.remove(&place_of_all)),
                 AtomicChange::Store(Ordering::Synchronising) => {
-                    let mut known = self.known[number].clone();
-                    let mut clocks = self.clocks[row.clone()].to_vec();
-                    // What the warp does from here on is later than the release.
-                    clocks[number] += 1;
-                    for (rank, block) in self.blocks.iter().enumerate() {
-                        learn(&mut known.warps, block.number, &clocks[self.warps_of(rank)]);
-                        if let Some(times) =
-                            self.proxy.global_fences.passed.times(&clocks, self.warps_of(rank))
-                        {
-                            learn(&mut known.fenced, block.number, &times);
-                        }
-                    }
-                    learn(&mut known.engines, cluster, self.proxy.row(number));
-                    self.releases.0.insert(place, Given { known, scope, block: warp.block });
+                    let given = Given { known: self.give(warp, lanes), scope, block: warp.block };
+                    self.releases.0.insert(place_of_all, given);
                 }
-                AtomicChange::Load(Ordering::Synchronising) => {
-                    let Some(Given { known: given, scope: released, block }) = self.releases.0.get(&place)
-                    else {
-                        continue;
-                    };
-                    if *block != warp.block && [*released, scope].contains(&Scope::Block) {
-                        continue;
-                    }
-                    self.known[number].join(given);
-                    for (rank, block) in self.blocks.iter().enumerate() {
-                        let Some(own) = given.warps.get(&block.number) else { continue };
-                        let warps = self.warps_of(rank);
-                        let clocks = &mut self.clocks[row.start + warps.start..row.start + warps.end];
-                        later(clocks, own);
-                    }
-                    let engines = given.engines.get(&cluster).map_or(&[][..], Vec::as_slice);
-                    later(self.proxy.row_mut(number), engines);
-                }
+                AtomicChange::Load(Ordering::Synchronising) => self.take(warp, lanes, place_of_all, scope),
                 AtomicChange::Load(Ordering::Relaxed)
                 | AtomicChange::Add
                 | AtomicChange::Max
                 | AtomicChange::Min => {}
             }
         }
-        if change == AtomicChange::Store(Ordering::Synchronising) {
-            self.tick(number);
+    }
+
+    /// What lanes of a warp give to other blocks.
+    fn give(&mut self, warp: &Warp, lanes: u32) -> Known {
+        let Knowledge { clock, engines, mut blocks } = self.clocks.of(warp.number).tell(lanes);
+        let passed = &self.proxy.global_fences.passed;
+        for rank in 0..self.ranks() {
+            let (block, warps) = (self.clocks.blocks[rank].number, self.warps_of(rank));
+            blocks.clocks.entry(block).or_default().join(&clock.part(warps.clone()));
+            if let Some(times) = passed.times(&clock, warps, |warp| self.clocks.warps[warp].live()) {
+                blocks.fenced.entry(block).or_default().join(&times);
+            }
         }
+        let cluster = self.clocks.blocks.first().map_or(0, |block| block.number);
+        learn_engines(blocks.engines.entry(cluster).or_default(), &engines);
+        blocks
+    }
+
+    /// Lanes of a warp take what the last release of an element gave.
+    fn take(&mut self, warp: &Warp, lanes: u32, place: Place, scope: Scope) {
+        let Some(Given { known: given, scope: released, block }) = self.releases.0.get(&place) else {
+            return;
+        };
+        if *block != warp.block && [*released, scope].contains(&Scope::Block) {
+            return;
+        }
+        let blocks = &self.clocks.blocks;
+        let own: Vec<(usize, &Clock)> = (0..self.ranks())
+            .filter_map(|rank| Some((self.warps_of(rank).start, given.clocks.get(&blocks[rank].number)?)))
+            .collect();
+        let cluster = blocks.first().map_or(0, |block| block.number);
+        let engines = given.engines.get(&cluster).map_or(&[][..], Vec::as_slice);
+        self.clocks.warps[warp.number as usize].learn(lanes, |knowledge| {
+            knowledge.blocks.join(given);
+            own.iter().for_each(|(first, clock)| knowledge.clock.join_from(*first, clock));
+            learn_engines(&mut knowledge.engines, engines);
+        });
     }
 }

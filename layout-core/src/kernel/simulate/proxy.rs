@@ -9,37 +9,11 @@ use super::bytecode::{LANES, Program};
 use super::machine::Machine;
 use super::matrix::Products;
 use super::mbarrier::Mbarrier;
-use super::order::Known;
 use super::report::FindingKind;
 use super::shadow::{Fences, GlobalFences, Hazard};
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use super::work::Work;
-
-/// What a warp or a barrier knows: the time of each warp, of each engine, and of other blocks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Knowledge {
-    pub clocks: Vec<u32>,
-    pub engines: Vec<u32>,
-    pub blocks: Known,
-}
-
-impl Knowledge {
-    /// Adds what another knows.
-    pub(super) fn join(&mut self, clocks: &[u32], engines: &[u32]) {
-        self.clocks.resize(clocks.len().max(self.clocks.len()), 0);
-        self.engines.resize(engines.len().max(self.engines.len()), 0);
-        later(&mut self.clocks, clocks);
-        later(&mut self.engines, engines);
-    }
-}
-
-/// The later of two times, for each of them.
-pub(super) fn later(mine: &mut [u32], other: &[u32]) {
-    for (mine, other) in mine.iter_mut().zip(other) {
-        *mine = (*mine).max(*other);
-    }
-}
 
 /// The state of a block's asynchronous work.
 #[derive(Default)]
@@ -49,8 +23,6 @@ pub(super) struct Proxy {
     stores: usize,
     /// How many engines there are.
     engines: usize,
-    /// For each warp the time of each engine that it knows.
-    pub known: Vec<u32>,
     pub barriers: Vec<Mbarrier>,
     /// Boxes that have not landed, the oldest first.
     pub arriving: Vec<Arriving>,
@@ -92,8 +64,6 @@ impl Proxy {
 
     /// A block begins.
     pub(super) fn start(&mut self, barriers: usize, threads: u32) {
-        self.known.clear();
-        self.known.resize(self.warps * self.engines, 1);
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
         self.arriving.clear();
@@ -122,25 +92,6 @@ impl Proxy {
     /// The engine of an mbarrier.
     pub(super) fn barrier_engine(&self, barrier: usize) -> usize {
         self.warps + self.groups + self.stores + barrier
-    }
-
-    /// What a warp knows of the engines.
-    pub(super) fn row(&self, warp: usize) -> &[u32] {
-        self.known.get(warp * self.engines..(warp + 1) * self.engines).unwrap_or_default()
-    }
-
-    /// Likewise.
-    pub(super) fn row_mut(&mut self, warp: usize) -> &mut [u32] {
-        let row = warp * self.engines..(warp + 1) * self.engines;
-        self.known.get_mut(row).unwrap_or_default()
-    }
-
-    /// A warp knows that an actor's work before this time is done.
-    pub(super) fn learn(&mut self, warp: usize, actor: usize, time: u32) {
-        let at = actor.wrapping_sub(self.warps);
-        if let Some(known) = self.row_mut(warp).get_mut(at) {
-            *known = (*known).max(time);
-        }
     }
 }
 
@@ -178,16 +129,15 @@ impl Machine<'_> {
             }
             Work::Wait { barrier, parity } => self.barrier_wait(warp, barrier, *parity),
             Work::ProxyFence { global } => {
-                let number = warp.number as usize;
-                let now = self.clocks[number * self.count + number];
+                let (number, strands) = (warp.number as usize, self.clocks.of(warp.number));
+                let now = strands.time();
                 if *global {
-                    let clocks = &self.clocks[number * self.count..(number + 1) * self.count];
-                    let known = self.known.get(number);
-                    self.proxy.global_fences.pass(number, warp.active, clocks, known);
+                    let known = strands.tell(warp.active);
+                    self.proxy.global_fences.pass(number, now, warp.active, known);
                 } else {
+                    strands.tick();
                     self.proxy.fences.pass(number, now, warp.active);
                 }
-                self.tick(number);
                 true
             }
             Work::BulkCommit => {

@@ -58,6 +58,6 @@ impl Machine<'_> {
                 Copied { site: number, bytes, size, by_threads: true, what: "an asynchronous store" };
             self.depart(warp, first, &copied, (at, barrier.site), pieces);
         }
-        self.tick(warp.number as usize);
+        self.clocks.of(warp.number).tick();
     }
 }

@@ -11,7 +11,7 @@ use super::bytecode::Target;
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::shadow::{Hazard, Who};
+use super::shadow::Hazard;
 use super::tensor_map::{BoxPlan, PIECE, tf32};
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
@@ -111,11 +111,7 @@ impl Machine<'_> {
         let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
         let global = &self.launch.globals[plan.argument as usize];
         let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
-        let number = warp.number as usize;
-        let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
-        let block = warp.block;
-        let who = who.knowing(self.known.get(number));
+        let who = self.clocks.who(warp.number, 1 << lane);
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
         let mut found: Vec<(i64, Hazard)> = Vec::new();
         let mut traffic = Traffic::default();
@@ -129,7 +125,7 @@ impl Machine<'_> {
                 memory::write(&mut data, element as usize * size, plan.size, value);
                 if let Some(shadow) = shadow {
                     let element = byte as usize / size;
-                    let hazard = shadow.read_by_proxy(element, block, who, &self.proxy.global_fences);
+                    let hazard = shadow.read_by_proxy(element, who, &self.proxy.global_fences);
                     keep(&mut found, element as i64, hazard);
                 }
             }
@@ -138,7 +134,7 @@ impl Machine<'_> {
         });
         self.count_box(copy, plan, &traffic, Kind::Read);
         for (element, hazard) in found {
-            self.hazard(warp, copy.global_site, lane, element, hazard, Kind::Read, false);
+            self.hazard(warp, copy.global_site, 1 << lane, element, hazard, Kind::Read, false);
         }
         pieces
     }
@@ -182,7 +178,7 @@ impl Machine<'_> {
             }
         }
         // What the warp does from here on comes after the issue.
-        self.tick(warp.number as usize);
+        self.clocks.of(warp.number).tick();
     }
 
     /// A copy to a block begins.
@@ -207,9 +203,7 @@ impl Machine<'_> {
         let (engine, time) = (self.proxy.barrier_engine(at), phase + 1);
         let mut hazards: Vec<(u64, Hazard)> = Vec::new();
         if let Some(mut shadow) = self.shadow.take() {
-            let number = warp.number as usize;
-            let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-            let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
+            let who = self.clocks.who(warp.number, 1 << lane);
             for (address, _) in &pieces {
                 for cell in self.cells(u64::from(*address), copy.size as u64) {
                     let fences = &self.proxy.fences;
@@ -279,8 +273,7 @@ impl Machine<'_> {
             let time = self.proxy.issued[number];
             let mut hazards: Vec<(u64, Hazard)> = Vec::new();
             if let Some(mut shadow) = self.shadow.take() {
-                let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-                let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
+                let who = self.clocks.who(warp.number, 1 << lane);
                 plan.each(shared, &coordinates, |piece| {
                     for cell in self.cells(piece.address, PIECE as u64) {
                         let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, engine, time);
@@ -295,16 +288,13 @@ impl Machine<'_> {
             let mut traffic = Traffic::default();
             let mut found: Vec<(i64, Hazard)> = Vec::new();
             let argument = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
-            let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-            let who = who.seeing(self.proxy.row(number), &self.blocks).lane(lane);
-            let who = who.knowing(self.known.get(number));
+            let who = self.clocks.who(warp.number, 1 << lane);
             plan.each(shared, &coordinates, |piece| {
                 traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
                 let Some(shadow) = argument else { return };
                 for element in piece.start..piece.end {
                     let at = piece.global / i64::from(plan.size) + i64::from(element);
-                    let hazard =
-                        shadow.write_by_proxy(at as usize, warp.block, who, &self.proxy.global_fences);
+                    let hazard = shadow.write_by_proxy(at as usize, who, &self.proxy.global_fences);
                     keep(&mut found, at, hazard);
                 }
             });
@@ -341,13 +331,13 @@ impl Machine<'_> {
             read
         });
         self.proxy.leaving = leaving;
-        // The warp knows of what is before the oldest store that has yet to read.
+        // The lanes know of what is before the oldest store that has yet to read.
         let number = warp.number as usize;
         let unread = |store: &&Leaving| store.by.0 == warp.number && store.data.is_none();
         let oldest = self.proxy.leaving.iter().filter(unread).map(|store| store.number).min();
         let time = oldest.unwrap_or_else(|| self.proxy.issued[number] + 1);
-        let engine = self.proxy.store_engine(number);
-        self.proxy.learn(number, engine, time);
+        let engine = self.proxy.store_engine(number) - self.count;
+        self.clocks.of(warp.number).learn(warp.active, |known| known.learn_engine(engine, time));
     }
 
     /// A store reads shared memory.
@@ -371,10 +361,7 @@ impl Machine<'_> {
         let plan = &program.works.boxes[store.plan as usize];
         let global = &self.launch.globals[plan.argument as usize];
         let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
-        let number = warp.number as usize;
-        let who = Who::new(warp.number, &self.clocks[number * self.count..(number + 1) * self.count]);
-        let who = who.seeing(self.proxy.row(number), &self.blocks).lane(store.by.1 as usize);
-        let block = warp.block;
+        let who = self.clocks.who(warp.number, 1 << store.by.1);
         let mut found: Vec<((i64, bool), Hazard)> = Vec::new();
         let mut data = store.data.iter().flatten();
         plan.each(store.shared, &store.coordinates, |piece| {
@@ -384,7 +371,7 @@ impl Machine<'_> {
                 let value = memory::read(bytes, (element * plan.size) as usize, plan.size);
                 if let Some(shadow) = shadow {
                     let index = byte / plan.size as usize;
-                    shadow.land_by_proxy(index, block, who);
+                    shadow.land_by_proxy(index, who);
                     let equal = global.read(byte, plan.size) == value;
                     let known = store.found.iter().filter(|(at, _)| *at == index as i64);
                     found.extend(known.map(|(at, hazard)| ((*at, equal), *hazard)));
@@ -394,7 +381,7 @@ impl Machine<'_> {
         });
         self.progress = true;
         for ((element, equal), hazard) in found {
-            self.hazard(warp, store.sites.1, store.by.1 as usize, element, hazard, Kind::Write, equal);
+            self.hazard(warp, store.sites.1, 1 << store.by.1, element, hazard, Kind::Write, equal);
         }
     }
 

@@ -3,7 +3,8 @@
 use super::bytecode::{LANES, Site, Target};
 use super::machine::Machine;
 use super::report::FindingKind;
-use super::shadow::{Hazard, Who};
+use super::shadow::Hazard;
+use super::strands::Strands;
 use super::touch::{Kind, Touch};
 use super::warp::{Warp, coordinates, each_lane};
 use crate::kernel::program::Scope;
@@ -23,38 +24,78 @@ pub(super) enum Write {
     AtomicRead(Scope),
 }
 
+/// Lanes that access one element, and know the same.
+enum Groups {
+    /// Each lane on its own.
+    Each(u32),
+    /// All together.
+    All(u32),
+    /// These.
+    Listed(std::vec::IntoIter<u32>),
+}
+
+impl Iterator for Groups {
+    type Item = u32;
+    fn next(&mut self) -> Option<u32> {
+        match self {
+            Groups::Each(lanes) => {
+                let lowest = *lanes & lanes.wrapping_neg();
+                *lanes &= !lowest;
+                (lowest != 0).then_some(lowest)
+            }
+            Groups::All(lanes) => Some(std::mem::take(lanes)).filter(|lanes| *lanes != 0),
+            Groups::Listed(list) => list.next(),
+        }
+    }
+}
+
+/// The lanes of an access, those together that go to one element and know the same.
+fn together(strands: &Strands, touch: &Touch) -> Groups {
+    if touch.uniform && strands.as_one() {
+        return Groups::All(touch.open);
+    }
+    // Most accesses are to elements one after another: only where a lane's element is its neighbour's too it is worth a look.
+    let twice = |lane: usize| touch.open >> lane & 3 == 3 && touch.index[lane] == touch.index[lane + 1];
+    if !(0..LANES - 1).any(twice) {
+        return Groups::Each(touch.open);
+    }
+    let (mut list, mut open) = (Vec::new(), touch.open);
+    while open != 0 {
+        let first = touch.index[open.trailing_zeros() as usize];
+        let same = each_lane(open).filter(|lane| touch.index[*lane] == first);
+        let same = same.fold(0, |same, lane| same | 1 << lane);
+        open &= !same;
+        list.extend(strands.groups(same));
+    }
+    Groups::Listed(list.into_iter())
+}
+
 impl Machine<'_> {
     /// Looks for hazards of a read.
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
-        let count = self.count;
-        let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), &self.blocks);
-        let who = who.knowing(self.known.get(warp.number as usize));
-        let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
+        if !self.launch.program.findings {
+            return;
+        }
+        let who = self.clocks.who(warp.number, touch.open);
+        let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
+        let strands = &self.clocks.warps[warp.number as usize];
         match site.target {
             Target::Shared(base) => {
+                // A cell takes lanes one by one as well.
+                let groups = match touch.uniform {
+                    true => together(strands, touch),
+                    false => Groups::Each(touch.open),
+                };
                 let base = base + warp.shared;
                 let Some(shadow) = &mut self.shadow else { return };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
-                let cell = |index: i64| (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
-                if touch.uniform && touch.open.count_ones() > 1 {
-                    let lane = touch.open.trailing_zeros();
-                    let index = touch.index[lane as usize];
-                    for part in 0..cells {
-                        if let Some(hazard) =
-                            shadow.read_by_all(cell(index) + part, touch.open, who.lane(lane as usize))
-                        {
-                            found.push((lane as usize, index, hazard));
-                        }
-                    }
-                } else {
-                    for lane in each_lane(touch.open) {
-                        let index = touch.index[lane];
-                        for part in 0..cells {
-                            if let Some(hazard) = shadow.read(cell(index) + part, who.lane(lane)) {
-                                found.push((lane, index, hazard));
-                            }
+                for lanes in groups {
+                    let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
+                    let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
+                    for cell in first..first + cells {
+                        if let Some(hazard) = shadow.read(cell, who) {
+                            found.push((lanes, index, hazard));
                         }
                     }
                 }
@@ -63,19 +104,19 @@ impl Machine<'_> {
                 let Some(shadow) = self.launch.shadows.get(argument as usize).and_then(Option::as_ref) else {
                     return;
                 };
-                for lane in each_lane(touch.open) {
-                    for part in 0..site.width as usize {
-                        let element = touch.index[lane] as usize + part;
-                        if let Some(hazard) = shadow.read(element, warp.block, who.lane(lane)) {
-                            found.push((lane, element as i64, hazard));
+                for lanes in together(strands, touch) {
+                    let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
+                    for element in index as usize..index as usize + site.width as usize {
+                        if let Some(hazard) = shadow.read(element, who) {
+                            found.push((lanes, element as i64, hazard));
                         }
                     }
                 }
             }
             Target::Local { .. } | Target::None => {}
         }
-        for (lane, index, hazard) in found {
-            self.hazard(warp, number, lane, index, hazard, Kind::Read, false);
+        for (lanes, index, hazard) in found {
+            self.hazard(warp, number, lanes, index, hazard, Kind::Read, false);
         }
     }
 
@@ -89,22 +130,28 @@ impl Machine<'_> {
         equal: u32,
         how: Write,
     ) {
-        let count = self.count;
-        let clocks = &self.clocks[warp.number as usize * count..(warp.number as usize + 1) * count];
-        let who = Who::new(warp.number, clocks).seeing(self.proxy.row(warp.number as usize), &self.blocks);
-        let who = who.knowing(self.known.get(warp.number as usize));
-        let mut found: Vec<(usize, i64, Hazard)> = Vec::new();
+        if !self.launch.program.findings {
+            return;
+        }
+        let who = self.clocks.who(warp.number, touch.open);
+        let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
+        // Plain writes of several lanes to one element are a race among them.
+        let groups = match how {
+            Write::Plain | Write::InFlight => Groups::Each(touch.open),
+            Write::Atomic(_) | Write::AtomicStore(_) | Write::AtomicRead(_) => {
+                together(&self.clocks.warps[warp.number as usize], touch)
+            }
+        };
         match site.target {
             Target::Shared(base) => {
                 let base = base + warp.shared;
                 let Some(shadow) = &mut self.shadow else { return };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
-                for lane in each_lane(touch.open) {
-                    let index = touch.index[lane];
+                for lanes in groups {
+                    let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
                     let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
                     for cell in first..first + cells {
-                        let who = who.lane(lane);
                         let hazard = match how {
                             Write::Atomic(_) => shadow.atomic(cell, who, number),
                             Write::AtomicStore(_) => shadow
@@ -114,7 +161,7 @@ impl Machine<'_> {
                             Write::Plain => shadow.write(cell, who, number, false),
                             Write::InFlight => shadow.write(cell, who, number, true),
                         };
-                        found.extend(hazard.map(|hazard| (lane, index, hazard)));
+                        found.extend(hazard.map(|hazard| (lanes, index, hazard)));
                     }
                 }
             }
@@ -122,26 +169,25 @@ impl Machine<'_> {
                 let Some(shadow) = self.launch.shadows.get(argument as usize).and_then(Option::as_ref) else {
                     return;
                 };
-                for lane in each_lane(touch.open) {
-                    for part in 0..site.width as usize {
-                        let element = touch.index[lane] as usize + part;
-                        let who = who.lane(lane);
+                for lanes in groups {
+                    let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
+                    for element in index as usize..index as usize + site.width as usize {
                         let hazard = match how {
                             Write::Atomic(scope) | Write::AtomicStore(scope) => {
-                                shadow.atomic(element, warp.block, who, scope)
+                                shadow.atomic(element, who, scope)
                             }
-                            Write::AtomicRead(scope) => shadow.atomic_read(element, warp.block, who, scope),
-                            Write::Plain | Write::InFlight => shadow.write(element, warp.block, who),
+                            Write::AtomicRead(scope) => shadow.atomic_read(element, who, scope),
+                            Write::Plain | Write::InFlight => shadow.write(element, who),
                         };
-                        found.extend(hazard.map(|hazard| (lane, element as i64, hazard)));
+                        found.extend(hazard.map(|hazard| (lanes, element as i64, hazard)));
                     }
                 }
             }
             Target::Local { .. } | Target::None => {}
         }
-        for (lane, index, hazard) in found {
+        for (lanes, index, hazard) in found {
             let kind = if matches!(how, Write::AtomicRead(_)) { Kind::Read } else { Kind::Write };
-            self.hazard(warp, number, lane, index, hazard, kind, equal >> lane & 1 != 0);
+            self.hazard(warp, number, lanes, index, hazard, kind, equal & lanes == lanes);
         }
     }
 
@@ -150,7 +196,7 @@ impl Machine<'_> {
         &mut self,
         warp: &Warp,
         number: u32,
-        lane: usize,
+        lanes: u32,
         index: i64,
         hazard: Hazard,
         kind: Kind,
@@ -165,6 +211,15 @@ impl Machine<'_> {
         };
         let name = program.names.get(site.place as usize);
         let name = name.map_or("", String::as_str);
+        // Of the lanes that access it together the one that wrote is not wrong.
+        let lanes = match hazard {
+            Hazard::Writer { thread, .. } | Hazard::Reader { thread: Some(thread) }
+                if thread / LANES as u32 == warp.number && lanes & (lanes - 1) != 0 =>
+            {
+                lanes & !(1 << (thread % LANES as u32))
+            }
+            _ => lanes,
+        };
         let thread = |number: u32| self.actor(number);
         let engine = |number: u32| number as usize / LANES >= self.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
@@ -244,7 +299,7 @@ impl Machine<'_> {
                 (found, message)
             }
         };
-        self.report(found, number, warp.number, 1 << lane, Some(index), |_| message);
+        self.report(found, number, warp.number, lanes, Some(index), |_| message);
     }
 
     fn block_name(&self, block: Option<u64>) -> String {

@@ -151,6 +151,7 @@ impl Evaluator<'_> {
                 self.effect(origin, StatementKind::AsyncWait(0))
             }
             Intrinsic::Barrier => self.effect(origin, StatementKind::Barrier(Participants::Block)),
+            Intrinsic::SyncWarp => self.effect(origin, StatementKind::Barrier(Participants::Warp)),
             Intrinsic::OuterProductAcc => self.outer_product(values, origin),
             Intrinsic::LaneId | Intrinsic::WarpId => {
                 let thread = self.linear_thread(origin)?;

@@ -1,0 +1,406 @@
+//! The shadow of a tensor that the launch writes: of each element the last plain write, and the reads and atomic operations.
+//!
+//! One stamp of each lies in place, as one word: `block + 1` (32 bits), warp of the block (5), lane or all 32 (6), kind (3),
+//! clock (18). Where there are several that nothing orders, or one that a word does not hold, the word says so and they
+//! stand beside. Blocks on different host threads may use it at once: whichever comes second sees the first.
+//!
+//! Where no thread can wait for another block, no two blocks of different clusters are ordered: then it is enough to know
+//! that there were accesses of several.
+
+use super::{GlobalFences, Hazard, Who, thread};
+use crate::kernel::program::Scope;
+use crate::kernel::simulate::bytecode::FULL;
+use crate::kernel::simulate::warp::each_lane;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How an element was accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+enum Kind {
+    /// By a plain load or store.
+    Plain,
+    /// By an atomic operation of the device's scope, or of the cluster's.
+    Atomic,
+    /// By one of the block's scope.
+    Narrow,
+    /// Written by the copy engine, and there.
+    Landed,
+    /// Written by the copy engine, and in flight.
+    InFlight,
+}
+
+impl Kind {
+    /// Whether whatever conflicts with an access of the other kind conflicts with one of this kind.
+    fn covers(self, other: Kind) -> bool {
+        self == other || (self, other) == (Kind::Narrow, Kind::Atomic)
+    }
+    fn is_atomic(self) -> bool {
+        matches!(self, Kind::Atomic | Kind::Narrow)
+    }
+}
+
+/// Accesses of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    block: u64,
+    warp: usize,
+    lanes: u32,
+    clock: u32,
+    kind: Kind,
+}
+
+/// Others stand beside.
+const SEVERAL: u64 = u64::MAX;
+/// The block of accesses of several clusters.
+const MANY_BLOCKS: u64 = (1 << 32) - 2;
+/// Beyond this a clock is no part of a word.
+const MOST_CLOCK: u32 = 1 << 18;
+
+impl Stamp {
+    fn of(who: Who<'_>, kind: Kind) -> Stamp {
+        let warp = who.warp as usize % who.warps_of_block();
+        Stamp { block: who.block(), warp, lanes: who.lanes, clock: who.now(), kind }
+    }
+
+    /// As a word, if it is one.
+    fn word(self) -> Option<u64> {
+        let lane = match self.lanes {
+            FULL => 32,
+            one if one.is_power_of_two() => u64::from(one.trailing_zeros()),
+            _ => return None,
+        };
+        (self.clock < MOST_CLOCK).then_some(
+            (self.block + 1) << 32
+                | (self.warp as u64 & 31) << 27
+                | lane << 21
+                | (self.kind as u64) << 18
+                | u64::from(self.clock),
+        )
+    }
+
+    /// Of a word that is not 0 and not [`SEVERAL`].
+    fn from(word: u64) -> Stamp {
+        let lane = word >> 21 & 63;
+        let kind = match word >> 18 & 7 {
+            0 => Kind::Plain,
+            1 => Kind::Atomic,
+            2 => Kind::Narrow,
+            3 => Kind::Landed,
+            _ => Kind::InFlight,
+        };
+        let lanes = if lane >= 32 { FULL } else { 1 << lane };
+        let (warp, clock) = ((word >> 27 & 31) as usize, word as u32 & (MOST_CLOCK - 1));
+        Stamp { block: (word >> 32) - 1, warp, lanes, clock, kind }
+    }
+
+    /// Its lanes that are not ordered before an access, of those not in `own`.
+    fn unordered(self, who: Who<'_>) -> u32 {
+        if self.block == MANY_BLOCKS {
+            return self.lanes;
+        }
+        who.unordered_of(self.block, self.warp, self.lanes, self.clock)
+    }
+
+    /// What is left of it to remember beside a later access.
+    fn beside(self, later: Stamp, who: Who<'_>) -> Option<Stamp> {
+        if !later.kind.covers(self.kind) {
+            return Some(self);
+        }
+        let same = (self.block, self.warp) == (later.block, later.warp);
+        // A lane's earlier access is before its later one, and whoever knows of the later one knows of both.
+        let lanes = if same { self.lanes & !later.lanes } else { self.lanes };
+        let lanes = Stamp { lanes, ..self }.unordered(who);
+        (lanes != 0).then_some(Stamp { lanes, ..self })
+    }
+
+    /// One stamp for accesses of two clusters that nothing can order: whoever comes next is not ordered with one of them.
+    fn joined(self, other: Stamp) -> Stamp {
+        let kind = match (self.kind, other.kind) {
+            (a, b) if a == b => a,
+            (Kind::Atomic | Kind::Narrow, Kind::Atomic | Kind::Narrow) => Kind::Narrow,
+            // As one that conflicts with everything.
+            _ => Kind::Landed,
+        };
+        Stamp { block: MANY_BLOCKS, warp: 0, lanes: FULL, clock: 0, kind }
+    }
+}
+
+/// The accesses of an element, by block and warp.
+#[derive(Debug, Default)]
+struct Several(BTreeMap<(u64, usize), Vec<Stamp>>);
+
+impl Several {
+    /// Adds an access, and forgets those of its warp that are ordered before it.
+    fn add(&mut self, stamp: Stamp, who: Who<'_>) {
+        let own = self.0.entry((stamp.block, stamp.warp)).or_default();
+        *own = own.iter().filter_map(|known| known.beside(stamp, who)).collect();
+        match own.iter_mut().find(|known| known.clock == stamp.clock && known.kind == stamp.kind) {
+            Some(known) => known.lanes |= stamp.lanes,
+            None => own.push(stamp),
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = Stamp> {
+        self.0.values().flatten().copied()
+    }
+}
+
+/// Parts of what stands beside, each with a lock of its own.
+const PARTS: usize = 64;
+
+/// Stamps of each element.
+struct Stamps {
+    words: Vec<AtomicU64>,
+    beside: Vec<Mutex<HashMap<usize, Several>>>,
+    /// Whether blocks may be ordered.
+    waits: bool,
+}
+
+impl Stamps {
+    fn new(elements: usize, waits: bool) -> Option<Stamps> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(elements).ok()?;
+        words.resize_with(elements, AtomicU64::default);
+        let beside = std::iter::repeat_with(Mutex::default).take(PARTS).collect();
+        Some(Stamps { words, beside, waits })
+    }
+
+    fn part(&self, element: usize) -> MutexGuard<'_, HashMap<usize, Several>> {
+        // A panic elsewhere leaves the table as it was between two changes.
+        self.beside[element % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an access beside those that it is not ordered with, and looks at each that was there.
+    fn add<T>(
+        &self,
+        element: usize,
+        stamp: Stamp,
+        who: Who<'_>,
+        found: impl FnMut(Stamp) -> Option<T>,
+    ) -> Option<T> {
+        let word = self.words.get(element)?;
+        loop {
+            let before = word.load(SeqCst);
+            if before == SEVERAL {
+                let mut part = self.part(element);
+                if word.load(SeqCst) != SEVERAL {
+                    continue;
+                }
+                let several = part.entry(element).or_default();
+                let result = several.each().find_map(found);
+                if !self.waits && several.each().any(|known| who.rank(known.block).is_none()) {
+                    let joined = several.each().fold(stamp, |all, known| all.joined(known));
+                    part.remove(&element);
+                    word.store(joined.word().unwrap_or(SEVERAL), SeqCst);
+                } else {
+                    several.add(stamp, who);
+                }
+                return result;
+            }
+            let known = (before != 0).then(|| Stamp::from(before));
+            let left = known.and_then(|known| known.beside(stamp, who));
+            let alone = match left {
+                None => stamp.word(),
+                Some(left) if !self.waits && who.rank(left.block).is_none() => left.joined(stamp).word(),
+                Some(left) if (Stamp { lanes: stamp.lanes, ..left }) == stamp => {
+                    Stamp { lanes: left.lanes | stamp.lanes, ..stamp }.word()
+                }
+                Some(_) => None,
+            };
+            if let Some(alone) = alone {
+                if word.compare_exchange(before, alone, SeqCst, SeqCst).is_ok() {
+                    return known.and_then(found);
+                }
+                continue;
+            }
+            let mut part = self.part(element);
+            if word.compare_exchange(before, SEVERAL, SeqCst, SeqCst).is_err() {
+                continue;
+            }
+            let mut several = Several::default();
+            left.into_iter().for_each(|left| several.add(left, who));
+            several.add(stamp, who);
+            part.insert(element, several);
+            return known.and_then(found);
+        }
+    }
+
+    /// Looks at each access, the word's and those beside.
+    fn find<T>(&self, element: usize, found: impl FnMut(Stamp) -> Option<T>) -> Option<T> {
+        self.find_in(element, self.words.get(element)?.load(SeqCst), found)
+    }
+
+    fn find_in<T>(&self, element: usize, word: u64, mut found: impl FnMut(Stamp) -> Option<T>) -> Option<T> {
+        match word {
+            0 => None,
+            SEVERAL => {
+                let part = self.part(element);
+                part.get(&element)?.each().find_map(found)
+            }
+            word => found(Stamp::from(word)),
+        }
+    }
+
+    /// Puts an access in the place of all others, and looks at each of those.
+    fn replace<T>(&self, element: usize, stamp: Stamp, found: impl FnMut(Stamp) -> Option<T>) -> Option<T> {
+        let place = self.words.get(element)?;
+        let Some(word) = stamp.word() else {
+            let result = self.find(element, found);
+            let mut part = self.part(element);
+            place.store(SEVERAL, SeqCst);
+            let several = Several(BTreeMap::from([((stamp.block, stamp.warp), vec![stamp])]));
+            part.insert(element, several);
+            return result;
+        };
+        match place.swap(word, SeqCst) {
+            SEVERAL => {
+                let several = self.part(element).remove(&element).unwrap_or_default();
+                several.each().find_map(found)
+            }
+            before => self.find_in(element, before, found),
+        }
+    }
+}
+
+/// See the head of the file.
+pub(in super::super) struct GlobalShadow {
+    /// The last plain write of each element, by threads or by the copy engine.
+    writes: Stamps,
+    /// Reads and atomic operations.
+    accesses: Stamps,
+}
+
+impl GlobalShadow {
+    /// Cells for a tensor of a launch whose blocks may wait for each other, or not; `None` where there is no memory for them.
+    pub(crate) fn new(elements: usize, waits: bool) -> Option<GlobalShadow> {
+        Some(GlobalShadow { writes: Stamps::new(elements, waits)?, accesses: Stamps::new(elements, waits)? })
+    }
+
+    /// Lanes of a warp read an element.
+    pub(crate) fn read(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+        let change = self.accesses.add(element, Stamp::of(who, Kind::Plain), who, |before| {
+            if before.kind == Kind::Plain { None } else { conflict(before, who, true) }
+        });
+        self.unordered_write(element, who).or(change)
+    }
+
+    /// A thread writes an element.
+    pub(crate) fn write(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+        let stamp = Stamp::of(who, Kind::Plain);
+        let write = self.writes.replace(element, stamp, |before| conflict(before, who, true));
+        write.or_else(|| self.unordered_access(element, who))
+    }
+
+    fn unordered_write(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+        self.writes.find(element, |before| conflict(before, who, true))
+    }
+
+    fn unordered_access(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+        self.accesses.find(element, |before| conflict(before, who, before.kind != Kind::Plain))
+    }
+
+    /// The copy engine reads an element, for a thread.
+    pub(crate) fn read_by_proxy(
+        &self,
+        element: usize,
+        who: Who<'_>,
+        fences: &GlobalFences,
+    ) -> Option<Hazard> {
+        let unseen = |before| hidden(before, who, fences);
+        self.read(element, who).or_else(|| self.writes.find(element, unseen)).or_else(|| {
+            self.accesses.find(element, |before| before.kind.is_atomic().then(|| unseen(before))?)
+        })
+    }
+
+    /// The copy engine starts to write an element, for a thread; from here on it is in flight.
+    pub(crate) fn write_by_proxy(
+        &self,
+        element: usize,
+        who: Who<'_>,
+        fences: &GlobalFences,
+    ) -> Option<Hazard> {
+        let unseen = |before| hidden(before, who, fences);
+        let mut write = None;
+        let stamp = Stamp::of(who, Kind::InFlight);
+        let hazard = self.writes.replace(element, stamp, |before| {
+            write = write.or_else(|| unseen(before));
+            conflict(before, who, true)
+        });
+        hazard.or_else(|| self.unordered_access(element, who)).or(write).or_else(|| {
+            self.accesses.find(element, |before| before.kind.is_atomic().then(|| unseen(before))?)
+        })
+    }
+
+    /// What the copy engine wrote is there, and the thread knows.
+    pub(crate) fn land_by_proxy(&self, element: usize, who: Who<'_>) {
+        self.writes.replace(element, Stamp::of(who, Kind::Landed), |_| None::<Hazard>);
+    }
+
+    /// Threads change an element by an atomic operation: those of several threads are no hazard, where each one's scope
+    /// holds the other.
+    pub(crate) fn atomic(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+        let kind = if scope == Scope::Block { Kind::Narrow } else { Kind::Atomic };
+        let access = self.accesses.add(element, Stamp::of(who, kind), who, |before| match before.kind {
+            Kind::Plain => conflict(before, who, false),
+            Kind::Atomic | Kind::Narrow => narrow(before, who, scope),
+            Kind::Landed | Kind::InFlight => conflict(before, who, true),
+        });
+        self.unordered_write(element, who).or(access)
+    }
+
+    /// Threads read an element undivided: with atomic operations that is no hazard, likewise.
+    pub(crate) fn atomic_read(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+        self.unordered_write(element, who).or_else(|| {
+            let found = |before: Stamp| before.kind.is_atomic().then(|| narrow(before, who, scope))?;
+            self.accesses.find(element, found)
+        })
+    }
+}
+
+/// Atomic operations of two blocks that nothing orders, of which one is of its block's scope.
+fn narrow(before: Stamp, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+    if scope != Scope::Block && before.kind != Kind::Narrow || before.block == who.block() {
+        return None;
+    }
+    let block = (before.block != MANY_BLOCKS).then_some(before.block);
+    conflict(before, who, true).map(|_| Hazard::Narrow { block })
+}
+
+/// What the copy engine does not see of a write, though the thread that starts it knows of the write.
+fn hidden(before: Stamp, who: Who<'_>, fences: &GlobalFences) -> Option<Hazard> {
+    if matches!(before.kind, Kind::Landed | Kind::InFlight) || before.block == MANY_BLOCKS {
+        return None;
+    }
+    let mut lanes = each_lane(before.lanes);
+    let unseen = lanes.any(|lane| !fences.show(before.block, before.warp, lane as u32, before.clock, who));
+    unseen.then_some(Hazard::Hidden { block: before.block })
+}
+
+/// What is wrong with an access after one before.
+fn conflict(before: Stamp, who: Who<'_>, wrote: bool) -> Option<Hazard> {
+    let left = before.unordered(who);
+    let other = match who.rank(before.block) {
+        _ if before.block == MANY_BLOCKS => Some(None),
+        Some(_) => None,
+        None => Some(Some(before.block)),
+    };
+    match other {
+        // Who knows of the issue, or shares the cluster with it, lacks the wait.
+        None if before.kind == Kind::InFlight => Some(Hazard::InFlight),
+        _ if left == 0 && before.kind == Kind::InFlight => Some(Hazard::InFlight),
+        _ if left == 0 => None,
+        Some(block) => Some(Hazard::OtherBlock { block, wrote }),
+        None => {
+            let rank = who.rank(before.block).unwrap_or_default();
+            let first = thread(rank * who.warps_of_block() + before.warp, left);
+            let one = left.is_power_of_two().then_some(first);
+            Some(if wrote {
+                Hazard::Writer { thread: first, site: 0 }
+            } else {
+                Hazard::Reader { thread: one }
+            })
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What the lanes of a warp know. A warp acts as one until its lanes part: then those that know the same are a strand.
+//!
+//! ```text
+//! if lane == 0 { full.wait(p) }     lane 0 knows more than the others: two strands
+//! sync_warp()                       all know what any of them knew: one strand
+//! ```
+//! Law: what a lane acquires, waits for or tells counts for that lane alone; of another lane of its warp it knows what was
+//! done before they last met, at a barrier or at `sync_warp`. Where they exchanged registers or votes, what they tell after
+//! it covers what all of them did before, and what one knew the others know; their own accesses are not ordered by that,
+//! as CUDA gives a shuffle no order of memory (CUDA C++ Programming Guide, warp shuffle functions).
+
+use super::bytecode::LANES;
+use super::clock::Knowledge;
+use super::cluster::Block;
+
+/// The lanes of a warp.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Strands {
+    /// The warp's number in its cluster.
+    warp: usize,
+    /// The lanes that are threads.
+    live: u32,
+    /// The warp's time.
+    time: u32,
+    /// The time at which the lanes exchanged something last.
+    exchanged: u32,
+    /// What all lanes know.
+    all: Knowledge,
+    /// Lanes that know more, and what they know.
+    parted: Vec<(u32, Knowledge)>,
+}
+
+impl Strands {
+    /// A warp that begins, and knows this.
+    pub(super) fn new(warp: usize, live: u32, all: Knowledge) -> Strands {
+        Strands { warp, live, time: 1, exchanged: 1, all, parted: Vec::new() }
+    }
+
+    /// The lanes that are threads.
+    pub(super) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// The warp's time now.
+    pub(super) fn time(&self) -> u32 {
+        self.time
+    }
+
+    /// What a lane knows; of a lane that there is not, what all know.
+    pub(super) fn of(&self, lane: usize) -> &Knowledge {
+        let own = self.parted.iter().find(|(lanes, _)| lane < LANES && lanes >> lane & 1 != 0);
+        own.map_or(&self.all, |(_, knowledge)| knowledge)
+    }
+
+    /// Whether all lanes know the same.
+    pub(super) fn as_one(&self) -> bool {
+        self.parted.is_empty()
+    }
+
+    /// These lanes, those together that know the same.
+    pub(super) fn groups(&self, lanes: u32) -> impl Iterator<Item = u32> {
+        let rest = self.parted.iter().fold(lanes, |rest, (own, _)| rest & !own);
+        let parted = self.parted.iter().map(move |(own, _)| lanes & own);
+        std::iter::once(rest).chain(parted).filter(|lanes| *lanes != 0)
+    }
+
+    /// These lanes learn something.
+    pub(super) fn learn(&mut self, lanes: u32, learn: impl Fn(&mut Knowledge)) {
+        let mut rest = lanes & self.live;
+        let mut new = Vec::new();
+        for (own, knowledge) in &mut self.parted {
+            let both = *own & rest;
+            rest &= !both;
+            if both == *own {
+                learn(knowledge);
+            } else if both != 0 {
+                *own &= !both;
+                let mut apart = knowledge.clone();
+                learn(&mut apart);
+                new.push((both, apart));
+            }
+        }
+        self.parted.extend(new);
+        let unparted = self.parted.iter().fold(self.live, |left, (own, _)| left & !own);
+        if rest == unparted {
+            learn(&mut self.all);
+        } else if rest != 0 {
+            let mut apart = self.all.clone();
+            learn(&mut apart);
+            self.parted.push((rest, apart));
+        }
+    }
+
+    /// What these lanes tell: what they know, what they did, and what the warp's lanes did before they exchanged
+    /// something last. What they do from here on is later.
+    pub(super) fn tell(&mut self, lanes: u32) -> Knowledge {
+        let mut told: Option<Knowledge> = None;
+        for group in self.groups(lanes) {
+            let knowledge = self.of(group.trailing_zeros() as usize);
+            match &mut told {
+                None => told = Some(knowledge.clone()),
+                Some(told) => told.join(knowledge),
+            }
+        }
+        let mut told = told.unwrap_or_default();
+        told.clock.know(self.warp, self.live, self.live, self.exchanged);
+        told.clock.know(self.warp, lanes & self.live, self.live, self.time + 1);
+        self.tick();
+        told
+    }
+
+    /// Time goes on.
+    pub(super) fn tick(&mut self) {
+        self.time = self.time.saturating_add(1);
+    }
+
+    /// The lanes know what any of them knows.
+    pub(super) fn exchange(&mut self) {
+        for (_, knowledge) in std::mem::take(&mut self.parted) {
+            self.all.join(&knowledge);
+        }
+        self.tick();
+        self.exchanged = self.time;
+    }
+
+    /// The lanes meet: besides, what one did happened before what the others do.
+    pub(super) fn meet(&mut self) {
+        self.exchange();
+        self.all.clock.know(self.warp, self.live, self.live, self.time);
+    }
+
+    /// The lanes, which have met, know this, which is no less than they know.
+    pub(super) fn know(&mut self, other: &Knowledge) {
+        self.all.set(other);
+    }
+
+    /// What all lanes know.
+    pub(super) fn all(&self) -> &Knowledge {
+        &self.all
+    }
+
+    /// Whether one of the lanes knows what a lane of a warp did at a time.
+    pub(super) fn any_knows(&self, warp: usize, lane: u32, time: u32) -> bool {
+        let knows = |knowledge: &Knowledge| knowledge.clock.unknown(warp, 1 << lane, time) == 0;
+        knows(&self.all) || self.parted.iter().any(|(_, knowledge)| knows(knowledge))
+    }
+}
+
+/// The blocks that run and what their warps know.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clocks {
+    /// The blocks that run, by rank.
+    pub blocks: Vec<Block>,
+    /// For each warp.
+    pub warps: Vec<Strands>,
+}
+
+impl Clocks {
+    /// Lanes of a warp that access something.
+    pub(super) fn who(&self, warp: u32, lanes: u32) -> Who<'_> {
+        let strands = &self.warps[warp as usize];
+        let floor = strands.all.clock.floor();
+        Who { warp, lanes, mine: &strands.all, strands, floor, blocks: &self.blocks, warps: self.warps.len() }
+            .lanes(lanes)
+    }
+
+    /// A warp.
+    pub(super) fn of(&mut self, warp: u32) -> &mut Strands {
+        &mut self.warps[warp as usize]
+    }
+}
+
+/// Who accesses: lanes of a warp that know the same.
+#[derive(Clone, Copy)]
+pub(super) struct Who<'c> {
+    /// The warp.
+    pub warp: u32,
+    /// The lanes; none of them where the warp takes part as a whole.
+    pub lanes: u32,
+    mine: &'c Knowledge,
+    strands: &'c Strands,
+    /// What any warp did before it is known.
+    pub floor: u32,
+    blocks: &'c [Block],
+    /// Warps of the cluster.
+    warps: usize,
+}
+
+impl<'c> Who<'c> {
+    /// Other lanes of the same warp, that know the same.
+    #[inline]
+    pub(super) fn lanes(self, lanes: u32) -> Who<'c> {
+        if self.strands.parted.is_empty() {
+            return Who { lanes, ..self };
+        }
+        Who { lanes, mine: self.strands.of(lanes.trailing_zeros() as usize), ..self }
+    }
+
+    /// A lane of the same warp.
+    #[inline]
+    pub(super) fn lane(self, lane: usize) -> Who<'c> {
+        self.lanes(1 << lane)
+    }
+
+    /// The time of its warp.
+    #[inline]
+    pub(super) fn now(self) -> u32 {
+        self.strands.time
+    }
+
+    /// What it knows.
+    pub(super) fn knowledge(self) -> &'c Knowledge {
+        self.mine
+    }
+
+    /// Warps of its cluster.
+    pub(super) fn warps(self) -> usize {
+        self.warps
+    }
+
+    /// Warps of a block.
+    pub(super) fn warps_of_block(self) -> usize {
+        (self.warps / self.blocks.len().max(1)).max(1)
+    }
+
+    /// Its block.
+    pub(super) fn block(self) -> u64 {
+        self.blocks.get(self.warp as usize / self.warps_of_block()).map_or(0, |block| block.number)
+    }
+
+    /// The rank of a block in its cluster.
+    pub(super) fn rank(self, block: u64) -> Option<usize> {
+        self.blocks.iter().position(|known| known.number == block)
+    }
+
+    /// Of these lanes of an actor of the cluster, those whose doings at a time are not ordered before its next step.
+    #[inline]
+    pub(super) fn unordered(self, actor: usize, lanes: u32, time: u32) -> u32 {
+        if actor >= self.warps {
+            let known = self.mine.engines.get(actor - self.warps).is_some_and(|known| time < *known);
+            return if known { 0 } else { lanes };
+        }
+        let left = self.mine.clock.unknown(actor, lanes, time);
+        // A thread's own doings are in order.
+        let alone = actor == self.warp as usize && self.lanes.is_power_of_two();
+        if alone { left & !self.lanes } else { left }
+    }
+
+    /// Likewise of a warp of any block, by its number in that.
+    pub(super) fn unordered_of(self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
+        match self.rank(block) {
+            Some(rank) => self.unordered(rank * self.warps_of_block() + warp, lanes, time),
+            None => self.mine.blocks.unknown(block, warp, lanes, time),
+        }
+    }
+}
