@@ -14,6 +14,11 @@ pub fn gpu() -> Option<Device> {
     }
 }
 
+/// The simulator, and the GPU under the same rule.
+pub fn devices() -> Vec<Device> {
+    [Some(Device::simulator()), gpu()].into_iter().flatten().collect()
+}
+
 /// Whether a test that finds no GPU, or one too small for it, is to fail.
 pub fn gpu_required() -> bool {
     std::env::var("REQUIRE_GPU").is_ok_and(|value| value == "1")

@@ -4,5 +4,6 @@ pub mod case;
 pub mod cubin;
 pub mod data;
 pub mod gpu;
+pub mod guarded;
 pub mod parallel;
 pub mod sass;
