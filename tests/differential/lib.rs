@@ -12,7 +12,9 @@
 //! tensor is touched. `reduce` makes a failing kernel small by itself.
 #![forbid(unsafe_code)]
 
+mod device;
 mod generate;
+mod host;
 mod interpret;
 mod print;
 mod reduce;
@@ -23,7 +25,8 @@ mod value;
 mod walk;
 
 pub use generate::{Family, generate};
-pub use run::{Failure, Trial, Verdict};
+pub use host::compiler;
+pub use run::{Failure, Trial, Verdict, on_host};
 
 /// A number of the environment, or the usual one.
 ///

@@ -7,29 +7,15 @@ use crate::types::{Kind, Type};
 use crate::value::Value;
 use std::fmt::Write;
 
-/// The scalar argument that holds -0.0, by which a product of floats is kept from being contracted with a sum: see
-/// [`Style::opaque_zero`].
-pub const OPAQUE_ZERO: &str = "negative_zero";
-
-/// How to print.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Style {
-    /// Whether `a * b` of f32 and f64 is printed as `a.mul_add(b, z)` with an argument `z` that is -0.0. It is the same
-    /// number, and no compiler may contract it with a sum that follows: a GPU's `a * b + c` is rounded once, the
-    /// simulator's twice.
-    pub opaque_zero: bool,
-}
-
 /// The text of a kernel: the attribute and the function.
-pub fn kernel(kernel: &Kernel, style: Style) -> String {
-    let mut printer = Printer { kernel, style, out: String::new(), depth: 0 };
+pub fn kernel(kernel: &Kernel) -> String {
+    let mut printer = Printer { kernel, out: String::new(), depth: 0 };
     printer.whole();
     printer.out
 }
 
 struct Printer<'a> {
     kernel: &'a Kernel,
-    style: Style,
     out: String,
     depth: usize,
 }
@@ -65,10 +51,6 @@ impl Printer<'_> {
                 *ty == Type::Index && value.int() >= 0 && (kernel.seed as usize + n).is_multiple_of(2);
             format!("s{n}: {}", if natural { "usize" } else { ty.name() })
         }));
-        if self.style.opaque_zero {
-            arguments.push(format!("{OPAQUE_ZERO}_f32: f32"));
-            arguments.push(format!("{OPAQUE_ZERO}_f64: f64"));
-        }
         self.line(&format!("fn random<{dims}>({}) {{", arguments.join(", ")));
         self.depth += 1;
         for (number, function) in kernel.functions.iter().enumerate() {
@@ -266,8 +248,9 @@ impl Printer<'_> {
                 let ty = self.kernel.type_of(&sides[0]);
                 let [left, right] = sides.each_ref().map(|side| self.expr(side));
                 match (op, ty) {
-                    (BinaryOp::Mul, Type::F32 | Type::F64) if self.style.opaque_zero => {
-                        format!("{left}.mul_add({right}, {OPAQUE_ZERO}_{})", ty.name())
+                    (BinaryOp::Mul, Type::F32 | Type::F64) if self.kernel.opaque => {
+                        let zero = self.kernel.scalars.len() - if ty == Type::F32 { 2 } else { 1 };
+                        format!("{left}.mul_add({right}, s{zero})")
                     }
                     _ => format!("({left} {} {right})", op.symbol()),
                 }

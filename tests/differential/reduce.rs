@@ -203,7 +203,7 @@ fn whole(kernel: &Kernel, number: usize) -> Change {
     } else if let Some(scalar) = chosen(kernel.scalars.len()) {
         let (ty, own) = &mut out.scalars[scalar];
         let plain = value::cast(Type::I32, *ty, Value::Int(1));
-        if own.same(plain) {
+        if own.same(plain) || kernel.opaque && scalar + 2 >= kernel.scalars.len() {
             out.seed = u64::MAX
         }
         *own = plain;
@@ -257,7 +257,7 @@ fn drop_tensor(kernel: &mut Kernel, number: usize) {
 }
 
 fn drop_scalar(kernel: &mut Kernel, number: usize) {
-    let mut used = false;
+    let mut used = kernel.opaque && number + 2 >= kernel.scalars.len();
     walk(kernel, &mut |node| {
         used |= matches!(&node, Node::Expr(Expr::Argument(own)) if *own == number);
         false

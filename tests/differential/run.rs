@@ -1,8 +1,9 @@
 //! One kernel through the compiler and the simulator, every variant that its tensors allow, against the interpreter.
 
 use crate::generate::{Family, tree};
+use crate::host;
 use crate::interpret::{Outcome, Stuck, interpret};
-use crate::print::{self, Style};
+use crate::print;
 use crate::reduce::reduce;
 use crate::tree::{Kernel, TensorLayout};
 use crate::types::Type;
@@ -10,6 +11,8 @@ use crate::value::Value;
 use layout_core::kernel::simulate::{FindingKind, Options, SimulatorArgument, simulate};
 use layout_core::kernel::{self as core, Checked, Constant, LaunchArgument, Promises};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A kernel of a seed.
 #[derive(Clone, Debug)]
@@ -54,8 +57,8 @@ pub(crate) struct Stored {
     pub elem: Type,
 }
 
-/// What stands between the elements of a tensor with gaps; it must stay.
-const GAP: u8 = 0xa5;
+/// What stands between the elements of a tensor with gaps; it must stay. Also a byte of `bool`s.
+const GAP: u8 = 1;
 
 impl Stored {
     pub fn of(kernel: &Kernel, tensor: usize) -> Stored {
@@ -121,6 +124,14 @@ impl Stored {
         gaps.iter().any(|byte| *byte != GAP).then(|| "something was written between the elements".to_owned())
     }
 
+    /// The elements, the last coordinate fastest.
+    pub fn values(&self) -> Vec<Value> {
+        let size = self.elem.bytes();
+        let each =
+            |offset: usize| Value::of_bytes(self.elem, &self.bytes[offset * size..(offset + 1) * size]);
+        self.offsets().map(each).collect()
+    }
+
     /// The address of the first element, as far as alignment goes.
     pub fn address(&self, aligned: bool) -> u64 {
         if aligned { 0 } else { self.elem.bytes() as u64 }
@@ -139,9 +150,17 @@ impl Trial {
         Trial { kernel: tree(family, seed) }
     }
 
+    /// The same kernel in words that a GPU computes bit for bit as the simulator does: its products are not contracted.
+    pub fn opaque(family: Family, seed: u64) -> Trial {
+        let mut kernel = tree(family, seed);
+        kernel.opaque = true;
+        kernel.scalars.extend([Type::F32, Type::F64].map(|ty| (ty, Value::Float(-0.0))));
+        Trial { kernel }
+    }
+
     /// Its text.
     pub fn text(&self) -> String {
-        print::kernel(&self.kernel, Style::default())
+        print::kernel(&self.kernel)
     }
 
     /// The kernel made small, so that it fails in the same way in at most so many trials.
@@ -151,6 +170,42 @@ impl Trial {
             Verdict::Passed(_) | Verdict::Refused(_) | Verdict::Stuck(_) => false,
         };
         Trial { kernel: reduce(&self.kernel, most, &mut fails) }
+    }
+
+    /// The kernel made small while a condition holds.
+    pub fn reduced_while(&self, most: usize, condition: &mut dyn FnMut(&Trial) -> bool) -> Trial {
+        let mut fails = |kernel: &Kernel| condition(&Trial { kernel: kernel.clone() });
+        Trial { kernel: reduce(&self.kernel, most, &mut fails) }
+    }
+
+    /// The same where the host's C++ shows the failure.
+    pub fn reduced_on_host(&self, compiler: &Path, failure: &Failure, most: usize) -> Trial {
+        let mut fails = |kernel: &Kernel| {
+            let trial = Trial { kernel: kernel.clone() };
+            let sound = matches!(trial.simulated(), Verdict::Passed(_));
+            let found = |trial| on_host(compiler, &[(0, trial)]).unwrap_or_default();
+            sound && found(trial).first().is_some_and(|(_, found)| found.kind == failure.kind)
+        };
+        Trial { kernel: reduce(&self.kernel, most, &mut fails) }
+    }
+
+    /// Whether a kernel is called wrong where it is: the launches of this one against the reference of one whose every literal
+    /// that is stored is another.
+    pub fn against_another_reference(&self) -> Verdict {
+        let mut other = self.kernel.clone();
+        crate::walk::walk(&mut other, &mut |node| {
+            if let crate::walk::Node::Expr(crate::tree::Expr::Literal { ty, value, .. }) = node
+                && ty.is_float()
+            {
+                *value = Value::Float(value.float() + 1.0);
+            }
+            false
+        });
+        match (interpret(&other), self.variants()) {
+            (Ok(outcome), Ok(variants)) => self.each(&variants, &outcome),
+            (Err(stuck), _) => Verdict::Stuck(stuck.0),
+            (_, Err(verdict)) => verdict,
+        }
     }
 
     /// What a launch is given, in words.
@@ -181,14 +236,18 @@ impl Trial {
         };
         let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
         let (mut variants, mut refused) = (vec![], vec![]);
-        let conditions = (0..kernel.variant_if.len() as u32).map(Some);
-        for variant_if in std::iter::once(None).chain(conditions) {
-            for (narrow, aligned) in [(true, true), (true, false), (false, true), (false, false)] {
-                let promises = Promises { narrow, aligned, variant_if };
-                match core::compile(&kernel, &set, promises) {
-                    Ok(checked) => variants.push(Compiled { promises, checked }),
-                    Err(errors) => refused.push((promises, errors.as_slice()[0].to_string())),
-                }
+        // In the order of a launch; behind them the one that a launch has no use for.
+        let mut order = vec![];
+        for narrow in [true, false] {
+            order.extend((0..kernel.variant_if.len() as u32).map(|number| (Some(number), narrow, true)));
+            order.extend([(None, narrow, true), (None, narrow, false)]);
+        }
+        order.extend((0..kernel.variant_if.len() as u32).map(|number| (Some(number), false, false)));
+        for (variant_if, narrow, aligned) in order {
+            let promises = Promises { narrow, aligned, variant_if };
+            match core::compile(&kernel, &set, promises) {
+                Ok(checked) => variants.push(Compiled { promises, checked }),
+                Err(errors) => refused.push((promises, errors.as_slice()[0].to_string())),
             }
         }
         match refused.into_iter().next() {
@@ -314,4 +373,43 @@ pub(crate) fn bits(ty: Type, value: Value) -> u64 {
     let bytes = value.bytes(ty);
     word[..bytes.len()].copy_from_slice(&bytes);
     u64::from_le_bytes(word)
+}
+
+/// Kernels as C++ of the host against the simulator: for each seed whether it failed, and how.
+///
+/// # Errors
+/// Where the host's compiler refuses a text or the program does not run.
+pub fn on_host(compiler: &Path, trials: &[(u64, Trial)]) -> Result<Vec<(u64, Failure)>, String> {
+    let folder = Folder::new().map_err(|error| error.to_string())?;
+    let (mut launches, mut seeds) = (vec![], vec![]);
+    for (seed, trial) in trials {
+        let own = trial.host_launches();
+        seeds.extend(own.iter().map(|_| *seed));
+        launches.extend(own);
+    }
+    let found = host::run(compiler, &folder.0, &launches)?;
+    let mut failed: Vec<(u64, Failure)> =
+        seeds.into_iter().zip(found).filter_map(|(seed, found)| Some((seed, found?))).collect();
+    failed.dedup_by_key(|(seed, _)| *seed);
+    Ok(failed)
+}
+
+/// A folder that goes with its owner.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new() -> std::io::Result<Folder> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("layout-differential-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays behind is in the folder for such things.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

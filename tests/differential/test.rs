@@ -1,8 +1,10 @@
-//! Random kernels on the simulator against the reference, a family a test; and that the test can fail.
+//! Random kernels on the simulator against the reference, a family a test; as C++ of the host; as a launch on a device; and
+//! that these tests can fail.
 //!
 //! `DIFFERENTIAL_SEED` and `DIFFERENTIAL_KERNELS` choose the first seed and how many kernels of each family.
 
-use layout_differential::{Family, Trial, Verdict, number_of_the_environment as number};
+use layout_cuda::Device;
+use layout_differential::{Family, Trial, Verdict, compiler, number_of_the_environment as number, on_host};
 
 fn simulated(family: Family) {
     let (first, count) = (number("DIFFERENTIAL_SEED", 1), number("DIFFERENTIAL_KERNELS", 8));
@@ -43,4 +45,54 @@ fn views() {
 #[test]
 fn meetings() {
     simulated(Family::Meetings);
+}
+
+/// The emitted text, compiled by the host's C++ compiler, gives the simulator's bits and leaves the guard zones whole.
+#[test]
+fn the_host_gives_what_the_simulator_gives() {
+    let Some(compiler) = compiler() else {
+        let required = std::env::var("REQUIRE_HOST_COMPILER").is_ok_and(|value| value == "1");
+        assert!(!required, "REQUIRE_HOST_COMPILER=1, and there is no C++ compiler");
+        return println!("skipped: no C++ compiler");
+    };
+    let (first, count) = (number("DIFFERENTIAL_SEED", 1), number("DIFFERENTIAL_KERNELS", 8) / 2);
+    for family in [Family::Arithmetic, Family::Indices, Family::Views] {
+        let trials = (first..first + count).map(|seed| (seed, Trial::new(family, seed)));
+        let sound: Vec<(u64, Trial)> =
+            trials.filter(|(_, trial)| matches!(trial.simulated(), Verdict::Passed(_))).collect();
+        for part in sound.chunks(40) {
+            let failed = on_host(&compiler, part).unwrap_or_else(|log| panic!("{family:?}: {log}"));
+            let text = failed.first().map(|(seed, _)| Trial::new(family, *seed).text());
+            assert!(failed.is_empty(), "{family:?}: {failed:?}\n{}", text.unwrap_or_default());
+        }
+    }
+}
+
+/// What the program `device` does on a GPU, on the simulator: guard zones, arguments and the choice of the variant.
+#[test]
+fn a_launch_gives_what_the_simulator_gives() {
+    let stream = Device::simulator().stream();
+    let (first, count) = (number("DIFFERENTIAL_SEED", 1), number("DIFFERENTIAL_KERNELS", 8) / 2);
+    for family in Family::ALL {
+        for seed in first..first + count {
+            let trial = Trial::opaque(family, seed);
+            if let Verdict::Failed(failure) = trial.on_device(&stream) {
+                panic!("{family:?}, seed {seed}: {failure:?}\n{}\n{}", trial.text(), trial.arguments());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wrong_kernel_is_seen_and_made_small() {
+    let wrong = |seed: &u64| {
+        let trial = Trial::new(Family::Arithmetic, *seed);
+        matches!(trial.against_another_reference(), Verdict::Failed(_))
+    };
+    let seen = (1..30).filter(wrong).count();
+    assert!(seen >= 10, "of 29 kernels with other numbers {seen} were called wrong");
+    let trial = Trial::new(Family::Arithmetic, 3);
+    let small = trial.reduced_while(600, &mut |small| small.text().contains(" / "));
+    let lines = small.text().lines().count();
+    assert!(lines <= 12 && small.text().contains(" / "), "{}", small.text());
 }

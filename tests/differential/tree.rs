@@ -341,6 +341,10 @@ pub struct Kernel {
     /// A condition of the attribute over a dimension: `variant_if(D0 % 4 == 0)`.
     pub variant_if: Option<(usize, i64)>,
     pub body: Vec<Stmt>,
+    /// Whether the last two scalars are -0.0 of f32 and f64, and a product `a * b` of these types is printed as
+    /// `a.mul_add(b, z)` with them. It is the same number, and no compiler may contract it with a sum that follows: a GPU's
+    /// `a * b + c` is rounded once, the simulator's twice.
+    pub opaque: bool,
     /// Whether the threads work together, so that no other machine than a GPU runs its text.
     pub together: bool,
 }

@@ -45,7 +45,7 @@ pub(crate) fn tree(family: Family, seed: u64) -> Kernel {
 
 /// The text of a seed's kernel.
 pub fn generate(family: Family, seed: u64) -> String {
-    crate::print::kernel(&tree(family, seed), crate::print::Style::default())
+    crate::print::kernel(&tree(family, seed))
 }
 
 struct Generator {
@@ -80,6 +80,7 @@ impl Generator {
             grid: 1,
             variant_if: None,
             body: vec![],
+            opaque: false,
             together: family == Family::Meetings,
         };
         let scope = Scope::default();

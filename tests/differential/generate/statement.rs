@@ -139,7 +139,9 @@ impl Generator {
         use BinaryOp::*;
         Some(match ty.kind() {
             Kind::Bool => self.pick(&[BitAnd, BitOr, Xor]),
-            Kind::Float(_) => self.pick(&[Add, Sub, Mul]),
+            // A product here would be contracted with a sum on a GPU: see `opaque`.
+            Kind::Float(4..) => self.pick(&[Add, Sub, Div]),
+            Kind::Float(_) => self.pick(&[Add, Sub, Mul, Div]),
             Kind::Index => self.pick(&[Add, Sub, Mul]),
             Kind::Integer(..) => self.pick(&[Add, Sub, Mul, BitAnd, BitOr, Xor, Shl, Shr]),
         })

@@ -1,0 +1,178 @@
+// What emitted CUDA C needs to be C++ of the host, for kernels whose threads do not talk: one thread after the other.
+//
+// A launch reads its arguments from one file and writes what it leaves to another. Each tensor lies between guard zones;
+// whether they are whole is written, too.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __device__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) alignas(bytes)
+
+struct Axes {
+    unsigned x, y, z;
+};
+static Axes threadIdx, blockIdx, blockDim, gridDim;
+
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) double2 { double x, y; };
+struct alignas(8) int2 { int x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(16) longlong2 { long long x, y; };
+struct alignas(16) ulonglong2 { unsigned long long x, y; };
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline double2 make_double2(double x, double y) { return {x, y}; }
+static inline int2 make_int2(int x, int y) { return {x, y}; }
+static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+static inline longlong2 make_longlong2(long long x, long long y) { return {x, y}; }
+
+template <class To, class From>
+static inline To bits_as(From from) {
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    To to;
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+static inline float __int_as_float(int bits) { return bits_as<float>(bits); }
+static inline int __float_as_int(float value) { return bits_as<int>(value); }
+static inline float __uint_as_float(unsigned bits) { return bits_as<float>(bits); }
+static inline unsigned __float_as_uint(float value) { return bits_as<unsigned>(value); }
+static inline double __longlong_as_double(long long bits) { return bits_as<double>(bits); }
+static inline long long __double_as_longlong(double value) { return bits_as<long long>(value); }
+
+// The overloads that NVRTC has: of mixed types only those of one width.
+#define EXTREMA(A, B, C)                                              \
+    static inline C min(A a, B b) { return (C)a < (C)b ? (C)a : (C)b; } \
+    static inline C max(A a, B b) { return (C)a > (C)b ? (C)a : (C)b; }
+EXTREMA(int, int, int)
+EXTREMA(unsigned, unsigned, unsigned)
+EXTREMA(int, unsigned, unsigned)
+EXTREMA(unsigned, int, unsigned)
+EXTREMA(long long, long long, long long)
+EXTREMA(unsigned long long, unsigned long long, unsigned long long)
+EXTREMA(long long, unsigned long long, unsigned long long)
+EXTREMA(unsigned long long, long long, unsigned long long)
+
+// To the nearest integer toward zero, cut at the ends, as the hardware's `cvt.rzi` does.
+template <class To>
+static inline To toward_zero(double value, To least, To most) {
+    if (value != value) return 0;
+    if (value <= (double)least) return least;
+    if (value >= (double)most) return most;
+    return (To)value;
+}
+static inline int __float2int_rz(float a) { return toward_zero<int>(a, INT32_MIN, INT32_MAX); }
+static inline int __double2int_rz(double a) { return toward_zero<int>(a, INT32_MIN, INT32_MAX); }
+static inline unsigned __float2uint_rz(float a) { return toward_zero<unsigned>(a, 0, UINT32_MAX); }
+static inline unsigned __double2uint_rz(double a) { return toward_zero<unsigned>(a, 0, UINT32_MAX); }
+static inline long long __float2ll_rz(float a) { return toward_zero<long long>(a, INT64_MIN, INT64_MAX); }
+static inline long long __double2ll_rz(double a) { return toward_zero<long long>(a, INT64_MIN, INT64_MAX); }
+static inline unsigned long long __float2ull_rz(float a) { return toward_zero<unsigned long long>(a, 0, UINT64_MAX); }
+static inline unsigned long long __double2ull_rz(double a) { return toward_zero<unsigned long long>(a, 0, UINT64_MAX); }
+
+// What the device functions say in PTX, whose definitions are left out of the texts.
+static inline float bf16_to_f32(unsigned short bits) { return bits_as<float>((unsigned)bits << 16); }
+static inline unsigned short f32_to_bf16(float value) {
+    unsigned bits = bits_as<unsigned>(value);
+    if (value != value) return 0x7fff;
+    return (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+static inline float f16_to_f32(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
+static inline unsigned short f32_to_f16(float value) { return bits_as<unsigned short>((_Float16)value); }
+
+template <class T>
+static inline T exchanged(T* element, T value) {
+    T old = *element;
+    *element = value;
+    return old;
+}
+static inline int atomicAdd(int* at, int b) { return exchanged(at, (int)((unsigned)*at + (unsigned)b)); }
+static inline unsigned atomicAdd(unsigned* at, unsigned b) { return exchanged(at, *at + b); }
+static inline float atomicAdd(float* at, float b) { return exchanged(at, *at + b); }
+static inline double atomicAdd(double* at, double b) { return exchanged(at, *at + b); }
+static inline int atomicMax(int* at, int b) { return exchanged(at, max(*at, b)); }
+static inline unsigned atomicMax(unsigned* at, unsigned b) { return exchanged(at, max(*at, b)); }
+static inline int atomicMin(int* at, int b) { return exchanged(at, min(*at, b)); }
+static inline unsigned atomicMin(unsigned* at, unsigned b) { return exchanged(at, min(*at, b)); }
+static inline unsigned atomicCAS(unsigned* at, unsigned expected, unsigned b) {
+    return exchanged(at, *at == expected ? b : *at);
+}
+
+// A tensor between guard zones.
+static const size_t GUARD = 1 << 16;
+struct Guarded {
+    std::vector<unsigned char> memory;
+    unsigned char* first;
+    size_t bytes;
+};
+
+static FILE *in, *out;
+static uint64_t word() {
+    uint64_t value = 0;
+    if (fread(&value, sizeof value, 1, in) != 1) exit(3);
+    return value;
+}
+
+template <class T>
+static T argument(uint64_t word) {
+    T value;
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+template <class... A, size_t... I>
+static void thread(void (*kernel)(A...), const std::vector<uint64_t>& words, std::index_sequence<I...>) {
+    kernel(argument<A>(words[I])...);
+}
+
+template <class... A>
+static void launch(void (*kernel)(A...)) {
+    uint64_t grid = word(), block = word();
+    std::vector<Guarded> tensors(word());
+    for (Guarded& tensor : tensors) {
+        tensor.bytes = word();
+        size_t offset = word();
+        tensor.memory.assign(tensor.bytes + 2 * GUARD + 32, 0x5a);
+        tensor.first = tensor.memory.data() + GUARD;
+        while ((uintptr_t)tensor.first % 16 != offset) tensor.first++;
+        if (tensor.bytes && fread(tensor.first, tensor.bytes, 1, in) != 1) exit(3);
+    }
+    // 0 and the word itself, or the number of a tensor from 1.
+    std::vector<uint64_t> words(word());
+    for (uint64_t& value : words) {
+        uint64_t tensor = word();
+        value = word();
+        if (tensor) value = (uint64_t)(uintptr_t)tensors[tensor - 1].first;
+    }
+    if (words.size() != sizeof...(A)) exit(4);
+    blockDim = {(unsigned)block, 1, 1};
+    gridDim = {(unsigned)grid, 1, 1};
+    for (unsigned b = 0; b < grid; b++)
+        for (unsigned t = 0; t < block; t++) {
+            blockIdx = {b, 0, 0};
+            threadIdx = {t, 0, 0};
+            thread(kernel, words, std::index_sequence_for<A...>());
+        }
+    for (Guarded& tensor : tensors) {
+        unsigned char whole = 1, *begin = tensor.memory.data(), *end = begin + tensor.memory.size();
+        for (unsigned char* byte = begin; byte < end; byte++)
+            if ((byte < tensor.first || byte >= tensor.first + tensor.bytes) && *byte != 0x5a) whole = 0;
+        fwrite(&whole, 1, 1, out);
+        fwrite(tensor.first, 1, tensor.bytes, out);
+    }
+    fflush(out);
+}
