@@ -43,11 +43,11 @@ impl Range {
         Range { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    fn add(self, other: Range) -> Range {
+    pub(crate) fn add(self, other: Range) -> Range {
         Range::new(self.low.saturating_add(other.low), self.high.saturating_add(other.high))
     }
 
-    fn mul(self, other: Range) -> Range {
+    pub(crate) fn mul(self, other: Range) -> Range {
         let products = [
             self.low.saturating_mul(other.low),
             self.low.saturating_mul(other.high),
@@ -159,6 +159,37 @@ impl Atoms {
             return index;
         }
         self.modulo(&index, range.low < 0)
+    }
+
+    /// `a + factor * b` of 64 bits.
+    pub(crate) fn sum(&mut self, a: &Index, b: &Index, factor: i64) -> Result<Index, IndexOverflow> {
+        match a.add_scaled(b, factor) {
+            Ok(sum) => Ok(self.wrapped(sum)),
+            Err(IndexOverflow) => {
+                let range = self.range(a).add(self.range(b).mul(Range::of(factor)));
+                Ok(self.remainder(a.wrapping_add_scaled(b, factor)?, range.low < 0))
+            }
+        }
+    }
+
+    /// `a * b` of 64 bits.
+    pub(crate) fn product(&mut self, a: &Index, b: &Index) -> Result<Index, IndexOverflow> {
+        match a.mul(b) {
+            Ok(product) => Ok(self.wrapped(product)),
+            Err(IndexOverflow) => {
+                let range = self.range(a).mul(self.range(b));
+                Ok(self.remainder(a.wrapping_mul(b)?, range.low < 0))
+            }
+        }
+    }
+
+    /// An index whose numbers are known modulo 2⁶⁴ only.
+    fn remainder(&mut self, index: Index, signed: bool) -> Index {
+        let range = if signed { Range::signed() } else { Range::new(0, i128::from(u64::MAX)) };
+        match index.as_constant() {
+            Some(number) if signed || number >= 0 => index,
+            _ => Index::atom(self.intern(Atom::Wrapped { index: Box::new(index), signed }, range, 1, None)),
+        }
     }
 
     /// The index as an `i64`: what is beyond is negative.

@@ -120,6 +120,31 @@ pub(crate) struct Index {
     constant: i64,
 }
 
+/// What becomes of a coefficient beyond 64 bits.
+#[derive(Clone, Copy, Debug)]
+enum Numbers {
+    /// It is an error.
+    Checked,
+    /// It wraps.
+    Wrapping,
+}
+
+impl Numbers {
+    fn add(self, a: i64, b: i64) -> Result<i64, IndexOverflow> {
+        match self {
+            Numbers::Checked => a.checked_add(b).ok_or(IndexOverflow),
+            Numbers::Wrapping => Ok(a.wrapping_add(b)),
+        }
+    }
+
+    fn mul(self, a: i64, b: i64) -> Result<i64, IndexOverflow> {
+        match self {
+            Numbers::Checked => a.checked_mul(b).ok_or(IndexOverflow),
+            Numbers::Wrapping => Ok(a.wrapping_mul(b)),
+        }
+    }
+}
+
 /// An operation on indices left the 64-bit range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexOverflow;
@@ -168,6 +193,10 @@ impl Index {
 
     /// `self + factor * other`
     pub(crate) fn add_scaled(&self, other: &Index, factor: i64) -> Result<Index, IndexOverflow> {
+        self.add_scaled_in(Numbers::Checked, other, factor)
+    }
+
+    fn add_scaled_in(&self, numbers: Numbers, other: &Index, factor: i64) -> Result<Index, IndexOverflow> {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
@@ -188,8 +217,7 @@ impl Index {
             if order.is_ge()
                 && let Some(r) = right.next()
             {
-                let scaled = r.1.checked_mul(factor).ok_or(IndexOverflow)?;
-                coefficient = coefficient.checked_add(scaled).ok_or(IndexOverflow)?;
+                coefficient = numbers.add(coefficient, numbers.mul(r.1, factor)?)?;
                 monomial = Some(&r.0);
             }
             if let Some(monomial) = monomial
@@ -198,8 +226,7 @@ impl Index {
                 terms.push((monomial.clone(), coefficient));
             }
         }
-        let scaled = other.constant.checked_mul(factor).ok_or(IndexOverflow)?;
-        let constant = self.constant.checked_add(scaled).ok_or(IndexOverflow)?;
+        let constant = numbers.add(self.constant, numbers.mul(other.constant, factor)?)?;
         Ok(Index { terms, constant })
     }
 
@@ -225,7 +252,21 @@ impl Index {
 
     /// `self * other`
     pub(crate) fn mul(&self, other: &Index) -> Result<Index, IndexOverflow> {
-        let mut product = self.scale(other.constant)?;
+        self.mul_in(Numbers::Checked, other)
+    }
+
+    /// `self + factor * other` with its numbers modulo 2⁶⁴.
+    pub(crate) fn wrapping_add_scaled(&self, other: &Index, factor: i64) -> Result<Index, IndexOverflow> {
+        self.add_scaled_in(Numbers::Wrapping, other, factor)
+    }
+
+    /// `self * other` with its numbers modulo 2⁶⁴.
+    pub(crate) fn wrapping_mul(&self, other: &Index) -> Result<Index, IndexOverflow> {
+        self.mul_in(Numbers::Wrapping, other)
+    }
+
+    fn mul_in(&self, numbers: Numbers, other: &Index) -> Result<Index, IndexOverflow> {
+        let mut product = Index::default().add_scaled_in(numbers, self, other.constant)?;
         for (monomial, coefficient) in &other.terms {
             let mut terms: Vec<(Monomial, i64)> = Vec::with_capacity(self.terms.len() + 1);
             for (mine, factor) in
@@ -234,11 +275,11 @@ impl Index {
                 if factor != 0 {
                     let mut joined = [mine, monomial].concat();
                     joined.sort_unstable();
-                    terms.push((joined, factor.checked_mul(*coefficient).ok_or(IndexOverflow)?));
+                    terms.push((joined, numbers.mul(factor, *coefficient)?));
                 }
             }
             terms.sort();
-            product = product.add(&Index { terms, constant: 0 })?;
+            product = product.add_scaled_in(numbers, &Index { terms, constant: 0 }, 1)?;
         }
         Ok(product)
     }

@@ -29,8 +29,10 @@ pub(super) enum Course {
     Natural,
     /// It is not further from zero than [`TAME`].
     Tame,
-    /// It may leave 64 bits and wraps: as Rust's `usize`, where its first value is not negative, else as `isize`.
-    Wild,
+    /// It may leave 64 bits, and is nowhere known to be negative: it wraps as Rust's `usize`.
+    Usize,
+    /// It may leave 64 bits, and be negative or is declared as what may be: it wraps as Rust's `isize`.
+    Isize,
 }
 
 /// The error is told, or the evaluation will be done again.
@@ -57,6 +59,8 @@ pub(super) struct Evaluator<'k> {
     pub courses: HashMap<LocalId, Course>,
     /// The range of each mutable index variable, and whether it holds the bits of a `usize`.
     pub ranges: HashMap<VarId, (Range, bool)>,
+    /// Those that are declared as `isize`.
+    pub declared_signed: HashSet<LocalId>,
     /// What the conditions around say of indices.
     pub facts: Facts,
     /// Float variables whose type is still open, with their first value where it is a literal.
@@ -207,26 +211,32 @@ impl Evaluator<'_> {
             bound || rest.is_ok_and(|rest| self.facts.prove(&self.tables.atoms, &rest))
         };
         let below = within(range.high <= i128::from(most), index.scale(-1).and_then(|rest| rest.plus(most)));
-        let course = if !below || !within(range.low >= -i128::from(most), index.plus(most)) {
-            Course::Wild
-        } else if within(range.low >= 0, Ok(index.clone())) {
-            Course::Natural
-        } else {
-            Course::Tame
+        let near = below && within(range.low >= -i128::from(most), index.plus(most));
+        let natural = within(range.low >= 0, Ok(index.clone()));
+        let course = match (near, natural) {
+            (true, true) => Course::Natural,
+            (true, false) => Course::Tame,
+            (false, true) => Course::Usize,
+            (false, false) => Course::Isize,
         };
         let known = self.courses.entry(local).or_default();
-        *known = course.max(*known);
+        *known = match (course, *known) {
+            // What wraps and may be negative.
+            (Course::Usize, Course::Tame) | (Course::Tame, Course::Usize) => Course::Isize,
+            (Course::Usize, _) if self.declared_signed.contains(&local) => Course::Isize,
+            _ => course.max(*known),
+        };
         self.tables.atoms.signed(index)
     }
 
-    /// What is known of a mutable index variable whose first value is this.
-    pub(super) fn supposed(&mut self, local: LocalId, var: VarId, first: &Index) {
+    /// Notes what is supposed of a mutable index variable.
+    pub(super) fn supposed(&mut self, local: LocalId, var: VarId) {
         let most = i128::from(TAME);
-        let natural = self.tables.atoms.range(first).low >= 0;
         let supposed = match self.courses.get(&local).copied().unwrap_or_default() {
             Course::Natural => (Range::new(0, most), false),
             Course::Tame => (Range::new(-most, most), false),
-            Course::Wild => (Range::signed(), natural),
+            Course::Usize => (Range::signed(), true),
+            Course::Isize => (Range::signed(), false),
         };
         self.ranges.insert(var, supposed);
     }

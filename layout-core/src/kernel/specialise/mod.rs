@@ -135,6 +135,7 @@ fn evaluator<'k>(
         bounded: HashMap::new(),
         courses,
         ranges: HashMap::new(),
+        declared_signed: HashSet::new(),
         facts: super::prove::Facts::default(),
         undecided: HashMap::new(),
         copies: Vec::new(),

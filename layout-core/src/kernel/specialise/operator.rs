@@ -4,7 +4,7 @@ use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::{Index, VarId};
+use crate::kernel::index::{Index, Range, VarId};
 use crate::kernel::ir::{BinaryOp, ExprId, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, Statement, StatementKind, Value, VariableKind};
@@ -15,9 +15,8 @@ impl Evaluator<'_> {
         match (op, operand) {
             (_, Datum::Unknown) => Err(super::evaluator::Failed),
             (UnaryOp::Neg, Datum::Index(index)) => {
-                let negated = index.scale(-1);
-                let negated = self.index(origin, negated)?;
-                Ok(Datum::Index(self.tables.atoms.wrapped(negated)))
+                let negated = self.tables.atoms.sum(&Index::constant(0), &index, -1);
+                Ok(Datum::Index(self.index(origin, negated)?))
             }
             (UnaryOp::Neg, Datum::Float(value)) => Ok(Datum::Float(-value)),
             (UnaryOp::Not, Datum::Bool(value)) => Ok(Datum::Bool(!value)),
@@ -251,21 +250,21 @@ impl Evaluator<'_> {
         }
         let atoms = &mut self.tables.atoms;
         let result = match op {
-            B::Add => a.add(b),
-            B::Sub => a.sub(b),
-            B::Mul => a.mul(b),
+            B::Add => atoms.sum(a, b, 1),
+            B::Sub => atoms.sum(a, b, -1),
+            B::Mul => atoms.product(a, b),
             B::Div => atoms.div(a, b),
             B::Rem => atoms.rem(a, b),
             B::BitAnd => atoms.and(a, b),
             B::BitOr => atoms.or(a, b, false),
             B::BitXor => atoms.or(a, b, true),
             B::Shl | B::Shr => match b.as_constant() {
-                Some(count @ 0..=62) if op == B::Shl => a.scale(1 << count),
+                Some(count @ 0..=62) if op == B::Shl => atoms.product(a, &Index::constant(1 << count)),
                 Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
                 _ => return self.fail(origin, "the shift count of an index must be a number from 0 to 62"),
             },
             B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
-                return self.compare(op, a, b, origin);
+                return Ok(self.compare(op, a, b));
             }
             B::And | B::Or => {
                 return self.fail(origin, format!("`{}` does not apply to indices", op.symbol()));
@@ -275,27 +274,32 @@ impl Evaluator<'_> {
         Ok(Datum::Index(self.tables.atoms.wrapped(result)))
     }
 
-    fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index, origin: Origin) -> Outcome<Datum> {
+    fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Datum {
         use BinaryOp as B;
         let (a, b) = &self.tables.atoms.alike(a, b);
-        let difference = a.sub(b);
-        let difference = self.index(origin, difference)?;
-        let range = self.tables.atoms.range(&difference);
+        let atoms = &self.tables.atoms;
+        let difference = a.sub(b).ok();
+        let range = match &difference {
+            Some(difference) => atoms.range(difference),
+            None => atoms.range(a).add(atoms.range(b).mul(Range::of(-1))),
+        };
+        let equal = difference.as_ref().and_then(Index::as_constant) == Some(0);
         let never = range.low > 0 || range.high < 0;
         let known = match op {
             B::Lt => known(range.high < 0, range.low >= 0),
             B::Le => known(range.high <= 0, range.low > 0),
             B::Gt => known(range.low > 0, range.high <= 0),
             B::Ge => known(range.low >= 0, range.high < 0),
-            B::Eq => known(difference.as_constant() == Some(0), never),
-            _ => known(never, difference.as_constant() == Some(0)),
+            B::Eq => known(equal, never),
+            _ => known(never, equal),
         };
-        Ok(match known {
+        match known {
             Some(value) => Datum::Bool(value),
             None => {
                 let mut left = a.clone();
                 if matches!(op, B::Lt | B::Ge)
-                    && let Some(rest) = self.below_divisor(&difference)
+                    && let Some(rest) =
+                        difference.as_ref().and_then(|difference| self.below_divisor(difference))
                     && let Ok(whole) = left.sub(&rest)
                     && self.tables.atoms.range(&whole).fits_i64()
                 {
@@ -304,7 +308,7 @@ impl Evaluator<'_> {
                 let comparison = Comparison { op, left, right: b.clone() };
                 Datum::Scalar(Value::Compare(comparison), Elem::Bool)
             }
-        })
+        }
     }
 
     /// The part `r` of a difference `d x + r`, `0 <= r < d`: `d x + r < 0` is `d x < 0`. So the elements of a vector that

@@ -19,6 +19,9 @@ impl Evaluator<'_> {
         let origin = statement.origin;
         match &statement.kind {
             Ast::Let { pattern, ty, value, constant } => {
+                if let (Pattern::Local(local), Some(TypeRef::Isize)) = (pattern, ty) {
+                    self.declared_signed.insert(*local);
+                }
                 let datum = self.expr(*value).and_then(|datum| match ty {
                     Some(ty) => self.ascribe(datum, *ty, origin),
                     None => Ok(datum),
@@ -128,7 +131,7 @@ impl Evaluator<'_> {
         match datum {
             Datum::Index(index) => {
                 let var = self.variable(&local.name, VariableKind::Index { wide: true }, true, local.origin);
-                self.supposed(id, var, &index);
+                self.supposed(id, var);
                 let index = self.taken(id, &index);
                 self.push(local.origin, StatementKind::LetIndex(var, index));
                 self.forget(var);
