@@ -148,3 +148,29 @@ fn a_mutable_index_wraps_as_rust_does() -> Result<(), Error> {
         .collect();
     guarded(&[0; 100], -9, &wanted, |_, stream, y| generator::launch(stream, y, 42))
 }
+
+#[tiled_kernel(block = [1], grid = [1])]
+fn far_loops(y: &mut LayoutTensor<i32, RowMajor<4>>, far: isize) {
+    for _ in (0..far.min(1)).step_by(2).rev() {
+        y[[0]] += 1;
+    }
+    for _ in far.max(3)..5 {
+        y[[1]] += 1;
+    }
+    for i in far..far + 3 {
+        y[[2]] += (i - far) as i32;
+    }
+    for _ in (0..far.min(7)).step_by(3).rev() {
+        y[[3]] += 1;
+    }
+}
+
+#[test]
+fn a_loop_that_begins_far_away_runs_as_rust_says() -> Result<(), Error> {
+    for far in [0isize, 1, -1, 4, -(1 << 33), (1 << 33) + 4, 1 << 40, i32::MAX as isize - (1 << 20)] {
+        let rounds = |range: std::ops::Range<isize>, step: usize| range.step_by(step).count() as i32;
+        let wanted = [rounds(0..far.min(1), 2), rounds(far.max(3)..5, 1), 3, rounds(0..far.min(7), 3)];
+        guarded(&[0; 4], -9, &wanted, |_, stream, y| far_loops::launch(stream, y, far))?;
+    }
+    Ok(())
+}

@@ -337,7 +337,15 @@ impl Evaluator<'_> {
         let divisor = gcd(atoms.divisor(&first), step).max(1);
         let kernel = self.kernel;
         let name = kernel.locals[local.0 as usize].name.clone();
-        let var = self.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
+        // The counter also holds the bound that it begins at, and the number at which it ends.
+        let (first_range, last_range) = (self.tables.atoms.range(&first), self.tables.atoms.range(&last));
+        let step_range = Range::of(step);
+        let holds = match reversed {
+            true => first_range.add(step_range.mul(Range::of(-1))).union(last_range.add(Range::of(-1))),
+            false => first_range.union(range.add(step_range)),
+        };
+        let wide = !holds.union(range).fits_i32();
+        let var = self.variable(&name, VariableKind::Index { wide }, false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
         self.bindings.insert(local, Binding::Value(Datum::Index(atom)));
         self.loops += 1;
