@@ -209,7 +209,7 @@ fn shape_of(argument: &layout_core::kernel::launch::PlanArgument) -> (Vec<usize>
     let PlanArgumentKind::Tensor { extents, layout, .. } = &argument.kind else { return Default::default() };
     let extent = |extent: &Extent| match extent {
         Extent::Static(known) => usize::try_from(*known).unwrap_or(1),
-        Extent::Dim(_) => 16,
+        Extent::Dim(_) | Extent::Computed(_) => 16,
     };
     let shape: Vec<usize> = extents.iter().map(extent).collect();
     let mut strides = vec![1; shape.len()];

@@ -3,6 +3,7 @@
 mod accuracy;
 mod analysis;
 mod asynchronous;
+mod attribute;
 mod command;
 mod damaged;
 mod definition;

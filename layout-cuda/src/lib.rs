@@ -90,7 +90,7 @@ pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch};
 pub use launch_error::LaunchError;
 pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
-pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Promises, Variant};
+pub use layout_core::kernel::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
 /// # Example

@@ -127,6 +127,8 @@ impl fmt::Display for Errors {
 
 impl std::error::Error for Errors {}
 
+impl std::error::Error for KernelError {}
+
 impl From<KernelError> for Errors {
     fn from(error: KernelError) -> Errors {
         Errors(vec![error])

@@ -16,6 +16,8 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         && all(&kernel.cluster)
         && kernel.min_blocks.iter().chain(&kernel.opt_level).all(|id| check.expr(*id, u32::MAX))
         && all(&kernel.require)
+        && all(&kernel.filter)
+        && kernel.parameters.iter().all(|own| own.computed.iter().all(|id| check.expr(*id, u32::MAX)))
         && kernel.variant_if.iter().all(|conditions| all(conditions));
     let arguments = kernel.arguments.iter().all(|argument| match &argument.kind {
         ArgumentKind::Tensor { elem, extents, layout, .. } => {
@@ -73,7 +75,7 @@ impl Check<'_> {
         let kernel = self.kernel;
         match &kernel.expr(id).kind {
             ExprKind::Int(_, suffix) | ExprKind::Float(_, suffix) => suffix.iter().all(|ty| self.ty(*ty)),
-            ExprKind::Bool(_) => true,
+            ExprKind::Bool(_) | ExprKind::Type(_) => true,
             ExprKind::Local(local) => self.local(*local),
             ExprKind::Parameter(number) => (*number as usize) < kernel.parameters.len(),
             ExprKind::Dim(number) => (*number as usize) < kernel.dims.len(),

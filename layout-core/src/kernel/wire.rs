@@ -12,7 +12,7 @@ use std::fmt;
 /// use layout_core::kernel::wire::{VERSION, encode};
 /// assert_eq!(encode(&7u32), [VERSION as u8, 7]);
 /// ```
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Why bytes are not a kernel.
 ///

@@ -2,18 +2,18 @@
 
 use super::scope::{Binding, Scopes};
 use super::{Lowered, Lowering, Site};
-use crate::attr::Attribute;
+use crate::attr::{Attribute, Bound, Written};
 use crate::place::Place;
 use crate::report::Errors;
 use crate::signature::{Kind, Lies, Signature};
-use layout_core::kernel::ParamValue;
 use layout_core::kernel::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
     TypeRef,
 };
+use layout_core::kernel::{ParamSet, ParamValue};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
-use syn::{Expr, ItemFn};
+use syn::{Expr, Item, ItemFn, Stmt};
 
 /// Lowers a kernel; what is wrong goes to `errors`, and the result is then of no use.
 pub fn lower(
@@ -25,6 +25,7 @@ pub fn lower(
     let kernel = Kernel {
         name: function.sig.ident.unraw().to_string(),
         parameters: vec![],
+        filter: vec![],
         dims: signature.dims.iter().map(Ident::to_string).collect(),
         types: signature.types.iter().map(Ident::to_string).collect(),
         arguments: vec![],
@@ -48,6 +49,8 @@ pub fn lower(
         errors,
         scopes: Scopes::default(),
         types: signature.types.clone(),
+        constants: constants_at_the_head(function),
+        inlined: 0,
         used_parameters: vec![false; attribute.parameters.len()],
         depth: 0,
         too_deep: false,
@@ -55,7 +58,8 @@ pub fn lower(
         site: Site::Attribute,
         calls: vec![],
     };
-    lowering.parameters(attribute, signature);
+    lowering.parameters(attribute);
+    lowering.kinds(attribute, signature);
     lowering.attribute(attribute, function);
     lowering.arguments(signature);
     lowering.dims_in_tensors(signature);
@@ -66,18 +70,96 @@ pub fn lower(
     Lowered { kernel: lowering.kernel, places: lowering.places }
 }
 
+/// The `const` items of the body's outermost block.
+fn constants_at_the_head(function: &ItemFn) -> Vec<(String, Expr)> {
+    let constant = |statement: &Stmt| match statement {
+        Stmt::Item(Item::Const(item)) => Some((item.ident.unraw().to_string(), (*item.expr).clone())),
+        _ => None,
+    };
+    function.block.stmts.iter().filter_map(constant).collect()
+}
+
 impl Lowering<'_> {
-    fn parameters(&mut self, attribute: &Attribute, signature: &Signature) {
+    /// The names first: an expression of one may name another.
+    fn parameters(&mut self, attribute: &Attribute) {
         for bound in &attribute.parameters {
+            let origin = self.origin(Place::token(bound.name.span()));
+            let known = bound.values.iter().filter_map(|value| match value {
+                Written::Known(value) => Some(*value),
+                Written::Open(_) => None,
+            });
+            let (name, values) = (bound.name.to_string(), known.collect());
+            self.kernel.parameters.push(Parameter { name, values, computed: None, origin });
+        }
+        for (number, bound) in attribute.parameters.iter().enumerate() {
+            if bound.values.iter().any(|value| matches!(value, Written::Open(_))) {
+                self.open_values(number, bound);
+            }
+            self.values(number, bound);
+        }
+    }
+
+    /// The values of a parameter that name something: numbers by now, or one expression over other parameters.
+    fn open_values(&mut self, number: usize, bound: &Bound) {
+        let mut values = vec![];
+        for value in &bound.values {
+            let expr = match value {
+                Written::Known(value) => {
+                    values.push(*value);
+                    continue;
+                }
+                Written::Open(expr) => expr,
+            };
+            let (errors, before) = (self.errors.len(), self.kernel.exprs.len());
+            let id = self.expr(expr);
+            if self.errors.len() > errors {
+                continue;
+            }
+            let names_one =
+                self.kernel.exprs[before..].iter().any(|expr| matches!(expr.kind, ExprKind::Parameter(_)));
+            match self.kernel.constant(id, &ParamSet::default()) {
+                Ok(value) => values.push(value),
+                Err(_) if names_one && !bound.list => self.kernel.parameters[number].computed = Some(id),
+                Err(_) if names_one => self.errors.push(
+                    Place::of_expr(expr),
+                    format!("a value of the list of `{}` depends on another parameter", bound.name),
+                    "an expression over parameters stands alone: `BM = 64 * WARPS`; list the values of what it names",
+                ),
+                Err(error) => self.errors.stage(&error, &self.places),
+            }
+        }
+        self.kernel.parameters[number].values = values;
+    }
+
+    /// All of one kind, each once.
+    fn values(&mut self, number: usize, bound: &Bound) {
+        let Parameter { values, computed, .. } = &mut self.kernel.parameters[number];
+        let name = &bound.name;
+        let first = std::mem::discriminant(values.first().unwrap_or(&ParamValue::Int(1)));
+        let (message, help) = if values.iter().any(|other| std::mem::discriminant(other) != first) {
+            (
+                format!("the values of `{name}` are of several kinds"),
+                "a list holds integers, truth values or element types",
+            )
+        } else if let Some(twice) = (1..values.len()).find(|i| values[..*i].contains(&values[*i])) {
+            (
+                format!("`{name}` has the value {} twice", values[twice]),
+                "each value makes a variant: name it once",
+            )
+        } else {
+            if values.is_empty() && computed.is_none() {
+                values.push(ParamValue::Int(1)); // its error is told
+            }
+            return;
+        };
+        self.errors.push(Place::token(name.span()), message, help);
+    }
+
+    fn kinds(&mut self, attribute: &Attribute, signature: &Signature) {
+        for (number, bound) in attribute.parameters.iter().enumerate() {
             let name = bound.name.to_string();
             let place = Place::token(bound.name.span());
-            let origin = self.origin(place);
-            self.kernel.parameters.push(Parameter {
-                name: name.clone(),
-                values: bound.values.clone(),
-                origin,
-            });
-            let is_type = matches!(bound.values.first(), Some(ParamValue::Type(_)));
+            let is_type = matches!(self.kernel.parameters[number].values.first(), Some(ParamValue::Type(_)));
             let help = if signature.dims.contains(&bound.name) && is_type {
                 format!("`{name}` is a dimension: bind it to an integer")
             } else if signature.types.contains(&bound.name) && !is_type {
@@ -136,6 +218,7 @@ impl Lowering<'_> {
         if let Some((_, value)) = &attribute.opt_level {
             self.kernel.opt_level = Some(self.expr(value));
         }
+        self.kernel.filter = self.exprs(&attribute.filter);
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {
             let conditions = self.exprs(conditions);

@@ -38,6 +38,10 @@ struct Lowering<'a> {
     scopes: scope::Scopes,
     /// The type parameters of the function.
     types: Vec<Ident>,
+    /// The `const` items at the head of the body, which the attribute and the signature may name.
+    constants: Vec<(String, syn::Expr)>,
+    /// How many of them were put where they are named.
+    inlined: usize,
     /// For each parameter of the attribute, whether something names it.
     used_parameters: Vec<bool>,
     /// How many expressions and blocks are around.

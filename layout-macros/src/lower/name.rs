@@ -10,6 +10,9 @@ use proc_macro2::Ident;
 use syn::ExprPath;
 use syn::ext::IdentExt;
 
+/// Constants that the attribute and the signature may name, through each other.
+const MAX_INLINED: usize = 1000;
+
 /// The special value of this name.
 pub fn special(name: &str) -> Option<Special> {
     match name {
@@ -85,6 +88,14 @@ impl Lowering<'_> {
                 Site::Body | Site::Attribute => self.add(place, ExprKind::Dim(number as u32)),
             };
         }
+        if self.site == Site::Attribute {
+            if let Some(elem) = Elem::from_name(&text) {
+                return self.add(place, ExprKind::Type(elem));
+            }
+            if let Some(constant) = self.constants.iter().position(|(known, _)| *known == text) {
+                return self.constant_in_attribute(constant, place);
+            }
+        }
         if special(&text).is_some() {
             let help = format!("name an axis: `{text}.x`, `{text}.y` or `{text}.z`");
             return self.refuse(place, format!("`{text}` is no number"), help);
@@ -93,6 +104,20 @@ impl Lowering<'_> {
             return self.refuse(place, format!("`{text}` is a function"), format!("call it: `{text}(..)`"));
         }
         self.unknown(name)
+    }
+
+    /// A `const` item of the body or of the module in the attribute: its value stands where its name does.
+    fn constant_in_attribute(&mut self, number: usize, place: Place) -> ExprId {
+        self.inlined += 1;
+        if self.inlined > MAX_INLINED {
+            return self.refuse(
+                place,
+                format!("the attribute names constants more than {MAX_INLINED} times, through each other"),
+                "write their numbers",
+            );
+        }
+        let value = self.constants[number].1.clone();
+        self.expr(&value)
     }
 
     /// A name that means nothing.
@@ -104,8 +129,9 @@ impl Lowering<'_> {
                 place,
                 format!("`{text}` is neither bound in the attribute nor a const generic"),
                 format!(
-                    "bind it (`#[tiled_kernel({text} = 64)]`), or make it a dimension (`const {text}: usize`); items \
-                     of the program around the kernel cannot be named"
+                    "bind it (`#[tiled_kernel({text} = 64)]`), make it a dimension (`const {text}: usize`), or put a \
+                     constant and the kernel into one module under `#[tiled_kernels]`: a macro sees nothing of the \
+                     program around its item"
                 ),
             );
         }

@@ -8,7 +8,7 @@ use crate::signature::type_ref;
 use layout_core::kernel::ir::{
     BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
 };
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::Parser;
@@ -22,6 +22,38 @@ struct Range {
     step: Option<ExprId>,
     unroll: bool,
     reversed: bool,
+}
+
+/// The `const` items of a block, each behind those of the block that it names: items have no order in Rust.
+fn constants_in_order(block: &syn::Block) -> Vec<&ItemConst> {
+    let mut open: Vec<&ItemConst> = block.stmts.iter().filter_map(constant_item).collect();
+    let mut ordered = vec![];
+    while !open.is_empty() {
+        let ready = |item: &&ItemConst| {
+            !open
+                .iter()
+                .any(|other| other.ident != item.ident && names(item.expr.to_token_stream(), &other.ident))
+        };
+        // Of a circle the first, which rustc refuses as well.
+        let next = open.iter().position(ready).unwrap_or(0);
+        ordered.push(open.remove(next));
+    }
+    ordered
+}
+
+fn constant_item(statement: &Stmt) -> Option<&ItemConst> {
+    match statement {
+        Stmt::Item(Item::Const(item)) => Some(item),
+        _ => None,
+    }
+}
+
+fn names(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(word) => word == *name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 impl Lowering<'_> {
@@ -42,10 +74,8 @@ impl Lowering<'_> {
             return out;
         }
         let functions = self.declare_functions(block);
-        for statement in &block.stmts {
-            if let Stmt::Item(Item::Const(item)) = statement {
-                out.statements.extend(self.constant(item));
-            }
+        for item in constants_in_order(block) {
+            out.statements.extend(self.constant(item));
         }
         self.define_functions(functions);
         let last = block.stmts.len().saturating_sub(1);

@@ -88,6 +88,8 @@ wire! {
         Float(bits: u64, suffix: Option<TypeRef>),
         /// `true`, `false`
         Bool(value: bool),
+        /// An element type, compared with a type parameter: `T == bf16`, in the attribute only.
+        Type(elem: Elem),
         /// A local name.
         Local(local: LocalId),
         /// A parameter of the attribute, by number.

@@ -76,6 +76,8 @@ pub(super) struct Evaluator<'k> {
     /// Each dimension as an index.
     pub dims: Vec<Index>,
     pub arguments: Vec<Datum>,
+    /// The extents of arguments that are expressions over dimensions, with their text.
+    pub computed: Vec<(Index, String)>,
     pub block: [u32; 3],
     pub cluster: [u32; 3],
     pub grid: Option<[Index; 3]>,

@@ -35,6 +35,11 @@ impl Evaluator<'_> {
                 }
             }
             ExprKind::Bool(value) => Ok(Datum::Bool(*value)),
+            ExprKind::Type(elem) => self.fail_help(
+                origin,
+                format!("`{elem}` is a type, not a value"),
+                "compare it with a type parameter: `T == bf16`",
+            ),
             ExprKind::Local(local) => self.read(*local),
             ExprKind::Parameter(number) => {
                 let name = &kernel.parameters[*number as usize].name;
@@ -57,7 +62,10 @@ impl Evaluator<'_> {
                 let operand = self.expr(*operand)?;
                 self.unary(*op, operand, origin)
             }
-            ExprKind::Binary(op, left, right) => self.binary_expr(*op, *left, *right, origin),
+            ExprKind::Binary(op, left, right) => match self.types_compared(*op, *left, *right) {
+                Some(equal) => Ok(Datum::Bool(equal)),
+                None => self.binary_expr(*op, *left, *right, origin),
+            },
             ExprKind::Cast(operand, ty) => {
                 let operand = self.expr(*operand)?;
                 self.cast(operand, *ty, origin)
