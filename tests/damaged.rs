@@ -119,7 +119,7 @@ fn changed_plans_never_panic() {
                     PlanArgumentKind::Index => LaunchArgument::Index(3),
                 })
                 .collect();
-            match plan.bind(&arguments, Some([1; 3])) {
+            match plan.bind(&arguments, (!plan.has_grid()).then_some([1; 3])) {
                 Ok(_) => bound += 1,
                 Err(error) => {
                     assert!(!error.to_string().is_empty());
