@@ -28,6 +28,7 @@ mod pictures;
 mod products;
 mod promises;
 mod registers;
+mod rust;
 mod sass;
 mod simulate;
 mod snapshots;

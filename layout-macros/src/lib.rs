@@ -13,6 +13,7 @@ mod library;
 mod lower;
 mod place;
 mod report;
+mod returns;
 mod share;
 mod signature;
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl fmt::Display for KernelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         match &self.help {
-            Some(help) => write!(f, "\n\n  = help: {help}"),
+            Some(help) => write!(f, "\n  = help: {help}"),
             None => Ok(()),
         }
     }

@@ -20,6 +20,8 @@ wire! {
         Bool(value: bool),
         /// An element type: `T = f32`.
         Type(elem: Elem),
+        /// A function of the kernel, by name: `EPILOGUE = gelu`.
+        Function(name: &'static str),
     }
 }
 
@@ -29,6 +31,7 @@ impl fmt::Display for ParamValue {
             ParamValue::Int(value) => write!(f, "{value}"),
             ParamValue::Bool(value) => write!(f, "{value}"),
             ParamValue::Type(elem) => write!(f, "{elem}"),
+            ParamValue::Function(name) => f.write_str(name),
         }
     }
 }

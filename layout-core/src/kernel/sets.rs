@@ -293,6 +293,16 @@ impl Kernel {
                 .into());
             }
         }
+        for (name, value) in &set.0 {
+            let ParamValue::Function(function) = value else { continue };
+            if self.function(function).is_none() {
+                let names: Vec<String> = self.functions.iter().map(|own| format!("`{}`", own.name)).collect();
+                let message =
+                    format!("`{name}` is `{function}`, and the kernel has no function of that name");
+                let help = Some(format!("its functions are {}", names.join(", ")));
+                return Err(KernelError { message, help, origin: place }.into());
+            }
+        }
         if unknown.is_empty() {
             return Ok(());
         }
@@ -301,6 +311,11 @@ impl Kernel {
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let message = format!("the kernel has no parameter {}", unknown.join(", "));
         Err(KernelError { message, help: Some(format!("its parameters are {known}")), origin: place }.into())
+    }
+
+    /// The number of the function that a parameter names: of two functions the outer one comes first.
+    pub(super) fn function(&self, name: &str) -> Option<u32> {
+        self.functions.iter().position(|own| own.name == name).map(|number| number as u32)
     }
 
     /// Refuses a set that is not whole: unknown names, and all that have no value at once.
@@ -457,8 +472,12 @@ impl Kernel {
             | ExprKind::Cast(..)
             | ExprKind::Tuple(_)
             | ExprKind::Array(_)
+            | ExprKind::Repeat(..)
+            | ExprKind::Element(..)
             | ExprKind::Field(..)
             | ExprKind::Index(..)
+            | ExprKind::Function(_)
+            | ExprKind::CallValue(..)
             | ExprKind::Call(..) => open("this"),
         }
     }
@@ -487,6 +506,7 @@ fn kind(value: Option<&ParamValue>) -> &'static str {
         Some(ParamValue::Int(_)) => "an integer",
         Some(ParamValue::Bool(_)) => "a truth value",
         Some(ParamValue::Type(_)) => "an element type",
+        Some(ParamValue::Function(_)) => "a function",
         None => "nothing",
     }
 }

@@ -83,7 +83,9 @@ impl Check<'_> {
             ExprKind::Special(_, axis) => *axis < 3,
             ExprKind::Unary(_, operand) | ExprKind::Field(operand, _) => expr(operand),
             ExprKind::Cast(operand, ty) => expr(operand) && self.ty(*ty),
-            ExprKind::Binary(_, left, right) => expr(left) && expr(right),
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Repeat(left, right)
+            | ExprKind::Element(left, right) => expr(left) && expr(right),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().all(expr),
             ExprKind::Index(view, coordinates) => expr(view) && coordinates.iter().all(expr),
             ExprKind::Intrinsic(_, types, arguments) => {
@@ -92,6 +94,8 @@ impl Check<'_> {
             ExprKind::Call(function, arguments) => {
                 (*function as usize) < kernel.functions.len() && arguments.iter().all(expr)
             }
+            ExprKind::Function(function) => (*function as usize) < kernel.functions.len(),
+            ExprKind::CallValue(callee, arguments) => expr(callee) && arguments.iter().all(expr),
             ExprKind::Block(block) => self.block(block, id.0),
             ExprKind::If(condition, then, otherwise) => {
                 expr(condition) && self.block(then, id.0) && self.block(otherwise, id.0)

@@ -39,6 +39,18 @@ pub fn checked_copy(
                 let elem = Ident::new(elem.name(), Span::call_site());
                 quote!(pub type #name = #elem;)
             }
+            // Inside of the body, where the function is.
+            ParamValue::Function(_) => quote!(),
+        }
+    });
+    let functions = attribute.parameters.iter().zip(&kernel.parameters).filter_map(|(bound, parameter)| {
+        let (name, first) = (&bound.name, sets.first().and_then(|set| set.get(&parameter.name)));
+        match first.or(parameter.values.first().copied())? {
+            ParamValue::Function(function) => {
+                let function = syn::parse_str::<Ident>(function).ok()?;
+                Some(quote!(use #function as #name;))
+            }
+            _ => None,
         }
     });
     let bound = |name: &Ident| attribute.parameters.iter().any(|bound| bound.name == *name);
@@ -47,7 +59,7 @@ pub fn checked_copy(
         GenericParam::Type(ty) => !bound(&ty.ident) && signature.types.contains(&ty.ident),
         GenericParam::Lifetime(_) => true,
     });
-    let (name, output, block) = (&function.sig.ident, &function.sig.output, &function.block);
+    let (name, output, statements) = (&function.sig.ident, &function.sig.output, &function.block.stmts);
     let plain = |name: &Ident| bound(name) || signature.dims.contains(name);
     let inputs = function.sig.inputs.iter().cloned().map(|mut input| {
         if let FnArg::Typed(typed) = &mut input {
@@ -60,7 +72,7 @@ pub fn checked_copy(
         mod checked_by_rustc {
             use ::layout_cuda::lang::*;
             #(#constants)*
-            fn #name<#(#dims),*>(#(#inputs),*) #output #block
+            fn #name<#(#dims),*>(#(#inputs),*) #output { #(#functions)* #(#statements)* }
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{Lowered, Lowering, Site};
 use crate::attr::{Attribute, Bound, Written};
 use crate::place::Place;
 use crate::report::Errors;
+use crate::returns::without_returns;
 use crate::signature::{Kind, Lies, Signature};
 use layout_core::kernel::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
@@ -12,6 +13,7 @@ use layout_core::kernel::ir::{
 };
 use layout_core::kernel::{ParamSet, ParamValue};
 use proc_macro2::Ident;
+use std::collections::HashMap;
 use syn::ext::IdentExt;
 use syn::{Expr, Item, ItemFn, Stmt};
 
@@ -50,11 +52,15 @@ pub fn lower(
         scopes: Scopes::default(),
         types: signature.types.clone(),
         constants: constants_at_the_head(function),
+        functions_at_the_head: functions_at_the_head(function),
         inlined: 0,
         used_parameters: vec![false; attribute.parameters.len()],
         depth: 0,
         too_deep: false,
-        loops: 0,
+        around: vec![],
+        written: HashMap::new(),
+        returns: HashMap::new(),
+        closure: None,
         site: Site::Attribute,
         calls: vec![],
     };
@@ -65,6 +71,7 @@ pub fn lower(
     lowering.dims_in_tensors(signature);
     lowering.site = Site::Body;
     lowering.body(function);
+    lowering.infer_literals();
     lowering.no_recursion();
     lowering.all_used(attribute);
     Lowered { kernel: lowering.kernel, places: lowering.places }
@@ -77,6 +84,15 @@ fn constants_at_the_head(function: &ItemFn) -> Vec<(String, Expr)> {
         _ => None,
     };
     function.block.stmts.iter().filter_map(constant).collect()
+}
+
+/// The functions of the body's outermost block.
+fn functions_at_the_head(function: &ItemFn) -> Vec<Ident> {
+    let own = |statement: &Stmt| match statement {
+        Stmt::Item(Item::Fn(item)) => Some(item.sig.ident.clone()),
+        _ => None,
+    };
+    function.block.stmts.iter().filter_map(own).collect()
 }
 
 impl Lowering<'_> {
@@ -110,6 +126,14 @@ impl Lowering<'_> {
                 }
                 Written::Open(expr) => expr,
             };
+            if let Expr::Path(path) = &**expr
+                && let Some(name) = path.path.get_ident()
+                && self.functions_at_the_head.iter().any(|known| name == known)
+            {
+                let name: &'static str = name.unraw().to_string().leak();
+                values.push(ParamValue::Function(name));
+                continue;
+            }
             let (errors, before) = (self.errors.len(), self.kernel.exprs.len());
             let id = self.expr(expr);
             if self.errors.len() > errors {
@@ -139,7 +163,7 @@ impl Lowering<'_> {
         let (message, help) = if values.iter().any(|other| std::mem::discriminant(other) != first) {
             (
                 format!("the values of `{name}` are of several kinds"),
-                "a list holds integers, truth values or element types",
+                "a list holds integers, truth values, element types or functions",
             )
         } else if let Some(twice) = (1..values.len()).find(|i| values[..*i].contains(&values[*i])) {
             (
@@ -298,7 +322,8 @@ impl Lowering<'_> {
     }
 
     fn body(&mut self, function: &ItemFn) {
-        let mut body = self.block(&function.block);
+        let plain = without_returns(&function.block, self.errors);
+        let mut body = self.block(&plain);
         // The kernel returns nothing: what stands last is a statement like every other.
         if let Some(value) = body.value.take() {
             let origin = self.kernel.exprs[value.0 as usize].origin;

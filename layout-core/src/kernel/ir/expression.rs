@@ -110,6 +110,10 @@ wire! {
         Tuple(parts: Vec<ExprId>),
         /// `[a, b]`
         Array(parts: Vec<ExprId>),
+        /// `[a; n]`
+        Repeat(value: ExprId, count: ExprId),
+        /// `array[i]`
+        Element(array: ExprId, index: ExprId),
         /// `a.0` of a tuple.
         Field(operand: ExprId, number: u32),
         /// `view[[i, j]]`
@@ -118,6 +122,10 @@ wire! {
         Intrinsic(intrinsic: Intrinsic, types: Vec<TypeRef>, arguments: Vec<ExprId>),
         /// A call of the nested function of this number.
         Call(function: u32, arguments: Vec<ExprId>),
+        /// A nested function, or a closure, as a value.
+        Function(function: u32),
+        /// A call of a value that is a function: a parameter of a nested function, or one of the attribute.
+        CallValue(callee: ExprId, arguments: Vec<ExprId>),
         /// `{ .. }`
         Block(block: Block),
         /// `if condition { .. } else { .. }`; `otherwise` is empty where there is no `else`.

@@ -11,6 +11,7 @@ use crate::kernel::origin::Origin;
 use crate::kernel::params::{ParamValue, WIDE_LIMIT};
 use crate::kernel::program::{StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
+use std::rc::Rc;
 
 /// Nested calls are inlined this deep at most.
 const MAX_CALLS: u32 = 32;
@@ -46,6 +47,10 @@ impl Evaluator<'_> {
                 match self.params.get(name) {
                     Some(ParamValue::Int(value)) => Ok(Datum::Index(Index::constant(value))),
                     Some(ParamValue::Bool(value)) => Ok(Datum::Bool(value)),
+                    Some(ParamValue::Function(function)) => match kernel.function(function) {
+                        Some(number) => Ok(self.function(number)),
+                        None => self.fail(origin, format!("the kernel has no function `{function}`")),
+                    },
                     Some(ParamValue::Type(_)) => {
                         self.fail(origin, format!("`{name}` is a type, not a value"))
                     }
@@ -72,6 +77,8 @@ impl Evaluator<'_> {
             }
             ExprKind::Tuple(parts) => Ok(Datum::Tuple(self.exprs(parts)?)),
             ExprKind::Array(parts) => Ok(Datum::Array(self.exprs(parts)?)),
+            ExprKind::Repeat(value, count) => self.repeat(*value, *count, origin),
+            ExprKind::Element(array, index) => self.element_of(*array, *index, origin),
             ExprKind::Field(operand, number) => match self.expr(*operand)? {
                 Datum::Tuple(parts) if (*number as usize) < parts.len() => {
                     Ok(parts[*number as usize].clone())
@@ -83,6 +90,8 @@ impl Evaluator<'_> {
                 self.intrinsic(*intrinsic, types, arguments, origin)
             }
             ExprKind::Call(function, arguments) => self.call(*function, arguments, origin),
+            ExprKind::Function(number) => Ok(self.function(*number)),
+            ExprKind::CallValue(callee, arguments) => self.call_value(*callee, arguments, origin),
             ExprKind::Block(block) => self.block(block),
             ExprKind::If(condition, then, otherwise) => self.if_expr(*condition, then, otherwise, origin),
         }
@@ -111,6 +120,7 @@ impl Evaluator<'_> {
             }
             Some(Binding::Value(datum)) => Ok(datum),
             Some(Binding::Index(var)) => Ok(Datum::Index(self.read_index(var))),
+            Some(Binding::Array(view)) => self.whole_array(&view),
         }
     }
 
@@ -231,8 +241,30 @@ impl Evaluator<'_> {
         }
     }
 
+    /// A function as a value, with the names that are in force where it stands.
+    fn function(&self, number: u32) -> Datum {
+        Datum::Function(number, Rc::new(self.bindings.clone()))
+    }
+
+    /// A call of a value: the body sees what its function saw, and leaves the caller's names as they were.
+    fn call_value(&mut self, callee: ExprId, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
+        let (callee, values) = (self.expr(callee), self.exprs(arguments));
+        let (number, names) = match callee? {
+            Datum::Function(number, names) => (number, names),
+            other => return self.fail(origin, format!("{} cannot be called", other.kind())),
+        };
+        let own = std::mem::replace(&mut self.bindings, names.as_ref().clone());
+        let result = values.and_then(|values| self.apply(number, values, origin));
+        self.bindings = own;
+        result
+    }
+
     fn call(&mut self, function: u32, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
         let values = self.exprs(arguments)?;
+        self.apply(function, values, origin)
+    }
+
+    fn apply(&mut self, function: u32, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let kernel = self.kernel;
         let function = &kernel.functions[function as usize];
         if values.len() != function.parameters.len() {
@@ -314,6 +346,7 @@ impl Evaluator<'_> {
             | Datum::Layout(_)
             | Datum::Pipeline(..)
             | Datum::TensorCore(_)
+            | Datum::Function(..)
             | Datum::Unknown => value,
         }
     }

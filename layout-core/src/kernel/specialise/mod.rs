@@ -4,6 +4,7 @@
 //! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
 //! layout and no nested function remains.
 
+mod array;
 mod asynchronous;
 mod attribute;
 mod datum;

@@ -2,6 +2,7 @@
 
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::TileAccess;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range, VarId};
@@ -36,8 +37,8 @@ impl Evaluator<'_> {
             }
             Ast::Assign { place, op, value } => self.assign(*place, *op, *value, origin),
             Ast::Expr(value) => self.expr(*value).map(|_| ()),
-            Ast::For { local, start, end, step, unroll, reversed, body } => {
-                self.for_loop(*local, (*start, *end, *step), *unroll, *reversed, body, origin)
+            Ast::For { local, start, end, closed, step, unroll, reversed, body } => {
+                self.for_loop(*local, (*start, *end, *closed, *step), *unroll, *reversed, body, origin)
             }
             Ast::While { condition, body } => self.while_loop(*condition, body, origin),
             Ast::Break | Ast::Continue if self.loops == 0 => {
@@ -71,6 +72,10 @@ impl Evaluator<'_> {
     fn ascribe(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
         match (self.elem(ty, origin)?, datum) {
             (_, Datum::View(view)) => Ok(Datum::View(view)),
+            (_, Datum::Array(parts)) => {
+                let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
+                Ok(Datum::Array(parts.collect::<Outcome<Vec<Datum>>>()?))
+            }
             (None, datum) => Ok(Datum::Index(self.expect_index(datum, origin)?)),
             (Some(Elem::Bool), datum @ Datum::Bool(_)) => Ok(datum),
             (Some(elem), datum) => Ok(Datum::Scalar(self.coerce(datum, elem, origin)?, elem)),
@@ -82,7 +87,7 @@ impl Evaluator<'_> {
             Datum::Index(index) => index.as_constant().is_some(),
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
             Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
-            Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) => true,
+            Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) | Datum::Function(..) => true,
             Datum::Unit | Datum::View(_) | Datum::Barriers(..) | Datum::Barrier(_) | Datum::Pipeline(..) => {
                 false
             }
@@ -150,6 +155,7 @@ impl Evaluator<'_> {
                 }
                 binding
             }
+            Datum::Array(parts) => self.array_binding(&local.name, parts, local.origin),
             other => Binding::Value(self.hold(&local.name, other, local.origin)),
         }
     }
@@ -205,6 +211,7 @@ impl Evaluator<'_> {
                         self.forget(var);
                         Ok(())
                     }
+                    Some(Binding::Array(view)) => self.assign_array(view, value, origin),
                     Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
                     Some(Binding::Value(datum)) => self.fail_help(
                         origin,
@@ -219,29 +226,47 @@ impl Evaluator<'_> {
                 let value = operands.next().unwrap_or(Datum::Unknown);
                 let view = operands.next().unwrap_or(Datum::Unknown);
                 let (access, elem) = self.place(view, operands.collect(), origin)?;
-                let place = self.tables.place(access.view.place).name.clone();
-                if !access.view.mutable {
-                    return self.fail_help(
-                        origin,
-                        format!("`{place}` is not mutable"),
-                        format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
-                    );
-                }
-                let value = match op {
-                    Some(op) => {
-                        let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
-                        self.binary(op, old, value, origin)?
-                    }
-                    None => value,
-                };
-                let value = self.coerce(value, elem, origin)?;
-                self.push(origin, StatementKind::Store(access, value));
-                Ok(())
+                self.store((access, elem), op, value, origin)
+            }
+            ExprKind::Element(array, index) => {
+                let mut operands = self.exprs(&[value, *index])?.into_iter();
+                let value = operands.next().unwrap_or(Datum::Unknown);
+                let index = operands.next().unwrap_or(Datum::Unknown);
+                let place = self.array_place(*array, index, origin)?;
+                self.store(place, op, value, origin)
             }
             _ => {
                 self.fail_help(origin, "this cannot be assigned", "assign a `let mut` name or `view[[i, j]]`")
             }
         }
+    }
+
+    /// `place = value`, `place += value` of an element.
+    fn store(
+        &mut self,
+        (access, elem): (TileAccess, Elem),
+        op: Option<BinaryOp>,
+        value: Datum,
+        origin: Origin,
+    ) -> Outcome<()> {
+        let place = self.tables.place(access.view.place).name.clone();
+        if !access.view.mutable {
+            return self.fail_help(
+                origin,
+                format!("`{place}` is not mutable"),
+                format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
+            );
+        }
+        let value = match op {
+            Some(op) => {
+                let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
+                self.binary(op, old, value, origin)?
+            }
+            None => value,
+        };
+        let value = self.coerce(value, elem, origin)?;
+        self.push(origin, StatementKind::Store(access, value));
+        Ok(())
     }
 
     /// Settles the type of a float variable whose first value was a literal, and of those that are its copies or whose copy
@@ -273,18 +298,27 @@ impl Evaluator<'_> {
     fn for_loop(
         &mut self,
         local: LocalId,
-        (start, end, step): (ExprId, ExprId, Option<ExprId>),
+        (start, end, closed, step): (ExprId, ExprId, bool, Option<ExprId>),
         unroll: bool,
         reversed: bool,
         body: &Block,
         origin: Origin,
     ) -> Outcome<()> {
         let bounds: Vec<ExprId> = [Some(start), Some(end), step].into_iter().flatten().collect();
+        // The element type of a range such as `0..n` with an `n` of type i32.
+        let mut of = None;
         let header = self.exprs(&bounds).and_then(|bounds| {
             let mut bounds = bounds.into_iter();
             let mut next = || bounds.next().unwrap_or(Datum::Unknown);
-            let s = self.expect_index(next(), origin)?;
-            let e = self.expect_index(next(), origin)?;
+            let (s, e) = (next(), next());
+            if let (Datum::Scalar(_, elem), _) | (_, Datum::Scalar(_, elem)) = (&s, &e)
+                && elem.is_integer()
+            {
+                of = Some(*elem);
+            }
+            let s = self.bound(s, of, origin)?;
+            let e = self.bound(e, of, origin)?;
+            let e = if closed { self.index(origin, e.plus(1))? } else { e };
             let step = match step.map(|_| next()) {
                 None => 1,
                 Some(step) => match self.expect_index(step, origin)?.as_constant() {
@@ -339,13 +373,17 @@ impl Evaluator<'_> {
         let name = kernel.locals[local.0 as usize].name.clone();
         let var = self.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
-        self.bindings.insert(local, Binding::Value(Datum::Index(atom)));
+        let counted = match of {
+            None => Datum::Index(atom),
+            Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
+        };
+        self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last)) if unroll && header.is_ok() => {
                 let count = (last.saturating_sub(first).max(0) + step - 1) / step;
                 let place = move |round: i64| first + step * if reversed { count - 1 - round } else { round };
-                self.unrolled_body((local, var), body, (0..count).map(place))
+                self.unrolled_body((local, var, of), body, (0..count).map(place))
             }
             _ => Some(self.nested(|this| this.block(body))),
         };
@@ -358,6 +396,24 @@ impl Evaluator<'_> {
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// An end of a loop's range; of an element type where the other end is of one.
+    fn bound(&mut self, datum: Datum, of: Option<Elem>, origin: Origin) -> Outcome<Index> {
+        match (datum, of) {
+            (Datum::Scalar(Value::Constant(constant), elem), Some(of)) if elem == of => {
+                let value = i64::try_from(constant.as_i128()).ok();
+                match value {
+                    Some(value) => Ok(Index::constant(value)),
+                    None => self.fail(origin, "this number is beyond the indices"),
+                }
+            }
+            (datum @ Datum::Scalar(..), Some(of)) => {
+                let value = self.coerce(datum, of, origin)?;
+                Ok(self.index_from_value(value, of, origin))
+            }
+            (datum, _) => self.expect_index(datum, origin),
+        }
     }
 
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
