@@ -341,3 +341,107 @@ fn the_functions_of_a_module_may_be_parameters() -> Result<(), Error> {
     assert!((x.download()?[1] - 2.9964).abs() < 1e-3);
     Ok(())
 }
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn unrolled(
+    x: &LayoutTensor<f32, RowMajor<4, 32>>,
+    z: &LayoutTensor<f32, RowMajor<4, 32>>,
+    y: &mut LayoutTensor<f32, RowMajor<4, 32>>,
+    bits: &mut LayoutTensor<u32, RowMajor<32>>,
+) {
+    let lane = thread_idx.x;
+    let mut keys = local::<f32>(row_major([1, 4]));
+    let mut all = 0;
+    for which in unroll(0..4) {
+        // A view is chosen where the variable is a number.
+        let held = if which % 2 == 0 { x } else { z };
+        keys[[0, which]] = held[[which, lane]];
+        all += (1 << which) * (16 >> which);
+    }
+    for r in unroll(0..4) {
+        let near = if r < 2 { 1 } else { 2 };
+        y[[r, lane]] = keys[[0, r ^ near]] + all as f32;
+    }
+    bits[[lane]] = (1u32 << lane) | (0x80u32 >> (lane % 8));
+}
+
+#[test]
+fn what_unrolled_variables_choose_is_chosen_at_compile_time() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x = device.upload(&(0..128).map(|i| i as f32).collect::<Vec<_>>(), [4, 32])?;
+    let z = device.upload(&(0..128).map(|i| -i as f32).collect::<Vec<_>>(), [4, 32])?;
+    let mut y = device.zeros::<f32, 2>([4, 32])?;
+    let mut bits = device.zeros::<u32, 1>([32])?;
+    unrolled::launch(&device.stream(), &x, &z, &mut y, &mut bits)?;
+    for (i, found) in y.download()?.into_iter().enumerate() {
+        let (row, lane) = (i / 32, i % 32);
+        let from = row ^ if row < 2 { 1 } else { 2 };
+        let held = (from * 32 + lane) as f32 * if from % 2 == 0 { 1.0 } else { -1.0 };
+        assert_eq!(found, held + 64.0, "{row}, {lane}");
+    }
+    let wanted: Vec<u32> = (0..32).map(|lane| (1u32 << lane) | (0x80u32 >> (lane % 8))).collect();
+    assert_eq!(bits.download()?, wanted);
+    compiled(&[("unrolled", unrolled::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn strided<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<3>>,
+    step: usize,
+) {
+    let (mut sum, mut count, mut last) = (0.0, 0.0, -1.0);
+    for i in (2..N).step_by(step) {
+        if i == 5 {
+            continue;
+        }
+        sum += x[[i]];
+        count += 1.0;
+    }
+    for i in (0..N).step_by(step).rev() {
+        last = x[[i]];
+        if i < 4 {
+            break;
+        }
+    }
+    if thread_idx.x == 0 {
+        y[[0]] = sum;
+        y[[1]] = count;
+        y[[2]] = last;
+    }
+}
+
+#[test]
+fn a_step_may_be_known_at_launch() -> Result<(), Error> {
+    let device = Device::simulator();
+    for (n, step) in [(40, 3), (1, 7), (41, 1), (40, 1000)] {
+        let x: Vec<f32> = (0..n).map(|i| (i * i) as f32).collect();
+        let mut y = device.zeros::<f32, 1>([3])?;
+        strided::launch(&device.stream(), &device.upload(&x, [n])?, &mut y, step)?;
+        let taken: Vec<f32> = (2..n).step_by(step).filter(|i| *i != 5).map(|i| x[i]).collect();
+        let last = (0..n).step_by(step).rev().find(|i| *i < 4).map_or(-1.0, |i| x[i]);
+        assert_eq!(y.download()?, [taken.iter().sum(), taken.len() as f32, last], "{n}, {step}");
+    }
+    compiled(&[("strided", strided::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn largest<const N: usize>(x: &LayoutTensor<bf16, RowMajor<N>>, y: &mut LayoutTensor<bf16, RowMajor<1>>) {
+    let own = x.pad(f32::NEG_INFINITY).tile([32], [block_idx.x]);
+    let top = own[[thread_idx.x]].cast::<f32>().warp_max();
+    if thread_idx.x == 0 {
+        y[[0]] = top.cast::<bf16>();
+    }
+}
+
+#[test]
+fn a_pad_may_be_of_another_float_type() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x = [-3.0f32, -2.0, -5.0].map(layout_cuda::bf16::from_f32);
+    let mut y = device.zeros::<layout_cuda::bf16, 1>([1])?;
+    largest::launch(&device.stream(), &device.upload(&x, [3])?, &mut y)?;
+    assert_eq!(y.download()?[0].to_f32(), -2.0);
+    Ok(())
+}

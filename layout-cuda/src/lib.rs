@@ -28,6 +28,7 @@
 //!
 //! | to | take |
 //! |---|---|
+//! | know what Rust is in a kernel and what is not | [`rust`] |
 //! | choose where kernels run | [`Device`], [`Stream`]; cudarc's own by [`Stream::from_cudarc`] |
 //! | hold data | [`Tensor`], of Rust's numbers, [`struct@f16`], [`bf16`], [`E4m3`], [`E5m2`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
 //! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
@@ -67,6 +68,7 @@ mod loader;
 mod module;
 pub mod nvrtc;
 mod prepare;
+pub mod rust;
 mod shape;
 mod simulator;
 mod tensor;

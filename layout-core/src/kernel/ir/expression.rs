@@ -242,6 +242,19 @@ impl BinaryOp {
         )
     }
 
+    /// The comparison that holds where this one does not; of another operator itself.
+    pub(crate) const fn negated(self) -> BinaryOp {
+        match self {
+            BinaryOp::Eq => BinaryOp::Ne,
+            BinaryOp::Ne => BinaryOp::Eq,
+            BinaryOp::Lt => BinaryOp::Ge,
+            BinaryOp::Le => BinaryOp::Gt,
+            BinaryOp::Gt => BinaryOp::Le,
+            BinaryOp::Ge => BinaryOp::Lt,
+            other => other,
+        }
+    }
+
     /// The operator in Rust and in C.
     ///
     /// ```

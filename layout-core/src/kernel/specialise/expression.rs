@@ -6,10 +6,10 @@ use super::tile::TileAccess;
 use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef};
+use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::{ParamValue, WIDE_LIMIT};
-use crate::kernel::program::{StatementKind, Value, VariableKind};
+use crate::kernel::program::{Comparison, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
 use std::rc::Rc;
 
@@ -433,6 +433,10 @@ impl Evaluator<'_> {
                 let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
                 Datum::Index(if natural { atoms.natural(&chosen) } else { chosen })
             }
+            // Views, layouts and functions are chosen at compile time only.
+            (first, second) if !is_number(&first, &second) && self.ask_condition(&condition) => {
+                return Err(Failed);
+            }
             (first, second) => {
                 let (a, b, elem) = self.unify(first, second, "if", origin)?;
                 let var = self.variable("chosen", VariableKind::Elem(elem), true, origin);
@@ -446,8 +450,30 @@ impl Evaluator<'_> {
                 Datum::Scalar(Value::Variable(var), elem)
             }
         };
-        self.push(origin, StatementKind::If(condition, yes, no));
+        if yes.is_empty() && !no.is_empty() {
+            self.push(origin, StatementKind::If(negated(condition), no, yes));
+        } else {
+            self.push(origin, StatementKind::If(condition, yes, no));
+        }
         Ok(value)
+    }
+}
+
+fn is_number(first: &Datum, second: &Datum) -> bool {
+    let number = |datum: &Datum| {
+        matches!(datum, Datum::Scalar(..) | Datum::Float(_) | Datum::Bool(_) | Datum::Index(_) | Datum::Unit)
+    };
+    number(first) && number(second)
+}
+
+/// The opposite of a condition. That of a comparison of floats is no other comparison: none holds of NaN.
+fn negated(condition: Value<TileAccess>) -> Value<TileAccess> {
+    match condition {
+        Value::Compare(comparison) => {
+            Value::Compare(Comparison { op: comparison.op.negated(), ..comparison })
+        }
+        Value::Unary(UnaryOp::Not, operand) => *operand,
+        other => Value::Unary(UnaryOp::Not, Box::new(other)),
     }
 }
 

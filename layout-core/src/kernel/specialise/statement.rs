@@ -15,6 +15,18 @@ use crate::kernel::program::{StatementKind, Value, VariableKind};
 /// `unroll` makes at most this many rounds.
 const MAX_UNROLL: i64 = 4096;
 
+/// A loop whose step is known at launch.
+struct Counted<'k> {
+    local: LocalId,
+    of: Option<Elem>,
+    body: &'k Block,
+    reversed: bool,
+    /// Of the loop's variable.
+    range: Range,
+    /// What the body assigns.
+    changed: Vec<VarId>,
+}
+
 impl Evaluator<'_> {
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<()> {
         let origin = statement.origin;
@@ -307,6 +319,8 @@ impl Evaluator<'_> {
         let bounds: Vec<ExprId> = [Some(start), Some(end), step].into_iter().flatten().collect();
         // The element type of a range such as `0..n` with an `n` of type i32.
         let mut of = None;
+        // A step that is known at launch: the loop counts rounds.
+        let mut stride = None;
         let header = self.exprs(&bounds).and_then(|bounds| {
             let mut bounds = bounds.into_iter();
             let mut next = || bounds.next().unwrap_or(Datum::Unknown);
@@ -318,18 +332,33 @@ impl Evaluator<'_> {
             }
             let s = self.bound(s, of, origin)?;
             let e = self.bound(e, of, origin)?;
-            let e = if closed { self.index(origin, e.plus(1))? } else { e };
+            let e = match closed {
+                true => {
+                    let behind = self.index(origin, e.plus(1))?;
+                    self.tables.atoms.wrapped(behind)
+                }
+                false => e,
+            };
             let step = match step.map(|_| next()) {
                 None => 1,
-                Some(step) => match self.expect_index(step, origin)?.as_constant() {
-                    Some(step) if step > 0 => step,
-                    _ => {
-                        return self.fail(
-                            origin,
-                            "the step of a loop must be a positive number known at compile time",
-                        );
+                Some(step) => {
+                    let step = self.expect_index(step, origin)?;
+                    match step.as_constant() {
+                        Some(step) if step > 0 => step,
+                        None if self.ask(&[&step]) => return Err(Failed),
+                        None if !unroll => {
+                            stride = Some(step);
+                            1
+                        }
+                        _ => {
+                            return self.fail_help(
+                                origin,
+                                "the step of this loop must be a positive number known at compile time",
+                                "leave `unroll` away, or take the step from a parameter of the attribute",
+                            );
+                        }
                     }
-                },
+                }
             };
             if unroll {
                 let (Some(first), Some(last)) = (s.as_constant(), e.as_constant()) else {
@@ -368,6 +397,11 @@ impl Evaluator<'_> {
             high -= (high - low) % i128::from(step);
         }
         let range = Range::new(low, high.max(low));
+        if let Some(stride) = stride {
+            header?;
+            let counted = Counted { local, of, body, reversed, range, changed };
+            return self.strided_loop(counted, (first, last, stride), origin);
+        }
         let divisor = gcd(atoms.divisor(&first), step).max(1);
         let kernel = self.kernel;
         let name = kernel.locals[local.0 as usize].name.clone();
@@ -394,6 +428,58 @@ impl Evaluator<'_> {
         result?;
         let kind =
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
+        self.push(origin, kind);
+        Ok(())
+    }
+
+    /// `for local in (first..last).step_by(stride)` with a stride of the launch: a loop over rounds.
+    fn strided_loop(
+        &mut self,
+        counted: Counted<'_>,
+        (first, last, stride): (Index, Index, Index),
+        origin: Origin,
+    ) -> Outcome<()> {
+        let Counted { local, of, body, reversed, range, changed } = counted;
+        // Rust stops at a step of zero.
+        let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
+        let stride = self.index(origin, stride)?;
+        let stride = self.name_index("step", &stride, origin);
+        let span = self.index(origin, last.sub(&first))?;
+        let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
+        let span = self.index(origin, span)?;
+        let rounds = self.tables.atoms.div_ceil(&span, &stride);
+        let rounds = self.index(origin, rounds)?;
+        let high = self.tables.atoms.range(&rounds).high;
+        let count = Range::new(0, (high - 1).max(0));
+        let name = self.kernel.locals[local.0 as usize].name.clone();
+        let round = self.variable("round", VariableKind::Index { wide: !count.fits_i32() }, false, origin);
+        let at = Index::atom(self.tables.atoms.intern(Atom::Variable(round, 0), count, 1, None));
+        let place = self.index(origin, at.mul(&stride))?;
+        let place = self.index(origin, first.add(&place))?;
+        self.loops += 1;
+        let (inside, result) = self.nested(|this| {
+            let var = this.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
+            this.push(origin, StatementKind::LetIndex(var, place.clone()));
+            let atom = Index::atom(this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
+            let value = match of {
+                None => Datum::Index(atom),
+                Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
+            };
+            this.bindings.insert(local, Binding::Value(value));
+            this.block(body)
+        });
+        self.loops -= 1;
+        changed.iter().for_each(|var| self.forget(*var));
+        result?;
+        let kind = StatementKind::For {
+            variable: round,
+            start: Index::constant(0),
+            end: rounds,
+            step: 1,
+            unroll: false,
+            reversed,
+            body: inside,
+        };
         self.push(origin, kind);
         Ok(())
     }
