@@ -445,3 +445,49 @@ fn a_pad_may_be_of_another_float_type() -> Result<(), Error> {
     assert_eq!(y.download()?[0].to_f32(), -2.0);
     Ok(())
 }
+
+#[tiled_kernel(arch = "sm_90a", block = [256], grid = [1])]
+fn rings(y: &mut LayoutTensor<f32, RowMajor<2, 2>>) {
+    let full = mbarriers(3, 256);
+    let turn = mbarriers(1, 128);
+    let stages = shared::<f32>(row_major([2, 32]));
+    barrier();
+    let mut k = 0usize;
+    for _ in 0..7 {
+        full.at(k % 3).arrive();
+        full.at(k % 3).wait(k / 3 % 2);
+        k += 1;
+    }
+    let mut stage = 0;
+    let mut round = 0;
+    for _ in 0..5 {
+        if thread_idx.x == 0 {
+            stages.slice(stage)[[round]] = 1.0;
+        }
+        stage += 1;
+        if stage == 2 {
+            stage = 0;
+            round += 1;
+        }
+    }
+    if warp_group() == 0 {
+        if thread_idx.x == 0 {
+            y[[0, 0]] = 1.0;
+        }
+    } else {
+        turn.at(warp_group() - 1).arrive();
+        turn.at(warp_group() - 1).wait(0);
+    }
+    if thread_idx.x == 0 {
+        y[[1, 0]] = stages[[0, 2]] + k as f32;
+    }
+}
+
+#[test]
+fn indices_that_come_round_stay_in_range() -> Result<(), Error> {
+    let device = Device::simulator();
+    let mut y = device.zeros::<f32, 2>([2, 2])?;
+    rings::launch(&device.stream(), &mut y)?;
+    assert_eq!(y.download()?[2], 8.0);
+    Ok(())
+}

@@ -129,8 +129,7 @@ impl Evaluator<'_> {
     }
 
     fn in_range(&mut self, index: &Index, len: usize, origin: Origin) -> Outcome<()> {
-        let range = self.tables.atoms.range(index);
-        if range.low >= 0 && range.high < len as i128 {
+        if self.is_within(index, len as i64) {
             return Ok(());
         }
         if index.as_constant().is_none() && self.ask(&[index]) {

@@ -316,7 +316,7 @@ impl Evaluator<'_> {
         };
         let index = self.expect_index(at, origin)?;
         let range = self.tables.atoms.range(&index);
-        if range.low < 0 || range.high >= i128::from(count) {
+        if !self.is_within(&index, count) {
             let name = self.tables.place(place).name.clone();
             return self.fail_help(
                 origin,

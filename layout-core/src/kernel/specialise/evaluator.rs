@@ -206,6 +206,17 @@ impl Evaluator<'_> {
         if natural { self.tables.atoms.natural(&atom) } else { atom }
     }
 
+    /// Whether an index is one of `0..count`, by its interval or by the conditions around.
+    pub(super) fn is_within(&self, index: &Index, count: i64) -> bool {
+        let range = self.tables.atoms.range(index);
+        let shown = |rest: Result<Index, IndexOverflow>| {
+            rest.is_ok_and(|rest| self.facts.prove(&self.tables.atoms, &rest))
+        };
+        (range.low >= 0 || shown(Ok(index.clone())))
+            && (range.high < i128::from(count)
+                || shown(index.scale(-1).and_then(|rest| rest.plus(count - 1))))
+    }
+
     /// The value that a mutable index takes, as the variable holds it.
     pub(super) fn taken(&mut self, local: LocalId, index: &Index) -> Index {
         let (range, most) = (self.tables.atoms.range(index), TAME + GROWTH);
