@@ -82,7 +82,7 @@ fn run(checked: &Checked, extent: usize) -> Result<Vec<Vec<u8>>, BindError> {
                         Extent::Static(known) => usize::try_from(*known).expect("an extent"),
                         // A place for each part of each row.
                         Extent::Dim(dim) if plan.dims[*dim as usize] == "MEETING" => 8 * extent,
-                        Extent::Dim(_) => extent,
+                        Extent::Dim(_) | Extent::Computed(_) => extent,
                     })
                     .collect();
                 tensor(*elem, *mutable, *layout, shape, number)

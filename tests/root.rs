@@ -3,6 +3,7 @@
 mod accuracy;
 mod analysis;
 mod asynchronous;
+mod attribute;
 mod command;
 mod damaged;
 mod definition;
@@ -27,6 +28,7 @@ mod pictures;
 mod products;
 mod promises;
 mod registers;
+mod rust;
 mod sass;
 mod simulate;
 mod snapshots;

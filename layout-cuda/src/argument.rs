@@ -1,7 +1,7 @@
 //! The arguments of a launch, their Rust types taken off: what the generated functions hand to [`crate::launch()`].
 
 use cudarc::driver::{CudaView, CudaViewMut};
-use layout_core::kernel::{Constant, Elem};
+use layout_core::kernel::{Constant, Elem, LaunchArgument};
 
 use crate::element::Element;
 use crate::view::{Memory, MemoryMut, TensorView, TensorViewMut};
@@ -24,6 +24,19 @@ pub(crate) enum Bytes<'a> {
     GpuMut(CudaViewMut<'a, u8>),
     Host(&'a [u8], usize),
     HostMut(&'a mut [u8], usize),
+}
+
+impl Argument<'_> {
+    /// What the choice of a parameter set looks at: type and shape.
+    pub(crate) fn face(&self) -> LaunchArgument<'_> {
+        match &self.0 {
+            Kind::Tensor { elem, shape, strides, .. } => {
+                LaunchArgument::Tensor { elem: *elem, shape, strides, address: 0, len: 0 }
+            }
+            Kind::Scalar(constant) => LaunchArgument::Scalar(constant.elem, constant.bits),
+            Kind::Index(value) => LaunchArgument::Index(*value),
+        }
+    }
 }
 
 impl<'a> Argument<'a> {

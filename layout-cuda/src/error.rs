@@ -55,14 +55,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
+    /// What is behind the error inside: its own words are this one's already.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Driver(error) => Some(error),
-            Error::Nvrtc(error) => Some(error),
-            Error::Tensor(error) => Some(error),
-            Error::Launch(error) => Some(error),
+            Error::Driver(error) => error.source(),
+            Error::Nvrtc(error) => error.source(),
+            Error::Tensor(error) => error.source(),
+            Error::Launch(error) => error.source(),
             #[cfg(feature = "cublas")]
-            Error::Blas(error) => Some(error),
+            Error::Blas(error) => error.source(),
             Error::OutOfMemory { .. } => None,
         }
     }

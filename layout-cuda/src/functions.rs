@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaFunction;
-use layout_core::kernel::{Checked, Definition, Kernel, ParamSet, Promises};
+use layout_core::kernel::{Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises};
 
 use crate::cache::{Cache, CacheError};
 use crate::compile::{Origin, compile_cached};
@@ -30,9 +30,12 @@ pub(crate) fn on_simulator() -> &'static Functions {
 /// A kernel for one parameter set, on one device.
 pub(crate) struct Family {
     pub(crate) definition: &'static Definition,
-    /// The set that was asked for; `None` for the attribute's first.
+    /// What was asked for.
     asked: Option<ParamSet>,
+    /// The whole set.
     set: ParamSet,
+    /// What the set wants of the arguments.
+    needs: Vec<Need>,
     kernel: Kernel,
     pub(crate) candidates: Vec<Candidate>,
 }
@@ -66,39 +69,54 @@ pub(crate) struct Built {
 }
 
 impl Functions {
-    /// The kernel of `definition` for the set that is asked for, or for the attribute's first.
+    /// The kernel of `definition` that a launch with these arguments takes, where it asks for the values of `asked`. Without
+    /// arguments it is the first that has them.
+    ///
+    /// Two sets of one kernel want the same things of the arguments, of the same or of other values: so the first ready
+    /// one that fits is the one that would be chosen anew.
     pub(crate) fn family(
         &self,
         definition: &'static Definition,
         asked: Option<&ParamSet>,
+        arguments: &[LaunchArgument<'_>],
     ) -> Result<Arc<Family>> {
         let key = std::ptr::from_ref(definition) as usize;
-        let find = |families: &HashMap<usize, Vec<Arc<Family>>>| {
-            let mut known = families.get(&key)?.iter();
-            known.find(|family| family.asked.as_ref() == asked).cloned()
-        };
-        // The map is whole whenever the lock is free, whatever became of its last holder.
-        let known = find(&self.0.read().unwrap_or_else(PoisonError::into_inner));
-        if let Some(family) = known {
-            return Ok(family);
+        if !arguments.is_empty() {
+            // The map is whole whenever the lock is free, whatever became of its last holder.
+            let families = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let mut known = families.get(&key).into_iter().flatten();
+            let fits = |family: &&Arc<Family>| {
+                family.asked.as_ref() == asked && family.needs.iter().all(|need| need.is_met(arguments))
+            };
+            if let Some(family) = known.find(fits) {
+                return Ok(family.clone());
+            }
         }
-        let made = Arc::new(Family::new(definition, asked)?);
+        let made = Arc::new(Family::new(definition, asked, arguments)?);
         let mut families = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(family) = find(&families) {
-            return Ok(family);
+        let known = families.entry(key).or_default();
+        let same = |family: &&Arc<Family>| family.asked.as_ref() == asked && family.set == made.set;
+        if let Some(family) = known.iter().find(same) {
+            return Ok(family.clone());
         }
-        families.entry(key).or_default().push(made.clone());
+        known.push(made.clone());
         Ok(made)
     }
 }
 
 impl Family {
-    fn new(definition: &'static Definition, asked: Option<&ParamSet>) -> Result<Family> {
-        let kernel = definition
-            .kernel()
-            .map_err(|error| LaunchError::Embedded { kernel: definition.name.to_string(), error })?;
-        let first = || kernel.parameter_sets().into_iter().next().unwrap_or_default();
-        let set = asked.cloned().unwrap_or_else(first);
+    fn new(
+        definition: &'static Definition,
+        asked: Option<&ParamSet>,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<Family> {
+        let name = || definition.name.to_string();
+        let kernel = definition.kernel().map_err(|error| LaunchError::Embedded { kernel: name(), error })?;
+        let none = ParamSet::default();
+        let asked_for = asked.unwrap_or(&none);
+        let set = kernel.choose(asked_for, arguments);
+        let set = set.map_err(|errors| not_made(definition, &kernel, asked_for, errors))?;
+        let needs = kernel.needs(&set);
         let promises = |variant_if, narrow, aligned| Promises { narrow, aligned, variant_if };
         let mut order = Vec::new();
         for narrow in [true, false] {
@@ -108,7 +126,7 @@ impl Family {
         }
         // The last one holds for every input, so that a launch always finds one.
         let candidates = order.into_iter().map(Candidate::new).collect();
-        Ok(Family { definition, asked: asked.cloned(), set, kernel, candidates })
+        Ok(Family { definition, asked: asked.cloned(), set, needs, kernel, candidates })
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -119,10 +137,7 @@ impl Family {
     pub(crate) fn checked<'a>(&self, candidate: &'a Candidate) -> Result<&'a Checked> {
         let make = || {
             let checked = layout_core::kernel::compile(&self.kernel, &self.set, candidate.promises);
-            checked.map_err(|errors| {
-                let (kernel, set) = (self.name().to_string(), self.set.key());
-                Error::from(LaunchError::Parameters { kernel, set, errors })
-            })
+            checked.map_err(|errors| not_made(self.definition, &self.kernel, &self.set, errors))
         };
         once(&candidate.checked, &candidate.making, make)
     }
@@ -206,6 +221,13 @@ impl Family {
         };
         Ok(Code { function, dynamic_shared_bytes, resources, note, slow_paths })
     }
+}
+
+#[cold]
+fn not_made(definition: &'static Definition, kernel: &Kernel, set: &ParamSet, errors: Errors) -> Error {
+    let lines = errors.as_slice().iter().map(|error| kernel.position(error.origin).line).collect();
+    let (kernel, set) = (definition.name.to_string(), set.key());
+    LaunchError::Parameters { kernel, set, file: definition.file, lines, errors }.into()
 }
 
 impl Candidate {

@@ -27,10 +27,11 @@ const FEW: usize = 32;
 /// What a launch may say beyond its arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LaunchConfig<'a> {
-    /// The parameter set; the attribute's first where there is none. Any set will do, also one the attribute does not
-    /// list: it is then made and compiled at the first launch.
+    /// The parameters that the launch chooses; the others are the attribute's: of its sets the first that has these and whose
+    /// types and static dimensions are those of the tensors. Any values will do, also ones the attribute does not list: such
+    /// a set is made and compiled at the first launch.
     pub set: Option<&'a ParamSet>,
-    /// Blocks of the grid, where the attribute gives none.
+    /// Blocks of the grid, where the attribute gives none; refused where it does.
     pub grid: Option<[u32; 3]>,
     /// Whether a kernel that asks for Hopper's units may run although its code takes slow paths: spills, arrays in local
     /// memory, serialised products. Else that is [`LaunchError::SlowPaths`].
@@ -48,7 +49,8 @@ pub fn launch<const N: usize>(
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>; N],
 ) -> Result<()> {
-    let family = stream.device().functions().family(definition, config.set)?;
+    let faces = arguments.each_ref().map(Argument::face);
+    let family = stream.device().functions().family(definition, config.set, &faces)?;
     match stream.cuda() {
         Some(cuda) => launch_on_gpu(&family, stream, cuda, config, arguments),
         None => {

@@ -45,6 +45,10 @@ pub enum LaunchError {
         kernel: String,
         /// The set, such as `BM64_BN64`.
         set: String,
+        /// Its Rust file.
+        file: &'static str,
+        /// The line of each error.
+        lines: Vec<u32>,
         /// All that is wrong.
         errors: Errors,
     },
@@ -128,8 +132,16 @@ impl fmt::Display for LaunchError {
                  upload it there"
             ),
             LaunchError::Embedded { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
-            LaunchError::Parameters { kernel, set, errors } => {
-                write!(f, "kernel `{kernel}` cannot be made for {set}: {errors}")
+            LaunchError::Parameters { kernel, set, file, lines, errors } => {
+                let set = if set.is_empty() { "the attribute's set" } else { set };
+                write!(f, "kernel `{kernel}` cannot be made for {set}:")?;
+                for (line, error) in lines.iter().zip(errors.as_slice()) {
+                    write!(f, "\n  {file}:{line}: {}", error.message)?;
+                    if let Some(help) = &error.help {
+                        write!(f, "; {help}")?;
+                    }
+                }
+                Ok(())
             }
             LaunchError::Arch { kernel, needed, device } => {
                 write!(f, "kernel `{kernel}` is for {needed}, the device is {device}")

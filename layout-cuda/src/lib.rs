@@ -28,6 +28,7 @@
 //!
 //! | to | take |
 //! |---|---|
+//! | know what Rust is in a kernel and what is not | [`rust`] |
 //! | choose where kernels run | [`Device`], [`Stream`]; cudarc's own by [`Stream::from_cudarc`] |
 //! | hold data | [`Tensor`], of Rust's numbers, [`struct@f16`], [`bf16`], [`E4m3`], [`E5m2`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
 //! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
@@ -67,6 +68,7 @@ mod loader;
 mod module;
 pub mod nvrtc;
 mod prepare;
+pub mod rust;
 mod shape;
 mod simulator;
 mod tensor;
@@ -90,7 +92,7 @@ pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch};
 pub use launch_error::LaunchError;
 pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
-pub use layout_core::kernel::{Definition, ParamSet, ParamValue, Promises, Variant};
+pub use layout_core::kernel::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
 /// # Example

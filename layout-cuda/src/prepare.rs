@@ -58,15 +58,15 @@ pub fn prepared(
     device: &Device,
     set: Option<&ParamSet>,
 ) -> Result<Vec<Prepared>> {
-    let family = device.functions().family(definition, set)?;
+    let family = device.functions().family(definition, set, &[])?;
     let ready = |candidate: &usize| family.candidates[*candidate].is_ready(device.is_simulator());
     let ready: Vec<usize> = (0..family.candidates.len()).filter(ready).collect();
     let prepared = |candidate| Prepared { family: family.clone(), candidate, device: device.clone() };
     Ok(ready.into_iter().map(prepared).collect())
 }
 
-/// Makes a kernel ready: specialised, checked, and on a GPU compiled and loaded. Without a set it is the attribute's
-/// first. Promises that the kernel has no candidate for (a `variant_if` that it does not have) count as none.
+/// Makes a kernel ready: specialised, checked, and on a GPU compiled and loaded. What the set
+/// leaves out is the attribute's: of its sets the first that has these values. Promises that the kernel has no candidate for (a `variant_if` that it does not have) count as none.
 ///
 /// # Errors
 /// [`crate::LaunchError`], or an error of NVRTC or of the driver.
@@ -76,7 +76,7 @@ pub fn prepare(
     set: Option<&ParamSet>,
     promises: Promises,
 ) -> Result<Prepared> {
-    let family = device.functions().family(definition, set)?;
+    let family = device.functions().family(definition, set, &[])?;
     let position = family.candidates.iter().position(|candidate| candidate.promises == promises);
     let last = family.candidates.len().saturating_sub(1);
     let prepared = Prepared { family, candidate: position.unwrap_or(last), device: device.clone() };

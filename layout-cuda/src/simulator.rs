@@ -21,7 +21,9 @@ pub fn simulate(
     arguments: &mut [Argument<'_>],
     options: &Options,
 ) -> Result<Report> {
-    let family = on_simulator().family(definition, config.set)?;
+    let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
+    let family = on_simulator().family(definition, config.set, &faces)?;
+    drop(faces);
     run(&family, config, arguments, options)
 }
 

@@ -7,20 +7,33 @@ use crate::place::Place;
 use crate::report::Errors;
 use layout_core::kernel::{Elem, ParamValue};
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{BinOp, Expr, Lit, Token, UnOp};
+use syn::{BinOp, Expr, ExprLit, Lit, Token, UnOp};
 
 /// The lower-case entries, for messages.
-const KEYS: &str =
-    "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `require(..)` and `variant_if(..)`";
+const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `filter(..)`, `require(..)` and `variant_if(..)`";
+
+/// The most variants of one kernel.
+pub const VARIANTS: usize = 512;
 
 /// `NAME = value` or `NAME = [v, ..]`.
 pub struct Bound {
     /// The name.
     pub name: Ident,
-    /// Its values, at least one, all of one kind.
-    pub values: Vec<ParamValue>,
+    /// Its values, at least one.
+    pub values: Vec<Written>,
+    /// Whether they stand in a list.
+    pub list: bool,
+}
+
+/// A value as it is written.
+pub enum Written {
+    /// A number, a truth value, an element type.
+    Known(ParamValue),
+    /// An expression that names constants or other parameters, not yet resolved.
+    Open(Box<Expr>),
 }
 
 /// The entries of the attribute; expressions are not yet resolved.
@@ -40,6 +53,8 @@ pub struct Attribute {
     pub min_blocks: Option<(Ident, Expr)>,
     /// `opt_level = n`
     pub opt_level: Option<(Ident, Expr)>,
+    /// Every condition of every `filter`.
+    pub filter: Vec<Expr>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
     /// The conditions of each `variant_if`.
@@ -92,30 +107,44 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
     };
     let (name, conditions, value) = parser.parse2(tokens)?;
     match (name.to_string().as_str(), conditions, value) {
+        ("filter", Some(conditions), _) => attribute.filter.extend(conditions),
         ("require", Some(conditions), _) => attribute.require.extend(conditions),
         ("variant_if", Some(conditions), _) => attribute.variant_if.push(conditions),
-        ("require" | "variant_if", None, _) => errors.push(
+        ("filter" | "require" | "variant_if", None, _) => errors.push(
             Place::token(name.span()),
             format!("`{name}` is not a value"),
-            format!("write `{name}(K % 8 == 0)`"),
+            match name == "filter" {
+                true => "write `filter(T == bf16 || STAGES < 4)`".to_owned(),
+                false => format!("write `{name}(K % 8 == 0)`"),
+            },
         ),
         ("block", _, Some(value)) => axes(&mut attribute.block, name, value, errors),
         ("grid", _, Some(value)) => axes(&mut attribute.grid, name, value, errors),
         ("cluster", _, Some(value)) => axes(&mut attribute.cluster, name, value, errors),
         ("min_blocks", _, Some(value)) => once(&mut attribute.min_blocks, name, value, errors),
         ("opt_level", _, Some(value)) => once(&mut attribute.opt_level, name, value, errors),
-        ("arch", _, Some(value)) => match ungroup(&value) {
-            Expr::Lit(literal) if matches!(&literal.lit, Lit::Str(text) if is_architecture(&text.value())) => {
-                if let Lit::Str(text) = &literal.lit {
-                    once(&mut attribute.arch, name, text.value(), errors);
-                }
+        ("arch", _, Some(value)) => {
+            let text = match ungroup(&value) {
+                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+                _ => None,
+            };
+            match text {
+                Some(text) if is_architecture(&text) => once(&mut attribute.arch, name, text, errors),
+                Some(text) if text.starts_with("sm_") => errors.push(
+                    Place::of_expr(&value),
+                    format!("`{text}` is no architecture that is known here"),
+                    format!(
+                        "they are sm_{}, from sm_90 on also with `a`, from sm_100 on with `f`",
+                        KNOWN.map(|n| n.to_string()).join(", sm_")
+                    ),
+                ),
+                _ => errors.push(
+                    Place::of_expr(&value),
+                    "an architecture is a string such as \"sm_80\" or \"sm_90a\"",
+                    "write `arch = \"sm_90a\"`, or leave it out for every architecture",
+                ),
             }
-            other => errors.push(
-                Place::of_expr(other),
-                "an architecture is a string such as \"sm_80\" or \"sm_90a\"",
-                "write `arch = \"sm_90a\"`, or leave it out for every architecture",
-            ),
-        },
+        }
         (text, _, Some(value)) if is_parameter(text) => parameter(attribute, name, &value, errors),
         (text, _, _) if is_parameter(text) => errors.push(
             Place::token(name.span()),
@@ -140,12 +169,20 @@ fn is_parameter(name: &str) -> bool {
     name.chars().next().is_some_and(char::is_uppercase)
 }
 
-/// `sm_` and digits, perhaps with the letter of an architecture's own features.
+/// The architectures that NVRTC of CUDA 12 and 13 compiles for.
+const KNOWN: [u32; 18] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 120, 121];
+
+/// `sm_` and a number that is known, perhaps with the letter of an architecture's own features.
 fn is_architecture(text: &str) -> bool {
-    text.strip_prefix("sm_").is_some_and(|number| {
-        let digits = number.trim_end_matches(['a', 'f']);
-        digits.len() >= 2 && number.len() <= digits.len() + 1 && digits.bytes().all(|c| c.is_ascii_digit())
-    })
+    let Some(number) = text.strip_prefix("sm_") else { return false };
+    let digits = number.trim_end_matches(['a', 'f']);
+    let known = digits.parse().ok().filter(|digits| KNOWN.contains(digits));
+    match (known, &number[digits.len()..]) {
+        (Some(_), "") => true,
+        (Some(known), "a") => known >= 90,
+        (Some(known), "f") => known >= 100,
+        _ => false,
+    }
 }
 
 fn once<T>(slot: &mut Option<(Ident, T)>, name: Ident, value: T, errors: &mut Errors) {
@@ -187,61 +224,70 @@ fn parameter(attribute: &mut Attribute, name: Ident, value: &Expr, errors: &mut 
         );
         return;
     }
-    let values = match ungroup(value) {
-        Expr::Array(array) => array.elems.iter().map(|value| constant(value, errors)).collect(),
-        one => vec![constant(one, errors)],
+    let (elements, list): (Vec<&Expr>, bool) = match ungroup(value) {
+        Expr::Array(array) => (array.elems.iter().collect(), true),
+        one => (vec![one], false),
     };
-    if values.is_empty() {
+    if elements.len() > VARIANTS {
+        errors.push(
+            place,
+            format!("`{name}` has {} values, and each makes a variant", elements.len()),
+            format!(
+                "at most {VARIANTS} are compiled; other parameter sets can be launched without being listed"
+            ),
+        );
+        attribute.parameters.push(Bound { name, values: vec![Written::Known(ParamValue::Int(1))], list });
+        return;
+    }
+    if elements.is_empty() {
         errors.push(
             Place::of_expr(value),
             format!("parameter `{name}` has no value"),
             "a list has at least one value",
         );
     }
-    let Some(values) = values.into_iter().collect::<Option<Vec<ParamValue>>>() else {
-        // Kept with some value, so that its uses are not reported as unknown names.
-        attribute.parameters.push(Bound { name, values: vec![ParamValue::Int(1)] });
-        return;
-    };
-    if values.iter().any(|other| std::mem::discriminant(other) != std::mem::discriminant(&values[0])) {
-        errors.push(
-            Place::of_expr(value),
-            format!("the values of `{name}` are of several kinds"),
-            "a list holds integers, truth values or element types",
-        );
-    }
-    if let Some(twice) = values.iter().enumerate().find(|(i, v)| values[..*i].contains(v)).map(|(_, v)| v) {
-        errors.push(
-            Place::of_expr(value),
-            format!("`{name}` has the value {twice} twice"),
-            "each value makes a variant: name it once",
-        );
-    }
-    attribute.parameters.push(Bound { name, values });
+    let values: Vec<Option<Written>> = elements.into_iter().map(|value| written(value, errors)).collect();
+    // Kept with some value, so that its uses are not reported as unknown names.
+    let values = values.into_iter().collect::<Option<Vec<Written>>>().filter(|values| !values.is_empty());
+    let values = values.unwrap_or_else(|| vec![Written::Known(ParamValue::Int(1))]);
+    attribute.parameters.push(Bound { name, values, list });
 }
 
-/// The value of a parameter: an integer (an expression of literals folds), a truth value or an element type.
-fn constant(value: &Expr, errors: &mut Errors) -> Option<ParamValue> {
+/// The value of a parameter: an integer (an expression of literals folds), a truth value, an element type, or an expression
+/// that names something.
+fn written(value: &Expr, errors: &mut Errors) -> Option<Written> {
     let value = ungroup(value);
     if let Expr::Path(path) = value
         && let Some(elem) = path.path.get_ident().and_then(|name| Elem::from_name(&name.to_string()))
     {
-        return Some(ParamValue::Type(elem));
+        return Some(Written::Known(ParamValue::Type(elem)));
     }
     if let Expr::Lit(literal) = value
         && let Lit::Bool(literal) = &literal.lit
     {
-        return Some(ParamValue::Bool(literal.value));
+        return Some(Written::Known(ParamValue::Bool(literal.value)));
     }
-    let folded = fold(value).map(ParamValue::Int);
-    if folded.is_none() {
-        errors.push(
-            Place::of_expr(value),
-            "a parameter's value is an integer, a truth value or an element type",
-            "write `BM = 64`, `BM = 2 * 32`, `STAGED = true`, `T = f32`, or a list of such values",
-        );
+    if let Some(number) = fold(value) {
+        return Some(Written::Known(ParamValue::Int(number)));
     }
-    folded
+    if names_something(value.to_token_stream()) {
+        return Some(Written::Open(Box::new(value.clone())));
+    }
+    errors.push(
+        Place::of_expr(value),
+        "a parameter's value is an integer, a truth value or an element type",
+        "write `BM = 64`, `BM = 2 * 32`, `BM = 64 * WARPS`, `STAGED = true`, `T = f32`, or a list of such values",
+    );
+    None
+}
+
+/// Whether an expression names anything, such as a constant or a parameter.
+fn names_something(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(_) => true,
+        TokenTree::Group(group) => names_something(group.stream()),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 /// What a macro's fragment holds: `$value` arrives in a group that cannot be seen.
@@ -282,7 +328,7 @@ fn fold(expr: &Expr) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Attribute, Errors, parse};
+    use super::{Attribute, Errors, Written, parse};
     use layout_core::kernel::{Elem, ParamValue};
 
     fn attribute(text: &str) -> (Attribute, Vec<String>) {
@@ -296,7 +342,12 @@ mod tests {
         let (parsed, errors) =
             attribute("BM = 2 * 32, PAD = -1, STAGED = true, T = [f32, f64], block = [BM], min_blocks = 2,");
         assert!(errors.is_empty(), "{errors:?}");
-        let values: Vec<_> = parsed.parameters.iter().map(|bound| bound.values.clone()).collect();
+        let known = |value: &Written| match value {
+            Written::Known(value) => *value,
+            Written::Open(_) => panic!("every value folds"),
+        };
+        let values: Vec<Vec<_>> =
+            parsed.parameters.iter().map(|bound| bound.values.iter().map(known).collect()).collect();
         assert_eq!(values[0], [ParamValue::Int(64)]);
         assert_eq!(values[1], [ParamValue::Int(-1)]);
         assert_eq!(values[2], [ParamValue::Bool(true)]);
@@ -313,14 +364,15 @@ mod tests {
             ("block = []", "`block` has 0 axes"),
             ("BM = \"a\"", "a parameter's value is an integer"),
             ("BM = []", "parameter `BM` has no value"),
-            ("BM = [1, 1]", "`BM` has the value 1 twice"),
-            ("BM = [1, true]", "the values of `BM` are of several kinds"),
             ("BM(1)", "parameter `BM` has no value"),
             ("BM", "parameter `BM` has no value"),
             ("grid", "`grid` has no value"),
             ("opt_level", "`opt_level` has no value"),
             ("arch = sm_90a", "an architecture is a string"),
-            ("arch = \"sm_90ab\"", "an architecture is a string"),
+            ("arch = \"sm_90ab\"", "`sm_90ab` is no architecture"),
+            ("arch = \"sm_999\"", "`sm_999` is no architecture"),
+            ("arch = \"sm_80a\"", "`sm_80a` is no architecture"),
+            ("filter = 1", "`filter` is not a value"),
             ("require = 1", "`require` is not a value"),
             ("BM = 9223372036854775807 + 1", "a parameter's value is an integer"),
         ] {

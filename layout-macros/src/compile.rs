@@ -1,6 +1,7 @@
 //! The way of a kernel through the macro; reads as a table of contents.
 
 use crate::attr::Attribute;
+use crate::attr::VARIANTS;
 use crate::expand::{self, Compiled};
 use crate::face::Face;
 use crate::library::with_library;
@@ -13,9 +14,6 @@ use layout_core::kernel::emit::emit;
 use layout_core::kernel::{CudaSource, ParamSet, Promises};
 use proc_macro2::TokenStream;
 use syn::ItemFn;
-
-/// The most variants of one kernel.
-const VARIANTS: usize = 512;
 
 /// The text of one variant.
 pub struct Text {
@@ -81,37 +79,47 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         return without_function(item, &errors);
     };
     let Read { attribute, signature, function, lowered } = read;
-    let copy = expand::checked_copy(&attribute, &signature, &function);
+    let sets = if errors.is_empty() { sets(&lowered, &mut errors) } else { vec![] };
+    let copy = expand::checked_copy(&attribute, &lowered.kernel, &sets, &signature, &function);
     let face = Face::of(&function, signature);
-    let texts = if errors.is_empty() { texts(&lowered, &mut errors) } else { vec![] };
+    let texts = if errors.is_empty() { texts(&lowered, sets, &mut errors) } else { vec![] };
     if !errors.is_empty() {
         return expand::module_with_errors(&face, &errors, &copy);
     }
     expand::module(&face, &Compiled { kernel: lowered.kernel, texts, copy })
 }
 
+/// The parameter sets that the attribute lists.
+fn sets(lowered: &Lowered, errors: &mut Errors) -> Vec<ParamSet> {
+    match lowered.kernel.listed() {
+        Ok(sets) => sets,
+        Err(found) => {
+            found.as_slice().iter().for_each(|error| errors.stage(error, &lowered.places));
+            vec![]
+        }
+    }
+}
+
 /// The text of each parameter set, and of each `variant_if`: the stages of layout-core, one after the other.
-fn texts(lowered: &Lowered, errors: &mut Errors) -> Vec<Text> {
+fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> Vec<Text> {
     let Lowered { kernel, places } = lowered;
     let conditions = (0..kernel.variant_if.len() as u32).map(Some);
     let promises: Vec<Promises> = std::iter::once(None)
         .chain(conditions)
         .map(|variant_if| Promises { variant_if, ..Promises::USUAL })
         .collect();
-    let lists = kernel.parameters.iter().map(|parameter| parameter.values.len());
-    // Of 64 lists of two the product is no number of 64 bits.
-    let count = lists.fold(promises.len(), usize::saturating_mul);
+    let count = sets.len() * promises.len();
     if count > VARIANTS {
         errors.push(
             places.first().copied().unwrap_or(Place::token(proc_macro2::Span::call_site())),
             format!("the attribute's lists make {count} variants"),
             format!(
-                "at most {VARIANTS} are compiled; other parameter sets can be launched without being listed"
+                "at most {VARIANTS} are compiled: choose of them, `filter(..)`; other parameter sets can be launched \
+                 without being listed"
             ),
         );
         return vec![];
     }
-    let sets = kernel.parameter_sets();
     let mut texts = vec![];
     for parameters in sets {
         for promises in &promises {

@@ -13,6 +13,7 @@ mod library;
 mod lower;
 mod place;
 mod report;
+mod returns;
 mod share;
 mod signature;
 #[cfg(test)]
@@ -28,7 +29,9 @@ use proc_macro::TokenStream;
 /// | entry | meaning |
 /// |---|---|
 /// | `BM = 64` | binds a parameter: an integer, a truth value or an element type |
-/// | `BM = [32, 64]` | a variant for each value |
+/// | `BM = [32, 64]` | a variant for each value, and for each combination where there are several lists |
+/// | `BM = 64 * WARPS` | a parameter that is an expression over others: integers, `if`, `div_ceil`, `min`, `max`, `size_of` |
+/// | `filter(c, ..)` | of the combinations those for which the conditions hold: `filter(T == bf16 || STAGES < 4)` |
 /// | `block = [x, y, z]` | threads of a block, over parameters; 1 to 3 axes |
 /// | `grid = [x, y, z]` | blocks of the grid, over parameters and dimensions |
 /// | `cluster = [x, y, z]` | blocks of a cluster |
@@ -39,7 +42,9 @@ use proc_macro::TokenStream;
 /// | `variant_if(c, ..)` | a second variant that relies on the conditions; launch takes it where they hold |
 ///
 /// A const generic of the function is a dimension: static where the attribute binds it, else taken from the tensors
-/// at launch. The language itself is described in `layout_cuda::lang`.
+/// at launch. An extent may be an expression, `RowMajor<{ M + 1 }, K>`, if some tensor has the plain dimension. Attribute
+/// and signature see the `const` items at the head of the body and, under `#[tiled_kernels]`, those of the module; nothing
+/// else of the program. The language itself is described in `layout_cuda::lang`.
 #[proc_macro_attribute]
 pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guarded(compile::run, attribute, item)
@@ -49,7 +54,8 @@ pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// A `fn` of the module without `#[tiled_kernel]` is a function of the kernel language. Each kernel that calls it,
 /// directly or through another, is compiled as if it were nested in it: it sees the kernel's parameters, is inlined, and may
-/// take views, `Mbarriers`, a `PipelineState`. A `const` of the module is seen by the kernels and by the program.
+/// take views, `Mbarriers`, a `PipelineState`. A `const` of the module is seen by the kernels, their attributes and
+/// signatures, and by the program.
 ///
 /// ```text
 /// #[tiled_kernels]

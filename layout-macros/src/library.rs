@@ -24,8 +24,9 @@ pub fn with_library(kernel: &ItemFn) -> Cow<'_, ItemFn> {
     let own = |item: &Item| matches!(item, Item::Fn(function) if names.contains(&function.sig.ident));
     let items = syn::parse_file(LIBRARY).map_or_else(|_| Vec::new(), |file| file.items);
     let shared: Vec<Shared<'_>> = items.iter().filter(|item| !own(item)).filter_map(Shared::of).collect();
-    let called =
-        needed(&kernel.block, &shared).into_iter().map(|number| Stmt::Item(nested(shared[number].item)));
+    let called = needed(kernel.block.to_token_stream(), &shared)
+        .into_iter()
+        .map(|number| Stmt::Item(nested(shared[number].item)));
     let mut whole = kernel.clone();
     whole.block.stmts = called.chain(kernel.block.stmts.iter().cloned()).collect();
     Cow::Owned(whole)

@@ -88,6 +88,7 @@ impl Place {
             Expr::ForLoop(node) => {
                 Place { start: node.for_token.span, end: node.body.brace_token.span.close() }
             }
+            Expr::Match(node) => Place { start: node.match_token.span, end: node.brace_token.span.close() },
             Expr::While(node) => {
                 Place { start: node.while_token.span, end: node.body.brace_token.span.close() }
             }

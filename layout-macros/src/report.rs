@@ -22,7 +22,7 @@ pub struct Errors {
 impl Errors {
     /// Adds an error with its way out.
     pub fn push(&mut self, place: Place, message: impl AsRef<str>, help: impl AsRef<str>) {
-        self.add(place, format!("{}\n\n  = help: {}", message.as_ref(), help.as_ref()));
+        self.add(place, format!("{}\n  = help: {}", message.as_ref(), help.as_ref()));
     }
 
     /// Adds an error of a stage of layout-core.

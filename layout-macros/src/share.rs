@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use std::collections::BTreeSet;
 use syn::ext::IdentExt;
-use syn::{Attribute, Block, Item, ItemFn, ItemMod, Stmt, Visibility};
+use syn::{Attribute, Item, ItemFn, ItemMod, Stmt, Visibility};
 
 /// What takes the module's place: the module with its kernels, each of them whole.
 pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -44,7 +44,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         .iter()
         .filter_map(|item| match item {
             Item::Fn(kernel) if is_kernel(kernel) => {
-                let needed = needed(&kernel.block, &shared);
+                let needed = needed(kernel.to_token_stream(), &shared);
                 reached.extend(needed.iter().copied());
                 Some(whole(kernel, needed.into_iter().map(|number| shared[number].item)))
             }
@@ -101,10 +101,11 @@ fn is_kernel_attribute(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "tiled_kernel")
 }
 
-/// The numbers of the shared items that the block names, and that those name, in the module's order.
-pub fn needed(block: &Block, shared: &[Shared<'_>]) -> BTreeSet<usize> {
+/// The numbers of the shared items that these tokens name (a kernel with its attribute and signature), and that those name,
+/// in the module's order.
+pub fn needed(tokens: TokenStream, shared: &[Shared<'_>]) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    let mut open = vec![block.to_token_stream()];
+    let mut open = vec![tokens];
     while let Some(tokens) = open.pop() {
         for tree in tokens {
             match tree {

@@ -10,7 +10,7 @@ use layout_core::kernel::Elem;
 use layout_core::kernel::ir::{ArgumentLayout, TypeRef};
 use proc_macro2::{Ident, Span};
 use quote::quote_spanned;
-use syn::{Expr, FnArg, GenericArgument, GenericParam, Pat, PathArguments, ReturnType, Type};
+use syn::{Expr, FnArg, GenericArgument, GenericParam, Pat, PathArguments, ReturnType, Stmt, Type};
 
 /// What the signature says.
 #[derive(Default)]
@@ -162,6 +162,14 @@ pub fn argument(input: &FnArg, number: usize, types: &[Ident], errors: &mut Erro
     }
     let name = match &*typed.pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() && pat.mutability.is_none() => {
+            if ["DEFINITION", "SOURCE"].iter().any(|own| pat.ident == own) {
+                errors.push(
+                    Place::token(pat.ident.span()),
+                    format!("an argument is called `{}`, as an item of the kernel's module is", pat.ident),
+                    format!("rename it: `{}`", pat.ident.to_string().to_lowercase()),
+                );
+                return Argument { name: unnamed(), kind: kind(&typed.ty, types, errors) };
+            }
             pat.ident.clone()
         }
         other => {
@@ -267,10 +275,24 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
     Kind::Tensor { elem: elem_ref, layout, extents, mutable }
 }
 
-/// A dimension, a parameter or a number.
+/// Whether a type is one of the layouts.
+pub fn is_layout(name: &Ident) -> bool {
+    ["RowMajor", "ColMajor", "Pitched", "Contiguous", "Strided"].iter().any(|known| name == known)
+}
+
+/// A dimension, a parameter, a number, or an expression of them.
 fn extent(argument: &GenericArgument, errors: &mut Errors) -> Option<Expr> {
     match argument {
-        GenericArgument::Const(expr) if matches!(ungroup(expr), Expr::Lit(_)) => return Some(expr.clone()),
+        GenericArgument::Const(expr) => match ungroup(expr) {
+            Expr::Lit(_) => return Some(expr.clone()),
+            // `{ M + 1 }`: one expression.
+            Expr::Block(block) => {
+                if let [Stmt::Expr(expr, None)] = block.block.stmts.as_slice() {
+                    return Some(expr.clone());
+                }
+            }
+            _ => {}
+        },
         GenericArgument::Type(Type::Path(path)) if path.qself.is_none() => {
             if let Some(name) = path.path.get_ident() {
                 return syn::parse2(quote_spanned!(name.span()=> #name)).ok();
@@ -280,8 +302,9 @@ fn extent(argument: &GenericArgument, errors: &mut Errors) -> Option<Expr> {
     }
     errors.push(
         Place::of(argument),
-        "an extent is a dimension, a parameter or a number",
-        "name a const generic of the function (`RowMajor<M, K>`) or write a number (`RowMajor<128, K>`)",
+        "an extent is a dimension, a parameter, a number, or an expression of them in braces",
+        "name a const generic of the function (`RowMajor<M, K>`), or write a number (`RowMajor<128, K>`) or an expression \
+         (`RowMajor<{ M + 1 }, K>`)",
     );
     None
 }

@@ -157,9 +157,17 @@ fn with_body(body: &str) -> Vec<String> {
 #[test]
 fn what_the_language_lacks_is_refused_once_with_a_way_out() {
     for (body, message) in [
-        ("let f = |x: f32| x;", "does not have a closure"),
-        ("return;", "does not have `return`"),
-        ("match n { _ => {} }", "does not have `match`"),
+        ("let f = move |x: f32| x;", "a closure that moves what it sees"),
+        ("let mut k = 0; let f = |x: f32| { k = 1; };", "a closure changes a variable of the code around it"),
+        ("let x = 1.0 + return;", "does not have `return` as a value"),
+        ("if n > 1 { let x = 1; if n > 2 { return; } } barrier();", "a `return` on one way of several"),
+        (
+            "fn f(n: usize) -> usize { for k in 0..n { return k; } 0 } let y = f(1);",
+            "a `return` with a value in a loop",
+        ),
+        ("match n { Some(_) => {}, _ => {} }", "a kernel does not have this pattern"),
+        ("match n { 1 | k => {} }", "a name in one of several patterns"),
+        ("match (n, n) { ((1, 2), 3) => {} _ => {} }", "a tuple within a tuple"),
         ("let s = Point { x: 1 };", "does not have a struct"),
         ("let x = foo()?;", "does not have `?`"),
         ("let x = \"text\";", "a kernel has no text"),
@@ -176,7 +184,10 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("use std::mem;", "cannot hold `use`"),
         ("struct S;", "cannot hold a type of its own"),
         ("unsafe { barrier(); }", "does not have `unsafe`"),
-        ("'l: loop { break; }", "a kernel has no labels"),
+        ("loop { break 'l; }", "no loop around is called `'l`"),
+        ("let x = loop { break 1; };", "does not have a loop as a value"),
+        ("loop { break 1; }", "a loop has no value"),
+        ("let x = f32::max(1.0, 2.0);", "`f32::max` is not called so in a kernel"),
         ("break;", "`break` outside of a loop"),
         ("fn f(x: f32) -> f32 { f(x) } let y = f(1.0);", "`f` calls itself"),
         ("fn f(x: f32) -> f32 { g(x) } fn g(x: f32) -> f32 { f(x) } let y = 1.0;", "calls itself"),
@@ -210,7 +221,11 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("let [x, y] = [1, 2];", "does not have this pattern"),
         ("#[inline] let x = 1;", "an attribute inside of a kernel"),
         ("if let 1 = n {}", "does not have `if let` and `while let`"),
-        ("let x = [0; 4];", "does not have an array of equal elements"),
+        ("let x = [0; 100];", "an array of 100 elements; at most 64"),
+        ("let x = [0; n];", "the length of an array is not known at compile time"),
+        ("let x = [1, 2]; let y = x[2];", "element 2 of an array of 2"),
+        ("let x = [1, 2]; let y = x[n];", "an index of an array of 2 that may lie outside"),
+        ("let mut x = [1, 2]; x[0] = 3;", "a `let mut` array of elements that are an index"),
         ("let x = async {};", "does not have `async`"),
     ] {
         let found = with_body(body);
@@ -305,7 +320,7 @@ fn the_type_parameter_of_a_function_is_not_the_kernels() {
 
 #[test]
 fn all_errors_come_at_once() {
-    let found = with_body("let x = SIZE; let y = helper(); let z = a.tile([1, 1]); return;");
+    let found = with_body("let x = SIZE; let y = helper(); let z = a.tile([1, 1]); let w = 1 + return;");
     assert_eq!(found.len(), 4, "{found:#?}");
 }
 

@@ -15,6 +15,7 @@ mod library;
 mod lower;
 mod place;
 mod report;
+mod returns;
 mod share;
 mod signature;
 

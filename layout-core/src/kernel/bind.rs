@@ -129,6 +129,9 @@ impl LaunchPlan {
             self.extents(number, arguments, &mut dims)?;
         }
         dims.iter_mut().for_each(|dim| *dim = (*dim).max(0));
+        if !self.computed.is_empty() {
+            self.computed_extents(arguments, &Values { dims: &dims, arguments })?;
+        }
         for (number, argument) in arguments.iter().enumerate() {
             self.memory(number, argument)?;
         }
@@ -147,7 +150,8 @@ impl LaunchPlan {
         let mut blocks = [0u32; 3];
         for axis in 0..3 {
             let count = match (&self.grid, grid) {
-                (Some(extents), _) => values.index(self, &extents[axis]).unwrap_or(i64::MAX),
+                (Some(_), Some(_)) => return Err(BindError::GridTwice),
+                (Some(extents), None) => values.index(self, &extents[axis]).unwrap_or(i64::MAX),
                 (None, Some(given)) => i64::from(given[axis]),
                 (None, None) => return Err(BindError::NoGrid),
             };
@@ -262,6 +266,8 @@ impl LaunchPlan {
                             }
                             (*known, Some(dim))
                         }
+                        // Once every dimension is known.
+                        Extent::Computed(_) => continue,
                     };
                     if expected != value {
                         let dim = dim.map(|dim| (self.dims[dim as usize].clone(), self.giver(dim)));
@@ -295,6 +301,31 @@ impl LaunchPlan {
                 Err(wrong(expected, found))
             }
         }
+    }
+
+    /// Extents that are expressions over dimensions.
+    fn computed_extents(
+        &self,
+        arguments: &[LaunchArgument<'_>],
+        values: &Values<'_>,
+    ) -> Result<(), BindError> {
+        for (plan, argument) in self.arguments.iter().zip(arguments) {
+            let (PlanArgumentKind::Tensor { extents, .. }, LaunchArgument::Tensor { shape, .. }) =
+                (&plan.kind, argument)
+            else {
+                continue;
+            };
+            for (mode, (extent, found)) in extents.iter().zip(*shape).enumerate() {
+                let Extent::Computed(number) = extent else { continue };
+                let Some((index, text)) = self.computed.get(*number as usize) else { continue };
+                let expected = values.index(self, index);
+                if expected != i64::try_from(*found).ok() {
+                    let (argument, extent) = (plan.name.clone(), text.clone());
+                    return Err(BindError::Computed { argument, mode, found: *found, extent, expected });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The first argument that has a dimension.

@@ -55,6 +55,19 @@ pub enum BindError {
         /// The dimension's name and the argument that gave the other value, where there is one.
         dim: Option<(String, String)>,
     },
+    /// An extent is not what its expression gives.
+    Computed {
+        /// The argument.
+        argument: String,
+        /// The mode.
+        mode: usize,
+        /// Its extent.
+        found: usize,
+        /// The expression.
+        extent: String,
+        /// Its value; `None` where it has none, beyond 64 bits.
+        expected: Option<i64>,
+    },
     /// A stride is not the one of the layout that the kernel takes.
     Stride {
         /// The argument.
@@ -91,6 +104,8 @@ pub enum BindError {
     },
     /// The attribute has no `grid` and the launch gave none.
     NoGrid,
+    /// The attribute has a `grid`, and the launch gave one too.
+    GridTwice,
     /// The grid is larger than a GPU takes.
     Grid {
         /// The axis.
@@ -171,6 +186,13 @@ impl fmt::Display for BindError {
                     "tensor `{argument}` has extent {found} in mode {mode}, the kernel is for {expected}"
                 ),
             },
+            BindError::Computed { argument, mode, found, extent, expected } => match expected {
+                Some(expected) => write!(
+                    f,
+                    "tensor `{argument}` has extent {found} in mode {mode}, the kernel's `{extent}` is {expected}"
+                ),
+                None => write!(f, "`{extent}` of tensor `{argument}` in mode {mode} is beyond 64 bits"),
+            },
             BindError::Stride { argument, mode, found, expected, layout } => write!(
                 f,
                 "tensor `{argument}` has stride {found} in mode {mode}, `{layout}` needs {expected}; \
@@ -186,6 +208,10 @@ impl fmt::Display for BindError {
                 write!(f, "`require({condition})` does not hold: {values}")
             }
             BindError::NoGrid => write!(f, "the kernel has no `grid`; use `launch_with` and give one"),
+            BindError::GridTwice => write!(
+                f,
+                "the kernel has a `grid` of its own; leave `LaunchConfig::grid` out, or `grid` out of the attribute"
+            ),
             BindError::Grid { axis, found, most } => {
                 write!(f, "the grid has {found} blocks along axis {axis}, a GPU takes at most {most}")
             }

@@ -33,6 +33,8 @@ pub struct LaunchPlan {
     pub(crate) grid: Option<[Index; 3]>,
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
+    /// The extents that are expressions over dimensions, with their text.
+    pub(crate) computed: Vec<(Index, String)>,
     /// Conditions that launch refuses without, with their text.
     pub(crate) require: Vec<(Comparison, String)>,
     /// The conditions of this variant's `variant_if`.
@@ -130,7 +132,7 @@ pub enum PlanArgumentKind {
         mutable: bool,
         /// How it must lie in memory.
         layout: PlanLayout,
-        /// The extent of each mode: one dimension, or a number.
+        /// The extent of each mode: a dimension, a number, or an expression over dimensions.
         extents: Vec<Extent>,
     },
     /// A value of an element type.
@@ -206,6 +208,8 @@ pub enum Extent {
     Dim(u32),
     /// A number that the tensor must have.
     Static(i64),
+    /// The plan's expression of this number over dimensions, `{ M + 1 }`, whose value the tensor must have.
+    Computed(u32),
 }
 
 /// What the CUDA function takes.

@@ -64,7 +64,7 @@ impl fmt::Display for KernelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         match &self.help {
-            Some(help) => write!(f, "\n\n  = help: {help}"),
+            Some(help) => write!(f, "\n  = help: {help}"),
             None => Ok(()),
         }
     }
@@ -126,6 +126,8 @@ impl fmt::Display for Errors {
 }
 
 impl std::error::Error for Errors {}
+
+impl std::error::Error for KernelError {}
 
 impl From<KernelError> for Errors {
     fn from(error: KernelError) -> Errors {

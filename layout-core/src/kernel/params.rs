@@ -20,6 +20,8 @@ wire! {
         Bool(value: bool),
         /// An element type: `T = f32`.
         Type(elem: Elem),
+        /// A function of the kernel, by name: `EPILOGUE = gelu`.
+        Function(name: &'static str),
     }
 }
 
@@ -29,6 +31,7 @@ impl fmt::Display for ParamValue {
             ParamValue::Int(value) => write!(f, "{value}"),
             ParamValue::Bool(value) => write!(f, "{value}"),
             ParamValue::Type(elem) => write!(f, "{elem}"),
+            ParamValue::Function(name) => f.write_str(name),
         }
     }
 }
@@ -92,12 +95,12 @@ impl ParamSet {
 /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
 /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
 /// // Without promises the kernel is right for every input: 64-bit offsets, no vectors.
-/// let none = Promises { narrow: false, aligned: false, variant_if: None };
+/// let none = Promises::default();
 /// let text = emit(&compile(&double::DEFINITION.kernel()?, &set, none)?).text;
 /// assert!(text.contains("long long"), "{text}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Promises {
     /// Every dimension and every tensor's span is at most [`NARROW_LIMIT`]: offsets fit 32 bits.
     pub narrow: bool,

@@ -16,6 +16,8 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         && all(&kernel.cluster)
         && kernel.min_blocks.iter().chain(&kernel.opt_level).all(|id| check.expr(*id, u32::MAX))
         && all(&kernel.require)
+        && all(&kernel.filter)
+        && kernel.parameters.iter().all(|own| own.computed.iter().all(|id| check.expr(*id, u32::MAX)))
         && kernel.variant_if.iter().all(|conditions| all(conditions));
     let arguments = kernel.arguments.iter().all(|argument| match &argument.kind {
         ArgumentKind::Tensor { elem, extents, layout, .. } => {
@@ -73,7 +75,7 @@ impl Check<'_> {
         let kernel = self.kernel;
         match &kernel.expr(id).kind {
             ExprKind::Int(_, suffix) | ExprKind::Float(_, suffix) => suffix.iter().all(|ty| self.ty(*ty)),
-            ExprKind::Bool(_) => true,
+            ExprKind::Bool(_) | ExprKind::Type(_) => true,
             ExprKind::Local(local) => self.local(*local),
             ExprKind::Parameter(number) => (*number as usize) < kernel.parameters.len(),
             ExprKind::Dim(number) => (*number as usize) < kernel.dims.len(),
@@ -81,7 +83,9 @@ impl Check<'_> {
             ExprKind::Special(_, axis) => *axis < 3,
             ExprKind::Unary(_, operand) | ExprKind::Field(operand, _) => expr(operand),
             ExprKind::Cast(operand, ty) => expr(operand) && self.ty(*ty),
-            ExprKind::Binary(_, left, right) => expr(left) && expr(right),
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Repeat(left, right)
+            | ExprKind::Element(left, right) => expr(left) && expr(right),
             ExprKind::Tuple(parts) | ExprKind::Array(parts) => parts.iter().all(expr),
             ExprKind::Index(view, coordinates) => expr(view) && coordinates.iter().all(expr),
             ExprKind::Intrinsic(_, types, arguments) => {
@@ -90,6 +94,8 @@ impl Check<'_> {
             ExprKind::Call(function, arguments) => {
                 (*function as usize) < kernel.functions.len() && arguments.iter().all(expr)
             }
+            ExprKind::Function(function) => (*function as usize) < kernel.functions.len(),
+            ExprKind::CallValue(callee, arguments) => expr(callee) && arguments.iter().all(expr),
             ExprKind::Block(block) => self.block(block, id.0),
             ExprKind::If(condition, then, otherwise) => {
                 expr(condition) && self.block(then, id.0) && self.block(otherwise, id.0)

@@ -4,7 +4,9 @@
 //! version of the macro is refused by name instead of misread. Numbers are little-endian base-128, so that most nodes
 //! of a kernel take one or two bytes.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// The version of the encoding. Raised with every change of [`super::ir`].
 ///
@@ -12,7 +14,7 @@ use std::fmt;
 /// use layout_core::kernel::wire::{VERSION, encode};
 /// assert_eq!(encode(&7u32), [VERSION as u8, 7]);
 /// ```
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Why bytes are not a kernel.
 ///
@@ -192,6 +194,24 @@ impl Wire for String {
         let (text, rest) = input.split_at(length);
         *input = rest;
         String::from_utf8(text.to_vec()).map_err(|_| damaged(rest))
+    }
+}
+
+/// A name that lives as long as the program: each is kept once, however often it is read.
+impl Wire for &'static str {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self).to_owned().put(out);
+    }
+    fn take(input: &mut &[u8]) -> Result<Self, WireError> {
+        static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let name = String::take(input)?;
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = names.get(name.as_str()) {
+            return Ok(known);
+        }
+        let kept: &'static str = name.leak();
+        names.insert(kept);
+        Ok(kept)
     }
 }
 

@@ -41,19 +41,19 @@ macro_rules! number {
             /// Zero.
             ///
             #[doc = example!($name, "::ZERO", "0")]
-            pub const ZERO: $name = $name(());
+            pub const ZERO: $name = $name(0);
             /// One.
             ///
             #[doc = example!($name, "::ONE", "1")]
-            pub const ONE: $name = $name(());
+            pub const ONE: $name = $name(0);
             /// The largest finite value.
             ///
             #[doc = example!($name, "::MAX", $most)]
-            pub const MAX: $name = $name(());
+            pub const MAX: $name = $name(0);
             /// The least finite value.
             ///
             #[doc = example!($name, "::MIN", $least)]
-            pub const MIN: $name = $name(());
+            pub const MIN: $name = $name(0);
         }
     };
 }
@@ -74,7 +74,10 @@ macro_rules! number {
 /// ```
 #[allow(non_camel_case_types, reason = "the name is the language's")]
 #[derive(Clone, Copy, Debug)]
-pub struct f16(());
+pub struct f16(
+    // As large as on the device: a `const` may ask `size_of`.
+    #[expect(dead_code, reason = "there is no value")] u16,
+);
 number!(f16, "65504", "-65504");
 
 /// The upper half of an `f32`: 8 bits of exponent, 7 of fraction.
@@ -93,7 +96,10 @@ number!(f16, "65504", "-65504");
 /// ```
 #[allow(non_camel_case_types, reason = "the name is the language's")]
 #[derive(Clone, Copy, Debug)]
-pub struct bf16(());
+pub struct bf16(
+    // As large as on the device: a `const` may ask `size_of`.
+    #[expect(dead_code, reason = "there is no value")] u16,
+);
 number!(bf16, "338953140000000000000000000000000000000", "-338953140000000000000000000000000000000");
 
 /// 8 bits: 4 of exponent, 3 of fraction; no infinity, at most 448.
@@ -112,7 +118,10 @@ number!(bf16, "338953140000000000000000000000000000000", "-338953140000000000000
 /// ```
 #[allow(non_camel_case_types, reason = "the name is the language's")]
 #[derive(Clone, Copy, Debug)]
-pub struct e4m3(());
+pub struct e4m3(
+    // As large as on the device: a `const` may ask `size_of`.
+    #[expect(dead_code, reason = "there is no value")] u8,
+);
 number!(e4m3, "448", "-448");
 
 /// 8 bits: 5 of exponent, 2 of fraction; at most 57344.
@@ -131,7 +140,10 @@ number!(e4m3, "448", "-448");
 /// ```
 #[allow(non_camel_case_types, reason = "the name is the language's")]
 #[derive(Clone, Copy, Debug)]
-pub struct e5m2(());
+pub struct e5m2(
+    // As large as on the device: a `const` may ask `size_of`.
+    #[expect(dead_code, reason = "there is no value")] u8,
+);
 number!(e5m2, "57344", "-57344");
 
 macro_rules! operators {
@@ -183,15 +195,15 @@ macro_rules! arithmetic {
             /// Infinity.
             ///
             #[doc = example!($name, "::INFINITY", "inf")]
-            pub const INFINITY: $name = $name(());
+            pub const INFINITY: $name = $name(0);
             /// Minus infinity.
             ///
             #[doc = example!($name, "::NEG_INFINITY", "-inf")]
-            pub const NEG_INFINITY: $name = $name(());
+            pub const NEG_INFINITY: $name = $name(0);
             /// Not a number.
             ///
             #[doc = example!($name, "::NAN", "NaN")]
-            pub const NAN: $name = $name(());
+            pub const NAN: $name = $name(0);
 
             /// The smaller; the number where the other is NaN.
             ///

@@ -6,19 +6,28 @@
 
 use crate::attr::Attribute;
 use crate::signature::Signature;
-use layout_core::kernel::ParamValue;
+use layout_core::kernel::{Kernel, ParamSet, ParamValue};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{GenericParam, ItemFn};
+use syn::{Expr, FnArg, GenericArgument, GenericParam, ItemFn, PathArguments, Type};
 
 /// The module that holds the copy.
-pub fn checked_copy(attribute: &Attribute, signature: &Signature, function: &ItemFn) -> TokenStream {
-    let constants = attribute.parameters.iter().filter_map(|bound| {
+pub fn checked_copy(
+    attribute: &Attribute,
+    kernel: &Kernel,
+    sets: &[ParamSet],
+    signature: &Signature,
+    function: &ItemFn,
+) -> TokenStream {
+    let constants = attribute.parameters.iter().zip(&kernel.parameters).map(|(bound, parameter)| {
         let name = &bound.name;
-        let negative = bound.values.iter().any(|value| matches!(value, ParamValue::Int(value) if *value < 0));
-        Some(match bound.values.first()? {
+        let listed: Vec<ParamValue> = sets.iter().filter_map(|set| set.get(&parameter.name)).collect();
+        let negative = listed.iter().any(|value| matches!(value, ParamValue::Int(value) if *value < 0));
+        // Of a kernel with errors no set may be known.
+        let first = listed.first().or(parameter.values.first()).copied().unwrap_or(ParamValue::Int(1));
+        match first {
             ParamValue::Int(value) => {
-                let value = proc_macro2::Literal::i64_unsuffixed(*value);
+                let value = proc_macro2::Literal::i64_unsuffixed(value);
                 if negative {
                     quote!(pub const #name: isize = #value;)
                 } else {
@@ -30,7 +39,19 @@ pub fn checked_copy(attribute: &Attribute, signature: &Signature, function: &Ite
                 let elem = Ident::new(elem.name(), Span::call_site());
                 quote!(pub type #name = #elem;)
             }
-        })
+            // Inside of the body, where the function is.
+            ParamValue::Function(_) => quote!(),
+        }
+    });
+    let functions = attribute.parameters.iter().zip(&kernel.parameters).filter_map(|(bound, parameter)| {
+        let (name, first) = (&bound.name, sets.first().and_then(|set| set.get(&parameter.name)));
+        match first.or(parameter.values.first().copied())? {
+            ParamValue::Function(function) => {
+                let function = syn::parse_str::<Ident>(function).ok()?;
+                Some(quote!(use #function as #name;))
+            }
+            _ => None,
+        }
     });
     let bound = |name: &Ident| attribute.parameters.iter().any(|bound| bound.name == *name);
     let dims = function.sig.generics.params.iter().filter(|parameter| match parameter {
@@ -38,14 +59,51 @@ pub fn checked_copy(attribute: &Attribute, signature: &Signature, function: &Ite
         GenericParam::Type(ty) => !bound(&ty.ident) && signature.types.contains(&ty.ident),
         GenericParam::Lifetime(_) => true,
     });
-    let (name, inputs, output, block) =
-        (&function.sig.ident, &function.sig.inputs, &function.sig.output, &function.block);
+    let (name, output, statements) = (&function.sig.ident, &function.sig.output, &function.block.stmts);
+    let plain = |name: &Ident| bound(name) || signature.dims.contains(name);
+    let inputs = function.sig.inputs.iter().cloned().map(|mut input| {
+        if let FnArg::Typed(typed) = &mut input {
+            extents(&mut typed.ty, &plain);
+        }
+        input
+    });
     quote! {
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
         mod checked_by_rustc {
             use ::layout_cuda::lang::*;
             #(#constants)*
-            fn #name<#(#dims),*>(#inputs) #output #block
+            fn #name<#(#dims),*>(#(#inputs),*) #output { #(#functions)* #(#statements)* }
         }
+    }
+}
+
+/// Puts a number for each extent that is an expression, which stable Rust takes no dimension in; no type depends on it.
+fn extents(ty: &mut Type, plain: &impl Fn(&Ident) -> bool) {
+    match ty {
+        Type::Reference(reference) => extents(&mut reference.elem, plain),
+        Type::Group(group) => extents(&mut group.elem, plain),
+        Type::Paren(paren) => extents(&mut paren.elem, plain),
+        Type::Path(path) => {
+            let Some(last) = path.path.segments.last_mut() else { return };
+            let PathArguments::AngleBracketed(arguments) = &mut last.arguments else { return };
+            let layout = crate::signature::is_layout(&last.ident);
+            for argument in &mut arguments.args {
+                let expression = match argument {
+                    GenericArgument::Const(Expr::Block(_)) => true,
+                    GenericArgument::Type(Type::Path(path)) if layout => {
+                        path.path.get_ident().is_some_and(|name| !plain(name))
+                    }
+                    GenericArgument::Type(ty) => {
+                        extents(ty, plain);
+                        false
+                    }
+                    _ => false,
+                };
+                if layout && expression {
+                    *argument = GenericArgument::Const(syn::parse_quote!(0));
+                }
+            }
+        }
+        _ => {}
     }
 }

@@ -36,6 +36,7 @@ fn variant(text: &Text, first: bool) -> TokenStream {
         let value = match value {
             ParamValue::Int(value) => quote!(Int(#value)),
             ParamValue::Bool(value) => quote!(Bool(#value)),
+            ParamValue::Function(name) => quote!(Function(#name)),
             ParamValue::Type(elem) => {
                 let elem = format_ident!("{}", format!("{elem:?}"));
                 quote!(Type(#run::Elem::#elem))

@@ -19,8 +19,6 @@ struct Parts {
     views: Vec<TokenStream>,
     /// `Argument::read(&a), ..`
     arguments: Vec<TokenStream>,
-    /// `("T", <T as Element>::ELEM), ..`
-    types: Vec<TokenStream>,
     /// `a, b, c`
     names: Vec<Ident>,
 }
@@ -58,15 +56,8 @@ fn parts(face: &Face) -> Parts {
             Kind::Unknown => inputs.push(quote!(#name: impl ::core::marker::Sized)),
         }
     }
-    let types = bound
-        .iter()
-        .map(|ty| {
-            let name = ty.to_string();
-            quote!((#name, <#ty as #run::Element>::ELEM))
-        })
-        .collect();
     let names = face.arguments.iter().map(|argument| argument.name.clone()).collect();
-    Parts { generics, inputs, views, arguments, types, names }
+    Parts { generics, inputs, views, arguments, names }
 }
 
 /// Whether an argument's type names a type parameter: only then can a call infer it.
@@ -111,16 +102,9 @@ fn function_names(face: &Face) -> [Ident; 4] {
 /// The functions of a kernel that compiled.
 pub fn functions(face: &Face) -> TokenStream {
     let run = runtime();
-    let Parts { generics, inputs, views, arguments, types, names } = parts(face);
+    let Parts { generics, inputs, views, arguments, names } = parts(face);
     let [stream, config, options] = own_names();
     let [launch, launch_with, simulate, simulate_with] = function_names(face);
-    let typed = quote!(#run::typed(&DEFINITION, #config, &[#(#types),*]));
-    let (set, config_of_set) = if types.is_empty() {
-        (quote!(), quote!(#config))
-    } else {
-        let set = Ident::new("set", Span::mixed_site());
-        (quote!(let #set = #typed;), quote!(#run::LaunchConfig { set: #set.as_ref(), ..#config }))
-    };
     quote! {
         /// Launches the kernel on the stream; returns once it is queued.
         ///
@@ -146,8 +130,7 @@ pub fn functions(face: &Face) -> TokenStream {
             #config: #run::LaunchConfig<'_>, #stream: &#run::Stream, #(#inputs),*
         ) -> ::core::result::Result<(), #run::Error> {
             #(#views)*
-            #set
-            #run::launch(&DEFINITION, #stream, #config_of_set, &mut [#(#arguments),*])
+            #run::launch(&DEFINITION, #stream, #config, &mut [#(#arguments),*])
         }
 
         /// Runs the kernel on the simulator and tells what it found and counted. Takes tensors of the simulator's
@@ -169,8 +152,7 @@ pub fn functions(face: &Face) -> TokenStream {
             #config: #run::LaunchConfig<'_>, #options: &#run::Options, #(#inputs),*
         ) -> ::core::result::Result<#run::Report, #run::Error> {
             #(#views)*
-            #set
-            #run::simulate(&DEFINITION, #config_of_set, &mut [#(#arguments),*], #options)
+            #run::simulate(&DEFINITION, #config, &mut [#(#arguments),*], #options)
         }
     }
 }

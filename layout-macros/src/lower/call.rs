@@ -1,9 +1,9 @@
 //! Calls: the vocabulary, and the nested functions.
 
-use super::Lowering;
-use super::name::{distance, likely};
 use super::scope::{Binding, Found};
+use super::{Lowering, near};
 use crate::place::Place;
+use layout_core::kernel::Elem;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{ExprId, ExprKind, TypeRef};
 use proc_macro2::Ident;
@@ -15,20 +15,20 @@ impl Lowering<'_> {
     pub(super) fn call(&mut self, expr: &Expr, node: &ExprCall) -> ExprId {
         let place = Place::of_expr(expr);
         let path = match &*node.func {
+            // `(|x| x + 1)(y)`
+            Expr::Paren(inner) => return self.call_value(place, &inner.expr, node),
             Expr::Path(path) if path.qself.is_none() && path.path.segments.len() == 1 => {
                 &path.path.segments[0]
             }
-            other => {
-                return self.refuse(
-                    Place::of(other),
-                    "a kernel cannot call functions of the program around it",
-                    "write the function inside of the kernel: `fn name(x: f32) -> f32 { .. }`",
-                );
-            }
+            _ => return self.no_path(node),
         };
         let (name, text) = (&path.ident, path.ident.unraw().to_string());
         if let Found::Binding(Binding::Function(number)) = self.scopes.find(&text) {
             return self.call_function(place, name, number, node);
+        }
+        let local = matches!(self.scopes.find(&text), Found::Binding(Binding::Local(_)));
+        if local || self.kernel.parameters.iter().any(|parameter| parameter.name == text) {
+            return self.call_value(place, &node.func, node);
         }
         let Some(intrinsic) = Intrinsic::from_name(&text, Form::Function) else {
             return self.no_function(name);
@@ -175,14 +175,17 @@ impl Lowering<'_> {
     fn no_function(&mut self, name: &Ident) -> ExprId {
         let text = name.to_string();
         let help = if Intrinsic::from_name(&text, Form::Method).is_some() {
-            format!("it is a method: `view.{text}(..)`")
+            format!("it is a method: `x.{text}(..)`")
         } else if text == "unroll" {
             "it marks the range of a `for`: `for k in unroll(0..BK)`".to_owned()
+        } else if let Some(meant) = near::synonym(&text) {
+            format!("it is `{meant}` here")
         } else if let Some(near) = nearest(&text, Form::Function) {
             format!("is `{near}` meant?")
         } else {
             format!(
-                "write it inside of the kernel: `fn {text}(..) {{ .. }}`; functions outside cannot be called"
+                "write it inside of the kernel, `fn {text}(..) {{ .. }}`, or beside it in a module under `#[tiled_kernels]`: a \
+                 macro sees nothing of the program around its item"
             )
         };
         self.refuse(Place::token(name.span()), format!("there is no function `{text}` in a kernel"), help)
@@ -194,9 +197,20 @@ impl Lowering<'_> {
             format!("it is a function: `{text}(..)`")
         } else if matches!(
             text.as_str(),
-            "iter" | "map" | "collect" | "len" | "push" | "to_vec" | "into_iter"
+            "iter"
+                | "map"
+                | "collect"
+                | "len"
+                | "push"
+                | "to_vec"
+                | "into_iter"
+                | "enumerate"
+                | "zip"
+                | "sum"
         ) {
-            "a kernel has no collections and no iterators: write a `for` over indices".to_owned()
+            "a kernel has no collections and no iterators: write a `for` over indices; an extent is `x.dim(0)`".to_owned()
+        } else if let Some(meant) = near::synonym(&text) {
+            format!("it is `{meant}` here")
         } else if let Some(near) = nearest(&text, Form::Method) {
             format!("is `{near}` meant?")
         } else {
@@ -204,16 +218,33 @@ impl Lowering<'_> {
         };
         self.refuse(Place::token(name.span()), format!("there is no method `{text}` in a kernel"), help)
     }
+
+    /// `f32::max(a, b)`, `crate::helper(x)`: a path that is called.
+    fn no_path(&mut self, node: &ExprCall) -> ExprId {
+        let place = Place::of(&node.func);
+        if let Expr::Path(path) = &*node.func
+            && let Some(last) = path.path.segments.last().filter(|_| path.path.segments.len() == 2)
+            && let Some(ty) = path.path.segments.first().map(|first| first.ident.to_string())
+            && (Elem::from_name(&ty).is_some() || self.types.iter().any(|known| *known == ty))
+        {
+            let text = last.ident.to_string();
+            let help = match Intrinsic::from_name(&text, Form::Method) {
+                Some(_) => format!("write it as a method: `x.{text}(..)`"),
+                None => "the methods of numbers are listed in `layout_cuda::lang`".to_owned(),
+            };
+            return self.refuse(place, format!("`{ty}::{text}` is not called so in a kernel"), help);
+        }
+        self.refuse(
+            place,
+            "a kernel cannot call functions of the program around it",
+            "write the function inside of the kernel, `fn name(x: f32) -> f32 { .. }`, or beside it in a module under \
+             `#[tiled_kernels]`",
+        )
+    }
 }
 
 fn nearest(text: &str, form: Form) -> Option<&'static str> {
-    Intrinsic::ALL
-        .iter()
-        .filter(|known| known.form() == form)
-        .map(|known| (distance(known.name(), text), known.name()))
-        .filter(|(distance, _)| *distance <= likely(text))
-        .min()
-        .map(|(_, name)| name)
+    near::nearest(text, Intrinsic::ALL.iter().filter(|known| known.form() == form).map(|known| known.name()))
 }
 
 fn counted(number: usize) -> String {

@@ -59,6 +59,10 @@ impl Lowering<'_> {
                 let parts: Vec<ExprId> = node.elems.iter().map(|part| self.expr(part)).collect();
                 self.add(Place::of_expr(expr), ExprKind::Array(parts))
             }
+            Expr::Repeat(node) => {
+                let (value, count) = (self.expr(&node.expr), self.expr(&node.len));
+                self.add(Place::of_expr(expr), ExprKind::Repeat(value, count))
+            }
             Expr::Field(node) => self.field(expr, node),
             Expr::Index(node) => self.index(expr, node),
             Expr::Call(node) => self.call(expr, node),
@@ -69,6 +73,8 @@ impl Lowering<'_> {
                 self.add(Place::of_expr(expr), ExprKind::Block(block))
             }
             Expr::If(node) => self.if_else(expr, node),
+            Expr::Match(node) => self.match_expr(expr, node),
+            Expr::Closure(node) => self.closure(expr, node),
             Expr::Macro(node) => self.no_macro(&node.mac),
             other => {
                 let (what, help) = refuse::expression(other);
@@ -78,6 +84,22 @@ impl Lowering<'_> {
     }
 
     fn unary(&mut self, expr: &Expr, op: UnaryOp, operand: &Expr) -> ExprId {
+        // The least number of a signed type has no literal of its own without the sign.
+        if let (UnaryOp::Neg, Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) = (op, operand)
+            && let (Ok(value), Ok(suffix)) =
+                (format!("-{}", number.base10_digits()).parse::<i64>(), suffix(number.suffix()))
+        {
+            let fits = match suffix {
+                Some(TypeRef::Elem(elem)) => {
+                    !elem.is_float() && Constant::integer(elem, i128::from(value)).is_some()
+                }
+                Some(TypeRef::Isize) | None => true,
+                Some(_) => false,
+            };
+            if fits {
+                return self.add(Place::of(expr), ExprKind::Int(value, suffix));
+            }
+        }
         let operand = self.expr(operand);
         self.add(Place::of(expr), ExprKind::Unary(op, operand))
     }
@@ -186,12 +208,10 @@ impl Lowering<'_> {
     fn index(&mut self, expr: &Expr, node: &ExprIndex) -> ExprId {
         let coordinates = match &*node.index {
             Expr::Array(array) => &array.elems,
+            // Of an array, not of a tensor.
             other => {
-                return self.refuse(
-                    Place::of_expr(other),
-                    "an element is named by all of its coordinates at once",
-                    "write `a[[row, column]]`, for a tensor of rank 1 `a[[i]]`",
-                );
+                let (array, at) = (self.expr(&node.expr), self.expr(other));
+                return self.add(Place::of_expr(expr), ExprKind::Element(array, at));
             }
         };
         let view = self.expr(&node.expr);

@@ -1,13 +1,15 @@
 //! Nested functions: declared with their block, lowered once, inlined where they are called.
 
 use super::scope::Binding;
+use super::written::written;
 use super::{Lowering, Site};
 use crate::place::Place;
+use crate::returns::without_returns;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{Block, Function};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
-use syn::{FnArg, GenericParam, Item, ItemFn, Pat, Stmt};
+use syn::{FnArg, GenericParam, Item, ItemFn, Pat, ReturnType, Stmt};
 
 impl Lowering<'_> {
     /// Puts the names of a block's functions in scope.
@@ -33,7 +35,10 @@ impl Lowering<'_> {
                     FnArg::Typed(typed) => match &*typed.pat {
                         Pat::Ident(pat) => {
                             self.free(&pat.ident);
-                            self.local(&pat.ident, pat.mutability.is_some())
+                            let local = self.local(&pat.ident, pat.mutability.is_some());
+                            let ty = written(&typed.ty, &self.types, Some(&item.sig.generics));
+                            self.written.insert(local, ty);
+                            local
                         }
                         other => self.no_parameter(Place::of(other)),
                     },
@@ -41,6 +46,9 @@ impl Lowering<'_> {
                 })
                 .collect();
             self.kernel.functions.push(Function { name: name.clone(), parameters, body: Block::default() });
+            if let ReturnType::Type(_, ty) = &item.sig.output {
+                self.returns.insert(number, written(ty, &self.types, Some(&item.sig.generics)));
+            }
             self.scopes.bind(name, Binding::Function(number));
             declared.push((number, item));
         }
@@ -78,8 +86,8 @@ impl Lowering<'_> {
                 );
             }
             let mark = self.scopes.enter_function();
-            let outer = (std::mem::replace(&mut self.site, Site::Function(number)), self.loops);
-            self.loops = 0;
+            let site = std::mem::replace(&mut self.site, Site::Function(number));
+            let around = std::mem::take(&mut self.around);
             // A type parameter of the function says of which views it is, and names nothing inside: not the kernel's.
             let mut types = self.types.clone();
             for hidden in generics.type_params() {
@@ -91,9 +99,10 @@ impl Lowering<'_> {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
             }
-            let body = self.block(&item.block);
+            let plain = without_returns(&item.block, self.errors);
+            let body = self.block(&plain);
             self.kernel.functions[number as usize].body = body;
-            (self.site, self.loops) = outer;
+            (self.site, self.around) = (site, around);
             self.types = types;
             self.scopes.leave(mark);
         }

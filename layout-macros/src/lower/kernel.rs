@@ -2,18 +2,20 @@
 
 use super::scope::{Binding, Scopes};
 use super::{Lowered, Lowering, Site};
-use crate::attr::Attribute;
+use crate::attr::{Attribute, Bound, Written};
 use crate::place::Place;
 use crate::report::Errors;
+use crate::returns::without_returns;
 use crate::signature::{Kind, Lies, Signature};
-use layout_core::kernel::ParamValue;
 use layout_core::kernel::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
     TypeRef,
 };
+use layout_core::kernel::{ParamSet, ParamValue};
 use proc_macro2::Ident;
+use std::collections::HashMap;
 use syn::ext::IdentExt;
-use syn::{Expr, ItemFn};
+use syn::{Expr, Item, ItemFn, Stmt};
 
 /// Lowers a kernel; what is wrong goes to `errors`, and the result is then of no use.
 pub fn lower(
@@ -25,6 +27,7 @@ pub fn lower(
     let kernel = Kernel {
         name: function.sig.ident.unraw().to_string(),
         parameters: vec![],
+        filter: vec![],
         dims: signature.dims.iter().map(Ident::to_string).collect(),
         types: signature.types.iter().map(Ident::to_string).collect(),
         arguments: vec![],
@@ -48,36 +51,139 @@ pub fn lower(
         errors,
         scopes: Scopes::default(),
         types: signature.types.clone(),
+        constants: constants_at_the_head(function),
+        functions_at_the_head: functions_at_the_head(function),
+        inlined: 0,
         used_parameters: vec![false; attribute.parameters.len()],
         depth: 0,
         too_deep: false,
-        loops: 0,
+        around: vec![],
+        written: HashMap::new(),
+        returns: HashMap::new(),
+        closure: None,
         site: Site::Attribute,
         calls: vec![],
     };
-    lowering.parameters(attribute, signature);
+    lowering.parameters(attribute);
+    lowering.kinds(attribute, signature);
     lowering.attribute(attribute, function);
     lowering.arguments(signature);
     lowering.dims_in_tensors(signature);
     lowering.site = Site::Body;
     lowering.body(function);
+    lowering.infer_literals();
     lowering.no_recursion();
     lowering.all_used(attribute);
     Lowered { kernel: lowering.kernel, places: lowering.places }
 }
 
+/// The `const` items of the body's outermost block.
+fn constants_at_the_head(function: &ItemFn) -> Vec<(String, Expr)> {
+    let constant = |statement: &Stmt| match statement {
+        Stmt::Item(Item::Const(item)) => Some((item.ident.unraw().to_string(), (*item.expr).clone())),
+        _ => None,
+    };
+    function.block.stmts.iter().filter_map(constant).collect()
+}
+
+/// The functions of the body's outermost block.
+fn functions_at_the_head(function: &ItemFn) -> Vec<Ident> {
+    let own = |statement: &Stmt| match statement {
+        Stmt::Item(Item::Fn(item)) => Some(item.sig.ident.clone()),
+        _ => None,
+    };
+    function.block.stmts.iter().filter_map(own).collect()
+}
+
 impl Lowering<'_> {
-    fn parameters(&mut self, attribute: &Attribute, signature: &Signature) {
+    /// The names first: an expression of one may name another.
+    fn parameters(&mut self, attribute: &Attribute) {
         for bound in &attribute.parameters {
+            let origin = self.origin(Place::token(bound.name.span()));
+            let known = bound.values.iter().filter_map(|value| match value {
+                Written::Known(value) => Some(*value),
+                Written::Open(_) => None,
+            });
+            let (name, values) = (bound.name.to_string(), known.collect());
+            self.kernel.parameters.push(Parameter { name, values, computed: None, origin });
+        }
+        for (number, bound) in attribute.parameters.iter().enumerate() {
+            if bound.values.iter().any(|value| matches!(value, Written::Open(_))) {
+                self.open_values(number, bound);
+            }
+            self.values(number, bound);
+        }
+    }
+
+    /// The values of a parameter that name something: numbers by now, or one expression over other parameters.
+    fn open_values(&mut self, number: usize, bound: &Bound) {
+        let mut values = vec![];
+        for value in &bound.values {
+            let expr = match value {
+                Written::Known(value) => {
+                    values.push(*value);
+                    continue;
+                }
+                Written::Open(expr) => expr,
+            };
+            if let Expr::Path(path) = &**expr
+                && let Some(name) = path.path.get_ident()
+                && self.functions_at_the_head.iter().any(|known| name == known)
+            {
+                let name: &'static str = name.unraw().to_string().leak();
+                values.push(ParamValue::Function(name));
+                continue;
+            }
+            let (errors, before) = (self.errors.len(), self.kernel.exprs.len());
+            let id = self.expr(expr);
+            if self.errors.len() > errors {
+                continue;
+            }
+            let names_one =
+                self.kernel.exprs[before..].iter().any(|expr| matches!(expr.kind, ExprKind::Parameter(_)));
+            match self.kernel.constant(id, &ParamSet::default()) {
+                Ok(value) => values.push(value),
+                Err(_) if names_one && !bound.list => self.kernel.parameters[number].computed = Some(id),
+                Err(_) if names_one => self.errors.push(
+                    Place::of_expr(expr),
+                    format!("a value of the list of `{}` depends on another parameter", bound.name),
+                    "an expression over parameters stands alone: `BM = 64 * WARPS`; list the values of what it names",
+                ),
+                Err(error) => self.errors.stage(&error, &self.places),
+            }
+        }
+        self.kernel.parameters[number].values = values;
+    }
+
+    /// All of one kind, each once.
+    fn values(&mut self, number: usize, bound: &Bound) {
+        let Parameter { values, computed, .. } = &mut self.kernel.parameters[number];
+        let name = &bound.name;
+        let first = std::mem::discriminant(values.first().unwrap_or(&ParamValue::Int(1)));
+        let (message, help) = if values.iter().any(|other| std::mem::discriminant(other) != first) {
+            (
+                format!("the values of `{name}` are of several kinds"),
+                "a list holds integers, truth values, element types or functions",
+            )
+        } else if let Some(twice) = (1..values.len()).find(|i| values[..*i].contains(&values[*i])) {
+            (
+                format!("`{name}` has the value {} twice", values[twice]),
+                "each value makes a variant: name it once",
+            )
+        } else {
+            if values.is_empty() && computed.is_none() {
+                values.push(ParamValue::Int(1)); // its error is told
+            }
+            return;
+        };
+        self.errors.push(Place::token(name.span()), message, help);
+    }
+
+    fn kinds(&mut self, attribute: &Attribute, signature: &Signature) {
+        for (number, bound) in attribute.parameters.iter().enumerate() {
             let name = bound.name.to_string();
             let place = Place::token(bound.name.span());
-            let origin = self.origin(place);
-            self.kernel.parameters.push(Parameter {
-                name: name.clone(),
-                values: bound.values.clone(),
-                origin,
-            });
-            let is_type = matches!(bound.values.first(), Some(ParamValue::Type(_)));
+            let is_type = matches!(self.kernel.parameters[number].values.first(), Some(ParamValue::Type(_)));
             let help = if signature.dims.contains(&bound.name) && is_type {
                 format!("`{name}` is a dimension: bind it to an integer")
             } else if signature.types.contains(&bound.name) && !is_type {
@@ -136,6 +242,7 @@ impl Lowering<'_> {
         if let Some((_, value)) = &attribute.opt_level {
             self.kernel.opt_level = Some(self.expr(value));
         }
+        self.kernel.filter = self.exprs(&attribute.filter);
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {
             let conditions = self.exprs(conditions);
@@ -215,7 +322,8 @@ impl Lowering<'_> {
     }
 
     fn body(&mut self, function: &ItemFn) {
-        let mut body = self.block(&function.block);
+        let plain = without_returns(&function.block, self.errors);
+        let mut body = self.block(&plain);
         // The kernel returns nothing: what stands last is a statement like every other.
         if let Some(value) = body.value.take() {
             let origin = self.kernel.exprs[value.0 as usize].origin;

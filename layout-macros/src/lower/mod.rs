@@ -4,13 +4,19 @@
 //! evaluated here; what a kernel means is settled by `specialise`.
 
 mod call;
+mod closure;
 mod expression;
 mod functions;
+mod infer;
 mod kernel;
+mod leave;
+mod matches;
 mod name;
+mod near;
 mod refuse;
 mod scope;
 mod statement;
+mod written;
 
 use crate::depth;
 use crate::place::Place;
@@ -18,6 +24,7 @@ use crate::report::Errors;
 use layout_core::kernel::Origin;
 use layout_core::kernel::ir::{Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind};
 use proc_macro2::Ident;
+use std::collections::HashMap;
 use syn::ext::IdentExt;
 
 pub use kernel::lower;
@@ -38,14 +45,25 @@ struct Lowering<'a> {
     scopes: scope::Scopes,
     /// The type parameters of the function.
     types: Vec<Ident>,
+    /// The `const` items at the head of the body, which the attribute and the signature may name.
+    constants: Vec<(String, syn::Expr)>,
+    /// The functions at the head of the body, which the attribute may name.
+    functions_at_the_head: Vec<Ident>,
+    /// How many constants were put where they are named.
+    inlined: usize,
     /// For each parameter of the attribute, whether something names it.
     used_parameters: Vec<bool>,
     /// How many expressions and blocks are around.
     depth: usize,
     /// Whether that was already too many.
     too_deep: bool,
-    /// How many loops are around, within the function.
-    loops: usize,
+    /// The loops around, within the function, the outermost first.
+    around: Vec<leave::Around>,
+    /// The types that are written of locals, and of what functions give.
+    written: HashMap<LocalId, written::Ty>,
+    returns: HashMap<u32, written::Ty>,
+    /// Of a closure the first local that is its own.
+    closure: Option<u32>,
     /// What is being lowered: where a name may not mean everything.
     site: Site,
     /// Each call of a nested function: from where, which, and its place.

@@ -1,7 +1,7 @@
 //! What a name or a path means.
 
 use super::scope::{Binding, Found};
-use super::{Lowering, Site};
+use super::{Lowering, Site, near};
 use crate::place::Place;
 use layout_core::kernel::Elem;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
@@ -9,6 +9,9 @@ use layout_core::kernel::ir::{ExprId, ExprKind, Special, TypeRef};
 use proc_macro2::Ident;
 use syn::ExprPath;
 use syn::ext::IdentExt;
+
+/// Constants that the attribute and the signature may name, through each other.
+const MAX_INLINED: usize = 1000;
 
 /// The special value of this name.
 pub fn special(name: &str) -> Option<Special> {
@@ -47,12 +50,10 @@ impl Lowering<'_> {
                 return self.add(place, ExprKind::Local(local));
             }
             Found::Binding(Binding::Argument(number)) => return self.add(place, ExprKind::Argument(number)),
-            Found::Binding(Binding::Function(_)) => {
-                return self.refuse(
-                    place,
-                    format!("`{text}` is a function"),
-                    format!("call it: `{text}(..)`"),
-                );
+            Found::Binding(Binding::Function(number)) => {
+                // Who is given it may call it.
+                self.calls.push((self.site, number, place));
+                return self.add(place, ExprKind::Function(number));
             }
             Found::Outside => {
                 return self.refuse(
@@ -85,6 +86,14 @@ impl Lowering<'_> {
                 Site::Body | Site::Attribute => self.add(place, ExprKind::Dim(number as u32)),
             };
         }
+        if self.site == Site::Attribute {
+            if let Some(elem) = Elem::from_name(&text) {
+                return self.add(place, ExprKind::Type(elem));
+            }
+            if let Some(constant) = self.constants.iter().position(|(known, _)| *known == text) {
+                return self.constant_in_attribute(constant, place);
+            }
+        }
         if special(&text).is_some() {
             let help = format!("name an axis: `{text}.x`, `{text}.y` or `{text}.z`");
             return self.refuse(place, format!("`{text}` is no number"), help);
@@ -93,6 +102,20 @@ impl Lowering<'_> {
             return self.refuse(place, format!("`{text}` is a function"), format!("call it: `{text}(..)`"));
         }
         self.unknown(name)
+    }
+
+    /// A `const` item of the body or of the module in the attribute: its value stands where its name does.
+    fn constant_in_attribute(&mut self, number: usize, place: Place) -> ExprId {
+        self.inlined += 1;
+        if self.inlined > MAX_INLINED {
+            return self.refuse(
+                place,
+                format!("the attribute names constants more than {MAX_INLINED} times, through each other"),
+                "write their numbers",
+            );
+        }
+        let value = self.constants[number].1.clone();
+        self.expr(&value)
     }
 
     /// A name that means nothing.
@@ -104,12 +127,14 @@ impl Lowering<'_> {
                 place,
                 format!("`{text}` is neither bound in the attribute nor a const generic"),
                 format!(
-                    "bind it (`#[tiled_kernel({text} = 64)]`), or make it a dimension (`const {text}: usize`); items \
-                     of the program around the kernel cannot be named"
+                    "bind it (`#[tiled_kernel({text} = 64)]`), make it a dimension (`const {text}: usize`), or put a \
+                     constant and the kernel into one module under `#[tiled_kernels]`: a macro sees nothing of the \
+                     program around its item"
                 ),
             );
         }
-        let help = match self.nearest(&text) {
+        let meant = near::place(&text).map(str::to_owned).or_else(|| self.nearest(&text));
+        let help = match meant {
             Some(near) => format!("is `{near}` meant?"),
             None => "a kernel sees its arguments, dimensions, parameters, locals and the vocabulary; \
                      pass other values as arguments"
@@ -118,45 +143,18 @@ impl Lowering<'_> {
         self.refuse(place, format!("cannot find `{text}` in this kernel"), help)
     }
 
-    /// A known name that differs in one or two letters.
+    /// A known name that is spelled nearly so.
     fn nearest(&self, text: &str) -> Option<String> {
-        let allowed = likely(text);
         let functions =
             Intrinsic::ALL.iter().filter(|known| known.form() == Form::Function).map(|known| known.name());
         let kernel = &self.kernel;
-        let parameters = kernel.parameters.iter().map(|parameter| parameter.name.as_str());
-        self.scopes
-            .names()
-            .chain(parameters)
+        let known = (self.scopes.names())
+            .chain(kernel.parameters.iter().map(|parameter| parameter.name.as_str()))
             .chain(kernel.dims.iter().map(String::as_str))
             .chain(functions)
-            .chain(["thread_idx", "block_idx", "block_dim", "grid_dim"])
-            .map(|known| (distance(known, text), known))
-            .filter(|(distance, _)| *distance <= allowed)
-            .min()
-            .map(|(_, known)| known.to_owned())
+            .chain(["thread_idx", "block_idx", "block_dim", "grid_dim"]);
+        near::nearest(text, known).map(str::to_owned)
     }
-}
-
-/// How many letters a name may differ in and still be meant.
-pub fn likely(text: &str) -> usize {
-    if text.len() < 3 { 0 } else { text.len().div_ceil(3) }
-}
-
-/// The letters to insert, remove or replace between two names.
-pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replace = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// `f32::INFINITY`, `i32::MAX`: constants of the element types.

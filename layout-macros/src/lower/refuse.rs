@@ -5,11 +5,10 @@ use syn::{Expr, Item, Pat};
 /// What an expression is called and the way out, for every expression that is not of the language.
 pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
     match expr {
-        Expr::Closure(_) => ("a closure", "write a nested function: `fn name(x: f32) -> f32 { .. }`"),
-        Expr::Return(_) => {
-            ("`return`", "put what follows into the other branch of an `if`; results go to `&mut` tensors")
-        }
-        Expr::Match(_) => ("`match`", "write `if .. else if .. else ..`"),
+        Expr::Return(_) => (
+            "`return` as a value",
+            "write it as a statement: `if c { return; }`, or the value as the last of its block",
+        ),
         Expr::Struct(_) => ("a struct", "keep values in several locals or in a tuple"),
         Expr::Try(_) => {
             ("`?`", "a kernel has no errors to hand on; check conditions with `require(..)` before launch")
@@ -21,9 +20,6 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
             "`async`",
             "copies that run beside the threads are `copy_dram_to_sram_async` and `async_copy_wait_all`",
         ),
-        Expr::Repeat(_) => {
-            ("an array of equal elements", "write each element, or use `local::<T>(layout).fill(value)`")
-        }
         Expr::Assign(_) => ("an assignment as a value", "assign in a statement of its own"),
         Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => {
             ("a loop as a value", "set a variable inside the loop")

@@ -8,7 +8,7 @@ use crate::signature::type_ref;
 use layout_core::kernel::ir::{
     BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
 };
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::Parser;
@@ -19,9 +19,42 @@ use syn::{Expr, ExprForLoop, Item, ItemConst, Lit, Macro, Pat, RangeLimits, Stmt
 struct Range {
     start: ExprId,
     end: ExprId,
+    closed: bool,
     step: Option<ExprId>,
     unroll: bool,
     reversed: bool,
+}
+
+/// The `const` items of a block, each behind those of the block that it names: items have no order in Rust.
+fn constants_in_order(block: &syn::Block) -> Vec<&ItemConst> {
+    let mut open: Vec<&ItemConst> = block.stmts.iter().filter_map(constant_item).collect();
+    let mut ordered = vec![];
+    while !open.is_empty() {
+        let ready = |item: &&ItemConst| {
+            !open
+                .iter()
+                .any(|other| other.ident != item.ident && names(item.expr.to_token_stream(), &other.ident))
+        };
+        // Of a circle the first, which rustc refuses as well.
+        let next = open.iter().position(ready).unwrap_or(0);
+        ordered.push(open.remove(next));
+    }
+    ordered
+}
+
+fn constant_item(statement: &Stmt) -> Option<&ItemConst> {
+    match statement {
+        Stmt::Item(Item::Const(item)) => Some(item),
+        _ => None,
+    }
+}
+
+fn names(tokens: TokenStream, name: &Ident) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(word) => word == *name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 impl Lowering<'_> {
@@ -42,10 +75,8 @@ impl Lowering<'_> {
             return out;
         }
         let functions = self.declare_functions(block);
-        for statement in &block.stmts {
-            if let Stmt::Item(Item::Const(item)) = statement {
-                out.statements.extend(self.constant(item));
-            }
+        for item in constants_in_order(block) {
+            out.statements.extend(self.constant(item));
         }
         self.define_functions(functions);
         let last = block.stmts.len().saturating_sub(1);
@@ -74,29 +105,33 @@ impl Lowering<'_> {
         out
     }
 
-    fn expr_statement(&mut self, expr: &Expr) -> Option<Statement> {
+    /// A statement that is an expression; a tuple assigned, or a loop with ways out, is several.
+    pub(super) fn expr_statement(&mut self, expr: &Expr) -> Vec<Statement> {
         let place = Place::of_expr(expr);
         let kind = match expr {
-            Expr::Assign(node) => self.assign(&node.left, None, &node.right)?,
+            Expr::Assign(node) => match &*node.left {
+                Expr::Tuple(parts) => return self.assign_tuple(place, parts, &node.right),
+                left => self.assign(left, None, &node.right),
+            },
             Expr::Binary(node) if matches!(binary_op(&node.op), Some((_, true))) => {
-                let (op, _) = binary_op(&node.op)?;
-                self.assign(&node.left, Some(op), &node.right)?
+                binary_op(&node.op).and_then(|(op, _)| self.assign(&node.left, Some(op), &node.right))
             }
-            Expr::ForLoop(node) => self.for_loop(node)?,
+            Expr::ForLoop(node) => return self.for_loop(place, node),
             Expr::While(node) => {
                 self.no_attributes(&node.attrs);
-                self.no_label(&node.label.as_ref().map(|label| &label.name));
                 let condition = self.expr(&node.cond);
-                StatementKind::While { condition, body: self.loop_body(&node.body) }
+                return self.loop_with(&node.label, place, &node.body, |_, body| {
+                    Some(StatementKind::While { condition, body })
+                });
             }
             Expr::Loop(node) => {
                 self.no_attributes(&node.attrs);
-                self.no_label(&node.label.as_ref().map(|label| &label.name));
                 let condition = self.add(Place::token(node.loop_token.span), ExprKind::Bool(true));
-                StatementKind::While { condition, body: self.loop_body(&node.body) }
+                return self.loop_with(&node.label, place, &node.body, |_, body| {
+                    Some(StatementKind::While { condition, body })
+                });
             }
             Expr::Break(node) => {
-                self.no_label(&node.label.as_ref());
                 if let Some(value) = &node.expr {
                     self.errors.push(
                         Place::of(value),
@@ -104,56 +139,53 @@ impl Lowering<'_> {
                         "set a variable that is declared before the loop, then `break;`",
                     );
                 }
-                self.in_loop(place, "break")?;
-                StatementKind::Break
+                return self.leave(place, false, node.label.as_ref());
             }
-            Expr::Continue(node) => {
-                self.no_label(&node.label.as_ref());
-                self.in_loop(place, "continue")?;
-                StatementKind::Continue
-            }
-            Expr::Macro(node) => return self.assertion(place, &node.mac),
-            other => StatementKind::Expr(self.expr(other)),
+            Expr::Continue(node) => return self.leave(place, true, node.label.as_ref()),
+            Expr::Macro(node) => return self.assertion(place, &node.mac).into_iter().collect(),
+            other => Some(StatementKind::Expr(self.expr(other))),
         };
-        Some(self.statement(place, kind))
+        kind.map(|kind| self.statement(place, kind)).into_iter().collect()
     }
 
-    fn in_loop(&mut self, place: Place, word: &str) -> Option<()> {
-        if self.loops == 0 {
-            self.errors.push(
-                place,
-                format!("`{word}` outside of a loop"),
-                "leave it out, or write the loop around it",
-            );
-            return None;
+    /// `(a, b) = (b, a);`: every value first, then the places from left to right.
+    fn assign_tuple(&mut self, place: Place, parts: &syn::ExprTuple, value: &Expr) -> Vec<Statement> {
+        let mut out = vec![];
+        let value = self.expr(value);
+        let name = Ident::new("value", place.start);
+        let values: Vec<LocalId> = parts.elems.iter().map(|_| self.local(&name, false)).collect();
+        let pattern = Pattern::Tuple(values.iter().map(|local| Pattern::Local(*local)).collect());
+        out.push(self.statement(place, StatementKind::Let { pattern, ty: None, value, constant: false }));
+        for (target, local) in parts.elems.iter().zip(values) {
+            let value = self.add(place, ExprKind::Local(local));
+            let kind = match target {
+                Expr::Infer(_) => None,
+                target => self.assign_value(target, None, value),
+            };
+            out.extend(kind.map(|kind| self.statement(place, kind)));
         }
-        Some(())
-    }
-
-    fn no_label(&mut self, label: &Option<&syn::Lifetime>) {
-        if let Some(label) = label {
-            self.errors.push(
-                Place::of(label),
-                "a kernel has no labels",
-                "leave the inner loop by a condition: `break` and `continue` mean the innermost loop",
-            );
-        }
-    }
-
-    fn loop_body(&mut self, body: &syn::Block) -> Block {
-        self.loops += 1;
-        let body = self.block(body);
-        self.loops -= 1;
-        body
+        out
     }
 
     fn assign(&mut self, target: &Expr, op: Option<BinaryOp>, value: &Expr) -> Option<StatementKind> {
+        let value = self.expr(value);
+        self.assign_value(target, op, value)
+    }
+
+    fn assign_value(&mut self, target: &Expr, op: Option<BinaryOp>, value: ExprId) -> Option<StatementKind> {
         let before = self.errors.len();
         let place = self.expr(target);
         let sound = self.errors.len() == before;
-        let value = self.expr(value);
         let is_place = match &self.kernel.exprs[place.0 as usize].kind {
             ExprKind::Local(local) => {
+                if self.closure.is_some_and(|first| local.0 < first) {
+                    self.errors.push(
+                        Place::of_expr(target),
+                        "a closure changes a variable of the code around it",
+                        "give the new value back, and assign it where the closure is called",
+                    );
+                    return None;
+                }
                 let local = &self.kernel.locals[local.0 as usize];
                 if !local.mutable {
                     let help = format!("declare it as `let mut {}`", local.name);
@@ -163,7 +195,7 @@ impl Lowering<'_> {
                 }
                 true
             }
-            ExprKind::Index(..) => true,
+            ExprKind::Index(..) | ExprKind::Element(..) => true,
             _ => false,
         };
         if !is_place {
@@ -184,7 +216,7 @@ impl Lowering<'_> {
         self.no_attributes(&node.attrs);
         let place = Place { start: node.let_token.span, end: node.semi_token.span };
         let (pat, ty) = match &node.pat {
-            Pat::Type(typed) => (&*typed.pat, self.written_type(&typed.ty)),
+            Pat::Type(typed) => (&*typed.pat, self.written_type(elements(&typed.ty))),
             other => (other, None),
         };
         let Some(init) = &node.init else {
@@ -265,7 +297,7 @@ impl Lowering<'_> {
         self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
         let place = Place { start: item.const_token.span, end: item.semi_token.span };
         self.free(&item.ident);
-        let ty = self.written_type(&item.ty);
+        let ty = self.written_type(elements(&item.ty));
         if ty.is_none() {
             self.no_type(&item.ty);
         }
@@ -278,9 +310,8 @@ impl Lowering<'_> {
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: true }))
     }
 
-    fn for_loop(&mut self, node: &ExprForLoop) -> Option<StatementKind> {
+    fn for_loop(&mut self, place: Place, node: &ExprForLoop) -> Vec<Statement> {
         self.no_attributes(&node.attrs);
-        self.no_label(&node.label.as_ref().map(|label| &label.name));
         let range = self.range(&node.expr);
         let mark = self.scopes.enter();
         let local = match &*node.pat {
@@ -299,10 +330,12 @@ impl Lowering<'_> {
                 self.local(&Ident::new("round", proc_macro2::Span::call_site()), false)
             }
         };
-        let body = self.loop_body(&node.body);
+        let out = self.loop_with(&node.label, place, &node.body, |_, body| {
+            let Range { start, end, closed, step, unroll, reversed } = range?;
+            Some(StatementKind::For { local, start, end, closed, step, unroll, reversed, body })
+        });
         self.scopes.leave(mark);
-        let Range { start, end, step, unroll, reversed } = range?;
-        Some(StatementKind::For { local, start, end, step, unroll, reversed, body })
+        out
     }
 
     /// `a..b`, `a..=b`, with `unroll(..)`, `.step_by(n)` and `.rev()` around it.
@@ -317,12 +350,9 @@ impl Lowering<'_> {
                     return None;
                 };
                 let start = self.expr(start);
-                let mut end = self.expr(end);
-                if matches!(node.limits, RangeLimits::Closed(_)) {
-                    let one = self.add(place, ExprKind::Int(1, None));
-                    end = self.add(place, ExprKind::Binary(BinaryOp::Add, end, one));
-                }
-                Some(Range { start, end, step: None, unroll: false, reversed: false })
+                let end = self.expr(end);
+                let closed = matches!(node.limits, RangeLimits::Closed(_));
+                Some(Range { start, end, closed, step: None, unroll: false, reversed: false })
             }
             Expr::Call(node) if matches!(&*node.func, Expr::Path(path) if path.path.is_ident("unroll")) => {
                 let (Some(inner), 1) = (node.args.first(), node.args.len()) else {
@@ -415,16 +445,27 @@ impl Lowering<'_> {
     }
 }
 
+/// The type of the elements of an array, of arrays of arrays too; else the type itself.
+fn elements(ty: &Type) -> &Type {
+    match ty {
+        Type::Array(array) => elements(&array.elem),
+        Type::Group(group) => elements(&group.elem),
+        other => other,
+    }
+}
+
 /// Whether a block's last expression is the block's value; a loop, an assignment or an `if` of statements is not.
-fn is_value(expr: &Expr) -> bool {
+pub(super) fn is_value(expr: &Expr) -> bool {
     match expr {
         Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Assign(_) | Expr::Macro(_) => false,
-        Expr::Break(_) | Expr::Continue(_) => false,
+        Expr::Break(_) | Expr::Continue(_) | Expr::Return(_) => false,
+        Expr::Tuple(node) if node.elems.is_empty() => false,
         Expr::Binary(node) => !matches!(binary_op(&node.op), Some((_, true))),
         Expr::If(node) => match &node.else_branch {
             None => false,
             Some((_, otherwise)) => block_has_value(&node.then_branch) || is_value(otherwise),
         },
+        Expr::Match(node) => node.arms.iter().any(|arm| is_value(&arm.body)),
         Expr::Block(node) => block_has_value(&node.block),
         Expr::Paren(node) => is_value(&node.expr),
         Expr::Group(node) => is_value(&node.expr),

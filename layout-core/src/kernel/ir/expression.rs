@@ -88,6 +88,8 @@ wire! {
         Float(bits: u64, suffix: Option<TypeRef>),
         /// `true`, `false`
         Bool(value: bool),
+        /// An element type, compared with a type parameter: `T == bf16`, in the attribute only.
+        Type(elem: Elem),
         /// A local name.
         Local(local: LocalId),
         /// A parameter of the attribute, by number.
@@ -108,6 +110,10 @@ wire! {
         Tuple(parts: Vec<ExprId>),
         /// `[a, b]`
         Array(parts: Vec<ExprId>),
+        /// `[a; n]`
+        Repeat(value: ExprId, count: ExprId),
+        /// `array[i]`
+        Element(array: ExprId, index: ExprId),
         /// `a.0` of a tuple.
         Field(operand: ExprId, number: u32),
         /// `view[[i, j]]`
@@ -116,6 +122,10 @@ wire! {
         Intrinsic(intrinsic: Intrinsic, types: Vec<TypeRef>, arguments: Vec<ExprId>),
         /// A call of the nested function of this number.
         Call(function: u32, arguments: Vec<ExprId>),
+        /// A nested function, or a closure, as a value.
+        Function(function: u32),
+        /// A call of a value that is a function: a parameter of a nested function, or one of the attribute.
+        CallValue(callee: ExprId, arguments: Vec<ExprId>),
         /// `{ .. }`
         Block(block: Block),
         /// `if condition { .. } else { .. }`; `otherwise` is empty where there is no `else`.
@@ -230,6 +240,19 @@ impl BinaryOp {
             self,
             BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
         )
+    }
+
+    /// The comparison that holds where this one does not; of another operator itself.
+    pub(crate) const fn negated(self) -> BinaryOp {
+        match self {
+            BinaryOp::Eq => BinaryOp::Ne,
+            BinaryOp::Ne => BinaryOp::Eq,
+            BinaryOp::Lt => BinaryOp::Ge,
+            BinaryOp::Le => BinaryOp::Gt,
+            BinaryOp::Gt => BinaryOp::Le,
+            BinaryOp::Ge => BinaryOp::Lt,
+            other => other,
+        }
     }
 
     /// The operator in Rust and in C.

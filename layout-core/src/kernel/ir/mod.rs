@@ -15,7 +15,7 @@ pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp
 pub use statement::{Block, Pattern, Statement, StatementKind};
 
 use super::origin::{Origin, Position};
-use super::params::{ParamSet, ParamValue};
+use super::params::ParamValue;
 use super::wire::wire;
 
 wire! {
@@ -55,6 +55,8 @@ wire! {
         pub name: String,
         /// The attribute's upper-case entries, in order.
         pub parameters: Vec<Parameter>,
+        /// `filter(c, ..)`: which combinations of the parameters' values are compiled; all must hold.
+        pub filter: Vec<ExprId>,
         /// The const generics of the function, in order. One with a parameter of the same name is static.
         pub dims: Vec<String>,
         /// The type parameters of the function, in order; each has a parameter of the same name.
@@ -104,8 +106,10 @@ wire! {
     pub struct Parameter {
         /// The name.
         pub name: String,
-        /// Its values: one, or one for each variant.
+        /// Its values: one, or one for each variant; none where it is computed.
         pub values: Vec<ParamValue>,
+        /// The expression over other parameters that it is: `BM = 64 * WGS`.
+        pub computed: Option<ExprId>,
         /// Where it is written.
         pub origin: Origin,
     }
@@ -241,28 +245,6 @@ wire! {
 }
 
 impl Kernel {
-    /// The parameter sets of the attribute: every combination of the listed values, the last parameter fastest.
-    ///
-    /// ```
-    /// # use layout_core::kernel::ParamSet;
-    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
-    /// let sets = double::DEFINITION.kernel()?.parameter_sets();
-    /// assert!(sets.iter().map(ParamSet::key).eq(["B16", "B32"]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn parameter_sets(&self) -> Vec<ParamSet> {
-        let mut sets = vec![ParamSet::default()];
-        for parameter in &self.parameters {
-            sets = sets
-                .into_iter()
-                .flat_map(|set| {
-                    parameter.values.iter().map(move |value| set.clone().with(&parameter.name, *value))
-                })
-                .collect();
-        }
-        sets
-    }
-
     /// The expression of an id of a kernel that is [`valid`](super::valid).
     pub(crate) fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]

@@ -59,7 +59,7 @@ wire! {
         Let {
             /// What is bound.
             pattern: Pattern,
-            /// The type, where it is written and is an element type or `usize`/`isize`.
+            /// The type, where it is written and is an element type or `usize`/`isize`; of an array that of its elements.
             ty: Option<TypeRef>,
             /// The value.
             value: ExprId,
@@ -83,8 +83,10 @@ wire! {
             local: LocalId,
             /// First value.
             start: ExprId,
-            /// The bound, not reached.
+            /// The bound.
             end: ExprId,
+            /// Whether the bound is reached: `a..=b`.
+            closed: bool,
             /// `.step_by(step)`.
             step: Option<ExprId>,
             /// Whether the range stands in `unroll(..)`.

@@ -61,6 +61,9 @@ impl Kernel {
             ExprKind::Int(..)
             | ExprKind::Float(..)
             | ExprKind::Bool(_)
+            | ExprKind::Type(_)
+            // A function is looked through by itself; a closure assigns nothing of the code around it.
+            | ExprKind::Function(_)
             | ExprKind::Local(_)
             | ExprKind::Parameter(_)
             | ExprKind::Dim(_)
@@ -69,7 +72,9 @@ impl Kernel {
             ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) | ExprKind::Field(operand, _) => {
                 self.in_expr(*operand, depth, see);
             }
-            ExprKind::Binary(_, left, right) => {
+            ExprKind::Binary(_, left, right)
+            | ExprKind::Repeat(left, right)
+            | ExprKind::Element(left, right) => {
                 self.in_expr(*left, depth, see);
                 self.in_expr(*right, depth, see);
             }
@@ -77,7 +82,7 @@ impl Kernel {
             | ExprKind::Array(parts)
             | ExprKind::Intrinsic(_, _, parts)
             | ExprKind::Call(_, parts) => parts.iter().for_each(|part| self.in_expr(*part, depth, see)),
-            ExprKind::Index(view, coordinates) => {
+            ExprKind::Index(view, coordinates) | ExprKind::CallValue(view, coordinates) => {
                 self.in_expr(*view, depth, see);
                 coordinates.iter().for_each(|part| self.in_expr(*part, depth, see));
             }

@@ -316,11 +316,22 @@ impl Evaluator<'_> {
         };
         let index = self.expect_index(at, origin)?;
         let range = self.tables.atoms.range(&index);
-        if range.low < 0 || range.high >= i128::from(count) {
+        if !self.is_within(&index, count) {
             let name = self.tables.place(place).name.clone();
             return self.fail_help(
                 origin,
-                format!("mbarrier {} to {} of the {count} of `{name}`", range.low, range.high),
+                match range.fits_i32() {
+                    true => format!(
+                        "the index of `{name}` may be {} to {}, and its mbarriers are 0 to {}",
+                        range.low,
+                        range.high,
+                        count - 1
+                    ),
+                    false => format!(
+                        "the index of `{name}` may be any number, and its mbarriers are 0 to {}",
+                        count - 1
+                    ),
+                },
                 format!("take the index modulo {count}"),
             );
         }

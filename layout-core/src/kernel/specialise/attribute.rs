@@ -62,6 +62,17 @@ impl Evaluator<'_> {
             self.needs("cluster", "sm_90", self.origin(*first))?;
         }
         let (min_blocks, opt_level) = (min_blocks?, opt_level?);
+        if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {
+            let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
+            let most = (2048 / threads.next_multiple_of(32)).min(32);
+            if u64::from(*blocks) > most {
+                return self.fail_help(
+                    self.origin(id),
+                    format!("`min_blocks` is {blocks}; a multiprocessor holds at most {most} blocks of {threads} threads"),
+                    "a multiprocessor holds at most 32 blocks and 2048 threads",
+                );
+            }
+        }
         self.block = block;
         cluster.iter().take(3).enumerate().for_each(|(i, n)| self.cluster[i] = *n);
         self.grid = grid;
@@ -94,6 +105,7 @@ impl Evaluator<'_> {
             block: self.block,
             grid: self.grid.clone(),
             cluster: self.cluster,
+            computed: std::mem::take(&mut self.computed),
             require,
             variant_if,
             promises: self.promises,
@@ -213,6 +225,19 @@ impl Evaluator<'_> {
             }
         }
         Ok(grid)
+    }
+
+    /// `T == bf16` of the attribute, where both sides are types.
+    pub(super) fn types_compared(&self, op: BinaryOp, left: ExprId, right: ExprId) -> Option<bool> {
+        let is_type = |id| match self.kernel.constant(id, self.params) {
+            Ok(ParamValue::Type(elem)) if self.host => Some(elem),
+            _ => None,
+        };
+        match op {
+            BinaryOp::Eq => Some(is_type(left)? == is_type(right)?),
+            BinaryOp::Ne => Some(is_type(left)? != is_type(right)?),
+            _ => None,
+        }
     }
 
     /// A condition of the attribute as comparisons that all must hold.
@@ -349,8 +374,8 @@ impl Evaluator<'_> {
                 (_, Some(value)) => Extent::Static(value),
                 (ExprKind::Dim(dim), None) => Extent::Dim(*dim),
                 _ => {
-                    return self
-                        .fail(origin, format!("an extent of `{name}` is neither a dimension nor a number"));
+                    self.computed.push((index.clone(), self.describe(*id)));
+                    Extent::Computed(self.computed.len() as u32 - 1)
                 }
             });
             indices.push(index);

@@ -4,10 +4,13 @@ use super::tile::TileAccess;
 use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
+use crate::kernel::ir::LocalId;
 use crate::kernel::matrix::TensorCore;
 use crate::kernel::program::{PlaceId, Value};
 use crate::kernel::view::View;
 use crate::{Layout, Swizzle};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// A value known now, or the code that makes it later.
 #[derive(Clone, Debug)]
@@ -38,6 +41,8 @@ pub(super) enum Datum {
     Barrier(BarrierAt),
     /// A matrix instruction.
     TensorCore(TensorCore),
+    /// A function of this number, with the names that it sees.
+    Function(u32, Rc<HashMap<LocalId, Binding>>),
     /// What could not be evaluated; its error is already told.
     Unknown,
 }
@@ -70,6 +75,7 @@ impl Datum {
             Datum::Barrier(_) => "an mbarrier".into(),
             Datum::Pipeline(..) => "a state of a pipeline".into(),
             Datum::TensorCore(_) => "a matrix instruction".into(),
+            Datum::Function(..) => "a function".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }
@@ -84,4 +90,6 @@ pub(super) enum Binding {
     Element(VarId),
     /// A mutable index variable.
     Index(VarId),
+    /// A mutable array: registers.
+    Array(View),
 }

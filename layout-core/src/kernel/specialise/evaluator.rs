@@ -76,6 +76,8 @@ pub(super) struct Evaluator<'k> {
     /// Each dimension as an index.
     pub dims: Vec<Index>,
     pub arguments: Vec<Datum>,
+    /// The extents of arguments that are expressions over dimensions, with their text.
+    pub computed: Vec<(Index, String)>,
     pub block: [u32; 3],
     pub cluster: [u32; 3],
     pub grid: Option<[Index; 3]>,
@@ -202,6 +204,17 @@ impl Evaluator<'_> {
         };
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, version), range, 1, None));
         if natural { self.tables.atoms.natural(&atom) } else { atom }
+    }
+
+    /// Whether an index is one of `0..count`, by its interval or by the conditions around.
+    pub(super) fn is_within(&self, index: &Index, count: i64) -> bool {
+        let range = self.tables.atoms.range(index);
+        let shown = |rest: Result<Index, IndexOverflow>| {
+            rest.is_ok_and(|rest| self.facts.prove(&self.tables.atoms, &rest))
+        };
+        (range.low >= 0 || shown(Ok(index.clone())))
+            && (range.high < i128::from(count)
+                || shown(index.scale(-1).and_then(|rest| rest.plus(count - 1))))
     }
 
     /// The value that a mutable index takes, as the variable holds it.

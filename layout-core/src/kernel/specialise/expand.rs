@@ -7,7 +7,7 @@
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
-use crate::kernel::elem::Elem;
+use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, Index, Range, VarId};
 use crate::kernel::ir::{Block, LocalId, StatementKind as Ast};
 use crate::kernel::origin::Errors;
@@ -64,7 +64,7 @@ impl Evaluator<'_> {
     /// was evaluated for each of `rounds`, and the loop is written out.
     pub(super) fn unrolled_body(
         &mut self,
-        (local, var): (LocalId, VarId),
+        (local, var, of): (LocalId, VarId, Option<Elem>),
         body: &Block,
         rounds: impl Iterator<Item = i64>,
     ) -> Option<(Vec<TileStatement>, Outcome<Datum>)> {
@@ -82,7 +82,11 @@ impl Evaluator<'_> {
         self.asked = None;
         self.take_back(before);
         for round in rounds {
-            self.bindings.insert(local, Binding::Value(Datum::Index(Index::constant(round))));
+            let number = match of.and_then(|elem| Constant::integer(elem, i128::from(round))) {
+                None => Datum::Index(Index::constant(round)),
+                Some(constant) => Datum::Scalar(Value::Constant(constant), constant.elem),
+            };
+            self.bindings.insert(local, Binding::Value(number));
             // Its errors are told; the other rounds have their own.
             if self.block(body).is_err() || self.asked.is_some() {
                 break;

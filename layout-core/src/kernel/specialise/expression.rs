@@ -6,11 +6,12 @@ use super::tile::TileAccess;
 use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef};
+use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::{ParamValue, WIDE_LIMIT};
-use crate::kernel::program::{StatementKind, Value, VariableKind};
+use crate::kernel::program::{Comparison, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
+use std::rc::Rc;
 
 /// Nested calls are inlined this deep at most.
 const MAX_CALLS: u32 = 32;
@@ -35,12 +36,21 @@ impl Evaluator<'_> {
                 }
             }
             ExprKind::Bool(value) => Ok(Datum::Bool(*value)),
+            ExprKind::Type(elem) => self.fail_help(
+                origin,
+                format!("`{elem}` is a type, not a value"),
+                "compare it with a type parameter: `T == bf16`",
+            ),
             ExprKind::Local(local) => self.read(*local),
             ExprKind::Parameter(number) => {
                 let name = &kernel.parameters[*number as usize].name;
                 match self.params.get(name) {
                     Some(ParamValue::Int(value)) => Ok(Datum::Index(Index::constant(value))),
                     Some(ParamValue::Bool(value)) => Ok(Datum::Bool(value)),
+                    Some(ParamValue::Function(function)) => match kernel.function(function) {
+                        Some(number) => Ok(self.function(number)),
+                        None => self.fail(origin, format!("the kernel has no function `{function}`")),
+                    },
                     Some(ParamValue::Type(_)) => {
                         self.fail(origin, format!("`{name}` is a type, not a value"))
                     }
@@ -57,13 +67,18 @@ impl Evaluator<'_> {
                 let operand = self.expr(*operand)?;
                 self.unary(*op, operand, origin)
             }
-            ExprKind::Binary(op, left, right) => self.binary_expr(*op, *left, *right, origin),
+            ExprKind::Binary(op, left, right) => match self.types_compared(*op, *left, *right) {
+                Some(equal) => Ok(Datum::Bool(equal)),
+                None => self.binary_expr(*op, *left, *right, origin),
+            },
             ExprKind::Cast(operand, ty) => {
                 let operand = self.expr(*operand)?;
                 self.cast(operand, *ty, origin)
             }
             ExprKind::Tuple(parts) => Ok(Datum::Tuple(self.exprs(parts)?)),
             ExprKind::Array(parts) => Ok(Datum::Array(self.exprs(parts)?)),
+            ExprKind::Repeat(value, count) => self.repeat(*value, *count, origin),
+            ExprKind::Element(array, index) => self.element_of(*array, *index, origin),
             ExprKind::Field(operand, number) => match self.expr(*operand)? {
                 Datum::Tuple(parts) if (*number as usize) < parts.len() => {
                     Ok(parts[*number as usize].clone())
@@ -75,6 +90,8 @@ impl Evaluator<'_> {
                 self.intrinsic(*intrinsic, types, arguments, origin)
             }
             ExprKind::Call(function, arguments) => self.call(*function, arguments, origin),
+            ExprKind::Function(number) => Ok(self.function(*number)),
+            ExprKind::CallValue(callee, arguments) => self.call_value(*callee, arguments, origin),
             ExprKind::Block(block) => self.block(block),
             ExprKind::If(condition, then, otherwise) => self.if_expr(*condition, then, otherwise, origin),
         }
@@ -103,6 +120,7 @@ impl Evaluator<'_> {
             }
             Some(Binding::Value(datum)) => Ok(datum),
             Some(Binding::Index(var)) => Ok(Datum::Index(self.read_index(var))),
+            Some(Binding::Array(view)) => self.whole_array(&view),
         }
     }
 
@@ -223,8 +241,30 @@ impl Evaluator<'_> {
         }
     }
 
+    /// A function as a value, with the names that are in force where it stands.
+    fn function(&self, number: u32) -> Datum {
+        Datum::Function(number, Rc::new(self.bindings.clone()))
+    }
+
+    /// A call of a value: the body sees what its function saw, and leaves the caller's names as they were.
+    fn call_value(&mut self, callee: ExprId, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
+        let (callee, values) = (self.expr(callee), self.exprs(arguments));
+        let (number, names) = match callee? {
+            Datum::Function(number, names) => (number, names),
+            other => return self.fail(origin, format!("{} cannot be called", other.kind())),
+        };
+        let own = std::mem::replace(&mut self.bindings, names.as_ref().clone());
+        let result = values.and_then(|values| self.apply(number, values, origin));
+        self.bindings = own;
+        result
+    }
+
     fn call(&mut self, function: u32, arguments: &[ExprId], origin: Origin) -> Outcome<Datum> {
         let values = self.exprs(arguments)?;
+        self.apply(function, values, origin)
+    }
+
+    fn apply(&mut self, function: u32, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let kernel = self.kernel;
         let function = &kernel.functions[function as usize];
         if values.len() != function.parameters.len() {
@@ -306,6 +346,7 @@ impl Evaluator<'_> {
             | Datum::Layout(_)
             | Datum::Pipeline(..)
             | Datum::TensorCore(_)
+            | Datum::Function(..)
             | Datum::Unknown => value,
         }
     }
@@ -392,6 +433,10 @@ impl Evaluator<'_> {
                 let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
                 Datum::Index(if natural { atoms.natural(&chosen) } else { chosen })
             }
+            // Views, layouts and functions are chosen at compile time only.
+            (first, second) if !is_number(&first, &second) && self.ask_condition(&condition) => {
+                return Err(Failed);
+            }
             (first, second) => {
                 let (a, b, elem) = self.unify(first, second, "if", origin)?;
                 let var = self.variable("chosen", VariableKind::Elem(elem), true, origin);
@@ -405,8 +450,30 @@ impl Evaluator<'_> {
                 Datum::Scalar(Value::Variable(var), elem)
             }
         };
-        self.push(origin, StatementKind::If(condition, yes, no));
+        if yes.is_empty() && !no.is_empty() {
+            self.push(origin, StatementKind::If(negated(condition), no, yes));
+        } else {
+            self.push(origin, StatementKind::If(condition, yes, no));
+        }
         Ok(value)
+    }
+}
+
+fn is_number(first: &Datum, second: &Datum) -> bool {
+    let number = |datum: &Datum| {
+        matches!(datum, Datum::Scalar(..) | Datum::Float(_) | Datum::Bool(_) | Datum::Index(_) | Datum::Unit)
+    };
+    number(first) && number(second)
+}
+
+/// The opposite of a condition. That of a comparison of floats is no other comparison: none holds of NaN.
+fn negated(condition: Value<TileAccess>) -> Value<TileAccess> {
+    match condition {
+        Value::Compare(comparison) => {
+            Value::Compare(Comparison { op: comparison.op.negated(), ..comparison })
+        }
+        Value::Unary(UnaryOp::Not, operand) => *operand,
+        other => Value::Unary(UnaryOp::Not, Box::new(other)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
 //! layout and no nested function remains.
 
+mod array;
 mod asynchronous;
 mod attribute;
 mod datum;
@@ -78,6 +79,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         let help = Some("take the kernel of a `Definition`, which the macro made".into());
         return Err(Errors::from(KernelError { message, help, origin: super::origin::Origin(0) }));
     }
+    kernel.whole(params)?;
     let mut courses = HashMap::new();
     let (head, mut evaluator) = loop {
         let mut evaluator = evaluator(kernel, params, promises, courses.clone());
@@ -144,6 +146,7 @@ fn evaluator<'k>(
         dim_divisors: vec![1; kernel.dims.len()],
         dims: Vec::new(),
         arguments: Vec::new(),
+        computed: Vec::new(),
         block: [1; 3],
         cluster: [1; 3],
         grid: None,

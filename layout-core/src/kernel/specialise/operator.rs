@@ -113,6 +113,16 @@ impl Evaluator<'_> {
         }
         match (&left, &right) {
             (Datum::Index(a), Datum::Index(b)) => self.index_binary(op, a, b, origin),
+            // The count may be of any integer type: its low bits are what counts, and those are the same in every type.
+            (Datum::Scalar(_, elem), Datum::Index(_) | Datum::Scalar(..))
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr)
+                    && elem.is_integer()
+                    && self.known_elem(&right) != Some(*elem) =>
+            {
+                let elem = *elem;
+                let right = self.cast(right, TypeRef::Elem(elem), origin)?;
+                self.binary(op, left, right, origin)
+            }
             (Datum::Float(a), Datum::Float(b)) => match op {
                 BinaryOp::Add => Ok(Datum::Float(a + b)),
                 BinaryOp::Sub => Ok(Datum::Float(a - b)),
@@ -261,7 +271,14 @@ impl Evaluator<'_> {
             B::Shl | B::Shr => match b.as_constant() {
                 Some(count @ 0..=62) if op == B::Shl => atoms.product(a, &Index::constant(1 << count)),
                 Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
-                _ => return self.fail(origin, "the shift count of an index must be a number from 0 to 62"),
+                None if self.ask(&[b]) => return Err(super::evaluator::Failed),
+                _ => {
+                    return self.fail_help(
+                        origin,
+                        "the shift count of an index must be a number from 0 to 62",
+                        "shift a value of an element type: `1u32 << k`",
+                    );
+                }
             },
             B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
                 return Ok(self.compare(op, a, b));

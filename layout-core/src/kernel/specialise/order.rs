@@ -125,8 +125,9 @@ impl Evaluator<'_> {
             Datum::Tuple(parts) | Datum::Array(parts) => parts.iter().for_each(|part| self.reads(part, out)),
             Datum::View(view) => view.indices(&mut |index| self.reads_index(index, out)),
             Datum::Barrier(BarrierAt { index, .. }) => self.reads_index(index, out),
-            // A state of a pipeline is what its variables are when it is asked.
+            // A state of a pipeline is what its variables are when it is asked; a closure likewise sees the names around it.
             Datum::Unit
+            | Datum::Function(..)
             | Datum::Float(_)
             | Datum::Bool(_)
             | Datum::Layout(_)

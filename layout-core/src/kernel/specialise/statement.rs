@@ -2,6 +2,7 @@
 
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::TileAccess;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range, VarId};
@@ -13,6 +14,18 @@ use crate::kernel::program::{StatementKind, Value, VariableKind};
 
 /// `unroll` makes at most this many rounds.
 const MAX_UNROLL: i64 = 4096;
+
+/// A loop whose step is known at launch.
+struct Counted<'k> {
+    local: LocalId,
+    of: Option<Elem>,
+    body: &'k Block,
+    reversed: bool,
+    /// Of the loop's variable.
+    range: Range,
+    /// What the body assigns.
+    changed: Vec<VarId>,
+}
 
 impl Evaluator<'_> {
     pub(super) fn statement(&mut self, statement: &Statement) -> Outcome<()> {
@@ -36,8 +49,8 @@ impl Evaluator<'_> {
             }
             Ast::Assign { place, op, value } => self.assign(*place, *op, *value, origin),
             Ast::Expr(value) => self.expr(*value).map(|_| ()),
-            Ast::For { local, start, end, step, unroll, reversed, body } => {
-                self.for_loop(*local, (*start, *end, *step), *unroll, *reversed, body, origin)
+            Ast::For { local, start, end, closed, step, unroll, reversed, body } => {
+                self.for_loop(*local, (*start, *end, *closed, *step), *unroll, *reversed, body, origin)
             }
             Ast::While { condition, body } => self.while_loop(*condition, body, origin),
             Ast::Break | Ast::Continue if self.loops == 0 => {
@@ -71,6 +84,10 @@ impl Evaluator<'_> {
     fn ascribe(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
         match (self.elem(ty, origin)?, datum) {
             (_, Datum::View(view)) => Ok(Datum::View(view)),
+            (_, Datum::Array(parts)) => {
+                let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
+                Ok(Datum::Array(parts.collect::<Outcome<Vec<Datum>>>()?))
+            }
             (None, datum) => Ok(Datum::Index(self.expect_index(datum, origin)?)),
             (Some(Elem::Bool), datum @ Datum::Bool(_)) => Ok(datum),
             (Some(elem), datum) => Ok(Datum::Scalar(self.coerce(datum, elem, origin)?, elem)),
@@ -82,7 +99,7 @@ impl Evaluator<'_> {
             Datum::Index(index) => index.as_constant().is_some(),
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
             Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
-            Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) => true,
+            Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) | Datum::Function(..) => true,
             Datum::Unit | Datum::View(_) | Datum::Barriers(..) | Datum::Barrier(_) | Datum::Pipeline(..) => {
                 false
             }
@@ -150,6 +167,7 @@ impl Evaluator<'_> {
                 }
                 binding
             }
+            Datum::Array(parts) => self.array_binding(&local.name, parts, local.origin),
             other => Binding::Value(self.hold(&local.name, other, local.origin)),
         }
     }
@@ -205,6 +223,7 @@ impl Evaluator<'_> {
                         self.forget(var);
                         Ok(())
                     }
+                    Some(Binding::Array(view)) => self.assign_array(view, value, origin),
                     Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
                     Some(Binding::Value(datum)) => self.fail_help(
                         origin,
@@ -219,29 +238,47 @@ impl Evaluator<'_> {
                 let value = operands.next().unwrap_or(Datum::Unknown);
                 let view = operands.next().unwrap_or(Datum::Unknown);
                 let (access, elem) = self.place(view, operands.collect(), origin)?;
-                let place = self.tables.place(access.view.place).name.clone();
-                if !access.view.mutable {
-                    return self.fail_help(
-                        origin,
-                        format!("`{place}` is not mutable"),
-                        format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
-                    );
-                }
-                let value = match op {
-                    Some(op) => {
-                        let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
-                        self.binary(op, old, value, origin)?
-                    }
-                    None => value,
-                };
-                let value = self.coerce(value, elem, origin)?;
-                self.push(origin, StatementKind::Store(access, value));
-                Ok(())
+                self.store((access, elem), op, value, origin)
+            }
+            ExprKind::Element(array, index) => {
+                let mut operands = self.exprs(&[value, *index])?.into_iter();
+                let value = operands.next().unwrap_or(Datum::Unknown);
+                let index = operands.next().unwrap_or(Datum::Unknown);
+                let place = self.array_place(*array, index, origin)?;
+                self.store(place, op, value, origin)
             }
             _ => {
                 self.fail_help(origin, "this cannot be assigned", "assign a `let mut` name or `view[[i, j]]`")
             }
         }
+    }
+
+    /// `place = value`, `place += value` of an element.
+    fn store(
+        &mut self,
+        (access, elem): (TileAccess, Elem),
+        op: Option<BinaryOp>,
+        value: Datum,
+        origin: Origin,
+    ) -> Outcome<()> {
+        let place = self.tables.place(access.view.place).name.clone();
+        if !access.view.mutable {
+            return self.fail_help(
+                origin,
+                format!("`{place}` is not mutable"),
+                format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
+            );
+        }
+        let value = match op {
+            Some(op) => {
+                let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
+                self.binary(op, old, value, origin)?
+            }
+            None => value,
+        };
+        let value = self.coerce(value, elem, origin)?;
+        self.push(origin, StatementKind::Store(access, value));
+        Ok(())
     }
 
     /// Settles the type of a float variable whose first value was a literal, and of those that are its copies or whose copy
@@ -273,29 +310,55 @@ impl Evaluator<'_> {
     fn for_loop(
         &mut self,
         local: LocalId,
-        (start, end, step): (ExprId, ExprId, Option<ExprId>),
+        (start, end, closed, step): (ExprId, ExprId, bool, Option<ExprId>),
         unroll: bool,
         reversed: bool,
         body: &Block,
         origin: Origin,
     ) -> Outcome<()> {
         let bounds: Vec<ExprId> = [Some(start), Some(end), step].into_iter().flatten().collect();
+        // The element type of a range such as `0..n` with an `n` of type i32.
+        let mut of = None;
+        // A step that is known at launch: the loop counts rounds.
+        let mut stride = None;
         let header = self.exprs(&bounds).and_then(|bounds| {
             let mut bounds = bounds.into_iter();
             let mut next = || bounds.next().unwrap_or(Datum::Unknown);
-            let s = self.expect_index(next(), origin)?;
-            let e = self.expect_index(next(), origin)?;
+            let (s, e) = (next(), next());
+            if let (Datum::Scalar(_, elem), _) | (_, Datum::Scalar(_, elem)) = (&s, &e)
+                && elem.is_integer()
+            {
+                of = Some(*elem);
+            }
+            let s = self.bound(s, of, origin)?;
+            let e = self.bound(e, of, origin)?;
+            let e = match closed {
+                true => {
+                    let behind = self.index(origin, e.plus(1))?;
+                    self.tables.atoms.wrapped(behind)
+                }
+                false => e,
+            };
             let step = match step.map(|_| next()) {
                 None => 1,
-                Some(step) => match self.expect_index(step, origin)?.as_constant() {
-                    Some(step) if step > 0 => step,
-                    _ => {
-                        return self.fail(
-                            origin,
-                            "the step of a loop must be a positive number known at compile time",
-                        );
+                Some(step) => {
+                    let step = self.expect_index(step, origin)?;
+                    match step.as_constant() {
+                        Some(step) if step > 0 => step,
+                        None if self.ask(&[&step]) => return Err(Failed),
+                        None if !unroll => {
+                            stride = Some(step);
+                            1
+                        }
+                        _ => {
+                            return self.fail_help(
+                                origin,
+                                "the step of this loop must be a positive number known at compile time",
+                                "leave `unroll` away, or take the step from a parameter of the attribute",
+                            );
+                        }
                     }
-                },
+                }
             };
             if unroll {
                 let (Some(first), Some(last)) = (s.as_constant(), e.as_constant()) else {
@@ -334,6 +397,11 @@ impl Evaluator<'_> {
             high -= (high - low) % i128::from(step);
         }
         let range = Range::new(low, high.max(low));
+        if let Some(stride) = stride {
+            header?;
+            let counted = Counted { local, of, body, reversed, range, changed };
+            return self.strided_loop(counted, (first, last, stride), origin);
+        }
         let divisor = gcd(atoms.divisor(&first), step).max(1);
         let kernel = self.kernel;
         let name = kernel.locals[local.0 as usize].name.clone();
@@ -347,13 +415,17 @@ impl Evaluator<'_> {
         let wide = !holds.union(range).fits_i32();
         let var = self.variable(&name, VariableKind::Index { wide }, false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
-        self.bindings.insert(local, Binding::Value(Datum::Index(atom)));
+        let counted = match of {
+            None => Datum::Index(atom),
+            Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
+        };
+        self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last)) if unroll && header.is_ok() => {
                 let count = (last.saturating_sub(first).max(0) + step - 1) / step;
                 let place = move |round: i64| first + step * if reversed { count - 1 - round } else { round };
-                self.unrolled_body((local, var), body, (0..count).map(place))
+                self.unrolled_body((local, var, of), body, (0..count).map(place))
             }
             _ => Some(self.nested(|this| this.block(body))),
         };
@@ -366,6 +438,76 @@ impl Evaluator<'_> {
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// `for local in (first..last).step_by(stride)` with a stride of the launch: a loop over rounds.
+    fn strided_loop(
+        &mut self,
+        counted: Counted<'_>,
+        (first, last, stride): (Index, Index, Index),
+        origin: Origin,
+    ) -> Outcome<()> {
+        let Counted { local, of, body, reversed, range, changed } = counted;
+        // Rust stops at a step of zero.
+        let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
+        let stride = self.index(origin, stride)?;
+        let stride = self.name_index("step", &stride, origin);
+        let span = self.index(origin, last.sub(&first))?;
+        let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
+        let span = self.index(origin, span)?;
+        let rounds = self.tables.atoms.div_ceil(&span, &stride);
+        let rounds = self.index(origin, rounds)?;
+        let high = self.tables.atoms.range(&rounds).high;
+        let count = Range::new(0, (high - 1).max(0));
+        let name = self.kernel.locals[local.0 as usize].name.clone();
+        let round = self.variable("round", VariableKind::Index { wide: !count.fits_i32() }, false, origin);
+        let at = Index::atom(self.tables.atoms.intern(Atom::Variable(round, 0), count, 1, None));
+        let place = self.index(origin, at.mul(&stride))?;
+        let place = self.index(origin, first.add(&place))?;
+        self.loops += 1;
+        let (inside, result) = self.nested(|this| {
+            let var = this.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
+            this.push(origin, StatementKind::LetIndex(var, place.clone()));
+            let atom = Index::atom(this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
+            let value = match of {
+                None => Datum::Index(atom),
+                Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
+            };
+            this.bindings.insert(local, Binding::Value(value));
+            this.block(body)
+        });
+        self.loops -= 1;
+        changed.iter().for_each(|var| self.forget(*var));
+        result?;
+        let kind = StatementKind::For {
+            variable: round,
+            start: Index::constant(0),
+            end: rounds,
+            step: 1,
+            unroll: false,
+            reversed,
+            body: inside,
+        };
+        self.push(origin, kind);
+        Ok(())
+    }
+
+    /// An end of a loop's range; of an element type where the other end is of one.
+    fn bound(&mut self, datum: Datum, of: Option<Elem>, origin: Origin) -> Outcome<Index> {
+        match (datum, of) {
+            (Datum::Scalar(Value::Constant(constant), elem), Some(of)) if elem == of => {
+                let value = i64::try_from(constant.as_i128()).ok();
+                match value {
+                    Some(value) => Ok(Index::constant(value)),
+                    None => self.fail(origin, "this number is beyond the indices"),
+                }
+            }
+            (datum @ Datum::Scalar(..), Some(of)) => {
+                let value = self.coerce(datum, of, origin)?;
+                Ok(self.index_from_value(value, of, origin))
+            }
+            (datum, _) => self.expect_index(datum, origin),
+        }
     }
 
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {

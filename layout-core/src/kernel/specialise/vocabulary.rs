@@ -3,7 +3,7 @@
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
-use crate::kernel::elem::Elem;
+use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::{Intrinsic, has};
 use crate::kernel::ir::{ExprId, Special, TypeRef};
@@ -80,8 +80,20 @@ impl Evaluator<'_> {
                 let value = values.remove(1);
                 let mut view = self.view(values.remove(0), name, origin)?;
                 let elem = self.tables.place(view.place).elem;
+                // `f32::NEG_INFINITY` is a number of every float type.
+                let same = match &value {
+                    Datum::Scalar(Value::Constant(known), from) if from.is_float() && elem.is_float() => {
+                        Constant::float(elem, known.as_f64()).filter(|own| own.as_f64() == known.as_f64())
+                    }
+                    _ => None,
+                };
+                let value = same.map_or(value, |own| Datum::Scalar(Value::Constant(own), elem));
                 let Value::Constant(pad) = self.coerce(value, elem, origin)? else {
-                    return self.fail(origin, "the value of `pad` is not known at compile time");
+                    return self.fail_help(
+                        origin,
+                        "the value of `pad` is not known at compile time",
+                        "choose at the access: `if i < n { x[[i]] } else { last }`",
+                    );
                 };
                 view.pad = Some(pad);
                 Ok(Datum::View(view))

@@ -1,0 +1,543 @@
+//! The parameter sets of a kernel: what its attribute lists, what a launch asks for, completed.
+//!
+//! Law: every set that comes from here has one value for each parameter, in the attribute's order, and a parameter that is an
+//! expression over others has that expression's value. Of the combinations of the lists those stay for which every
+//! `filter` holds.
+
+use super::bind::LaunchArgument;
+use super::elem::Elem;
+use super::intrinsic::Intrinsic;
+use super::ir::{ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, Parameter, TypeRef, UnaryOp};
+use super::origin::{Errors, KernelError, Origin};
+use super::params::{ParamSet, ParamValue};
+
+/// The most combinations that a filter is asked about.
+const MAX_COMBINATIONS: usize = 1 << 16;
+
+/// What a parameter set wants an argument to be: a launch takes the first listed set whose needs its arguments meet.
+///
+/// ```
+/// # use layout_cuda::tiled_kernel;
+/// use layout_core::kernel::Need;
+/// #[tiled_kernel(D = [64, 128], block = [D], grid = [M])]
+/// fn halve<const M: usize, const D: usize>(x: &mut LayoutTensor<f32, RowMajor<M, D>>) {
+///     x[[block_idx.x, thread_idx.x]] = x[[block_idx.x, thread_idx.x]] * 0.5;
+/// }
+/// let kernel = halve::DEFINITION.kernel()?;
+/// assert_eq!(kernel.needs(&kernel.parameter_sets()[1]), [
+///     Need::Elem { argument: 0, elem: layout_core::kernel::Elem::F32 },
+///     Need::Extent { argument: 0, mode: 1, value: 128 },
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A tensor or a scalar of this element type.
+    Elem {
+        /// The number of the argument.
+        argument: u32,
+        /// Its element type.
+        elem: Elem,
+    },
+    /// A tensor with this extent.
+    Extent {
+        /// The number of the argument.
+        argument: u32,
+        /// The mode.
+        mode: u32,
+        /// Its extent.
+        value: i64,
+    },
+}
+
+impl Need {
+    /// Whether the arguments of a launch meet it.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, LaunchArgument, Need};
+    /// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[10, 128], strides: &[128, 1], address: 0, len: 1280 };
+    /// assert!(Need::Extent { argument: 0, mode: 1, value: 128 }.is_met(&[x]));
+    /// assert!(!Need::Elem { argument: 0, elem: Elem::F64 }.is_met(&[x]));
+    /// ```
+    pub fn is_met(self, arguments: &[LaunchArgument<'_>]) -> bool {
+        let given = |argument: u32| arguments.get(argument as usize);
+        match self {
+            Need::Elem { argument, elem } => match given(argument) {
+                Some(LaunchArgument::Tensor { elem: found, .. } | LaunchArgument::Scalar(found, _)) => {
+                    *found == elem
+                }
+                _ => false,
+            },
+            Need::Extent { argument, mode, value } => match given(argument) {
+                Some(LaunchArgument::Tensor { shape, .. }) => {
+                    shape.get(mode as usize).is_some_and(|found| i64::try_from(*found) == Ok(value))
+                }
+                _ => false,
+            },
+        }
+    }
+}
+
+impl Kernel {
+    /// The parameter sets of the attribute: every combination of the listed values that its filters let through, the last
+    /// parameter fastest. None where [`Kernel::listed`] has errors.
+    ///
+    /// ```
+    /// # use layout_core::kernel::ParamSet;
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let sets = double::DEFINITION.kernel()?.parameter_sets();
+    /// assert!(sets.iter().map(ParamSet::key).eq(["B16", "B32"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parameter_sets(&self) -> Vec<ParamSet> {
+        self.listed().unwrap_or_default()
+    }
+
+    /// The parameter sets of the attribute.
+    ///
+    /// # Errors
+    /// An expression of the attribute without a value, or a filter that lets nothing through.
+    ///
+    /// ```
+    /// # use layout_core::kernel::ParamSet;
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(
+    ///     T = [f32, f64], WARPS = [1, 2, 32], B = 32 * WARPS, filter(T == f64 || WARPS < 32),
+    ///     block = [B], grid = [N.div_ceil(B)],
+    /// )]
+    /// fn double<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>) {
+    ///     let mut own = x.tile([B], [block_idx.x]);
+    ///     own[[thread_idx.x]] = own[[thread_idx.x]] + own[[thread_idx.x]];
+    /// }
+    /// let sets = double::DEFINITION.kernel()?.listed()?;
+    /// assert!(sets.iter().map(ParamSet::key).eq([
+    ///     "Tf32_WARPS1_B32", "Tf32_WARPS2_B64", "Tf64_WARPS1_B32", "Tf64_WARPS2_B64", "Tf64_WARPS32_B1024",
+    /// ]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn listed(&self) -> Result<Vec<ParamSet>, Errors> {
+        let lists = self.parameters.iter().filter(|parameter| parameter.computed.is_none());
+        let count = lists.clone().map(|parameter| parameter.values.len()).fold(1, usize::saturating_mul);
+        if count > MAX_COMBINATIONS {
+            let origin = lists.clone().map(|parameter| parameter.origin).next().unwrap_or(Origin(0));
+            let message = format!(
+                "the attribute's lists make {count} variants, a filter chooses of {MAX_COMBINATIONS}"
+            );
+            let help =
+                Some("list fewer values; other parameter sets can be launched without being listed".into());
+            return Err(KernelError { message, help, origin }.into());
+        }
+        let mut sets = vec![ParamSet::default()];
+        for parameter in lists {
+            sets = sets
+                .into_iter()
+                .flat_map(|set| {
+                    parameter.values.iter().map(move |value| set.clone().with(&parameter.name, *value))
+                })
+                .collect();
+        }
+        let mut listed = Vec::new();
+        for set in sets {
+            let set = self.computed(&set)?;
+            if self.passes(&set)? {
+                listed.push(set);
+            }
+        }
+        match self.filter.first() {
+            Some(filter) if listed.is_empty() => Err(KernelError {
+                message: "the filters let no combination of the lists through".into(),
+                help: Some(
+                    "a `filter` says which combinations are compiled: `filter(T == bf16 || STAGES < 4)`"
+                        .into(),
+                ),
+                origin: self.expr(*filter).origin,
+            }
+            .into()),
+            _ => Ok(listed),
+        }
+    }
+
+    /// The whole set that a launch with these arguments takes where it asks for the values of `asked`: the first listed one
+    /// that has them and whose [`needs`](Kernel::needs) the arguments meet; else the first listed one that has them; else
+    /// theirs, and the first listed value of every other parameter. A type parameter that is not asked for is that of the
+    /// arguments.
+    ///
+    /// # Errors
+    /// A name that the kernel does not have, a value of another kind, one that contradicts an expression of the attribute.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], S = 1, block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = (S + 1) as f32 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let asked = |name, value| ParamSet::default().with(name, ParamValue::Int(value));
+    /// assert_eq!(kernel.choose(&asked("B", 32), &[])?.key(), "B32_S1");
+    /// assert_eq!(kernel.choose(&asked("B", 64), &[])?.key(), "B64_S1"); // not listed
+    /// assert!(kernel.choose(&asked("C", 64), &[]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn choose(&self, asked: &ParamSet, arguments: &[LaunchArgument<'_>]) -> Result<ParamSet, Errors> {
+        self.known(asked)?;
+        let mut wanted = asked.clone();
+        for (number, argument) in self.arguments.iter().enumerate() {
+            let (ArgumentKind::Tensor { elem: ty, .. } | ArgumentKind::Scalar(ty)) = &argument.kind;
+            let TypeRef::Parameter(ty) = ty else { continue };
+            let found = match arguments.get(number) {
+                Some(LaunchArgument::Tensor { elem, .. } | LaunchArgument::Scalar(elem, _)) => *elem,
+                _ => continue,
+            };
+            match self.types.get(*ty as usize) {
+                Some(name) if wanted.get(name).is_none() => {
+                    wanted = wanted.with(name, ParamValue::Type(found))
+                }
+                _ => {}
+            }
+        }
+        let listed = self.listed()?;
+        let has = |set: &&ParamSet| wanted.0.iter().all(|(name, value)| set.get(name) == Some(*value));
+        let fits = |set: &&ParamSet| {
+            arguments.is_empty() || self.needs(set).iter().all(|need| need.is_met(arguments))
+        };
+        let chosen = listed.iter().filter(has).find(fits).or_else(|| listed.iter().find(has));
+        if let Some(chosen) = chosen {
+            return Ok(chosen.clone());
+        }
+        let own = self.parameters.iter().filter_map(|parameter| {
+            let value = wanted.get(&parameter.name).or(parameter.values.first().copied())?;
+            Some((parameter.name.clone(), value))
+        });
+        let whole = self.computed(&ParamSet(own.collect()))?;
+        for parameter in self.parameters.iter().filter(|parameter| parameter.computed.is_some()) {
+            let (asked, own) = (wanted.get(&parameter.name), whole.get(&parameter.name));
+            if let (Some(asked), Some(own)) = (asked, own)
+                && asked != own
+            {
+                let name = &parameter.name;
+                return Err(KernelError {
+                    message: format!("`{name}` is {own} by the attribute, {asked} was asked for"),
+                    help: Some(format!("set what the expression of `{name}` names, and leave `{name}` out")),
+                    origin: parameter.origin,
+                }
+                .into());
+            }
+        }
+        Ok(whole)
+    }
+
+    /// What a whole set wants the arguments to be: element types and static extents.
+    ///
+    /// ```
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let sets = kernel.parameter_sets();
+    /// assert_eq!(kernel.needs(&sets[0]), kernel.needs(&sets[1])); // `N` is any number
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn needs(&self, set: &ParamSet) -> Vec<Need> {
+        let mut needs = Vec::new();
+        for (argument, own) in self.arguments.iter().enumerate() {
+            let argument = argument as u32;
+            let (ArgumentKind::Tensor { elem: ty, .. } | ArgumentKind::Scalar(ty)) = &own.kind;
+            let elem = match ty {
+                TypeRef::Elem(elem) => Some(*elem),
+                TypeRef::Parameter(number) => {
+                    match self.types.get(*number as usize).and_then(|ty| set.get(ty)) {
+                        Some(ParamValue::Type(elem)) => Some(elem),
+                        _ => None,
+                    }
+                }
+                TypeRef::Usize | TypeRef::Isize => None,
+            };
+            needs.extend(elem.map(|elem| Need::Elem { argument, elem }));
+            let ArgumentKind::Tensor { extents, .. } = &own.kind else { continue };
+            for (mode, extent) in extents.iter().enumerate() {
+                // One without a value is known at launch.
+                if let Ok(ParamValue::Int(value)) = self.constant(*extent, set) {
+                    needs.push(Need::Extent { argument, mode: mode as u32, value });
+                }
+            }
+        }
+        needs
+    }
+
+    /// Refuses a set with names that the kernel does not have, or values of another kind.
+    fn known(&self, set: &ParamSet) -> Result<(), Errors> {
+        let place = self.parameters.first().map_or(Origin(0), |parameter| parameter.origin);
+        let mut unknown = Vec::new();
+        for (name, value) in &set.0 {
+            let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == *name) else {
+                unknown.push(format!("`{name}`"));
+                continue;
+            };
+            let own = parameter.values.first();
+            if own.is_some_and(|own| std::mem::discriminant(own) != std::mem::discriminant(value)) {
+                return Err(KernelError {
+                    message: format!("`{name}` is {}, and {value} is {}", kind(own), kind(Some(value))),
+                    help: None,
+                    origin: parameter.origin,
+                }
+                .into());
+            }
+        }
+        for (name, value) in &set.0 {
+            let ParamValue::Function(function) = value else { continue };
+            if self.function(function).is_none() {
+                let names: Vec<String> = self.functions.iter().map(|own| format!("`{}`", own.name)).collect();
+                let message =
+                    format!("`{name}` is `{function}`, and the kernel has no function of that name");
+                let help = Some(format!("its functions are {}", names.join(", ")));
+                return Err(KernelError { message, help, origin: place }.into());
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> =
+            self.parameters.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let message = format!("the kernel has no parameter {}", unknown.join(", "));
+        Err(KernelError { message, help: Some(format!("its parameters are {known}")), origin: place }.into())
+    }
+
+    /// The number of the function that a parameter names: of two functions the outer one comes first.
+    pub(super) fn function(&self, name: &str) -> Option<u32> {
+        self.functions.iter().position(|own| own.name == name).map(|number| number as u32)
+    }
+
+    /// Refuses a set that is not whole: unknown names, and all that have no value at once.
+    pub(super) fn whole(&self, set: &ParamSet) -> Result<(), Errors> {
+        self.known(set)?;
+        let open = self.parameters.iter().filter(|parameter| set.get(&parameter.name).is_none());
+        let names: Vec<String> = open.clone().map(|parameter| format!("`{}`", parameter.name)).collect();
+        match open.clone().next() {
+            None => Ok(()),
+            Some(first) => Err(KernelError {
+                message: format!("the parameter set has no value for {}", names.join(", ")),
+                help: Some("`Kernel::choose` takes what is left out from the attribute".into()),
+                origin: first.origin,
+            }
+            .into()),
+        }
+    }
+
+    /// The set with the parameters that are expressions over others, in the attribute's order.
+    fn computed(&self, set: &ParamSet) -> Result<ParamSet, Errors> {
+        let mut known = set.clone();
+        for Parameter { name, computed, .. } in &self.parameters {
+            if let Some(id) = computed {
+                let value = self.constant(*id, &known)?;
+                known = known.with(name, value);
+            }
+        }
+        let values = self.parameters.iter().filter_map(|own| Some((own.name.clone(), known.get(&own.name)?)));
+        Ok(ParamSet(values.collect()))
+    }
+
+    fn passes(&self, set: &ParamSet) -> Result<bool, Errors> {
+        for filter in &self.filter {
+            match self.constant(*filter, set)? {
+                ParamValue::Bool(true) => {}
+                ParamValue::Bool(false) => return Ok(false),
+                other => {
+                    let message = format!("a filter is a condition, not {}", kind(Some(&other)));
+                    let help = Some("compare parameters: `filter(T == bf16 || STAGES < 4)`".into());
+                    return Err(KernelError { message, help, origin: self.expr(*filter).origin }.into());
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The value of an expression over parameters, for a set.
+    ///
+    /// # Errors
+    /// What it has none for: something known at launch only, an overflow, a division by zero, operands that do not fit.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{ParamSet, ParamValue};
+    /// # use layout_cuda::tiled_kernel;
+    /// # #[tiled_kernel(B = [16, 32], block = [B], grid = [N.div_ceil(B)])]
+    /// # fn double<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    /// #     let mut own = x.tile([B], [block_idx.x]);
+    /// #     own[[thread_idx.x]] = 2.0 * own[[thread_idx.x]];
+    /// # }
+    /// let kernel = double::DEFINITION.kernel()?;
+    /// let set = ParamSet::default().with("B", ParamValue::Int(64));
+    /// assert_eq!(kernel.constant(kernel.block[0], &set)?, ParamValue::Int(64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn constant(&self, id: ExprId, set: &ParamSet) -> Result<ParamValue, KernelError> {
+        let expr = self.expr(id);
+        let fail = |message: String, help: Option<&str>| {
+            Err(KernelError { message, help: help.map(str::to_owned), origin: expr.origin })
+        };
+        let open = |what: &str| fail(format!("{what} has no value in the attribute"), Some(VALUES));
+        match &expr.kind {
+            ExprKind::Int(value, None | Some(TypeRef::Usize | TypeRef::Isize)) => Ok(ParamValue::Int(*value)),
+            ExprKind::Bool(value) => Ok(ParamValue::Bool(*value)),
+            ExprKind::Type(elem) => Ok(ParamValue::Type(*elem)),
+            ExprKind::Parameter(number) => {
+                let name = self.parameters.get(*number as usize).map_or("", |parameter| &parameter.name);
+                match set.get(name) {
+                    Some(value) => Ok(value),
+                    None => fail(
+                        format!("`{name}` has no value here"),
+                        Some(
+                            "a parameter that is an expression names lists, and expressions that stand before it",
+                        ),
+                    ),
+                }
+            }
+            ExprKind::Dim(number) => {
+                let name = self.dims.get(*number as usize).map_or("", String::as_str);
+                match set.get(name) {
+                    Some(value) => Ok(value),
+                    None => fail(
+                        format!("`{name}` is known at launch, and this is needed before"),
+                        Some("a condition on dimensions is `require(..)`, or `variant_if(..)`"),
+                    ),
+                }
+            }
+            ExprKind::Unary(op, operand) => match (op, self.constant(*operand, set)?) {
+                (UnaryOp::Neg, ParamValue::Int(value)) if value != i64::MIN => Ok(ParamValue::Int(-value)),
+                (UnaryOp::Not, ParamValue::Bool(value)) => Ok(ParamValue::Bool(!value)),
+                (_, other) => fail(format!("this operator does not apply to {}", kind(Some(&other))), None),
+            },
+            ExprKind::Binary(op, left, right) => {
+                let left = self.constant(*left, set)?;
+                match (op, &left) {
+                    (BinaryOp::And, ParamValue::Bool(false)) | (BinaryOp::Or, ParamValue::Bool(true)) => {
+                        return Ok(left);
+                    }
+                    _ => {}
+                }
+                let right = self.constant(*right, set)?;
+                match binary(*op, left, right) {
+                    Some(value) => Ok(value),
+                    None => fail(format!("`{left} {} {right}` has no value", op.symbol()), None),
+                }
+            }
+            ExprKind::Cast(operand, TypeRef::Usize | TypeRef::Isize) => self.constant(*operand, set),
+            ExprKind::If(condition, then, otherwise) => match self.constant(*condition, set)? {
+                ParamValue::Bool(true) => self.constant_block(then, expr.origin, set),
+                ParamValue::Bool(false) => self.constant_block(otherwise, expr.origin, set),
+                other => fail(format!("a condition is a truth value, not {}", kind(Some(&other))), None),
+            },
+            ExprKind::Block(block) => self.constant_block(block, expr.origin, set),
+            ExprKind::Intrinsic(intrinsic, types, arguments) => {
+                let values =
+                    arguments.iter().map(|id| self.constant(*id, set)).collect::<Result<Vec<_>, _>>()?;
+                match (intrinsic, types.as_slice(), values.as_slice()) {
+                    (Intrinsic::Min, _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
+                        Ok(ParamValue::Int(*a.min(b)))
+                    }
+                    (Intrinsic::Max, _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
+                        Ok(ParamValue::Int(*a.max(b)))
+                    }
+                    (Intrinsic::DivCeil, _, [ParamValue::Int(a), ParamValue::Int(b)])
+                        if *a >= 0 && *b > 0 =>
+                    {
+                        Ok(ParamValue::Int(a / b + i64::from(a % b != 0)))
+                    }
+                    (Intrinsic::SizeOf, [TypeRef::Elem(elem)], _) => {
+                        Ok(ParamValue::Int(i64::from(elem.bytes())))
+                    }
+                    (Intrinsic::SizeOf, [TypeRef::Parameter(number)], _) => {
+                        match self.types.get(*number as usize).and_then(|name| set.get(name)) {
+                            Some(ParamValue::Type(elem)) => Ok(ParamValue::Int(i64::from(elem.bytes()))),
+                            _ => open("this type"),
+                        }
+                    }
+                    _ => open(&format!("`{}` of these", intrinsic.name())),
+                }
+            }
+            ExprKind::Int(..) | ExprKind::Float(..) => open("a number of an element type"),
+            ExprKind::Local(_)
+            | ExprKind::Argument(_)
+            | ExprKind::Special(..)
+            | ExprKind::Cast(..)
+            | ExprKind::Tuple(_)
+            | ExprKind::Array(_)
+            | ExprKind::Repeat(..)
+            | ExprKind::Element(..)
+            | ExprKind::Field(..)
+            | ExprKind::Index(..)
+            | ExprKind::Function(_)
+            | ExprKind::CallValue(..)
+            | ExprKind::Call(..) => open("this"),
+        }
+    }
+
+    fn constant_block(
+        &self,
+        block: &Block,
+        origin: Origin,
+        set: &ParamSet,
+    ) -> Result<ParamValue, KernelError> {
+        match (block.value, block.statements.is_empty()) {
+            (Some(value), true) => self.constant(value, set),
+            _ => {
+                let message = "this has no value in the attribute".into();
+                Err(KernelError { message, help: Some(VALUES.into()), origin })
+            }
+        }
+    }
+}
+
+const VALUES: &str = "write it of numbers, truth values, element types, other parameters, `if`, `div_ceil`, `min`, `max` and \
+                      `size_of`";
+
+fn kind(value: Option<&ParamValue>) -> &'static str {
+    match value {
+        Some(ParamValue::Int(_)) => "an integer",
+        Some(ParamValue::Bool(_)) => "a truth value",
+        Some(ParamValue::Type(_)) => "an element type",
+        Some(ParamValue::Function(_)) => "a function",
+        None => "nothing",
+    }
+}
+
+/// `None` for an overflow, a division by zero, or operands of other kinds than the operator takes.
+fn binary(op: BinaryOp, left: ParamValue, right: ParamValue) -> Option<ParamValue> {
+    use BinaryOp as B;
+    use ParamValue::{Bool, Int};
+    Some(match (op, left, right) {
+        (B::Eq, a, b) if std::mem::discriminant(&a) == std::mem::discriminant(&b) => Bool(a == b),
+        (B::Ne, a, b) if std::mem::discriminant(&a) == std::mem::discriminant(&b) => Bool(a != b),
+        (B::And | B::BitAnd, Bool(a), Bool(b)) => Bool(a && b),
+        (B::Or | B::BitOr, Bool(a), Bool(b)) => Bool(a || b),
+        (B::BitXor, Bool(a), Bool(b)) => Bool(a != b),
+        (op, Int(a), Int(b)) => match op {
+            B::Add => Int(a.checked_add(b)?),
+            B::Sub => Int(a.checked_sub(b)?),
+            B::Mul => Int(a.checked_mul(b)?),
+            B::Div => Int(a.checked_div(b)?),
+            B::Rem => Int(a.checked_rem(b)?),
+            B::Shl => Int(a.checked_mul(1i64.checked_shl(u32::try_from(b).ok().filter(|b| *b < 63)?)?)?),
+            B::Shr => Int(a.checked_shr(u32::try_from(b).ok()?)?),
+            B::BitAnd => Int(a & b),
+            B::BitOr => Int(a | b),
+            B::BitXor => Int(a ^ b),
+            B::Lt => Bool(a < b),
+            B::Le => Bool(a <= b),
+            B::Gt => Bool(a > b),
+            B::Ge => Bool(a >= b),
+            B::Eq | B::Ne | B::And | B::Or => return None,
+        },
+        _ => return None,
+    })
+}

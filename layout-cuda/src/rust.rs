@@ -1,0 +1,194 @@
+//! What Rust is here and what is not.
+//!
+//! A kernel is a Rust function that rustc type-checks and that the attribute compiles itself. Each statement of this page has an
+//! example that runs on the simulator; what is refused is refused with a way out.
+//!
+//! # Statements
+//!
+//! `let`, `const` items, nested `fn`s, `if`, `match`, `for` over ranges, `while`, `loop`, `break` and `continue` with labels, early
+//! `return`, assignments to names, elements and tuples.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernel};
+//! #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+//! fn classes<const N: usize>(x: &LayoutTensor<i32, RowMajor<N>>, y: &mut LayoutTensor<i32, RowMajor<N>>) {
+//!     let i = block_idx.x * 32 + thread_idx.x;
+//!     if i >= N {
+//!         return;
+//!     }
+//!     let (mut a, mut b) = (1, 1);
+//!     'rounds: for round in 0..10 {
+//!         for _ in 0..round {
+//!             (a, b) = (b, a + b);
+//!             if b > x[[i]] {
+//!                 break 'rounds;
+//!             }
+//!         }
+//!     }
+//!     y[[i]] = match b {
+//!         ..0 => -1,
+//!         1 | 2 => 1,
+//!         3..=9 => 2,
+//!         n if n % 2 == 0 => n,
+//!         _ => 0,
+//!     };
+//! }
+//! let device = Device::simulator();
+//! let mut y = device.zeros::<i32, 1>([4])?;
+//! classes::launch(&device.stream(), &device.upload(&[0, 2, 7, 30], [4])?, &mut y)?;
+//! assert_eq!(y.download()?, [1, 2, 2, 34]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! - `return` with a value stands outside of loops; in a kernel, and in a function without a value, it may stand in loops too.
+//! - A `match` is over numbers, truth values and tuples of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
+//! - `break` has no value: set a variable that is declared before the loop.
+//! - A `for` runs over `a..b` or `a..=b`, with `.step_by(n)`, `.rev()` and `unroll(..)`; its ends may be of any integer type.
+//! - `assert!` is over parameters and speaks at compile time. `?`, `if let`, `unsafe`, `async` and macros are not here.
+//!
+//! # Literals
+//!
+//! An integer literal has the type that rustc finds for it: from the other operand, the variable it is assigned to, the
+//! parameter it is given to, the other branch. One that meets nothing of a type is an index.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernel};
+//! #[tiled_kernel(block = [1], grid = [1])]
+//! fn marked(count: u32, y: &mut LayoutTensor<u32, RowMajor<1>>) {
+//!     let mut best = 0;
+//!     for k in 0..8 {
+//!         if k * k < count {
+//!             best = k;
+//!         }
+//!     }
+//!     y[[0]] = best | (if count > 9 { 0x80000000 } else { 0x40000000 });
+//! }
+//! let device = Device::simulator();
+//! let mut y = device.zeros::<u32, 1>([1])?;
+//! marked::launch(&device.stream(), 10, &mut y)?;
+//! assert_eq!(y.download()?, [0x80000003]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! # Arrays
+//!
+//! An array is a value of at most 64 elements. A table is a `const`; `let mut` makes registers. An index must be shown to be in
+//! range, where Rust would stop: a loop's variable, a number, `i % LENGTH`.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernel};
+//! #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+//! fn smooth<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+//!     const TAPS: [f32; 3] = [0.25, 0.5, 0.25];
+//!     let i = block_idx.x * 32 + thread_idx.x;
+//!     let near = x.window([3], [i as isize - 1]);
+//!     let mut parts = [0.0; 3];
+//!     for k in unroll(0..3) {
+//!         parts[k] = TAPS[k] * near[[k]];
+//!     }
+//!     if i < N {
+//!         y[[i]] = parts[0] + parts[1] + parts[2] + TAPS[i % 3];
+//!     }
+//! }
+//! let device = Device::simulator();
+//! let mut y = device.zeros::<f32, 1>([4])?;
+//! smooth::launch(&device.stream(), &device.upload(&[4.0f32, 0.0, 8.0, 4.0], [4])?, &mut y)?;
+//! assert_eq!(y.download()?, [2.25, 3.5, 5.25, 4.25]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! # Functions
+//!
+//! Functions are inlined. They stand inside of the kernel, or beside it in a module under
+//! [`tiled_kernels`](macro@crate::tiled_kernels); nothing else of the program is seen. A function or a closure may be given to a
+//! function, and a function may be a parameter of the kernel: one variant for each, chosen at launch by its name.
+//!
+//! ```
+//! # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
+//! #[tiled_kernel(EPILOGUE = [identity, relu], block = [1], grid = [1])]
+//! fn folded<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<2>>) {
+//!     fn identity(x: f32) -> f32 {
+//!         x
+//!     }
+//!     fn relu(x: f32) -> f32 {
+//!         x.max(0.0)
+//!     }
+//!     fn fold(x: View<f32, Read>, n: usize, f: impl Fn(f32, f32) -> f32) -> f32 {
+//!         let mut all = x[[0]];
+//!         for i in 1..n {
+//!             all = f(all, x[[i]]);
+//!         }
+//!         all
+//!     }
+//!     let scale = 0.5;
+//!     y[[0]] = EPILOGUE(fold(x.tile([4], [0]), 4, |all, x| all + x * scale));
+//!     y[[1]] = EPILOGUE(fold(x.tile([4], [0]), 4, |all, x| if x < all { x } else { all }));
+//! }
+//! let device = Device::simulator();
+//! let x = device.upload(&[-8.0f32, 2.0, 4.0, 6.0], [4])?;
+//! let mut y = device.zeros::<f32, 1>([2])?;
+//! folded::launch(&device.stream(), &x, &mut y)?;
+//! assert_eq!(y.download()?, [-2.0, -8.0]);
+//! let set = ParamSet::default().with("EPILOGUE", ParamValue::Function("relu"));
+//! let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+//! folded::launch_with(config, &device.stream(), &x, &mut y)?;
+//! assert_eq!(y.download()?, [0.0, 0.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! - A closure sees the names around it and changes none of their variables; `move` is left out.
+//! - A function does not call itself: write a loop.
+//!
+//! ```compile_fail
+//! # use layout_cuda::tiled_kernel;
+//! #[tiled_kernel(block = [1], grid = [1])]
+//! fn counts(y: &mut LayoutTensor<i32, RowMajor<1>>) {
+//!     let mut count = 0;
+//!     let mut add = |x: i32| count += x;
+//!     add(1);
+//!     y[[0]] = count;
+//! }
+//! ```
+//!
+//! # Constants, the attribute, the signature
+//!
+//! The attribute and the signature see the `const` items at the head of the kernel's body and of its module under
+//! `#[tiled_kernels]`, the parameters, and each other. A macro sees the tokens of its own item and nothing else of the program: a
+//! constant of another place is passed as an argument, or stands in the module.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernels};
+//! #[tiled_kernels]
+//! mod steps {
+//!     pub const WIDTH: usize = 16;
+//!
+//!     #[tiled_kernel(WARPS = [1, 2], THREADS = 32 * WARPS, block = [THREADS], grid = [N.div_ceil(THREADS)])]
+//!     pub fn differences<const N: usize>(
+//!         x: &LayoutTensor<f32, RowMajor<{ N + 1 }>>,
+//!         base: &LayoutTensor<f32, RowMajor<WIDTH>>,
+//!         y: &mut LayoutTensor<f32, RowMajor<N>>,
+//!     ) {
+//!         let i = block_idx.x * THREADS + thread_idx.x;
+//!         if i < N {
+//!             y[[i]] = x[[i + 1]] - x[[i]] + base[[i % WIDTH]];
+//!         }
+//!     }
+//! }
+//! let device = Device::simulator();
+//! let x = device.upload(&[1.0f32, 4.0, 9.0], [3])?;
+//! let base = device.zeros::<f32, 1>([steps::WIDTH])?;
+//! let mut y = device.zeros::<f32, 1>([2])?;
+//! steps::differences::launch(&device.stream(), &x, &base, &mut y)?;
+//! assert_eq!(y.download()?, [3.0, 5.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! # What is absent
+//!
+//! | absent | instead |
+//! |---|---|
+//! | structs, enums, traits, generics over numbers | tuples, views, parameters of the attribute |
+//! | references, lifetimes | views are values: `&` and `*` change nothing |
+//! | collections, iterators, strings, `format!` | tensors; `for` over indices |
+//! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |
+//! | `loop` as a value, `break` with a value | a variable that is declared before |

@@ -1,0 +1,77 @@
+//! Functions as values: closures, names of nested functions, and calls of what they are bound to.
+//!
+//! Law: a closure is a nested function that sees the names around it, and changes none of their variables. So it means the
+//! same wherever it is called, and what a loop assigns stands in the loop.
+
+use super::Lowering;
+use super::statement::is_value;
+use super::written::written;
+use crate::place::Place;
+use crate::returns::without_returns;
+use layout_core::kernel::ir::{Block, ExprId, ExprKind, Function, LocalId};
+use proc_macro2::Ident;
+use syn::{Expr, ExprCall, ExprClosure, Pat};
+
+impl Lowering<'_> {
+    /// `|a, b| a + b`
+    pub(super) fn closure(&mut self, expr: &Expr, node: &ExprClosure) -> ExprId {
+        let place = Place::of(expr);
+        self.no_attributes(&node.attrs);
+        if let Some(word) = &node.capture {
+            return self.refuse(
+                Place::of(word),
+                "a closure that moves what it sees",
+                "leave `move` out: a closure of a kernel is inlined where it is called, within the code around it",
+            );
+        }
+        let number = self.kernel.functions.len() as u32;
+        let name = "closure".to_owned();
+        self.kernel.functions.push(Function { name, parameters: vec![], body: Block::default() });
+        let mark = self.scopes.enter();
+        let around = std::mem::take(&mut self.around);
+        let outer = self.closure.replace(self.kernel.locals.len() as u32);
+        let parameters = node.inputs.iter().map(|input| self.closure_parameter(input)).collect();
+        let body = match &*node.body {
+            Expr::Block(block) if block.label.is_none() => {
+                let plain = without_returns(&block.block, self.errors);
+                self.block(&plain)
+            }
+            body if is_value(body) => Block { statements: vec![], value: Some(self.expr(body)) },
+            body => Block { statements: self.expr_statement(body), value: None },
+        };
+        (self.closure, self.around) = (outer, around);
+        self.scopes.leave(mark);
+        let function = &mut self.kernel.functions[number as usize];
+        (function.parameters, function.body) = (parameters, body);
+        self.add(place, ExprKind::Function(number))
+    }
+
+    fn closure_parameter(&mut self, input: &Pat) -> LocalId {
+        match input {
+            Pat::Type(typed) => {
+                let local = self.closure_parameter(&typed.pat);
+                self.written.insert(local, written(&typed.ty, &self.types, None));
+                local
+            }
+            Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => {
+                self.bind(&ident.ident, ident.mutability.is_some())
+            }
+            Pat::Wild(wild) => self.local(&Ident::new("unused", wild.underscore_token.span), false),
+            other => {
+                self.errors.push(
+                    Place::of(other),
+                    "a parameter of a closure is a name",
+                    "take a tuple apart in its body: `|pair| pair.0 + pair.1`",
+                );
+                self.local(&Ident::new("parameter", proc_macro2::Span::call_site()), false)
+            }
+        }
+    }
+
+    /// A call of a value that is a function.
+    pub(super) fn call_value(&mut self, place: Place, callee: &Expr, node: &ExprCall) -> ExprId {
+        let callee = self.expr(callee);
+        let arguments = node.args.iter().map(|argument| self.expr(argument)).collect();
+        self.add(place, ExprKind::CallValue(callee, arguments))
+    }
+}

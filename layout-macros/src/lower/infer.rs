@@ -1,0 +1,363 @@
+//! The types of integer literals, found as rustc finds them: from what they meet.
+//!
+//! Law: a literal without a suffix gets the element type that rustc gives it, wherever that follows from operators,
+//! assignments, branches, loops, calls and views. Where nothing follows it stays an index: that is what shapes and coordinates are
+//! made of. What is not understood here constrains nothing.
+
+use super::Lowering;
+use super::written::Ty;
+use layout_core::kernel::ParamValue;
+use layout_core::kernel::ir::{
+    ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
+};
+use std::collections::HashMap;
+
+/// Elements within elements of a type that is looked into.
+const MAX_DEPTH: u32 = 16;
+
+impl Lowering<'_> {
+    /// Gives the literals of the kernel their types.
+    pub(super) fn infer_literals(&mut self) {
+        let mut inference = Inference {
+            kernel: &self.kernel,
+            returns: &self.returns,
+            locals: self.written.clone(),
+            known: vec![],
+            literals: vec![],
+            done: HashMap::new(),
+        };
+        inference.block(&self.kernel.body);
+        // Those that nothing calls.
+        for number in 0..self.kernel.functions.len() {
+            inference.function(number as u32);
+        }
+        let Inference { known, literals, .. } = inference;
+        let typed: Vec<(ExprId, TypeRef)> = literals
+            .into_iter()
+            .filter_map(|(id, variable)| match resolve(&known, &Ty::Open(variable)) {
+                Ty::Number(ty @ (TypeRef::Elem(_) | TypeRef::Parameter(_))) => Some((id, ty)),
+                _ => None,
+            })
+            .collect();
+        for (id, ty) in typed {
+            if let ExprKind::Int(_, suffix @ None) = &mut self.kernel.exprs[id.0 as usize].kind {
+                *suffix = Some(ty);
+            }
+        }
+    }
+}
+
+struct Inference<'k> {
+    kernel: &'k Kernel,
+    /// The written type of a function's result.
+    returns: &'k HashMap<u32, Ty>,
+    locals: HashMap<LocalId, Ty>,
+    /// What each variable stands for, once it is known.
+    known: Vec<Option<Ty>>,
+    /// The literals, with their variables.
+    literals: Vec<(ExprId, usize)>,
+    done: HashMap<u32, Ty>,
+}
+
+/// What a type stands for so far.
+fn resolve(known: &[Option<Ty>], ty: &Ty) -> Ty {
+    let mut ty = ty;
+    while let Ty::Open(variable) = ty {
+        match known.get(*variable) {
+            Some(Some(next)) => ty = next,
+            _ => break,
+        }
+    }
+    ty.clone()
+}
+
+impl Inference<'_> {
+    fn open(&mut self) -> Ty {
+        self.known.push(None);
+        Ty::Open(self.known.len() - 1)
+    }
+
+    fn unify(&mut self, a: &Ty, b: &Ty) {
+        self.unify_within(a, b, MAX_DEPTH);
+    }
+
+    fn unify_within(&mut self, a: &Ty, b: &Ty, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        match (resolve(&self.known, a), resolve(&self.known, b)) {
+            (Ty::Open(a), Ty::Open(b)) if a == b => {}
+            // Nothing follows from `Other`; a later meeting may tell more.
+            (Ty::Open(_), Ty::Other) | (Ty::Other, Ty::Open(_)) => {}
+            (Ty::Open(variable), ty) | (ty, Ty::Open(variable)) => self.known[variable] = Some(ty),
+            (Ty::View(a), Ty::View(b)) | (Ty::Array(a), Ty::Array(b)) => self.unify_within(&a, &b, depth),
+            (Ty::Tuple(a), Ty::Tuple(b)) => {
+                a.iter().zip(&b).for_each(|(a, b)| self.unify_within(a, b, depth));
+            }
+            (Ty::Function(a, from), Ty::Function(b, to)) => {
+                a.iter().zip(&b).for_each(|(a, b)| self.unify_within(a, b, depth));
+                self.unify_within(&from, &to, depth);
+            }
+            // Two numbers that differ: rustc's to refuse, or `usize` beside `isize`, which are one here.
+            _ => {}
+        }
+    }
+
+    /// The type of a function as a value; its body is looked through once.
+    fn function(&mut self, number: u32) -> Ty {
+        if let Some(known) = self.done.get(&number) {
+            return known.clone();
+        }
+        let kernel = self.kernel;
+        let Some(function) = kernel.functions.get(number as usize) else { return Ty::Other };
+        let parameters: Vec<Ty> = function.parameters.iter().map(|local| self.local(*local)).collect();
+        let result = match self.returns.get(&number) {
+            Some(written) => written.clone(),
+            None => self.open(),
+        };
+        let ty = Ty::Function(parameters, Box::new(result.clone()));
+        self.done.insert(number, ty.clone());
+        let value = self.block(&function.body);
+        self.unify(&value, &result);
+        ty
+    }
+
+    fn local(&mut self, local: LocalId) -> Ty {
+        if let Some(known) = self.locals.get(&local) {
+            return known.clone();
+        }
+        let open = self.open();
+        self.locals.insert(local, open.clone());
+        open
+    }
+
+    fn bind(&mut self, pattern: &Pattern, ty: &Ty) {
+        match pattern {
+            Pattern::Local(local) => {
+                let own = self.local(*local);
+                self.unify(&own, ty);
+            }
+            Pattern::Tuple(parts) => {
+                if let Ty::Tuple(types) = resolve(&self.known, ty) {
+                    parts.iter().zip(&types).for_each(|(part, ty)| self.bind(part, ty));
+                }
+            }
+            Pattern::Wildcard => {}
+        }
+    }
+
+    fn block(&mut self, block: &Block) -> Ty {
+        for statement in &block.statements {
+            match &statement.kind {
+                StatementKind::Let { pattern, ty, value, .. } => {
+                    let mut found = self.expr(*value);
+                    if let Some(ty) = ty {
+                        let mut written = Ty::Number(*ty);
+                        if let Ty::Array(_) = resolve(&self.known, &found) {
+                            written = Ty::Array(Box::new(written));
+                        }
+                        self.unify(&found, &written);
+                        // `let x: View<f32, Write>` is no number.
+                        if !matches!(resolve(&self.known, &found), Ty::View(_)) {
+                            found = written;
+                        }
+                    }
+                    self.bind(pattern, &found);
+                }
+                StatementKind::Assign { place, op, value } => {
+                    let (place, value) = (self.expr(*place), self.expr(*value));
+                    if !matches!(op, Some(BinaryOp::Shl | BinaryOp::Shr)) {
+                        self.unify(&place, &value);
+                    }
+                }
+                StatementKind::Expr(value) => drop(self.expr(*value)),
+                StatementKind::For { local, start, end, step, body, .. } => {
+                    let (start, end) = (self.expr(*start), self.expr(*end));
+                    step.iter().for_each(|step| drop(self.expr(*step)));
+                    self.unify(&start, &end);
+                    let own = self.local(*local);
+                    self.unify(&own, &start);
+                    self.block(body);
+                }
+                StatementKind::While { condition, body } => {
+                    self.expr(*condition);
+                    self.block(body);
+                }
+                StatementKind::Assert { condition, .. } => drop(self.expr(*condition)),
+                StatementKind::Break | StatementKind::Continue => {}
+            }
+        }
+        block.value.map_or(Ty::Other, |value| self.expr(value))
+    }
+
+    fn exprs(&mut self, ids: &[ExprId]) -> Vec<Ty> {
+        ids.iter().map(|id| self.expr(*id)).collect()
+    }
+
+    fn expr(&mut self, id: ExprId) -> Ty {
+        let kernel = self.kernel;
+        let index = Ty::Number(TypeRef::Usize);
+        match &kernel.exprs[id.0 as usize].kind {
+            ExprKind::Int(_, Some(ty)) | ExprKind::Float(_, Some(ty)) => Ty::Number(*ty),
+            ExprKind::Int(_, None) => {
+                let open = self.open();
+                if let Ty::Open(variable) = open {
+                    self.literals.push((id, variable));
+                }
+                open
+            }
+            ExprKind::Float(..) => self.open(),
+            ExprKind::Bool(_) | ExprKind::Type(_) => Ty::Other,
+            ExprKind::Local(local) => self.local(*local),
+            ExprKind::Parameter(number) => match kernel.parameters[*number as usize].values.first() {
+                Some(ParamValue::Function(name)) => {
+                    match kernel.functions.iter().position(|own| own.name == *name) {
+                        Some(function) => self.function(function as u32),
+                        None => Ty::Other,
+                    }
+                }
+                _ => index,
+            },
+            ExprKind::Dim(_) | ExprKind::Special(..) => index,
+            ExprKind::Argument(number) => match &kernel.arguments[*number as usize].kind {
+                ArgumentKind::Tensor { elem, .. } => Ty::View(Box::new(Ty::Number(*elem))),
+                ArgumentKind::Scalar(ty) => Ty::Number(*ty),
+            },
+            ExprKind::Unary(_, operand) => self.expr(*operand),
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.expr(*left), self.expr(*right));
+                match op {
+                    BinaryOp::Shl | BinaryOp::Shr => left,
+                    BinaryOp::And | BinaryOp::Or => Ty::Other,
+                    op => {
+                        self.unify(&left, &right);
+                        if op.is_comparison() { Ty::Other } else { left }
+                    }
+                }
+            }
+            ExprKind::Cast(operand, ty) => {
+                let operand = self.expr(*operand);
+                match resolve(&self.known, &operand) {
+                    Ty::View(_) => Ty::View(Box::new(Ty::Number(*ty))),
+                    _ => Ty::Number(*ty),
+                }
+            }
+            ExprKind::Tuple(parts) => Ty::Tuple(self.exprs(parts)),
+            ExprKind::Array(parts) => {
+                let parts = self.exprs(parts);
+                let elem = self.open();
+                parts.iter().for_each(|part| self.unify(&elem, part));
+                Ty::Array(Box::new(elem))
+            }
+            ExprKind::Repeat(value, count) => {
+                let (value, count) = (self.expr(*value), self.expr(*count));
+                self.unify(&count, &index);
+                Ty::Array(Box::new(value))
+            }
+            ExprKind::Element(array, at) => {
+                let (array, at) = (self.expr(*array), self.expr(*at));
+                self.unify(&at, &index);
+                match resolve(&self.known, &array) {
+                    Ty::Array(elem) => *elem,
+                    _ => Ty::Other,
+                }
+            }
+            ExprKind::Field(operand, number) => {
+                let operand = self.expr(*operand);
+                match resolve(&self.known, &operand) {
+                    Ty::Tuple(parts) => parts.get(*number as usize).cloned().unwrap_or(Ty::Other),
+                    _ => Ty::Other,
+                }
+            }
+            ExprKind::Index(view, coordinates) => {
+                let view = self.expr(*view);
+                for coordinate in self.exprs(coordinates) {
+                    self.unify(&coordinate, &index);
+                }
+                self.element(&view)
+            }
+            ExprKind::Intrinsic(intrinsic, types, arguments) => {
+                let arguments = self.exprs(arguments);
+                self.word(intrinsic.name(), types, &arguments)
+            }
+            ExprKind::Call(function, arguments) => {
+                let (function, arguments) = (self.function(*function), self.exprs(arguments));
+                self.called(&function, &arguments)
+            }
+            ExprKind::Function(function) => self.function(*function),
+            ExprKind::CallValue(callee, arguments) => {
+                let (callee, arguments) = (self.expr(*callee), self.exprs(arguments));
+                self.called(&callee, &arguments)
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::If(condition, then, otherwise) => {
+                self.expr(*condition);
+                let (then, otherwise) = (self.block(then), self.block(otherwise));
+                self.unify(&then, &otherwise);
+                if then == Ty::Other { otherwise } else { then }
+            }
+        }
+    }
+
+    fn called(&mut self, function: &Ty, arguments: &[Ty]) -> Ty {
+        match resolve(&self.known, function) {
+            Ty::Function(parameters, result) => {
+                parameters.iter().zip(arguments).for_each(|(own, given)| self.unify(own, given));
+                *result
+            }
+            _ => Ty::Other,
+        }
+    }
+
+    fn element(&self, view: &Ty) -> Ty {
+        match resolve(&self.known, view) {
+            Ty::View(elem) => *elem,
+            _ => Ty::Other,
+        }
+    }
+
+    /// What follows from a member of the vocabulary; from one that is not named here, nothing.
+    fn word(&mut self, name: &str, types: &[TypeRef], arguments: &[Ty]) -> Ty {
+        let first = arguments.first().cloned().unwrap_or(Ty::Other);
+        match name {
+            "shared" | "local" => Ty::View(Box::new(types.first().map_or(Ty::Other, |ty| Ty::Number(*ty)))),
+            "tile" | "window" | "vectorize" | "distribute" | "transpose" | "slice" | "to_local"
+            | "copy_from" | "block_scope" | "system_scope" | "evict_first" | "evict_last" | "no_allocate"
+            | "map_shared_rank" => first,
+            "pad" | "fill" => {
+                let elem = self.element(&first);
+                arguments.iter().skip(1).for_each(|value| self.unify(value, &elem));
+                first
+            }
+            "load_relaxed" | "load_acquire" => self.element(&first),
+            "store_relaxed"
+            | "store_release"
+            | "atomic_add"
+            | "atomic_max"
+            | "atomic_min"
+            | "atomic_exchange"
+            | "atomic_compare_exchange" => {
+                let elem = self.element(&first);
+                arguments.iter().skip(2).for_each(|value| self.unify(value, &elem));
+                elem
+            }
+            "min" | "max" | "clamp" | "mul_add" | "div_ceil" | "div_euclid" | "rem_euclid"
+            | "wrapping_add" | "wrapping_sub" | "wrapping_mul" | "saturating_add" | "saturating_sub"
+            | "saturating_mul" => {
+                arguments.iter().skip(1).for_each(|other| self.unify(&first, other));
+                first
+            }
+            "select" => {
+                let chosen = arguments.get(1).cloned().unwrap_or(Ty::Other);
+                arguments.iter().skip(2).for_each(|other| self.unify(&chosen, other));
+                chosen
+            }
+            "abs" | "signum" | "pow" | "shuffle" | "shuffle_up" | "shuffle_down" | "shuffle_xor"
+            | "warp_sum" | "warp_max" | "warp_min" | "warp_prefix_sum" | "block_sum" | "block_max"
+            | "block_min" | "block_prefix_sum" | "rotate_left" | "rotate_right" | "reverse_bits"
+            | "swap_bytes" => first,
+            "lane_id" | "warp_id" | "warp_group" | "cluster_rank" | "dim" | "size_of" | "bytes" => {
+                Ty::Number(TypeRef::Usize)
+            }
+            _ => Ty::Other,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! `match` on numbers and truth values: a chain of `if`.
+//!
+//! Law: the value is evaluated once, the arms are tried from the first on. rustc has checked that they leave nothing out, so
+//! the last one is the `else`.
+
+use super::Lowering;
+use super::scope::{Binding, Found};
+use super::statement::is_value;
+use crate::place::Place;
+use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, StatementKind, UnaryOp};
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+use syn::{Arm, Expr, ExprMatch, Lit, Pat, RangeLimits};
+
+const HELP: &str = "a pattern is a number, `true`, `false`, a constant, a range, `_`, a name, a tuple of such, or several with `|`";
+
+impl Lowering<'_> {
+    /// `match value { 0 | 1 => .., 2..=7 => .., n if n > 9 => .., _ => .. }`
+    pub(super) fn match_expr(&mut self, expr: &Expr, node: &ExprMatch) -> ExprId {
+        self.no_attributes(&node.attrs);
+        let place = Place::of_expr(expr);
+        let value = self.expr(&node.expr);
+        let name = Ident::new("matched", node.match_token.span);
+        let parts = node.arms.iter().find_map(|arm| tuple_of(&arm.pat));
+        let locals: Vec<LocalId> = (0..parts.unwrap_or(1)).map(|_| self.local(&name, false)).collect();
+        let matched = match parts {
+            Some(_) => Matched::Parts(locals.clone()),
+            None => Matched::Whole(locals[0]),
+        };
+        let names = locals.into_iter().map(Pattern::Local);
+        let pattern = match parts {
+            Some(_) => Pattern::Tuple(names.collect()),
+            None => names.last().unwrap_or(Pattern::Wildcard),
+        };
+        let bind = self.statement(place, StatementKind::Let { pattern, ty: None, value, constant: false });
+        let arms: Vec<(Option<ExprId>, Block)> =
+            node.arms.iter().map(|arm| self.arm(arm, &matched)).collect();
+        let last = arms.len().saturating_sub(1);
+        let mut rest = Block::default();
+        for (number, (condition, block)) in arms.into_iter().enumerate().rev() {
+            rest = match condition {
+                Some(condition) if number < last || matches!(node.arms[number].pat, Pat::Guard(_)) => {
+                    let chain = self.add(place, ExprKind::If(condition, block, rest));
+                    Block { statements: vec![], value: Some(chain) }
+                }
+                // What stands behind an arm that takes everything is never reached.
+                _ => block,
+            };
+        }
+        rest.statements.insert(0, bind);
+        self.add(place, ExprKind::Block(rest))
+    }
+
+    /// When an arm is taken, and what it does; it may bind the value to a name.
+    fn arm(&mut self, arm: &Arm, matched: &Matched) -> (Option<ExprId>, Block) {
+        self.no_attributes(&arm.attrs);
+        let mark = self.scopes.enter();
+        let condition = self.taken(&arm.pat, matched, true);
+        let block = match &*arm.body {
+            Expr::Block(block) if block.label.is_none() => self.block(&block.block),
+            body if is_value(body) => Block { statements: vec![], value: Some(self.expr(body)) },
+            body => Block { statements: self.expr_statement(body), value: None },
+        };
+        self.scopes.leave(mark);
+        (condition, block)
+    }
+
+    /// The condition under which a pattern takes a value; `None` for every value. One of several joined by `|` binds nothing.
+    fn taken(&mut self, pat: &Pat, matched: &Matched, binds: bool) -> Option<ExprId> {
+        let place = Place::of(pat);
+        if let Pat::Tuple(tuple) = pat {
+            let Matched::Parts(parts) = matched else {
+                return Some(self.refuse(place, "a tuple within a tuple is matched", HELP));
+            };
+            let parts: Vec<ExprId> = (tuple.elems.iter().zip(parts))
+                .filter_map(|(part, local)| self.taken(part, &Matched::Whole(*local), binds))
+                .collect();
+            return self.joined(BinaryOp::And, parts, place);
+        }
+        match (pat, matched) {
+            (Pat::Wild(_), _) => None,
+            (Pat::Paren(inner), _) => self.taken(&inner.pat, matched, binds),
+            (Pat::Guard(guarded), _) => {
+                // The guard may name what the pattern binds.
+                let first = self.taken(&guarded.pat, matched, binds);
+                let guard = self.expr(&guarded.guard);
+                self.joined(BinaryOp::And, first.into_iter().chain([guard]).collect(), place)
+            }
+            (Pat::Or(or), _) => {
+                let cases: Vec<Option<ExprId>> =
+                    or.cases.iter().map(|case| self.taken(case, matched, false)).collect();
+                // One that takes everything makes the whole do so.
+                let parts = cases.into_iter().collect::<Option<Vec<ExprId>>>()?;
+                self.joined(BinaryOp::Or, parts, place)
+            }
+            (_, Matched::Parts(_)) => Some(self.refuse(place, "a tuple is matched by tuples and `_`", HELP)),
+            (Pat::Lit(literal), Matched::Whole(value)) => match &literal.lit {
+                Lit::Bool(wanted) => {
+                    let value = self.add(place, ExprKind::Local(*value));
+                    Some(match wanted.value {
+                        true => value,
+                        false => self.add(place, ExprKind::Unary(UnaryOp::Not, value)),
+                    })
+                }
+                _ => {
+                    let wanted = self.expr(&Expr::Lit(literal.clone()));
+                    Some(self.compared(BinaryOp::Eq, wanted, place, *value))
+                }
+            },
+            (Pat::Path(path), Matched::Whole(value)) => {
+                let wanted = self.path(path);
+                Some(self.compared(BinaryOp::Eq, wanted, place, *value))
+            }
+            (Pat::Range(range), Matched::Whole(value)) => {
+                let mut parts = vec![];
+                if let Some(start) = &range.start {
+                    let start = self.expr(start);
+                    parts.push(self.compared(BinaryOp::Ge, start, place, *value));
+                }
+                if let Some(end) = &range.end {
+                    let closed = matches!(range.limits, RangeLimits::Closed(_));
+                    let end = self.expr(end);
+                    let op = if closed { BinaryOp::Le } else { BinaryOp::Lt };
+                    parts.push(self.compared(op, end, place, *value));
+                }
+                self.joined(BinaryOp::And, parts, place)
+            }
+            (Pat::Ident(ident), Matched::Whole(value))
+                if ident.by_ref.is_none() && ident.mutability.is_none() =>
+            {
+                let text = ident.ident.unraw().to_string();
+                let constant = matches!(self.scopes.find(&text), Found::Binding(Binding::Constant(_)))
+                    || self.kernel.parameters.iter().any(|parameter| parameter.name == text);
+                if constant && ident.subpat.is_none() {
+                    let wanted = self.name(&ident.ident);
+                    return Some(self.compared(BinaryOp::Eq, wanted, place, *value));
+                }
+                if !binds {
+                    return Some(self.refuse(place, "a name in one of several patterns", HELP));
+                }
+                let inner = ident.subpat.as_ref().map(|(_, inner)| self.taken(inner, matched, false));
+                self.free(&ident.ident);
+                self.scopes.bind(text, Binding::Local(*value));
+                inner.flatten()
+            }
+            _ => Some(self.refuse(place, "a kernel does not have this pattern", HELP)),
+        }
+    }
+
+    fn compared(&mut self, op: BinaryOp, wanted: ExprId, place: Place, value: LocalId) -> ExprId {
+        let value = self.add(place, ExprKind::Local(value));
+        self.add(place, ExprKind::Binary(op, value, wanted))
+    }
+
+    fn joined(&mut self, op: BinaryOp, parts: Vec<ExprId>, place: Place) -> Option<ExprId> {
+        parts.into_iter().reduce(|left, right| self.add(place, ExprKind::Binary(op, left, right)))
+    }
+}
+
+/// What is matched: a value, or the parts of a tuple.
+enum Matched {
+    Whole(LocalId),
+    Parts(Vec<LocalId>),
+}
+
+/// How many parts the tuple has that a pattern takes.
+fn tuple_of(pat: &Pat) -> Option<usize> {
+    match pat {
+        Pat::Tuple(tuple) => Some(tuple.elems.len()),
+        Pat::Paren(inner) => tuple_of(&inner.pat),
+        Pat::Guard(guarded) => tuple_of(&guarded.pat),
+        Pat::Or(or) => or.cases.iter().find_map(tuple_of),
+        _ => None,
+    }
+}

@@ -1,0 +1,151 @@
+//! What a name that means nothing may have been meant for: a near spelling, or a word of CUDA or of Rust's library.
+//!
+//! Law: what is suggested exists, and differs from what was written by one slip of the hand in five letters, or is known to mean it.
+
+use layout_core::kernel::intrinsic::{Form, Intrinsic};
+
+/// CUDA's and others' names, without `__` and a final `f`, in lower case with `_`; and ours.
+const SYNONYMS: [(&str, &str); 30] = [
+    ("syncthreads", "barrier"),
+    ("sync_threads", "barrier"),
+    ("syncwarp", "sync_warp"),
+    ("warp_barrier", "sync_warp"),
+    ("shfl_sync", "shuffle"),
+    ("shfl", "shuffle"),
+    ("shfl_up_sync", "shuffle_up"),
+    ("shfl_down_sync", "shuffle_down"),
+    ("shfl_xor_sync", "shuffle_xor"),
+    ("ballot_sync", "ballot"),
+    ("any_sync", "any"),
+    ("all_sync", "all"),
+    ("fma", "mul_add"),
+    ("fabs", "abs"),
+    ("fmin", "min"),
+    ("fmax", "max"),
+    ("log", "ln"),
+    ("popc", "count_ones"),
+    ("popcount", "count_ones"),
+    ("clz", "leading_zeros"),
+    ("ctz", "trailing_zeros"),
+    ("brev", "reverse_bits"),
+    ("dp4a", "dot4"),
+    ("match_any_sync", "match_any"),
+    ("match_all_sync", "match_all"),
+    ("atomic_cas", "atomic_compare_exchange"),
+    ("atomic_exch", "atomic_exchange"),
+    ("sizeof", "size_of"),
+    ("shape", "dim"),
+    ("extent", "dim"),
+];
+
+/// The special values' names in CUDA.
+const PLACES: [(&str, &str); 4] = [
+    ("threadIdx", "thread_idx"),
+    ("blockIdx", "block_idx"),
+    ("blockDim", "block_dim"),
+    ("gridDim", "grid_dim"),
+];
+
+/// The member of the vocabulary that a name of CUDA or of Rust stands for, as it is called.
+pub fn synonym(text: &str) -> Option<String> {
+    let member = |name: &str| {
+        let called = |known: &&Intrinsic| known.name() == name;
+        Intrinsic::ALL.iter().find(called).map(|known| match known.form() {
+            Form::Function => format!("{name}(..)"),
+            Form::Method => format!("x.{name}(..)"),
+        })
+    };
+    let plain = snake_case(text.trim_start_matches('_'));
+    let short = plain.strip_suffix('f').unwrap_or(&plain);
+    let meant = |name: &str| SYNONYMS.iter().find(|(other, _)| *other == name).map(|(_, own)| *own);
+    meant(&plain)
+        .or_else(|| meant(short))
+        .and_then(member)
+        .or_else(|| member(&plain).filter(|_| plain != text))
+        .or_else(|| member(short).filter(|_| short != text))
+}
+
+/// `threadIdx` and the like.
+pub fn place(text: &str) -> Option<&'static str> {
+    PLACES.iter().find(|(other, _)| *other == text).map(|(_, own)| *own)
+}
+
+/// The nearest of these names, if it is near enough to be meant.
+pub fn nearest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let near =
+        names.map(|known| (distance(known, text), known)).filter(|(distance, _)| *distance <= likely(text));
+    near.min().map(|(_, name)| name)
+}
+
+/// How many slips a name may have and still be meant: a short one would be another word.
+fn likely(text: &str) -> usize {
+    match text.chars().count() {
+        0..=3 => 0,
+        letters => (letters / 5).max(1),
+    }
+}
+
+/// `atomicAdd` as `atomic_add`.
+fn snake_case(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        if letter.is_uppercase() && !out.is_empty() && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+/// The letters to insert, remove or replace, and the neighbours to exchange, between two names.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{nearest, synonym};
+    use layout_core::kernel::intrinsic::Intrinsic;
+
+    #[test]
+    fn near_spellings_are_meant_and_other_words_are_not() {
+        let near = |text| nearest(text, Intrinsic::ALL.iter().map(|known| known.name()));
+        assert_eq!(near("tiel"), Some("tile"));
+        assert_eq!(near("barier"), Some("barrier"));
+        assert_eq!(near("copy_dram_to_sram_asinc"), Some("copy_dram_to_sram_async"));
+        for other in ["sinh_", "shape", "from_bits", "warp_barrier", "helper", "len"] {
+            assert_eq!(near(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn words_of_cuda_lead_to_ours() {
+        for (text, ours) in [
+            ("__syncthreads", "barrier(..)"),
+            ("atomicAdd", "x.atomic_add(..)"),
+            ("sqrtf", "x.sqrt(..)"),
+            ("__expf", "x.exp(..)"),
+            ("__shfl_xor_sync", "x.shuffle_xor(..)"),
+            ("fmaf", "x.mul_add(..)"),
+            ("logf", "x.ln(..)"),
+            ("shape", "x.dim(..)"),
+        ] {
+            assert_eq!(synonym(text).as_deref(), Some(ours), "{text}");
+        }
+        assert_eq!(synonym("helper"), None);
+    }
+}

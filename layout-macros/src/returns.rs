@@ -1,0 +1,284 @@
+//! Early `return`, taken out of a function's body before it is lowered.
+//!
+//! Law: `if c { a; return v; } rest` is `if c { a; v } else { rest }`. A `return` in a loop leaves the loop with a mark set:
+//! `returned = true; break 'returned;`, and what follows the loop stands behind `if returned { return; }`. Statements move
+//! into a branch only where the names of that branch do not reach them, and are never written twice.
+
+use crate::place::Place;
+use crate::report::Errors;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use std::borrow::Cow;
+use syn::spanned::Spanned;
+use syn::{Block, Expr, Label, Stmt};
+
+/// The body without `return`; refused where it cannot be had so.
+pub fn without_returns<'b>(body: &'b Block, errors: &mut Errors) -> Cow<'b, Block> {
+    if !has_return(body.to_token_stream()) {
+        return Cow::Borrowed(body);
+    }
+    let mut block = body.clone();
+    block.stmts = Rewrite { errors }.statements(block.stmts);
+    Cow::Owned(block)
+}
+
+struct Rewrite<'e> {
+    errors: &'e mut Errors,
+}
+
+impl Rewrite<'_> {
+    /// The statements of a function's body, or of what is left of it.
+    fn statements(&mut self, statements: Vec<Stmt>) -> Vec<Stmt> {
+        let mut out = vec![];
+        let mut open = statements.into_iter();
+        while let Some(statement) = open.next() {
+            if !statement_returns(&statement) {
+                out.push(statement);
+                continue;
+            }
+            // A `return` within a value is refused where values are lowered.
+            let Stmt::Expr(expr, semicolon) = statement else {
+                out.push(statement);
+                continue;
+            };
+            let rest: Vec<Stmt> = open.by_ref().collect();
+            match expr {
+                // What follows is never reached.
+                Expr::Return(node) => out.extend(node.expr.map(|value| Stmt::Expr(*value, None))),
+                Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => out.extend(self.looped(expr, rest)),
+                branches => match self.branches(branches, rest) {
+                    Ok(expr) => out.push(Stmt::Expr(expr, None)),
+                    Err(expr) => {
+                        self.refuse(&Stmt::Expr(expr, semicolon));
+                    }
+                },
+            }
+            break;
+        }
+        out
+    }
+
+    /// An `if`, a `match` or a block with a `return` in it, and what follows: at most one way goes on.
+    fn branches(&mut self, expr: Expr, rest: Vec<Stmt>) -> Result<Expr, Expr> {
+        let ways = ways_on(&expr);
+        if ways > 1 && !rest.is_empty() {
+            return Err(expr);
+        }
+        Ok(self.with_rest(expr, rest))
+    }
+
+    /// Every way of the expression, with `rest` behind the one that goes on.
+    fn with_rest(&mut self, expr: Expr, rest: Vec<Stmt>) -> Expr {
+        match expr {
+            Expr::If(mut node) => {
+                let then = std::mem::take(&mut node.then_branch.stmts);
+                node.then_branch.stmts = self.way(then, &rest);
+                let otherwise = match node.else_branch.take() {
+                    Some((_, otherwise)) => self.with_rest(*otherwise, rest),
+                    None => block_expr(self.statements(rest), node.if_token.span),
+                };
+                node.else_branch = Some((syn::Token![else](node.if_token.span), Box::new(otherwise)));
+                Expr::If(node)
+            }
+            Expr::Match(mut node) => {
+                for arm in &mut node.arms {
+                    let body = std::mem::replace(&mut arm.body, Box::new(Expr::PLACEHOLDER));
+                    *arm.body = self.with_rest(*body, rest.clone());
+                }
+                Expr::Match(node)
+            }
+            Expr::Block(mut node) if node.label.is_none() => {
+                let own = std::mem::take(&mut node.block.stmts);
+                node.block.stmts = self.way(own, &rest);
+                Expr::Block(node)
+            }
+            Expr::Return(node) => {
+                let span = node.return_token.span;
+                block_expr(node.expr.map(|value| Stmt::Expr(*value, None)).into_iter().collect(), span)
+            }
+            other => {
+                let span = other.span();
+                let semicolon = (!rest.is_empty()).then(|| syn::Token![;](span));
+                let first = Stmt::Expr(other, semicolon);
+                block_expr(std::iter::once(first).chain(self.statements(rest)).collect(), span)
+            }
+        }
+    }
+
+    /// A branch: its own statements in a scope of their own, then the rest, unless it returns.
+    fn way(&mut self, own: Vec<Stmt>, rest: &[Stmt]) -> Vec<Stmt> {
+        if own.is_empty() || rest.is_empty() || returns_always(&own) {
+            let all = if own.is_empty() { rest.to_vec() } else { own };
+            return self.statements(all);
+        }
+        if !binds(&own) {
+            let mut all = own;
+            if let Some(Stmt::Expr(last, semicolon @ None)) = all.last_mut() {
+                *semicolon = Some(syn::Token![;](last.span()));
+            }
+            all.extend(rest.iter().cloned());
+            return self.statements(all);
+        }
+        if let Some(first) = own.iter().find(|statement| statement_returns(statement)) {
+            self.refuse(first);
+            return vec![];
+        }
+        let span = own[0].span();
+        let scope = Stmt::Expr(block_expr(own, span), Some(syn::Token![;](span)));
+        std::iter::once(scope).chain(self.statements(rest.to_vec())).collect()
+    }
+
+    /// A loop with a `return` in it, of a function without a value.
+    fn looped(&mut self, expr: Expr, rest: Vec<Stmt>) -> Vec<Stmt> {
+        let mut expr = expr;
+        let span = expr.span();
+        // A name that the function does not use.
+        let mut name = String::from("returned");
+        let used = |name: &str| {
+            let all = rest.iter().fold(expr.to_token_stream(), |mut all, statement| {
+                statement.to_tokens(&mut all);
+                all
+            });
+            names(all, name)
+        };
+        while used(&name) {
+            name.push('_');
+        }
+        let mark = Ident::new(&name, span);
+        let label = syn::Lifetime::new(&format!("'{name}"), span);
+        let (body, old) = match &mut expr {
+            Expr::ForLoop(node) => (&mut node.body, &mut node.label),
+            Expr::While(node) => (&mut node.body, &mut node.label),
+            Expr::Loop(node) => (&mut node.body, &mut node.label),
+            _ => return vec![Stmt::Expr(expr, None)],
+        };
+        let label =
+            old.get_or_insert_with(|| Label { name: label, colon_token: syn::Token![:](span) }).name.clone();
+        if !marked(&mut body.stmts, &mark, &label) {
+            self.errors.push(
+                Place::of(&expr),
+                "a `return` with a value in a loop",
+                "set a `let mut` that is declared before the loop, `break;`, and let the function end with it",
+            );
+            return vec![];
+        }
+        let declare: Stmt = syn::parse_quote_spanned!(span=> let mut #mark = false;);
+        let test: Expr = syn::parse_quote_spanned!(span=> if #mark { return; });
+        let after: Vec<Stmt> = std::iter::once(Stmt::Expr(test, None)).chain(rest.clone()).collect();
+        let mut out = vec![declare, Stmt::Expr(expr, None)];
+        if !rest.is_empty() {
+            out.extend(self.statements(after));
+        }
+        out
+    }
+
+    fn refuse(&mut self, statement: &Stmt) {
+        self.errors.push(
+            Place::of(statement),
+            "a `return` on one way of several that go on",
+            "let each branch either return or go on: `if c { return; }`; or put what follows into the other branch",
+        );
+    }
+}
+
+/// Turns each `return` of a loop's body into a mark and a `break`; false where one has a value.
+fn marked(statements: &mut Vec<Stmt>, mark: &Ident, label: &syn::Lifetime) -> bool {
+    let mut sound = true;
+    let open = std::mem::take(statements);
+    for statement in open {
+        match statement {
+            Stmt::Expr(Expr::Return(node), _) => {
+                sound &= node.expr.is_none();
+                let span = node.return_token.span;
+                let leave: Block = syn::parse_quote_spanned!(span=> { #mark = true; break #label; });
+                statements.extend(leave.stmts);
+            }
+            Stmt::Expr(mut expr, semicolon) => {
+                sound &= marked_expr(&mut expr, mark, label);
+                statements.push(Stmt::Expr(expr, semicolon));
+            }
+            other => {
+                sound &= !statement_returns(&other);
+                statements.push(other);
+            }
+        }
+    }
+    sound
+}
+
+fn marked_expr(expr: &mut Expr, mark: &Ident, label: &syn::Lifetime) -> bool {
+    match expr {
+        Expr::If(node) => {
+            let then = marked(&mut node.then_branch.stmts, mark, label);
+            node.else_branch.as_mut().is_none_or(|(_, otherwise)| marked_expr(otherwise, mark, label)) && then
+        }
+        Expr::Match(node) => node.arms.iter_mut().all(|arm| marked_expr(&mut arm.body, mark, label)),
+        Expr::Block(node) => marked(&mut node.block.stmts, mark, label),
+        Expr::ForLoop(node) => marked(&mut node.body.stmts, mark, label),
+        Expr::While(node) => marked(&mut node.body.stmts, mark, label),
+        Expr::Loop(node) => marked(&mut node.body.stmts, mark, label),
+        Expr::Return(node) => {
+            let (span, plain) = (node.return_token.span, node.expr.is_none());
+            *expr = syn::parse_quote_spanned!(span=> { #mark = true; break #label; });
+            plain
+        }
+        other => !has_return(other.to_token_stream()),
+    }
+}
+
+fn block_expr(stmts: Vec<Stmt>, span: Span) -> Expr {
+    let mut block: Block = syn::parse_quote_spanned!(span=> {});
+    block.stmts = stmts;
+    Expr::Block(syn::ExprBlock { attrs: vec![], label: None, block })
+}
+
+/// On how many ways control leaves the expression by its end.
+fn ways_on(expr: &Expr) -> usize {
+    match expr {
+        Expr::Return(_) => 0,
+        Expr::If(node) => {
+            let otherwise = node.else_branch.as_ref().map_or(1, |(_, otherwise)| ways_on(otherwise));
+            ways_of(&node.then_branch.stmts) + otherwise
+        }
+        Expr::Match(node) => node.arms.iter().map(|arm| ways_on(&arm.body)).sum(),
+        Expr::Block(node) => ways_of(&node.block.stmts),
+        _ => 1,
+    }
+}
+
+fn ways_of(statements: &[Stmt]) -> usize {
+    let returning = statements.iter().filter(|statement| statement_returns(statement));
+    returning.fold(1, |ways, statement| match statement {
+        Stmt::Expr(expr, _) => ways * ways_on(expr),
+        _ => ways,
+    })
+}
+
+fn returns_always(statements: &[Stmt]) -> bool {
+    ways_of(statements) == 0
+}
+
+fn binds(statements: &[Stmt]) -> bool {
+    statements.iter().any(|statement| matches!(statement, Stmt::Local(_) | Stmt::Item(_)))
+}
+
+/// Whether a statement holds a `return` of this function.
+fn statement_returns(statement: &Stmt) -> bool {
+    match statement {
+        // A nested function has its own.
+        Stmt::Item(_) => false,
+        other => has_return(other.to_token_stream()),
+    }
+}
+
+fn has_return(tokens: TokenStream) -> bool {
+    names(tokens, "return")
+}
+
+fn names(tokens: TokenStream, name: &str) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(word) => word == name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}

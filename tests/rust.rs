@@ -1,0 +1,493 @@
+//! Rust as people write it: the same text as a function of the program and as a function of a kernel, on the simulator.
+
+use layout_cuda::{Device, Error, LaunchConfig, ParamSet, ParamValue, tiled_kernel, tiled_kernels};
+
+/// A function of the program, and a kernel that calls the same text for each element.
+macro_rules! same {
+    ($($name:ident: |$x:ident: $from:ident| -> $to:ident { $($body:tt)* })*) => {
+        $(mod $name {
+            #[allow(dead_code)]
+            fn unroll<T>(range: T) -> T {
+                range
+            }
+
+            #[allow(clippy::all, unused)]
+            pub fn on_the_host($x: $from) -> $to { $($body)* }
+
+            #[layout_cuda::tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+            pub fn on_the_device<const N: usize>(
+                x: &LayoutTensor<$from, RowMajor<N>>, y: &mut LayoutTensor<$to, RowMajor<N>>,
+            ) {
+                fn body($x: $from) -> $to { $($body)* }
+                let i = block_idx.x * 64 + thread_idx.x;
+                if i < N {
+                    y[[i]] = body(x[[i]]);
+                }
+            }
+        })*
+
+        #[test]
+        fn the_same_text_gives_the_same_numbers() -> Result<(), Error> {
+            let mut texts = vec![];
+            $({
+                let device = Device::simulator();
+                let x: Vec<$from> = (-70..70).map(|i| i as $from).collect();
+                let mut y = device.zeros::<$to, 1>([x.len()])?;
+                $name::on_the_device::launch(&device.stream(), &device.upload(&x, [x.len()])?, &mut y)?;
+                for (x, found) in x.into_iter().zip(y.download()?) {
+                    assert_eq!(found, $name::on_the_host(x), "{} of {x}", stringify!($name));
+                }
+                texts.push((stringify!($name), $name::on_the_device::SOURCE));
+            })*
+            compiled(&texts);
+            Ok(())
+        }
+    };
+}
+
+/// NVRTC takes the texts.
+fn compiled(texts: &[(&str, &str)]) {
+    for (name, text) in texts {
+        if let Err(error) = layout_cuda::nvrtc::compile(text, "sm_80", &[]) {
+            panic!("{name}: {error}\n{text}");
+        }
+    }
+}
+
+same! {
+    matched: |x: i32| -> i32 {
+        const SEVEN: i32 = 7;
+        let kind = match x {
+            0 => 1,
+            1 | 2 | 3 => 2,
+            SEVEN => 30,
+            4..=9 => 3,
+            -5..0 => 4,
+            n if n % 2 == 0 && n > 40 => n,
+            n @ 10..=20 => n + 1,
+            -2147483648i32..=-60 => 77,
+            ..-50 => 5,
+            _ => 6,
+        };
+        match (x > 0, kind) {
+            (true, 6) => -1,
+            (true, _) => kind * 10,
+            (false, 4 | 5) => 100 + kind,
+            (false, _other @ 1) => 3,
+            (_, other) if other == 6 && x < -65 => other + 1,
+            _ => kind,
+        }
+    }
+    matched_statements: |x: i32| -> i32 {
+        let mut sum = 0i32;
+        for k in 0..10i32 {
+            match (x + k) % 4 {
+                0 => continue,
+                1 => sum += k,
+                2 | 3 => {
+                    let twice = 2 * k;
+                    sum -= twice;
+                }
+                _ => break,
+            }
+        }
+        match x > 3 {
+            true => sum,
+            false => -sum,
+        }
+    }
+    returned: |x: i32| -> i32 {
+        if x < -20 {
+            return 0;
+        }
+        let y = x * 2;
+        if y > 60 {
+            if y > 100 {
+                return 100;
+            } else {
+                return y + 1;
+            }
+        } else if y == 8 {
+            return -8;
+        }
+        match y {
+            0 => return 5,
+            1..=9 => {
+                let y = 3;
+                if x == 1 {
+                    return y;
+                }
+                return y + 1;
+            }
+            _ => {}
+        }
+        y
+    }
+    labels: |x: i32| -> i32 {
+        let mut found = 0i32;
+        'outer: for i in 0..8i32 {
+            let mut k = 0i32;
+            'middle: while k < 8 {
+                k += 1;
+                for j in 0..8i32 {
+                    if i * k * j > 60 + x {
+                        break 'outer;
+                    }
+                    if j > k + i {
+                        continue 'outer;
+                    }
+                    if j == 5 {
+                        continue 'middle;
+                    }
+                    if i == 3 && j == 2 {
+                        break 'middle;
+                    }
+                    found += i + 10 * j + 100 * k;
+                }
+                found += 1;
+            }
+            found += 1000;
+        }
+        found
+    }
+    tuples: |x: i32| -> i32 {
+        let (mut a, mut b) = (1i32, 1i32);
+        let mut c = 0i32;
+        for _ in 0..5 {
+            (a, b) = (b, a + b + x);
+            (c, _) = (a - c, 1);
+        }
+        a * 3 + b + c
+    }
+    arrays: |x: i32| -> i32 {
+        const TAPS: [i32; 3] = [5, -7, 11];
+        const GRID: [[i32; 2]; 2] = [[1, 2], [3, 4]];
+        let own = [x, x + 1, x * x];
+        let mut sums = [0; 4];
+        let mut sum = 0;
+        for k in 0..3 {
+            sum += TAPS[k] * own[2 - k] + GRID[k % 2][1];
+        }
+        for k in unroll(0..3) {
+            sums[k] += own[k] * TAPS[k];
+            sums[k + 1] -= 1;
+        }
+        let before = sums;
+        sums[0] = 1000;
+        sums = [sums[1], sums[0], before[0], sums[3]];
+        let twice = [[x; 2]; 2];
+        sum + sums[0] + 3 * sums[1] + 7 * sums[2] + sums[3] + before[1] + twice[1][0]
+    }
+    tables: |x: u32| -> f32 {
+        const WEIGHTS: [f32; 4] = [0.25, 0.5, -1.0, 3.0];
+        let mut sums = [0.0; 2];
+        for k in unroll(0..4) {
+            sums[k % 2] += WEIGHTS[(x as usize + k) % 4];
+        }
+        sums[0] * 10.0 + sums[1]
+    }
+    literals: |x: i32| -> i32 {
+        let mut last = -1;
+        let mut steps = 0;
+        let count = if x > 0 { 1 } else { 2 };
+        for k in 0..10 {
+            if k * 3 > x {
+                last = k;
+                break;
+            }
+            steps += 1;
+        }
+        let pair = (3, if last == -1 { 5 } else { -2147483648i32 });
+        if last == x { 7 } else { (x / count + steps * 100 + last - pair.0).max(-1000) + pair.1 % 10 }
+    }
+    flags: |count: u32| -> u32 {
+        let base = 4;
+        let top = count | (if count % 2 == 0 { 0x80000000 } else { 0x40000000 });
+        let mask = (1 << base) - 1;
+        top ^ (count & mask) ^ !7
+    }
+    bytes: |x: u8| -> i32 {
+        let mut sum = 0;
+        for k in 250..=255 {
+            if k > x {
+                sum += k as i32;
+            }
+        }
+        for k in (10..x).step_by(7) {
+            sum -= k as i32;
+        }
+        sum
+    }
+    closures: |x: i32| -> i32 {
+        fn fold(from: i32, to: i32, start: i32, f: impl Fn(i32, i32) -> i32) -> i32 {
+            let mut all = start;
+            let mut k = from;
+            while k < to {
+                all = f(all, k);
+                k += 1;
+            }
+            all
+        }
+        fn largest(a: i32, b: i32) -> i32 {
+            if a < b { b } else { a }
+        }
+        fn twice<F: Fn(i32) -> i32>(f: F, x: i32) -> i32 {
+            f(f(x))
+        }
+        let scale = x + 3;
+        let inner = |k| fold(0, 3, k, |all, j| all + j * scale + k);
+        let sum = fold(1, 5, 0, |all, k| { let own = all * 2; own + inner(k) });
+        sum + fold(0, 4, -100, largest) + twice(|y| twice(|z| z + scale, y) * 2, x) + (|a: i32, _: i32| a - 1)(x, 2)
+    }
+}
+
+#[tiled_kernel(block = [64], grid = [4])]
+fn guarded<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i >= N {
+        return;
+    }
+    y[[i]] = x[[i]] + 1.0;
+    for k in 0..4 {
+        if x[[i]] > 50.0 + k as f32 {
+            return;
+        }
+        y[[i]] += 10.0;
+    }
+    y[[i]] += 100.0;
+}
+
+#[test]
+fn a_kernel_may_return_early() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
+    let mut y = device.zeros::<f32, 1>([100])?;
+    guarded::launch(&device.stream(), &device.upload(&x, [100])?, &mut y)?;
+    for (x, found) in x.into_iter().zip(y.download()?) {
+        let rounds = (0..4).take_while(|k| x <= 50.0 + *k as f32).count();
+        assert_eq!(found, x + 1.0 + 10.0 * rounds as f32 + if rounds == 4 { 100.0 } else { 0.0 });
+    }
+    compiled(&[("guarded", guarded::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(EPILOGUE = [identity, square], BLOCK = 32, block = [BLOCK], grid = [N.div_ceil(BLOCK)])]
+fn finished<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    fn identity(x: f32) -> f32 {
+        x
+    }
+    fn square(x: f32) -> f32 {
+        x * x
+    }
+    fn negated(x: f32) -> f32 {
+        -x
+    }
+    fn applied(x: f32, f: impl Fn(f32) -> f32) -> f32 {
+        f(EPILOGUE(x))
+    }
+    let i = block_idx.x * BLOCK + thread_idx.x;
+    if i < N {
+        x[[i]] = EPILOGUE(x[[i]] + 1.0) + applied(x[[i]], EPILOGUE);
+    }
+}
+
+#[test]
+fn a_function_may_be_a_parameter_of_a_kernel() -> Result<(), Error> {
+    let keys: Vec<&str> = finished::variants().iter().map(|variant| variant.key).collect();
+    assert_eq!(keys, ["EPILOGUEidentity_BLOCK32", "EPILOGUEsquare_BLOCK32"]);
+    let device = Device::simulator();
+    let run = |name: &'static str| {
+        let set = ParamSet::default().with("EPILOGUE", ParamValue::Function(name));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let mut x = device.upload(&[2.0f32; 40], [40])?;
+        finished::launch_with(config, &device.stream(), &mut x)?;
+        x.download()
+    };
+    assert_eq!(run("identity")?, [5.0; 40]);
+    assert_eq!(run("square")?, [25.0; 40]);
+    assert_eq!(run("negated")?, [-1.0; 40]); // not listed
+    let error = run("sine").expect_err("no such function").to_string();
+    assert!(error.contains("no function of that name") && error.contains("`negated`"), "{error}");
+    Ok(())
+}
+
+#[tiled_kernels]
+mod epilogues {
+    fn relu(x: f32) -> f32 {
+        x.max(0.0)
+    }
+    fn gelu(x: f32) -> f32 {
+        x * 0.5 * (1.0 + (x * 0.79788456 * (1.0 + 0.044715 * x * x)).tanh())
+    }
+
+    #[tiled_kernel(EPILOGUE = [relu, gelu], block = [32], grid = [N.div_ceil(32)])]
+    pub fn applied<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+        let i = block_idx.x * 32 + thread_idx.x;
+        if i < N {
+            x[[i]] = EPILOGUE(x[[i]]);
+        }
+    }
+}
+
+#[test]
+fn the_functions_of_a_module_may_be_parameters() -> Result<(), Error> {
+    let device = Device::simulator();
+    let mut x = device.upload(&[-1.0f32, 3.0], [2])?;
+    epilogues::applied::launch(&device.stream(), &mut x)?;
+    assert_eq!(x.download()?, [0.0, 3.0]);
+    let set = ParamSet::default().with("EPILOGUE", ParamValue::Function("gelu"));
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    epilogues::applied::launch_with(config, &device.stream(), &mut x)?;
+    assert!((x.download()?[1] - 2.9964).abs() < 1e-3);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn unrolled(
+    x: &LayoutTensor<f32, RowMajor<4, 32>>,
+    z: &LayoutTensor<f32, RowMajor<4, 32>>,
+    y: &mut LayoutTensor<f32, RowMajor<4, 32>>,
+    bits: &mut LayoutTensor<u32, RowMajor<32>>,
+) {
+    let lane = thread_idx.x;
+    let mut keys = local::<f32>(row_major([1, 4]));
+    let mut all = 0;
+    for which in unroll(0..4) {
+        // A view is chosen where the variable is a number.
+        let held = if which % 2 == 0 { x } else { z };
+        keys[[0, which]] = held[[which, lane]];
+        all += (1 << which) * (16 >> which);
+    }
+    for r in unroll(0..4) {
+        let near = if r < 2 { 1 } else { 2 };
+        y[[r, lane]] = keys[[0, r ^ near]] + all as f32;
+    }
+    bits[[lane]] = (1u32 << lane) | (0x80u32 >> (lane % 8));
+}
+
+#[test]
+fn what_unrolled_variables_choose_is_chosen_at_compile_time() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x = device.upload(&(0..128).map(|i| i as f32).collect::<Vec<_>>(), [4, 32])?;
+    let z = device.upload(&(0..128).map(|i| -i as f32).collect::<Vec<_>>(), [4, 32])?;
+    let mut y = device.zeros::<f32, 2>([4, 32])?;
+    let mut bits = device.zeros::<u32, 1>([32])?;
+    unrolled::launch(&device.stream(), &x, &z, &mut y, &mut bits)?;
+    for (i, found) in y.download()?.into_iter().enumerate() {
+        let (row, lane) = (i / 32, i % 32);
+        let from = row ^ if row < 2 { 1 } else { 2 };
+        let held = (from * 32 + lane) as f32 * if from % 2 == 0 { 1.0 } else { -1.0 };
+        assert_eq!(found, held + 64.0, "{row}, {lane}");
+    }
+    let wanted: Vec<u32> = (0..32).map(|lane| (1u32 << lane) | (0x80u32 >> (lane % 8))).collect();
+    assert_eq!(bits.download()?, wanted);
+    compiled(&[("unrolled", unrolled::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn strided<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<3>>,
+    step: usize,
+) {
+    let (mut sum, mut count, mut last) = (0.0, 0.0, -1.0);
+    for i in (2..N).step_by(step) {
+        if i == 5 {
+            continue;
+        }
+        sum += x[[i]];
+        count += 1.0;
+    }
+    for i in (0..N).step_by(step).rev() {
+        last = x[[i]];
+        if i < 4 {
+            break;
+        }
+    }
+    if thread_idx.x == 0 {
+        y[[0]] = sum;
+        y[[1]] = count;
+        y[[2]] = last;
+    }
+}
+
+#[test]
+fn a_step_may_be_known_at_launch() -> Result<(), Error> {
+    let device = Device::simulator();
+    for (n, step) in [(40, 3), (1, 7), (41, 1), (40, 1000)] {
+        let x: Vec<f32> = (0..n).map(|i| (i * i) as f32).collect();
+        let mut y = device.zeros::<f32, 1>([3])?;
+        strided::launch(&device.stream(), &device.upload(&x, [n])?, &mut y, step)?;
+        let taken: Vec<f32> = (2..n).step_by(step).filter(|i| *i != 5).map(|i| x[i]).collect();
+        let last = (0..n).step_by(step).rev().find(|i| *i < 4).map_or(-1.0, |i| x[i]);
+        assert_eq!(y.download()?, [taken.iter().sum(), taken.len() as f32, last], "{n}, {step}");
+    }
+    compiled(&[("strided", strided::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn largest<const N: usize>(x: &LayoutTensor<bf16, RowMajor<N>>, y: &mut LayoutTensor<bf16, RowMajor<1>>) {
+    let own = x.pad(f32::NEG_INFINITY).tile([32], [block_idx.x]);
+    let top = own[[thread_idx.x]].cast::<f32>().warp_max();
+    if thread_idx.x == 0 {
+        y[[0]] = top.cast::<bf16>();
+    }
+}
+
+#[test]
+fn a_pad_may_be_of_another_float_type() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x = [-3.0f32, -2.0, -5.0].map(layout_cuda::bf16::from_f32);
+    let mut y = device.zeros::<layout_cuda::bf16, 1>([1])?;
+    largest::launch(&device.stream(), &device.upload(&x, [3])?, &mut y)?;
+    assert_eq!(y.download()?[0].to_f32(), -2.0);
+    Ok(())
+}
+
+#[tiled_kernel(arch = "sm_90a", block = [256], grid = [1])]
+fn rings(y: &mut LayoutTensor<f32, RowMajor<2, 2>>) {
+    let full = mbarriers(3, 256);
+    let turn = mbarriers(1, 128);
+    let stages = shared::<f32>(row_major([2, 32]));
+    barrier();
+    let mut k = 0usize;
+    for _ in 0..7 {
+        full.at(k % 3).arrive();
+        full.at(k % 3).wait(k / 3 % 2);
+        k += 1;
+    }
+    let mut stage = 0;
+    let mut round = 0;
+    for _ in 0..5 {
+        if thread_idx.x == 0 {
+            stages.slice(stage)[[round]] = 1.0;
+        }
+        stage += 1;
+        if stage == 2 {
+            stage = 0;
+            round += 1;
+        }
+    }
+    if warp_group() == 0 {
+        if thread_idx.x == 0 {
+            y[[0, 0]] = 1.0;
+        }
+    } else {
+        turn.at(warp_group() - 1).arrive();
+        turn.at(warp_group() - 1).wait(0);
+    }
+    if thread_idx.x == 0 {
+        y[[1, 0]] = stages[[0, 2]] + k as f32;
+    }
+}
+
+#[test]
+fn indices_that_come_round_stay_in_range() -> Result<(), Error> {
+    let device = Device::simulator();
+    let mut y = device.zeros::<f32, 2>([2, 2])?;
+    rings::launch(&device.stream(), &mut y)?;
+    assert_eq!(y.download()?[2], 8.0);
+    Ok(())
+}
