@@ -12,8 +12,7 @@ use syn::punctuated::Punctuated;
 use syn::{BinOp, Expr, Lit, Token, UnOp};
 
 /// The lower-case entries, for messages.
-const KEYS: &str =
-    "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `require(..)` and `variant_if(..)`";
+const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `require(..)` and `variant_if(..)`";
 
 /// `NAME = value` or `NAME = [v, ..]`.
 pub struct Bound {
@@ -40,6 +39,8 @@ pub struct Attribute {
     pub min_blocks: Option<(Ident, Expr)>,
     /// `opt_level = n`
     pub opt_level: Option<(Ident, Expr)>,
+    /// `fast_math = true`
+    pub fast_math: Option<(Ident, Expr)>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
     /// The conditions of each `variant_if`.
@@ -104,6 +105,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ("cluster", _, Some(value)) => axes(&mut attribute.cluster, name, value, errors),
         ("min_blocks", _, Some(value)) => once(&mut attribute.min_blocks, name, value, errors),
         ("opt_level", _, Some(value)) => once(&mut attribute.opt_level, name, value, errors),
+        ("fast_math", _, Some(value)) => once(&mut attribute.fast_math, name, value, errors),
         ("arch", _, Some(value)) => match ungroup(&value) {
             Expr::Lit(literal) if matches!(&literal.lit, Lit::Str(text) if is_architecture(&text.value())) => {
                 if let Lit::Str(text) = &literal.lit {
@@ -122,11 +124,12 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             format!("parameter `{name}` has no value"),
             format!("write `{name} = 64`, or `{name} = [32, 64]` for a variant of each"),
         ),
-        ("block" | "grid" | "cluster" | "min_blocks" | "opt_level" | "arch", ..) => errors.push(
-            Place::token(name.span()),
-            format!("`{name}` has no value"),
-            format!("write `{name} = ..`"),
-        ),
+        ("block" | "grid" | "cluster" | "min_blocks" | "opt_level" | "fast_math" | "arch", ..) => errors
+            .push(
+                Place::token(name.span()),
+                format!("`{name}` has no value"),
+                format!("write `{name} = ..`"),
+            ),
         _ => errors.push(
             Place::token(name.span()),
             format!("unknown entry `{name}`"),

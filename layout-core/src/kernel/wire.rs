@@ -12,7 +12,7 @@ use std::fmt;
 /// use layout_core::kernel::wire::{VERSION, encode};
 /// assert_eq!(encode(&7u32), [VERSION as u8, 7]);
 /// ```
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Why bytes are not a kernel.
 ///
@@ -163,6 +163,28 @@ impl Wire for i64 {
     fn take(input: &mut &[u8]) -> Result<Self, WireError> {
         let raw = u64::take(input)?;
         Ok((raw >> 1) as i64 ^ -((raw & 1) as i64))
+    }
+}
+
+impl Wire for i128 {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut rest = ((*self << 1) ^ (*self >> 127)) as u128;
+        while rest >= 0x80 {
+            out.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        out.push(rest as u8);
+    }
+    fn take(input: &mut &[u8]) -> Result<Self, WireError> {
+        let mut raw = 0u128;
+        for shift in (0..128).step_by(7) {
+            let byte = u8::take(input)?;
+            raw |= u128::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok((raw >> 1) as i128 ^ -((raw & 1) as i128));
+            }
+        }
+        Err(damaged(input))
     }
 }
 

@@ -34,6 +34,7 @@ pub fn lower(
         arch: attribute.arch.as_ref().map(|(_, arch)| arch.clone()),
         min_blocks: None,
         opt_level: None,
+        fast_math: None,
         require: vec![],
         variant_if: vec![],
         functions: vec![],
@@ -48,6 +49,7 @@ pub fn lower(
         errors,
         scopes: Scopes::default(),
         types: signature.types.clone(),
+        generics: vec![],
         used_parameters: vec![false; attribute.parameters.len()],
         depth: 0,
         too_deep: false,
@@ -135,6 +137,9 @@ impl Lowering<'_> {
         }
         if let Some((_, value)) = &attribute.opt_level {
             self.kernel.opt_level = Some(self.expr(value));
+        }
+        if let Some((_, value)) = &attribute.fast_math {
+            self.kernel.fast_math = Some(self.expr(value));
         }
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {

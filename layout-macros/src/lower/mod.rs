@@ -38,6 +38,8 @@ struct Lowering<'a> {
     scopes: scope::Scopes,
     /// The type parameters of the function.
     types: Vec<Ident>,
+    /// The type parameters of the nested functions around: of views, and of closures.
+    generics: Vec<Ident>,
     /// For each parameter of the attribute, whether something names it.
     used_parameters: Vec<bool>,
     /// How many expressions and blocks are around.

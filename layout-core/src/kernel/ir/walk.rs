@@ -61,6 +61,7 @@ impl Kernel {
             ExprKind::Int(..)
             | ExprKind::Float(..)
             | ExprKind::Bool(_)
+            | ExprKind::Known(..)
             | ExprKind::Local(_)
             | ExprKind::Parameter(_)
             | ExprKind::Dim(_)

@@ -214,6 +214,7 @@ impl Build {
             arch: None,
             min_blocks: None,
             opt_level: None,
+            fast_math: false,
             plan: self.plan,
             tables: self.tables,
             body,

@@ -180,6 +180,7 @@ impl Build {
             arch: None,
             min_blocks: None,
             opt_level: None,
+            fast_math: false,
             plan: LaunchPlan {
                 name: "kernel".into(),
                 arguments: self.arguments.clone(),
