@@ -119,6 +119,9 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     let known = if name.starts_with("scan_") && name.contains("_wide") && arch == "sm_80" { 8 } else { 0 };
     assert!(resources.spill_stores <= known, "{name} for {arch}: {resources:?}");
     assert!(resources.spill_loads <= known, "{name} for {arch}: {resources:?}");
+    // CUDA's own reduction of a large angle keeps its words on the stack.
+    let angles = ["sinf(", "cosf(", "tanf(", "sin(", "cos(", "tan("].iter().any(|call| text.contains(call));
+    let known = if angles { 64 } else { known };
     assert!(resources.stack <= known, "{name} for {arch} has a stack: {resources:?}");
 }
 

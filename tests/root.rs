@@ -18,6 +18,7 @@ mod language;
 mod launch;
 mod laws;
 mod mistakes;
+mod numbers;
 mod nvrtc_accepts;
 mod oracle;
 mod order;

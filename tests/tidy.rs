@@ -70,6 +70,26 @@ fn every_file_opens_with_what_it_is() {
 }
 
 #[test]
+fn few_files_name_an_elementwise_word() {
+    // A word is its row, its meaning, its stub, and a function in C where CUDA has none. Those that stand here have names
+    // that mean nothing else.
+    let words =
+        ["Cbrt", "cbrt", "Atan2", "atan2", "SaturatingMul", "SwapBytes", "swap_bytes", "funnel_shift_left"];
+    let texts: Vec<Source> = sources(&[".rs", ".cuh"]);
+    let mut found = Vec::new();
+    for word in words {
+        let named = texts.iter().filter(|source| source.path.contains("/src/"));
+        let named = named.filter(|source| code(&source.text).any(|(_, line)| line.contains(word)));
+        let named: Vec<&str> = named.map(|source| source.path.as_str()).collect();
+        assert!(named.len() >= 3, "{word} is named in {named:?} only");
+        if named.len() > 4 {
+            found.push(format!("{word}: {}", named.join(", ")));
+        }
+    }
+    none(found, "an elementwise word is named in four files at most");
+}
+
+#[test]
 fn the_algebra_names_no_kernel() {
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {

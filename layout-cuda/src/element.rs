@@ -54,8 +54,11 @@ elements! {
     f32, F32, |value| u64::from(value.to_bits()), |bits| f32::from_bits(bits as u32);
     i64, I64, |value| value as u64, |bits| bits as i64;
     i32, I32, |value| u64::from(value as u32), |bits| bits as i32;
+    u64, U64, |value| value, |bits| bits;
     u32, U32, u64::from, |bits| bits as u32;
+    i16, I16, |value| u64::from(value as u16), |bits| bits as i16;
     i8, I8, |value| u64::from(value as u8), |bits| bits as i8;
+    u16, U16, u64::from, |bits| bits as u16;
     u8, U8, u64::from, |bits| bits as u8;
     f16, F16, |value| u64::from(value.to_bits()), |bits| f16::from_bits(bits as u16);
     bf16, Bf16, |value| u64::from(value.to_bits()), |bits| bf16::from_bits(bits as u16);
@@ -114,6 +117,9 @@ mod tests {
         check(&[i64::MIN, -1, 7], &i64::MIN.to_le_bytes());
         check(&[i32::MIN, -1, 7], &i32::MIN.to_le_bytes());
         check(&[u32::MAX, 7], &[255; 4]);
+        check(&[u64::MAX, 1 << 63], &[255; 8]);
+        check(&[i16::MIN, -1], &[0, 128, 255, 255]);
+        check(&[u16::MAX, 1], &[255, 255, 1, 0]);
         check(&[i8::MIN, -1], &[128, 255]);
         check(&[255u8, 0], &[255, 0]);
         check(&[f16::from_f32(1.5), f16::NEG_INFINITY], &0x3e00u16.to_le_bytes());

@@ -120,6 +120,8 @@ fn data_type(map: &TensorMap) -> sys::CUtensorMapDataType {
         Elem::F16 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         Elem::Bf16 => Type::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         Elem::I64 => Type::CU_TENSOR_MAP_DATA_TYPE_INT64,
+        Elem::U64 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        Elem::I16 | Elem::U16 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT16,
         Elem::I32 => Type::CU_TENSOR_MAP_DATA_TYPE_INT32,
         Elem::U32 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT32,
         Elem::E4m3 | Elem::E5m2 | Elem::I8 | Elem::U8 | Elem::Bool => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,

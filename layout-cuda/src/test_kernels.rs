@@ -12,8 +12,8 @@
 use std::sync::OnceLock;
 
 use layout_core::kernel::ir::{
-    Argument, ArgumentKind, ArgumentLayout, BinaryOp, Block, Expr, ExprId, ExprKind, Kernel, Local, LocalId,
-    Parameter, Pattern, Special, Statement, StatementKind, TypeRef,
+    Annotation, Argument, ArgumentKind, ArgumentLayout, BinaryOp, Block, Expr, ExprId, ExprKind, Kernel,
+    Local, LocalId, Parameter, Pattern, Special, Statement, StatementKind, TypeRef,
 };
 use layout_core::kernel::{Definition, Elem, Origin, ParamValue, Position, wire};
 
@@ -49,7 +49,7 @@ impl Arena {
         ExprId(self.0.len() as u32 - 1)
     }
     fn int(&mut self, value: i64) -> ExprId {
-        self.add(ExprKind::Int(value, None))
+        self.add(ExprKind::Int(value.into(), None))
     }
     fn binary(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> ExprId {
         self.add(ExprKind::Binary(op, left, right))
@@ -94,7 +94,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
     let body = vec![
         statement(StatementKind::Let {
             pattern: Pattern::Local(LocalId(0)),
-            ty: None,
+            ty: Annotation::Any,
             value: index,
             constant: false,
         }),
@@ -131,6 +131,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         arch: None,
         min_blocks: None,
         opt_level: None,
+        fast_math: None,
         require: vec![require],
         variant_if: vec![vec![divisible]],
         functions: Vec::new(),

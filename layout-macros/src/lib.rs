@@ -37,6 +37,7 @@ use proc_macro::TokenStream;
 /// | `cluster = [x, y, z]` | blocks of a cluster |
 /// | `arch = "sm_90a"` | the only architecture the kernel is for |
 /// | `min_blocks = n` | blocks that a multiprocessor must be able to hold |
+/// | `fast_math = true` | quotients, roots and functions of `f32` by the hardware's approximations, and no subnormal numbers; `a * b + c` is contracted in any case |
 /// | `opt_level = n` | how hard ptxas optimises, 0 to 3, its default; at 1 instructions stay nearly in the order of the source |
 /// | `require(c, ..)` | launch refuses where a condition is false |
 /// | `variant_if(c, ..)` | a second variant that relies on the conditions; launch takes it where they hold |

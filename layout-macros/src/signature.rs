@@ -200,7 +200,7 @@ fn kind(ty: &Type, types: &[Ident], errors: &mut Errors) -> Kind {
                 errors.push(
                     Place::of(other),
                     "an argument of this type cannot be passed to a kernel",
-                    format!("scalars are f64, f32, f16, bf16, e4m3, e5m2, i64, i32, u32, i8, u8, bool, usize and isize; {TENSOR_HELP}"),
+                    format!("scalars are {}, usize and isize; {TENSOR_HELP}", elements()),
                 );
                 Kind::Unknown
             }
@@ -233,7 +233,7 @@ fn tensor(ty: &Type, mutable: bool, types: &[Ident], errors: &mut Errors) -> Kin
         errors.push(
             Place::of(elem),
             "this is no element type",
-            "the element types are f64, f32, f16, bf16, e4m3, e5m2, i64, i32, u32, i8, u8 and bool, or a type parameter of the function",
+            format!("the element types are {}, or a type parameter of the function", elements()),
         );
         return Kind::Unknown;
     };
@@ -330,6 +330,11 @@ fn path_and_arguments(ty: &Type) -> Option<(&Ident, Vec<&GenericArgument>)> {
         Type::Paren(paren) => path_and_arguments(&paren.elem),
         _ => None,
     }
+}
+
+/// The names of the element types.
+pub fn elements() -> String {
+    Elem::ALL.map(Elem::name).join(", ")
 }
 
 /// The element type, type parameter or index type that a type names.

@@ -192,8 +192,8 @@ pub fn math(function: Math, ty: Type, values: &[Value]) -> Value {
         let [a, b, c] = [at(0).float(), at(1).float(), at(2).float()];
         let [x, y, z] = [a as f32, b as f32, c as f32];
         return match function {
-            Math::Min => rounded(ty, a.min(b), x.min(y)),
-            Math::Max => rounded(ty, a.max(b), x.max(y)),
+            Math::Min => rounded(ty, smaller(a, b), smaller(a, b) as f32),
+            Math::Max => rounded(ty, -smaller(-a, -b), -smaller(-a, -b) as f32),
             Math::Abs => rounded(ty, a.abs(), x.abs()),
             Math::Sqrt => rounded(ty, a.sqrt(), x.sqrt()),
             Math::MulAdd => rounded(ty, a.mul_add(b, c), x.mul_add(y, z)),
@@ -209,6 +209,11 @@ pub fn math(function: Math, ty: Type, values: &[Value]) -> Value {
         Math::DivCeil => a.saturating_add(b - 1).checked_div(b).unwrap_or(0),
         Math::Sqrt => a,
     })
+}
+
+/// PTX's `min`: the number where the other is NaN, and -0 is below 0.
+fn smaller(a: f64, b: f64) -> f64 {
+    if a < b || (a == b && a.is_sign_negative()) || b.is_nan() { a } else { b }
 }
 
 /// `value as to`.

@@ -24,6 +24,7 @@ mod stencil;
 mod together;
 mod types;
 mod warpgroups;
+mod words;
 
 pub use elementwise::{grid_of_the_launch, horner};
 pub use layouts::{copy_rows, scale_pitched};
@@ -56,6 +57,7 @@ pub fn cases() -> Vec<Case> {
         fences::cases(),
         gemm::cases(),
         warpgroups::cases(),
+        words::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -6,7 +6,7 @@ use layout_core::kernel::Elem;
 use layout_cuda::{E4m3, E5m2, bf16, f16, tiled_kernel};
 
 /// Sums and products that wrap, bits, shifts, the larger and the smaller: a column for each.
-#[tiled_kernel(T = [i32, u32, i64, u8, i8], block = [64], grid = [N.div_ceil(64)])]
+#[tiled_kernel(T = [i32, u32, i64, u8, i8, u64, u16, i16], block = [64], grid = [N.div_ceil(64)])]
 pub fn whole_numbers<T, const N: usize>(
     a: &LayoutTensor<T, RowMajor<N>>,
     b: &LayoutTensor<T, RowMajor<N>>,
@@ -309,6 +309,9 @@ pub fn cases() -> Vec<Case> {
         whole_numbers!(I64, i64),
         whole_numbers!(U8, u8),
         whole_numbers!(I8, i8),
+        whole_numbers!(U64, u64),
+        whole_numbers!(U16, u16),
+        whole_numbers!(I16, i16),
         Case::new(&truth::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let bools = |seed| integers(n, seed, 1).iter().map(|v| *v != 0).collect::<Vec<bool>>();

@@ -1,9 +1,11 @@
 //! The vocabulary of the kernel language, by identity.
 //!
-//! One table: the member, its name in Rust, whether it is a function or a method, and how many arguments it takes
-//! (the receiver included). The macro resolves names with it, `lang` holds a documented stub for each row (a test
+//! One table: the member, its name in Rust, whether it is a function or a method, how many arguments it takes
+//! (the receiver included), its family, and the architecture that it needs. The elementwise words have a table of their
+//! own, [`super::math`]. The macro resolves names with it, `lang` holds a documented stub for each row (a test
 //! compares), [`super::specialise()`] gives the meaning.
 
+use super::math::Math;
 use super::wire::wire;
 
 /// Whether a member is called as `name(a)` or as `a.name()`.
@@ -18,10 +20,54 @@ pub enum Form {
     Function,
     /// `a.name(b)`: the receiver is the first argument.
     Method,
+    /// `T::name(a)`: a zero of the type is the first argument.
+    Associated,
+    /// By no name: the stages make it.
+    Internal,
 }
 
+/// What a member of the vocabulary is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// One thread's values.
+    Elementwise,
+    /// One thread's values, by words that operators say.
+    Composed,
+    /// Conversions between values and sizes, and choices.
+    Numbers,
+    /// Layouts.
+    Layouts,
+    /// Places and views of them.
+    Views,
+    /// Copies, and what is done with whole views.
+    Movement,
+    /// Where a thread stands, and the block's barrier.
+    Threads,
+    /// Threads together: collectives, atomics, flags.
+    Together,
+    /// Matrix instructions of a warp.
+    Fragments,
+    /// TMA, mbarriers, warpgroup products, clusters.
+    Asynchronous,
+}
+
+/// Every member: the elementwise words, then the others.
+const MEMBERS: [Intrinsic; Math::ALL.len() + OTHERS.len()] = {
+    let mut members = [Intrinsic::Barrier; Math::ALL.len() + OTHERS.len()];
+    let mut at = 0;
+    while at < members.len() {
+        members[at] = match at < Math::ALL.len() {
+            true => Intrinsic::Math(Math::ALL[at]),
+            false => OTHERS[at - Math::ALL.len()],
+        };
+        at += 1;
+    }
+    members
+};
+
 macro_rules! vocabulary {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal;)+) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal,
+        $family:ident, $arch:expr;)+) => {
         wire! {
             /// A member of the vocabulary.
             ///
@@ -37,8 +83,15 @@ macro_rules! vocabulary {
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-            pub enum Intrinsic { $($(#[$doc])* $variant,)+ }
+            pub enum Intrinsic {
+                /// An elementwise word.
+                Math(word: Math),
+                $($(#[$doc])* $variant,)+
+            }
         }
+
+        /// The members but the elementwise words.
+        const OTHERS: &[Intrinsic] = &[$(Intrinsic::$variant,)+];
 
         impl Intrinsic {
             /// Every member.
@@ -47,7 +100,7 @@ macro_rules! vocabulary {
             /// use layout_core::kernel::intrinsic::{Form, Intrinsic};
             /// assert!(Intrinsic::ALL.iter().any(|member| member.name() == "barrier" && member.form() == Form::Function));
             /// ```
-            pub const ALL: &'static [Intrinsic] = &[$(Intrinsic::$variant,)+];
+            pub const ALL: &'static [Intrinsic] = &MEMBERS;
 
             /// The name in Rust.
             ///
@@ -55,7 +108,10 @@ macro_rules! vocabulary {
             /// assert_eq!(layout_core::kernel::intrinsic::Intrinsic::CopyFrom.name(), "copy_from");
             /// ```
             pub const fn name(self) -> &'static str {
-                match self { $(Intrinsic::$variant => $name,)+ }
+                match self {
+                    Intrinsic::Math(word) => word.name(),
+                    $(Intrinsic::$variant => $name,)+
+                }
             }
 
             /// Function or method.
@@ -65,7 +121,10 @@ macro_rules! vocabulary {
             /// assert_eq!(Intrinsic::CopyFrom.form(), Form::Method);
             /// ```
             pub const fn form(self) -> Form {
-                match self { $(Intrinsic::$variant => Form::$form,)+ }
+                match self {
+                    Intrinsic::Math(word) => word.form(),
+                    $(Intrinsic::$variant => Form::$form,)+
+                }
             }
 
             /// The least and the most arguments, the receiver included.
@@ -74,7 +133,28 @@ macro_rules! vocabulary {
             /// assert_eq!(layout_core::kernel::intrinsic::Intrinsic::CopyFrom.arity(), (2, 2));
             /// ```
             pub const fn arity(self) -> (usize, usize) {
-                match self { $(Intrinsic::$variant => ($least, $most),)+ }
+                match self {
+                    Intrinsic::Math(word) => (word.arity(), word.arity()),
+                    $(Intrinsic::$variant => ($least, $most),)+
+                }
+            }
+
+            /// What it is about, and so where its meaning stands.
+            pub(crate) const fn family(self) -> Family {
+                match self {
+                    Intrinsic::Math(_) => Family::Elementwise,
+                    $(Intrinsic::$variant => Family::$family,)+
+                }
+            }
+
+            /// The architecture that it needs, where some that kernels are compiled for lack it: `sm_90` or a later
+            /// one, or `sm_90a` alone, the only one with warpgroup products, and of those with a change of registers
+            /// the only one that kernels here are written for (PTX ISA 9.0, the target notes of the instructions).
+            pub(crate) const fn needs(self) -> Option<&'static str> {
+                match self {
+                    Intrinsic::Math(word) => word.needs(),
+                    $(Intrinsic::$variant => $arch,)+
+                }
             }
         }
     };
@@ -82,219 +162,221 @@ macro_rules! vocabulary {
 
 vocabulary! {
     /// `row_major([m, n])`: the compact layout whose last mode is contiguous.
-    RowMajor = "row_major", Function, 1..=1;
+    RowMajor = "row_major", Function, 1..=1, Layouts, None;
     /// `col_major([m, n])`: the compact layout whose first mode is contiguous.
-    ColMajor = "col_major", Function, 1..=1;
+    ColMajor = "col_major", Function, 1..=1, Layouts, None;
     /// `layout([m, n], [s, t])`: shape and strides, compile-time.
-    Layout = "layout", Function, 2..=2;
+    Layout = "layout", Function, 2..=2, Layouts, None;
     /// `layout.swizzle(bits, base, shift)`: the layout with `Swizzle<bits, base, shift>` over its element offsets.
-    Swizzle = "swizzle", Method, 4..=4;
+    Swizzle = "swizzle", Method, 4..=4, Layouts, None;
     /// `shared::<T>(layout)`: a tensor in shared memory, one for the block, uninitialised.
-    Shared = "shared", Function, 1..=1;
+    Shared = "shared", Function, 1..=1, Views, None;
     /// `local::<T>(layout)`: a tensor in registers, one for each thread, uninitialised.
-    Local = "local", Function, 1..=1;
+    Local = "local", Function, 1..=1, Views, None;
     /// `view.tile([m, n], [i, j])`: tile `(i, j)` of extents `(m, n)`.
-    Tile = "tile", Method, 3..=3;
+    Tile = "tile", Method, 3..=3, Views, None;
     /// `view.window([m, n], [i, j])`: the extents `(m, n)` from element `(i, j)` on, which may lie before the first.
-    Window = "window", Method, 3..=3;
+    Window = "window", Method, 3..=3, Views, None;
     /// `view.vectorize([1, 4])`: the view whose elements are vectors of these extents.
-    Vectorize = "vectorize", Method, 2..=2;
+    Vectorize = "vectorize", Method, 2..=2, Views, None;
     /// `view.distribute(thread_layout, thread)`: the elements that belong to a thread, cyclically.
-    Distribute = "distribute", Method, 3..=3;
+    Distribute = "distribute", Method, 3..=3, Views, None;
     /// `view.transpose()`: the modes in reverse order.
-    Transpose = "transpose", Method, 1..=1;
+    Transpose = "transpose", Method, 1..=1, Views, None;
     /// `view.pad(value)`: the view whose out-of-range elements read as `value`.
-    Pad = "pad", Method, 2..=2;
+    Pad = "pad", Method, 2..=2, Views, None;
     /// `view.dim(n)`: the extent of mode `n`, cut at the tensor's edge for no tile: `a.dim(0)` is `M`.
-    DimOf = "dim", Method, 2..=2;
+    DimOf = "dim", Method, 2..=2, Views, None;
     /// `view.fill(value)`: writes `value` to every element; gives the view.
-    Fill = "fill", Method, 2..=2;
+    Fill = "fill", Method, 2..=2, Movement, None;
     /// `dst.copy_from(&src)`: element by element, by each thread that runs it.
-    CopyFrom = "copy_from", Method, 2..=2;
+    CopyFrom = "copy_from", Method, 2..=2, Movement, None;
     /// `dst.copy_from_async(&src)`: from global to shared memory by each thread that runs it; lands at the wait.
-    CopyFromAsync = "copy_from_async", Method, 2..=2;
+    CopyFromAsync = "copy_from_async", Method, 2..=2, Movement, None;
     /// `view.to_local()`: a copy in registers.
-    ToLocal = "to_local", Method, 1..=1;
+    ToLocal = "to_local", Method, 1..=1, Movement, None;
     /// `copy_dram_to_sram(&mut dst, &src, thread_layout)`: the block copies, each thread its part.
-    CopyDramToSram = "copy_dram_to_sram", Function, 3..=3;
+    CopyDramToSram = "copy_dram_to_sram", Function, 3..=3, Movement, None;
     /// `copy_dram_to_sram_async(&mut dst, &src, thread_layout)`: the same by `cp.async`; lands at the wait.
-    CopyDramToSramAsync = "copy_dram_to_sram_async", Function, 3..=3;
+    CopyDramToSramAsync = "copy_dram_to_sram_async", Function, 3..=3, Movement, None;
     /// `async_copy_commit_group()`: closes the group of the asynchronous copies issued since the last one.
-    AsyncCopyCommitGroup = "async_copy_commit_group", Function, 0..=0;
+    AsyncCopyCommitGroup = "async_copy_commit_group", Function, 0..=0, Movement, None;
     /// `async_copy_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
-    AsyncCopyWaitGroup = "async_copy_wait_group", Function, 1..=1;
+    AsyncCopyWaitGroup = "async_copy_wait_group", Function, 1..=1, Movement, None;
     /// `async_copy_wait_all()`: waits for every asynchronous copy of this thread.
-    AsyncCopyWaitAll = "async_copy_wait_all", Function, 0..=0;
+    AsyncCopyWaitAll = "async_copy_wait_all", Function, 0..=0, Movement, None;
     /// `barrier()`: every thread of the block waits for every other; shared memory written before is seen after.
-    Barrier = "barrier", Function, 0..=0;
+    Barrier = "barrier", Function, 0..=0, Threads, None;
     /// `outer_product_acc(&mut acc, &a, &b)`: `acc[i, j] += a[i] * b[j]`.
-    OuterProductAcc = "outer_product_acc", Function, 3..=3;
+    OuterProductAcc = "outer_product_acc", Function, 3..=3, Movement, None;
     /// `lane_id()`: the thread's place in its warp.
-    LaneId = "lane_id", Function, 0..=0;
+    LaneId = "lane_id", Function, 0..=0, Threads, None;
     /// `warp_id()`: the warp's place in its block.
-    WarpId = "warp_id", Function, 0..=0;
+    WarpId = "warp_id", Function, 0..=0, Threads, None;
     /// `a.div_ceil(b)`
-    DivCeil = "div_ceil", Method, 2..=2;
-    /// `a.min(b)`, of indices and of elements; for floats the number where the other is NaN.
-    Min = "min", Method, 2..=2;
-    /// `a.max(b)`, likewise.
-    Max = "max", Method, 2..=2;
-    /// `a.abs()`
-    Abs = "abs", Method, 1..=1;
-    /// `a.sqrt()`
-    Sqrt = "sqrt", Method, 1..=1;
-    /// `a.exp()`
-    Exp = "exp", Method, 1..=1;
-    /// `a.exp2()`
-    Exp2 = "exp2", Method, 1..=1;
-    /// `a.ln()`
-    Ln = "ln", Method, 1..=1;
-    /// `a.tanh()`
-    Tanh = "tanh", Method, 1..=1;
-    /// `a.mul_add(b, c)`: `a * b + c`, rounded once.
-    MulAdd = "mul_add", Method, 3..=3;
+    DivCeil = "div_ceil", Method, 2..=2, Numbers, None;
+    /// `a.wrapping_add(b)`: as every sum of integers does.
+    WrappingAdd = "wrapping_add", Method, 2..=2, Composed, None;
+    /// `a.wrapping_sub(b)`
+    WrappingSub = "wrapping_sub", Method, 2..=2, Composed, None;
+    /// `a.wrapping_mul(b)`
+    WrappingMul = "wrapping_mul", Method, 2..=2, Composed, None;
+    /// `a.wrapping_div(b)`: of the least value and -1 the least value.
+    WrappingDiv = "wrapping_div", Method, 2..=2, Composed, None;
+    /// `a.wrapping_rem(b)`: of the least value and -1 zero.
+    WrappingRem = "wrapping_rem", Method, 2..=2, Composed, None;
+    /// `a.wrapping_shl(n)`: by `n` modulo the width.
+    WrappingShl = "wrapping_shl", Method, 2..=2, Composed, None;
+    /// `a.wrapping_shr(n)`: by `n` modulo the width.
+    WrappingShr = "wrapping_shr", Method, 2..=2, Composed, None;
+    /// `a.wrapping_neg()`
+    WrappingNeg = "wrapping_neg", Method, 1..=1, Composed, None;
+    /// `a.div_euclid(b)`: the quotient whose remainder is not negative.
+    DivEuclid = "div_euclid", Method, 2..=2, Composed, None;
+    /// `a.rem_euclid(b)`: the remainder that is not negative.
+    RemEuclid = "rem_euclid", Method, 2..=2, Composed, None;
     /// `select(condition, a, b)`: `a` where the condition holds, else `b`; both are evaluated.
-    Select = "select", Function, 3..=3;
+    Select = "select", Function, 3..=3, Numbers, None;
     /// `x.shuffle(lane)`: the value of lane `lane % 32` of the warp. Every thread of the warp takes part.
-    Shuffle = "shuffle", Method, 2..=2;
+    Shuffle = "shuffle", Method, 2..=2, Together, None;
     /// `x.shuffle_up(n)`: the value of the lane `n % 32` before this one, where there is one, else the own.
-    ShuffleUp = "shuffle_up", Method, 2..=2;
+    ShuffleUp = "shuffle_up", Method, 2..=2, Together, None;
     /// `x.shuffle_down(n)`: the value of the lane `n % 32` after this one, where there is one, else the own.
-    ShuffleDown = "shuffle_down", Method, 2..=2;
+    ShuffleDown = "shuffle_down", Method, 2..=2, Together, None;
     /// `x.shuffle_xor(n)`: the value of lane `lane_id() ^ (n % 32)`.
-    ShuffleXor = "shuffle_xor", Method, 2..=2;
+    ShuffleXor = "shuffle_xor", Method, 2..=2, Together, None;
     /// `x.warp_sum()`: the sum over the warp, in every lane.
-    WarpSum = "warp_sum", Method, 1..=1;
+    WarpSum = "warp_sum", Method, 1..=1, Together, None;
     /// `x.warp_max()`: the largest value of the warp, in every lane.
-    WarpMax = "warp_max", Method, 1..=1;
+    WarpMax = "warp_max", Method, 1..=1, Together, None;
     /// `x.warp_min()`: the smallest value of the warp, in every lane.
-    WarpMin = "warp_min", Method, 1..=1;
+    WarpMin = "warp_min", Method, 1..=1, Together, None;
     /// `x.warp_prefix_sum()`: the sum over the lanes up to this one, its own value included.
-    WarpPrefixSum = "warp_prefix_sum", Method, 1..=1;
+    WarpPrefixSum = "warp_prefix_sum", Method, 1..=1, Together, None;
     /// `x.block_sum()`: the sum over the block, in every thread; it waits for the block.
-    BlockSum = "block_sum", Method, 1..=1;
+    BlockSum = "block_sum", Method, 1..=1, Together, None;
     /// `x.block_max()`: the largest value of the block, in every thread; it waits for the block.
-    BlockMax = "block_max", Method, 1..=1;
+    BlockMax = "block_max", Method, 1..=1, Together, None;
     /// `x.block_min()`: the smallest value of the block, in every thread; it waits for the block.
-    BlockMin = "block_min", Method, 1..=1;
+    BlockMin = "block_min", Method, 1..=1, Together, None;
     /// `x.block_prefix_sum()`: the sum over the threads up to this one, its own value included; it waits for the block.
-    BlockPrefixSum = "block_prefix_sum", Method, 1..=1;
+    BlockPrefixSum = "block_prefix_sum", Method, 1..=1, Together, None;
     /// `ballot(condition)`: a `u32` whose bit `i` tells whether the condition holds in lane `i`.
-    Ballot = "ballot", Function, 1..=1;
+    Ballot = "ballot", Function, 1..=1, Together, None;
     /// `any(condition)`: whether the condition holds in a lane of the warp.
-    Any = "any", Function, 1..=1;
+    Any = "any", Function, 1..=1, Together, None;
     /// `all(condition)`: whether the condition holds in all lanes of the warp.
-    All = "all", Function, 1..=1;
+    All = "all", Function, 1..=1, Together, None;
     /// `view.atomic_add([i, j], x)`: adds to an element, undivided; gives what was there before.
-    AtomicAdd = "atomic_add", Method, 3..=3;
+    AtomicAdd = "atomic_add", Method, 3..=3, Together, None;
     /// `view.atomic_max([i, j], x)`: puts the larger there, undivided; gives what was there before.
-    AtomicMax = "atomic_max", Method, 3..=3;
+    AtomicMax = "atomic_max", Method, 3..=3, Together, None;
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
-    AtomicMin = "atomic_min", Method, 3..=3;
+    AtomicMin = "atomic_min", Method, 3..=3, Together, None;
     /// `size_of::<T>()`: the bytes of an element.
-    SizeOf = "size_of", Function, 0..=0;
+    SizeOf = "size_of", Function, 0..=0, Numbers, None;
     /// `view.slice(i)`: element `i` of the first mode, without that mode.
-    Slice = "slice", Method, 2..=2;
+    Slice = "slice", Method, 2..=2, Views, None;
     /// `view.bytes()`: the bytes of its elements.
-    Bytes = "bytes", Method, 1..=1;
+    Bytes = "bytes", Method, 1..=1, Views, None;
     /// `layout.swizzle_bytes(128)`: the swizzle of a tensor map and of a warpgroup's matrices, over 32, 64 or 128 bytes.
-    SwizzleBytes = "swizzle_bytes", Method, 2..=2;
+    SwizzleBytes = "swizzle_bytes", Method, 2..=2, Layouts, None;
     /// `warp_group()`: the warpgroup's place in its block.
-    WarpGroup = "warp_group", Function, 0..=0;
+    WarpGroup = "warp_group", Function, 0..=0, Asynchronous, None;
     /// `cluster_rank()`: the block's place in its cluster.
-    ClusterRank = "cluster_rank", Function, 0..=0;
+    ClusterRank = "cluster_rank", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `view.map_shared_rank(rank)`: the same view of the shared memory of block `rank` of the cluster.
-    MapSharedRank = "map_shared_rank", Method, 2..=2;
+    MapSharedRank = "map_shared_rank", Method, 2..=2, Asynchronous, Some("sm_90");
     /// `cluster_barrier()`: every thread of the cluster waits for every other.
-    ClusterBarrier = "cluster_barrier", Function, 0..=0;
+    ClusterBarrier = "cluster_barrier", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
-    GridDependencyWait = "grid_dependency_wait", Function, 0..=0;
+    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
-    LaunchDependents = "launch_dependents", Function, 0..=0;
+    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
-    NamedBarrier = "named_barrier", Function, 2..=2;
+    NamedBarrier = "named_barrier", Function, 2..=2, Asynchronous, None;
     /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.
-    SetMaxRegisters = "set_max_registers", Function, 1..=1;
+    SetMaxRegisters = "set_max_registers", Function, 1..=1, Asynchronous, Some("sm_90a");
     /// `mbarriers(count, arrivals)`: barriers in shared memory whose phases end after so many arrivals.
-    Mbarriers = "mbarriers", Function, 2..=2;
+    Mbarriers = "mbarriers", Function, 2..=2, Asynchronous, Some("sm_90");
     /// `barriers.at(i)`: one of them.
-    At = "at", Method, 2..=2;
+    At = "at", Method, 2..=2, Asynchronous, None;
     /// `barrier.arrive()`
-    Arrive = "arrive", Method, 1..=1;
+    Arrive = "arrive", Method, 1..=1, Asynchronous, None;
     /// `barrier.arrive_expect(bytes)`: arrives; the phase waits for the bytes that copies report, too.
-    ArriveExpect = "arrive_expect", Method, 2..=2;
+    ArriveExpect = "arrive_expect", Method, 2..=2, Asynchronous, None;
     /// `barrier.arrive_remote(rank)`: arrives at the same barrier of another block of the cluster.
-    ArriveRemote = "arrive_remote", Method, 2..=2;
+    ArriveRemote = "arrive_remote", Method, 2..=2, Asynchronous, None;
     /// `barrier.wait(parity)`: waits until the phase of this parity has ended.
-    Wait = "wait", Method, 2..=2;
+    Wait = "wait", Method, 2..=2, Asynchronous, None;
     /// `pipeline_state(stages)`: where a thread stands in a ring of stages: stage 0, phase 0.
-    PipelineState = "pipeline_state", Function, 1..=1;
+    PipelineState = "pipeline_state", Function, 1..=1, Asynchronous, None;
     /// `state.stage()`: the stage.
-    Stage = "stage", Method, 1..=1;
+    Stage = "stage", Method, 1..=1, Asynchronous, None;
     /// `state.phase()`: 0 or 1, the other one after each time round the ring.
-    Phase = "phase", Method, 1..=1;
+    Phase = "phase", Method, 1..=1, Asynchronous, None;
     /// `state.advance()`: goes to the next stage.
-    Advance = "advance", Method, 1..=1;
+    Advance = "advance", Method, 1..=1, Asynchronous, None;
     /// `tma_load(&mut dst, &src, barrier)`: one thread starts the copy of a tile; it reports its bytes to the barrier.
-    TmaLoad = "tma_load", Function, 3..=3;
+    TmaLoad = "tma_load", Function, 3..=3, Asynchronous, Some("sm_90");
     /// `tma_load_multicast(&mut dst, &src, barrier, mask)`: to the blocks of the cluster that the mask names.
-    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4;
+    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4, Asynchronous, Some("sm_90");
     /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
-    TmaStore = "tma_store", Function, 2..=2;
+    TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some("sm_90");
     /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
-    StoreAsync = "store_async", Function, 3..=3;
+    StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some("sm_90");
     /// `bulk_commit_group()`: closes the group of the `tma_store`s that this thread issued since the last one.
-    BulkCommitGroup = "bulk_commit_group", Function, 0..=0;
+    BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
-    BulkWaitGroup = "bulk_wait_group", Function, 1..=1;
+    BulkWaitGroup = "bulk_wait_group", Function, 1..=1, Asynchronous, Some("sm_90");
     /// `bulk_wait_group_read(n)`: likewise, until they have read shared memory.
-    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1;
+    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1, Asynchronous, Some("sm_90");
     /// `fence_async_proxy()`: the thread's accesses to shared memory before come before those of `tma_store` and `wgmma`.
-    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0;
+    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `accumulator([64, n])`: the warpgroup's part of a product, in registers: `(2, n / 8)` vectors of `(1, 2)`.
-    Accumulator = "accumulator", Function, 1..=1;
+    Accumulator = "accumulator", Function, 1..=1, Asynchronous, Some("sm_90a");
     /// `wgmma(&mut acc, &a, &b, accumulate)`: `acc = a b` or `acc += a b`, by the warpgroup; in flight until the wait.
-    Wgmma = "wgmma", Function, 4..=4;
+    Wgmma = "wgmma", Function, 4..=4, Asynchronous, Some("sm_90a");
     /// `wgmma_commit_group()`: closes the group of the products since the last one.
-    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0;
+    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0, Asynchronous, Some("sm_90a");
     /// `wgmma_wait_group(n)`: waits until at most `n` groups of the warpgroup are in flight.
-    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1;
+    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1, Asynchronous, Some("sm_90a");
     /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
-    StoreMatrix = "store_matrix", Function, 2..=2;
+    StoreMatrix = "store_matrix", Function, 2..=2, Asynchronous, None;
     /// `view.load_relaxed([i, j])`: reads an element, undivided, as it is in memory now; orders nothing.
-    LoadRelaxed = "load_relaxed", Method, 2..=2;
+    LoadRelaxed = "load_relaxed", Method, 2..=2, Together, None;
     /// `view.load_acquire([i, j])`: the same; what stands after it sees what was written before the release.
-    LoadAcquire = "load_acquire", Method, 2..=2;
+    LoadAcquire = "load_acquire", Method, 2..=2, Together, None;
     /// `view.store_relaxed([i, j], x)`: writes an element, undivided; orders nothing.
-    StoreRelaxed = "store_relaxed", Method, 3..=3;
+    StoreRelaxed = "store_relaxed", Method, 3..=3, Together, None;
     /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
-    StoreRelease = "store_release", Method, 3..=3;
+    StoreRelease = "store_release", Method, 3..=3, Together, None;
     /// `view.block_scope()`: the view whose atomic operations are between the threads of the block.
-    BlockScope = "block_scope", Method, 1..=1;
+    BlockScope = "block_scope", Method, 1..=1, Views, None;
     /// `view.system_scope()`: the view whose atomic operations are between all threads, the host's too.
-    SystemScope = "system_scope", Method, 1..=1;
+    SystemScope = "system_scope", Method, 1..=1, Views, None;
     /// `mma_atom::<T>([m, n, k])`: the matrix instruction of a warp for operands of type `T`.
-    MmaAtom = "mma_atom", Function, 1..=1;
+    MmaAtom = "mma_atom", Function, 1..=1, Fragments, None;
     /// `core.load_a(&tile)`: the fragments of a tile of A, in registers.
-    LoadA = "load_a", Method, 2..=2;
+    LoadA = "load_a", Method, 2..=2, Fragments, None;
     /// `core.load_b(&tile)`: the fragments of a tile of B, in registers.
-    LoadB = "load_b", Method, 2..=2;
+    LoadB = "load_b", Method, 2..=2, Fragments, None;
     /// `core.mma(&mut acc, &a, &b)`: `acc += a b`, by the warp.
-    Mma = "mma", Method, 4..=4;
+    Mma = "mma", Method, 4..=4, Fragments, None;
     /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
-    StoreD = "store_d", Method, 3..=3;
+    StoreD = "store_d", Method, 3..=3, Fragments, None;
     /// `view.evict_first()`: the view whose elements L2 gives up first, when they are moved.
-    EvictFirst = "evict_first", Method, 1..=1;
+    EvictFirst = "evict_first", Method, 1..=1, Views, None;
     /// `view.evict_last()`: the view whose elements L2 gives up last.
-    EvictLast = "evict_last", Method, 1..=1;
+    EvictLast = "evict_last", Method, 1..=1, Views, None;
     /// `view.no_allocate()`: the view whose elements get no place in L1.
-    NoAllocate = "no_allocate", Method, 1..=1;
+    NoAllocate = "no_allocate", Method, 1..=1, Views, None;
     /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of the copy engine.
-    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0;
+    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some("sm_90");
     /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.
-    ElectOne = "elect_one", Function, 0..=0;
+    ElectOne = "elect_one", Function, 0..=0, Together, Some("sm_90");
     /// `sync_warp()`: every thread of the warp waits for every other; what they wrote before is seen after.
-    SyncWarp = "sync_warp", Function, 0..=0;
+    SyncWarp = "sync_warp", Function, 0..=0, Threads, None;
 }
 
 impl Intrinsic {
@@ -309,34 +391,9 @@ impl Intrinsic {
         Intrinsic::ALL.iter().copied().find(|known| known.name() == name && known.form() == form)
     }
 
-    /// The architecture that it needs, where some that kernels are compiled for lack it: `sm_90` or a later one, or `sm_90a`
-    /// alone, the only one with warpgroup products, and of those with a change of registers the only one that kernels here
-    /// are written for (PTX ISA 9.0, the target notes of the instructions).
-    pub(crate) fn needs(self) -> Option<&'static str> {
-        match self {
-            Intrinsic::Accumulator
-            | Intrinsic::Wgmma
-            | Intrinsic::WgmmaCommitGroup
-            | Intrinsic::WgmmaWaitGroup
-            | Intrinsic::SetMaxRegisters => Some("sm_90a"),
-            Intrinsic::Mbarriers
-            | Intrinsic::TmaLoad
-            | Intrinsic::TmaLoadMulticast
-            | Intrinsic::TmaStore
-            | Intrinsic::StoreAsync
-            | Intrinsic::BulkCommitGroup
-            | Intrinsic::BulkWaitGroup
-            | Intrinsic::BulkWaitGroupRead
-            | Intrinsic::FenceAsyncProxy
-            | Intrinsic::FenceAsyncProxyGlobal
-            | Intrinsic::ClusterRank
-            | Intrinsic::ClusterBarrier
-            | Intrinsic::MapSharedRank
-            | Intrinsic::GridDependencyWait
-            | Intrinsic::LaunchDependents
-            | Intrinsic::ElectOne => Some("sm_90"),
-            _ => None,
-        }
+    /// Whether it means something on the host too, where the attribute's entries are evaluated.
+    pub(crate) fn on_host(self) -> bool {
+        matches!(self, Intrinsic::DivCeil | Intrinsic::SizeOf | Intrinsic::Math(_))
     }
 }
 

@@ -23,7 +23,9 @@ pub mod launch;
 #[cfg(test)]
 mod laws;
 mod library;
+pub mod math;
 mod matrix;
+mod meaning;
 mod origin;
 mod params;
 mod program;
@@ -41,7 +43,7 @@ pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, Broken};
 pub use check::{Checked, check, compile};
 pub use definition::{Definition, Variant};
-pub use elem::{Constant, Elem};
+pub use elem::{Constant, Elem, Known};
 pub use emit::{CudaSource, emit};
 pub use ir::Kernel;
 pub use library::LIBRARY;

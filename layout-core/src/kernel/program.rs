@@ -7,7 +7,7 @@
 //! When things happen: statements run in order, once for each thread that reaches them. A [`Value`] is evaluated where
 //! it stands, each load once; it has no effect. `&&` and `||` evaluate their right side only where it matters.
 //! [`Value::Select`] evaluates both. A variable lives from its `Let` to the end of the statement list that holds it, and
-//! a loop's body starts each round without its variables. Arithmetic: `i32`, `u32`, `i64`, `i8`, `u8` wrap; shifts take
+//! a loop's body starts each round without its variables. Arithmetic: integers wrap at their width; shifts take
 //! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
 //! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
 
@@ -15,6 +15,7 @@ use super::asynchronous::{RemoteStore, Signal, StoreMatrix, TensorLoad, TensorSt
 use super::elem::{Constant, Elem};
 use super::index::{Atoms, Index, VarId};
 use super::ir::{BinaryOp, UnaryOp};
+use super::math::Math;
 use super::matrix::{LoadMatrix, Mma};
 use super::origin::{Origin, Position};
 
@@ -43,7 +44,7 @@ pub(crate) enum Value<A> {
     Binary(BinaryOp, Box<Value<A>>, Box<Value<A>>),
     /// Rust's `as`: floats saturate to integers (NaN gives 0), integers wrap.
     Cast(Elem, Box<Value<A>>),
-    /// A function of one, two or three values of one type.
+    /// An elementwise word of one, two or three values.
     Math(Math, Vec<Value<A>>),
     /// `condition ? then : otherwise`; both are evaluated.
     Select(Box<Value<A>>, Box<Value<A>>, Box<Value<A>>),
@@ -62,31 +63,6 @@ pub(crate) struct Comparison {
 
 /// All of them; the empty one always holds.
 pub(super) type Mask = Vec<Comparison>;
-
-/// A function of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Math {
-    /// The smaller; of floats the number where the other is NaN (`fminf`).
-    Min,
-    /// The larger, likewise.
-    Max,
-    /// Absolute value (of the least `i32`: itself).
-    Abs,
-    /// Square root, correctly rounded.
-    Sqrt,
-    /// eˣ
-    Exp,
-    /// 2ˣ
-    Exp2,
-    /// Natural logarithm.
-    Ln,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// `a * b + c`, rounded once.
-    MulAdd,
-    /// The nearest `f32` with 10 bits of fraction, ties to even (before sm_90 away from zero).
-    RoundTf32,
-}
 
 /// A statement and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +144,7 @@ pub(crate) enum StatementKind<A, O> {
     Signal(Signal),
 }
 
-/// What the 32 threads of a warp make of their values: of one of type `f32 f64 i32 u32 i64`, or of a `bool`.
+/// What the 32 threads of a warp make of their values: of one of a type of 4 or 8 bytes (a shuffle takes every type), or of a `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Collective {
     /// `(x, lane)`: the `x` of lane `lane` modulo 32; `lane` is an `i32`, also below.
@@ -220,13 +196,13 @@ impl Collective {
 /// What an atomic operation makes of an element and its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum AtomicChange {
-    /// The sum; of `i32 u32 f32 f64`, integers wrap.
+    /// The sum; of `i32 u32 i64 u64 f32 f64`, integers wrap.
     Add,
-    /// The larger; of `i32 u32 f32`, of floats the number where the other is NaN.
+    /// The larger; of `i32 u32 i64 u64 f32`, of floats the number where the other is NaN.
     Max,
     /// The smaller, likewise.
     Min,
-    /// Itself: it is only read. Of `i32 u32 f32 i64 f64`; the operand means nothing.
+    /// Itself: it is only read. Of `i32 u32 f32 i64 u64 f64`; the operand means nothing.
     Load(Ordering),
     /// The operand: it is only written, and what was there before is not known. Of the same types.
     Store(Ordering),

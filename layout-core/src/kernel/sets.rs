@@ -8,6 +8,7 @@ use super::bind::LaunchArgument;
 use super::elem::Elem;
 use super::intrinsic::Intrinsic;
 use super::ir::{ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, Parameter, TypeRef, UnaryOp};
+use super::math::Math;
 use super::origin::{Errors, KernelError, Origin};
 use super::params::{ParamSet, ParamValue};
 
@@ -387,7 +388,11 @@ impl Kernel {
         };
         let open = |what: &str| fail(format!("{what} has no value in the attribute"), Some(VALUES));
         match &expr.kind {
-            ExprKind::Int(value, None | Some(TypeRef::Usize | TypeRef::Isize)) => Ok(ParamValue::Int(*value)),
+            ExprKind::Int(value, None | Some(TypeRef::Usize | TypeRef::Isize)) => match i64::try_from(*value)
+            {
+                Ok(value) => Ok(ParamValue::Int(value)),
+                Err(_) => fail(format!("{value} is beyond 64 bits"), None),
+            },
             ExprKind::Bool(value) => Ok(ParamValue::Bool(*value)),
             ExprKind::Type(elem) => Ok(ParamValue::Type(*elem)),
             ExprKind::Parameter(number) => {
@@ -442,10 +447,10 @@ impl Kernel {
                 let values =
                     arguments.iter().map(|id| self.constant(*id, set)).collect::<Result<Vec<_>, _>>()?;
                 match (intrinsic, types.as_slice(), values.as_slice()) {
-                    (Intrinsic::Min, _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
+                    (Intrinsic::Math(Math::Min), _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
                         Ok(ParamValue::Int(*a.min(b)))
                     }
-                    (Intrinsic::Max, _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
+                    (Intrinsic::Math(Math::Max), _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
                         Ok(ParamValue::Int(*a.max(b)))
                     }
                     (Intrinsic::DivCeil, _, [ParamValue::Int(a), ParamValue::Int(b)])
@@ -465,7 +470,9 @@ impl Kernel {
                     _ => open(&format!("`{}` of these", intrinsic.name())),
                 }
             }
-            ExprKind::Int(..) | ExprKind::Float(..) => open("a number of an element type"),
+            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Known(..) => {
+                open("a number of an element type")
+            }
             ExprKind::Local(_)
             | ExprKind::Argument(_)
             | ExprKind::Special(..)

@@ -6,46 +6,20 @@
 //!
 //! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
 
-use super::elem::Elem;
+use super::elem::{Elem, Format, SmallFloat};
 
-/// How a small float is made.
-struct Format {
-    /// Bits of the fraction.
-    fraction: u32,
-    /// What is added to the exponent.
-    bias: i32,
-    /// The bits of the largest finite value.
-    largest: u32,
-    /// The bits of what is too large.
-    overflow: u32,
-    /// The bits of a NaN.
-    nan: u32,
-    /// The bit of the sign.
-    sign: u32,
-}
-
-fn format(elem: Elem) -> Option<Format> {
-    Some(match elem {
-        Elem::F16 => {
-            Format { fraction: 10, bias: 15, largest: 0x7bff, overflow: 0x7c00, nan: 0x7fff, sign: 1 << 15 }
-        }
-        Elem::Bf16 => {
-            Format { fraction: 7, bias: 127, largest: 0x7f7f, overflow: 0x7f80, nan: 0x7fff, sign: 1 << 15 }
-        }
-        Elem::E4m3 => Format { fraction: 3, bias: 7, largest: 0x7e, overflow: 0x7e, nan: 0x7f, sign: 1 << 7 },
-        Elem::E5m2 => {
-            Format { fraction: 2, bias: 15, largest: 0x7b, overflow: 0x7b, nan: 0x7f, sign: 1 << 7 }
-        }
-        Elem::F64 | Elem::F32 | Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 | Elem::Bool => {
-            return None;
-        }
-    })
+/// How the type is made, and the bit of its sign; of others nothing.
+fn format(elem: Elem) -> Option<(SmallFloat, u32)> {
+    match elem.format() {
+        Format::SmallFloat(format) => Some((format, 1 << (elem.bits() - 1))),
+        Format::Float | Format::Signed | Format::Unsigned | Format::Truth => None,
+    }
 }
 
 /// The value of the bits; of `f32`, and of what is no float, the bits as an `f32`'s.
 pub(super) fn decode(bits: u32, elem: Elem) -> f32 {
-    let Some(format) = format(elem) else { return f32::from_bits(bits) };
-    let magnitude = bits & (format.sign - 1);
+    let Some((format, sign_bit)) = format(elem) else { return f32::from_bits(bits) };
+    let magnitude = bits & (sign_bit - 1);
     let value = if elem == Elem::Bf16 {
         f32::from_bits(magnitude << 16)
     } else if magnitude > format.largest {
@@ -59,16 +33,16 @@ pub(super) fn decode(bits: u32, elem: Elem) -> f32 {
         let implicit = if exponent == 0 { 0 } else { 1 << format.fraction };
         (implicit | fraction) as f32 * power(exponent.max(1) - format.bias - format.fraction as i32)
     };
-    if bits & format.sign != 0 { -value } else { value }
+    if bits & sign_bit != 0 { -value } else { value }
 }
 
 /// The bits of the nearest value; of `f32`, and of what is no float, the bits as they are.
 pub(super) fn encode(value: f32, elem: Elem) -> u32 {
-    let Some(format) = format(elem) else { return value.to_bits() };
+    let Some((format, sign_bit)) = format(elem) else { return value.to_bits() };
     if value.is_nan() {
         return format.nan;
     }
-    let sign = if value.is_sign_negative() { format.sign } else { 0 };
+    let sign = if value.is_sign_negative() { sign_bit } else { 0 };
     let magnitude = value.abs();
     // floor(log2) from the exponent field; a subnormal `f32` counts as 2^-127.
     let exponent = (magnitude.to_bits() >> 23) as i32 - 127;

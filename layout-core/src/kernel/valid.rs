@@ -4,7 +4,8 @@
 //! itself), and every tensor has one to five extents. The macro's lowering makes only such kernels.
 
 use super::ir::{
-    ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
+    Annotation, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, LocalId, Pattern,
+    StatementKind, TypeRef,
 };
 
 /// Tests a kernel.
@@ -14,7 +15,12 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
     let attribute = all(&kernel.block)
         && kernel.grid.iter().all(|grid| all(grid))
         && all(&kernel.cluster)
-        && kernel.min_blocks.iter().chain(&kernel.opt_level).all(|id| check.expr(*id, u32::MAX))
+        && kernel
+            .min_blocks
+            .iter()
+            .chain(&kernel.opt_level)
+            .chain(&kernel.fast_math)
+            .all(|id| check.expr(*id, u32::MAX))
         && all(&kernel.require)
         && all(&kernel.filter)
         && kernel.parameters.iter().all(|own| own.computed.iter().all(|id| check.expr(*id, u32::MAX)))
@@ -30,7 +36,11 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         ArgumentKind::Scalar(ty) => check.ty(*ty),
     });
     let functions = kernel.functions.iter().all(|function| {
-        function.parameters.iter().all(|local| check.local(*local)) && check.block(&function.body, u32::MAX)
+        function.parameters.iter().all(|local| check.local(*local))
+            && function.types.len() == function.parameters.len()
+            && function.types.iter().all(|ty| check.annotation(ty, MAX_DEPTH))
+            && check.annotation(&function.result, MAX_DEPTH)
+            && check.block(&function.body, u32::MAX)
     });
     let expressions = (0..kernel.exprs.len() as u32).all(|id| check.parts(ExprId(id)));
     attribute && arguments && functions && expressions && check.block(&kernel.body, u32::MAX)
@@ -61,6 +71,17 @@ impl Check<'_> {
         }
     }
 
+    fn annotation(&self, annotation: &Annotation, depth: u32) -> bool {
+        match annotation {
+            Annotation::Any => true,
+            Annotation::Type(ty) => self.ty(*ty),
+            Annotation::Tuple(parts) => {
+                depth > 0 && parts.iter().all(|part| self.annotation(part, depth - 1))
+            }
+            Annotation::Array(of) => depth > 0 && self.annotation(of, depth - 1),
+        }
+    }
+
     fn pattern(&self, pattern: &Pattern, depth: u32) -> bool {
         match pattern {
             Pattern::Local(local) => self.local(*local),
@@ -76,6 +97,7 @@ impl Check<'_> {
         match &kernel.expr(id).kind {
             ExprKind::Int(_, suffix) | ExprKind::Float(_, suffix) => suffix.iter().all(|ty| self.ty(*ty)),
             ExprKind::Bool(_) | ExprKind::Type(_) => true,
+            ExprKind::Known(_, ty) => self.ty(*ty),
             ExprKind::Local(local) => self.local(*local),
             ExprKind::Parameter(number) => (*number as usize) < kernel.parameters.len(),
             ExprKind::Dim(number) => (*number as usize) < kernel.dims.len(),
@@ -109,7 +131,7 @@ impl Check<'_> {
         let expr = |id: &ExprId| self.expr(*id, limit);
         let statements = block.statements.iter().all(|statement| match &statement.kind {
             StatementKind::Let { pattern, ty, value, .. } => {
-                self.pattern(pattern, MAX_DEPTH) && ty.iter().all(|ty| self.ty(*ty)) && expr(value)
+                self.pattern(pattern, MAX_DEPTH) && self.annotation(ty, MAX_DEPTH) && expr(value)
             }
             StatementKind::Assign { place, value, .. } => expr(place) && expr(value),
             StatementKind::Expr(value) => expr(value),

@@ -168,6 +168,28 @@ impl Wire for i64 {
     }
 }
 
+impl Wire for i128 {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut rest = ((*self << 1) ^ (*self >> 127)) as u128;
+        while rest >= 0x80 {
+            out.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        out.push(rest as u8);
+    }
+    fn take(input: &mut &[u8]) -> Result<Self, WireError> {
+        let mut raw = 0u128;
+        for shift in (0..128).step_by(7) {
+            let byte = u8::take(input)?;
+            raw |= u128::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok((raw >> 1) as i128 ^ -((raw & 1) as i128));
+            }
+        }
+        Err(damaged(input))
+    }
+}
+
 impl Wire for bool {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(u8::from(*self));

@@ -20,7 +20,7 @@ use super::view::{View, Write};
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 pub trait Atomic: Tensor {
-    /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 f32
+    /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 i64 u64 f32
     /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
     /// in its last bits from run to run. It orders no other access.
     ///
@@ -45,7 +45,7 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Puts the larger of an element and `value` there, likewise. Of `i32 u32 f32`; of floats the number where the other
+    /// Puts the larger of an element and `value` there, likewise. Of `i32 u32 i64 u64 f32`; of floats the number where the other
     /// is NaN.
     ///
     /// ```
@@ -91,7 +91,7 @@ pub trait Atomic: Tensor {
     }
 
     /// Reads an element as it is in memory now, undivided, and orders nothing: for values that say themselves whether
-    /// they are there. Of `i32 u32 f32 i64 f64`, in a global or a shared tensor that is written, by any block.
+    /// they are there. Of `i32 u32 f32 i64 u64 f64`, in a global or a shared tensor that is written, by any block.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

@@ -10,7 +10,9 @@
 //! | group | words |
 //! |---|---|
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Contiguous`], [`Strided`] |
-//! | elements | `f64 f32 i64 i32 u32 i8 u8 bool`, [`struct@f16`], [`bf16`], [`e4m3`], [`e5m2`] |
+//! | elements | `f64 f32 i64 i32 i16 i8 u64 u32 u16 u8 bool`, [`struct@f16`], [`bf16`], [`e4m3`], [`e5m2`] |
+//! | **[numbers](numbers)** | wrap-around, indices, precision, contraction, `fast_math` |
+//! | constants | `f32::INFINITY`, `u32::MAX` and the like, [`Constants`] of a type parameter, `std::f32::consts::PI`, [`consts`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
 //! | views | [`Tensor`]: `tile`, `window`, `vectorize`, `distribute`, `transpose`, `pad`, `dim`, `view[[i, j]]` |
@@ -22,7 +24,9 @@
 //! | hints to the caches | [`Hinted::evict_first`], `evict_last`, `no_allocate` |
 //! | matrix units | [`mma_atom`] with [`TensorCore::load_a`], `load_b`, `mma`, `store_d` |
 //! | orders of tiles | [`grouped`], [`hilbert`] |
-//! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], and of Rust's numbers `min`, `max`, `abs`, `sqrt`, `exp`, `exp2`, `ln`, `tanh`, `mul_add`, `div_ceil` |
+//! | arithmetic | operators, `as`, [`Number::cast`], [`select`], [`outer_product_acc`], `div_ceil` |
+//! | functions of floats | [`Float`]: `sin` to `hypot`, `floor` to `fract`, `min`, `max`, `clamp`, `mul_add`, `to_bits`; [`Approximate`]: `exp2_approx` and the like |
+//! | functions of integers | [`Whole`]: `count_ones` to `swap_bytes`, `pow`, `wrapping_add` and the like, `saturating_add` and the like; [`byte_perm`], [`funnel_shift_left`], [`funnel_shift_right`], [`dot4`] |
 //! | control | `for` over a range, `.step_by(n)`, `.rev()`, [`unroll`], `while`, `loop`, `if`, `break`, `continue`, `assert!` |
 //!
 //! ```
@@ -43,24 +47,29 @@
 
 mod atomic;
 mod copy_engine;
+mod float;
 mod hint;
 mod layout;
 mod matrix;
 mod mbarrier;
 mod movement;
 mod number;
+#[doc = include_str!("numbers.md")]
+pub mod numbers {}
 mod order;
 mod small_float;
 mod tensor;
 mod threads;
 mod view;
 mod wgmma;
+mod whole;
 
 pub use atomic::Atomic;
 pub use copy_engine::{
     bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, fence_async_proxy_global,
     tma_load, tma_load_multicast, tma_store,
 };
+pub use float::{Approximate, Float};
 pub use hint::Hinted;
 pub use layout::{ColMajor, Contiguous, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
 pub use matrix::{TensorCore, mma_atom};
@@ -69,9 +78,11 @@ pub use movement::{
     async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
     copy_dram_to_sram_async, outer_product_acc, store_async,
 };
-pub use number::{Element, Integer, Literal, Number, select, unroll};
+pub use number::{Constants, Element, Integer, Literal, Number, select, unroll};
 pub use order::{grouped, hilbert};
 pub use small_float::{bf16, e4m3, e5m2, f16};
+#[doc(no_inline)]
+pub use std::f32::consts;
 pub use tensor::Tensor;
 pub use threads::{
     Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, elect_one,
@@ -80,6 +91,7 @@ pub use threads::{
 };
 pub use view::{LayoutTensor, Read, View, Write, local, shared};
 pub use wgmma::{accumulator, store_matrix, wgmma, wgmma_commit_group, wgmma_wait_group};
+pub use whole::*;
 
 /// What a stub does when it is called after all.
 fn device_only<T>() -> T {
@@ -93,6 +105,7 @@ mod tests {
 
     use super::*;
     use crate::kernel::intrinsic::Intrinsic;
+    use crate::kernel::math::Math;
 
     fn stub(member: Intrinsic, v: View<f32, Write>, x: f32, n: usize) {
         let rows = row_major([4, 8]);
@@ -125,15 +138,18 @@ mod tests {
             Intrinsic::LaneId => drop(lane_id()),
             Intrinsic::WarpId => drop(warp_id()),
             Intrinsic::DivCeil => drop(n.div_ceil(4)),
-            Intrinsic::Min => drop((n.min(4), x.min(1.0))),
-            Intrinsic::Max => drop((n.max(4), x.max(1.0))),
-            Intrinsic::Abs => drop(x.abs()),
-            Intrinsic::Sqrt => drop(x.sqrt()),
-            Intrinsic::Exp => drop(x.exp()),
-            Intrinsic::Exp2 => drop(x.exp2()),
-            Intrinsic::Ln => drop(x.ln()),
-            Intrinsic::Tanh => drop(x.tanh()),
-            Intrinsic::MulAdd => drop(x.mul_add(x, x)),
+            // Below, one by one.
+            Intrinsic::Math(_) => {}
+            Intrinsic::WrappingAdd => drop(n.wrapping_add(n)),
+            Intrinsic::WrappingSub => drop(n.wrapping_sub(n)),
+            Intrinsic::WrappingMul => drop(n.wrapping_mul(n)),
+            Intrinsic::WrappingDiv => drop(n.wrapping_div(n)),
+            Intrinsic::WrappingRem => drop(n.wrapping_rem(n)),
+            Intrinsic::WrappingShl => drop(n.wrapping_shl(1)),
+            Intrinsic::WrappingShr => drop(n.wrapping_shr(1)),
+            Intrinsic::WrappingNeg => drop(n.wrapping_neg()),
+            Intrinsic::DivEuclid => drop((n.div_euclid(n), x.div_euclid(x))),
+            Intrinsic::RemEuclid => drop((n.rem_euclid(n), x.rem_euclid(x))),
             Intrinsic::Select => drop(select(x < 1.0, x, 0.0)),
             Intrinsic::Shuffle => drop(x.shuffle(n)),
             Intrinsic::ShuffleUp => drop(x.shuffle_up(1)),
@@ -210,6 +226,10 @@ mod tests {
     #[test]
     fn every_member_has_a_stub() {
         let _: fn(Intrinsic, View<f32, Write>, f32, usize) = stub;
+        for word in Math::ALL {
+            let (floats, integers) = (float::tests::stub(word, 1.0, 1, 1), whole::tests::stub(word, 1, 1));
+            assert!(floats != integers, "{word:?}");
+        }
         let mut names: Vec<_> = Intrinsic::ALL.iter().map(|member| (member.name(), member.form())).collect();
         names.sort_by_key(|(name, _)| *name);
         names.dedup();

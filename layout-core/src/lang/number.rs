@@ -2,7 +2,7 @@
 
 use super::device_only;
 
-/// An element type: `f64 f32 i64 i32 u32 i8 u8 bool`, and the floats of 16 and 8 bits of [this module](super),
+/// An element type: `f64 f32 i64 i32 i16 i8 u64 u32 u16 u8 bool`, and the floats of 16 and 8 bits of [this module](super),
 /// `f16 bf16 e4m3 e5m2`.
 ///
 /// ```
@@ -96,7 +96,7 @@ pub trait Number: Copy {
     }
 
     /// The value of lane `lane % 32`. Every thread of the warp takes part, here and below; the block is a multiple of
-    /// 32 threads, the number is an `f32 f64 i32 u32 i64`.
+    /// 32 threads, a shuffle takes every element type, the sums and extremes `f32 f64 i32 u32 i64 u64`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -320,8 +320,53 @@ pub trait Number: Copy {
 macro_rules! implement {
     ($kind:ident: $($ty:ty),*) => { $(impl $kind for $ty {})* };
 }
-implement!(Number: f64, f32, i64, i32, u32, i8, u8, bool, usize, isize);
-implement!(Element: f64, f32, i64, i32, u32, i8, u8, bool);
+implement!(Number: f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, bool, usize, isize);
+implement!(Element: f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, bool);
+
+/// The constants of every element type but `bool`; Rust's own types have `MIN` and `MAX` by themselves.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(T = [f32, u16], block = [1], grid = [1])]
+/// fn ends<T>(y: &mut LayoutTensor<T, RowMajor<4>>) {
+///     y[[0]] = T::ZERO;
+///     y[[1]] = T::ONE;
+///     y[[2]] = T::MIN;
+///     y[[3]] = T::MAX;
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<u16, 1>([4])?;
+/// ends::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [0, 1, 0, 65535]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub trait Constants: Element {
+    /// 0
+    const ZERO: Self;
+    /// 1
+    const ONE: Self;
+    /// The least finite value.
+    const MIN: Self;
+    /// The largest finite value.
+    const MAX: Self;
+}
+
+macro_rules! constants {
+    ($($ty:ident: $zero:literal $one:literal,)*) => {$(
+        impl Constants for $ty {
+            const ZERO: $ty = $zero;
+            const ONE: $ty = $one;
+            const MIN: $ty = $ty::MIN;
+            const MAX: $ty = $ty::MAX;
+        }
+    )*};
+}
+constants! {
+    f64: 0.0 1.0, f32: 0.0 1.0,
+    i64: 0 1, i32: 0 1, i16: 0 1, i8: 0 1,
+    u64: 0 1, u32: 0 1, u16: 0 1, u8: 0 1,
+}
+
 // `i32` is the type of a literal that nothing else decides.
 implement!(Integer: usize, isize, i32);
 

@@ -7,14 +7,11 @@
 //! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
 
 use super::device_only;
-use super::number::{Element, Literal, Number};
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+use super::number::{Constants, Element, Literal, Number};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 
 /// The documentation's example of a constant or a method: a kernel that puts it into an `f32`.
 macro_rules! example {
-    ($name:ident, $method:literal, $other:literal, $expected:literal) => {
-        example!($name, concat!($method, "(", stringify!($name), "::", $other, ")"), $expected)
-    };
     ($name:ident, $value:expr, $expected:literal) => {
         concat!(
             "```\n# use layout_cuda::{Device, tiled_kernel};\n",
@@ -36,6 +33,12 @@ macro_rules! number {
         impl Number for $name {}
         impl Element for $name {}
         impl Literal<$name> for f32 {}
+        impl Constants for $name {
+            const ZERO: $name = $name(0);
+            const ONE: $name = $name(0);
+            const MIN: $name = $name(0);
+            const MAX: $name = $name(0);
+        }
 
         impl $name {
             /// Zero.
@@ -170,6 +173,7 @@ macro_rules! arithmetic {
             Sub sub SubAssign sub_assign,
             Mul mul MulAssign mul_assign,
             Div div DivAssign div_assign,
+            Rem rem RemAssign rem_assign,
         }
 
         impl Neg for $name {
@@ -204,25 +208,6 @@ macro_rules! arithmetic {
             ///
             #[doc = example!($name, "::NAN", "NaN")]
             pub const NAN: $name = $name(0);
-
-            /// The smaller; the number where the other is NaN.
-            ///
-            #[doc = example!($name, "::ONE.min", "NAN", "1")]
-            pub fn min(self, _other: $name) -> $name {
-                device_only()
-            }
-            /// The larger; the number where the other is NaN.
-            ///
-            #[doc = example!($name, "::ZERO.max", "ONE", "1")]
-            pub fn max(self, _other: $name) -> $name {
-                device_only()
-            }
-            /// The absolute value.
-            ///
-            #[doc = example!($name, "::NEG_INFINITY.abs()", "inf")]
-            pub fn abs(self) -> $name {
-                device_only()
-            }
         }
     )*};
 }

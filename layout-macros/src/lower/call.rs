@@ -3,9 +3,10 @@
 use super::scope::{Binding, Found};
 use super::{Lowering, near};
 use crate::place::Place;
-use layout_core::kernel::Elem;
+use crate::signature::type_ref;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{ExprId, ExprKind, TypeRef};
+use layout_core::kernel::{Elem, Known};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{AngleBracketedGenericArguments, Expr, ExprCall, ExprMethodCall, GenericArgument, PathArguments};
@@ -14,6 +15,9 @@ impl Lowering<'_> {
     /// `name(..)`, `name::<T>(..)`.
     pub(super) fn call(&mut self, expr: &Expr, node: &ExprCall) -> ExprId {
         let place = Place::of_expr(expr);
+        if let Some(found) = self.of_a_type(place, node) {
+            return found;
+        }
         let path = match &*node.func {
             // `(|x| x + 1)(y)`
             Expr::Paren(inner) => return self.call_value(place, &inner.expr, node),
@@ -40,6 +44,25 @@ impl Lowering<'_> {
         let types = self.types_of(intrinsic, name, turbofish);
         let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.expr(argument)).collect();
         self.intrinsic(place, name, intrinsic, types, arguments)
+    }
+
+    /// `f32::from_bits(x)`, and `f32::max(a, b)` for `a.max(b)`.
+    fn of_a_type(&mut self, place: Place, node: &ExprCall) -> Option<ExprId> {
+        let Expr::Path(path) = &*node.func else { return None };
+        let [ty, name] = path.path.segments.iter().collect::<Vec<_>>()[..] else { return None };
+        let written =
+            syn::Type::Path(syn::TypePath { attrs: vec![], qself: None, path: ty.ident.clone().into() });
+        let ty = type_ref(&written, &self.types).filter(|_| path.qself.is_none())?;
+        let (text, name) = (name.ident.unraw().to_string(), &name.ident);
+        let associated = Intrinsic::from_name(&text, Form::Associated);
+        let Some(word) = associated.or_else(|| Intrinsic::from_name(&text, Form::Method)) else {
+            return Some(self.no_method(name));
+        };
+        self.use_type(ty);
+        let zero = associated.map(|_| self.add(place, ExprKind::Known(Known::Zero, ty)));
+        let arguments = node.args.iter().map(|argument| self.expr(argument)).collect::<Vec<_>>();
+        let arguments = zero.into_iter().chain(arguments).collect();
+        Some(self.intrinsic(place, name, word, vec![], arguments))
     }
 
     /// `receiver.name(..)`
@@ -74,7 +97,7 @@ impl Lowering<'_> {
     ) -> ExprId {
         let (least, most) = intrinsic.arity();
         if arguments.len() < least || arguments.len() > most {
-            let receiver = usize::from(intrinsic.form() == Form::Method);
+            let receiver = usize::from(matches!(intrinsic.form(), Form::Method | Form::Associated));
             let takes = if least == most {
                 counted(least - receiver)
             } else {

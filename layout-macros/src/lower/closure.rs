@@ -8,7 +8,7 @@ use super::statement::is_value;
 use super::written::written;
 use crate::place::Place;
 use crate::returns::without_returns;
-use layout_core::kernel::ir::{Block, ExprId, ExprKind, Function, LocalId};
+use layout_core::kernel::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId};
 use proc_macro2::Ident;
 use syn::{Expr, ExprCall, ExprClosure, Pat};
 
@@ -26,10 +26,22 @@ impl Lowering<'_> {
         }
         let number = self.kernel.functions.len() as u32;
         let name = "closure".to_owned();
-        self.kernel.functions.push(Function { name, parameters: vec![], body: Block::default() });
+        let (types, result) = (vec![], Annotation::Any);
+        self.kernel.functions.push(Function {
+            name,
+            parameters: vec![],
+            types,
+            result,
+            body: Block::default(),
+        });
         let mark = self.scopes.enter();
         let around = std::mem::take(&mut self.around);
         let outer = self.closure.replace(self.kernel.locals.len() as u32);
+        let types = node.inputs.iter().map(|input| match input {
+            Pat::Type(typed) => self.annotation(&typed.ty),
+            _ => Annotation::Any,
+        });
+        let types: Vec<Annotation> = types.collect();
         let parameters = node.inputs.iter().map(|input| self.closure_parameter(input)).collect();
         let body = match &*node.body {
             Expr::Block(block) if block.label.is_none() => {
@@ -42,7 +54,7 @@ impl Lowering<'_> {
         (self.closure, self.around) = (outer, around);
         self.scopes.leave(mark);
         let function = &mut self.kernel.functions[number as usize];
-        (function.parameters, function.body) = (parameters, body);
+        (function.parameters, function.types, function.body) = (parameters, types, body);
         self.add(place, ExprKind::Function(number))
     }
 

@@ -3,6 +3,7 @@
 use super::name::special;
 use super::{Lowering, refuse};
 use crate::place::Place;
+use crate::signature::elements;
 use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
 use layout_core::kernel::{Constant, Elem};
 use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type, UnOp};
@@ -84,21 +85,8 @@ impl Lowering<'_> {
     }
 
     fn unary(&mut self, expr: &Expr, op: UnaryOp, operand: &Expr) -> ExprId {
-        // The least number of a signed type has no literal of its own without the sign.
-        if let (UnaryOp::Neg, Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) = (op, operand)
-            && let (Ok(value), Ok(suffix)) =
-                (format!("-{}", number.base10_digits()).parse::<i64>(), suffix(number.suffix()))
-        {
-            let fits = match suffix {
-                Some(TypeRef::Elem(elem)) => {
-                    !elem.is_float() && Constant::integer(elem, i128::from(value)).is_some()
-                }
-                Some(TypeRef::Isize) | None => true,
-                Some(_) => false,
-            };
-            if fits {
-                return self.add(Place::of(expr), ExprKind::Int(value, suffix));
-            }
+        if let (UnaryOp::Neg, Some(least)) = (op, least_integer(operand)) {
+            return self.add(Place::of(expr), least);
         }
         let operand = self.expr(operand);
         self.add(Place::of(expr), ExprKind::Unary(op, operand))
@@ -109,7 +97,7 @@ impl Lowering<'_> {
         self.refuse(
             Place::of(ty),
             "this is no element type and no index type",
-            "the types are f64, f32, f16, bf16, e4m3, e5m2, i64, i32, u32, i8, u8, bool, usize, isize and the kernel's type parameters",
+            format!("the types are {}, usize, isize and the kernel's type parameters", elements()),
         )
     }
 
@@ -122,25 +110,24 @@ impl Lowering<'_> {
                     Ok(suffix) => suffix,
                     Err(()) => return self.wrong_suffix(place, value.suffix()),
                 };
-                match (value.base10_parse::<i64>(), suffix) {
+                match (value.base10_parse::<i128>(), suffix) {
                     (Ok(number), Some(TypeRef::Elem(elem))) if elem.is_float() => {
                         self.add(place, ExprKind::Float((number as f64).to_bits(), suffix))
                     }
-                    (Ok(number), Some(TypeRef::Elem(elem)))
-                        if Constant::integer(elem, i128::from(number)).is_none() =>
-                    {
+                    (Ok(number), _) if fits(number, suffix) => self.add(place, ExprKind::Int(number, suffix)),
+                    (Ok(number), Some(TypeRef::Elem(elem))) => self.refuse(
+                        place,
+                        format!("{number} does not fit {elem}"),
+                        format!("an {elem} is smaller"),
+                    ),
+                    (_, suffix) => {
+                        let most = if suffix.is_some() { i64::MAX as u64 } else { u64::MAX };
                         self.refuse(
                             place,
-                            format!("{number} does not fit {elem}"),
-                            format!("an {elem} is smaller"),
+                            format!("{} is beyond the integers of a kernel", value.base10_digits()),
+                            format!("the largest is {most}"),
                         )
                     }
-                    (Ok(number), _) => self.add(place, ExprKind::Int(number, suffix)),
-                    (Err(_), _) => self.refuse(
-                        place,
-                        format!("{} is beyond the integers of a kernel", value.base10_digits()),
-                        format!("the largest is {}", i64::MAX),
-                    ),
                 }
             }
             Lit::Float(value) => {
@@ -174,7 +161,7 @@ impl Lowering<'_> {
         self.refuse(
             place,
             format!("`{suffix}` is no type of the kernel language"),
-            "the suffixes are f64, f32, i64, i32, u32, i8, u8, usize and isize",
+            "the suffixes are f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, usize and isize",
         )
     }
 
@@ -232,6 +219,26 @@ impl Lowering<'_> {
         };
         self.add(Place::of_expr(expr), ExprKind::If(condition, then, otherwise))
     }
+}
+
+/// Whether an integer fits the type of its suffix; without one, some type of the language.
+fn fits(number: i128, suffix: Option<TypeRef>) -> bool {
+    match suffix {
+        None => (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&number),
+        Some(TypeRef::Elem(elem)) => Constant::integer(elem, number).is_some(),
+        Some(TypeRef::Usize | TypeRef::Isize | TypeRef::Parameter(_)) => i64::try_from(number).is_ok(),
+    }
+}
+
+/// The operand of a minus that fits its type with the sign only: `128i8`, `9223372036854775808`.
+fn least_integer(operand: &Expr) -> Option<ExprKind> {
+    let Expr::Lit(ExprLit { lit: Lit::Int(value), .. }) = operand else { return None };
+    let suffix = suffix(value.suffix()).ok()?;
+    let number = value.base10_parse::<i128>().ok()?;
+    let is_float = matches!(suffix, Some(TypeRef::Elem(elem)) if elem.is_float());
+    let signed = suffix.is_some() || number == 1 << 63;
+    (!is_float && signed && fits(-number, suffix) && (suffix.is_none() || !fits(number, suffix)))
+        .then_some(ExprKind::Int(-number, suffix))
 }
 
 /// The type of a literal's suffix; `Err` where it is none of the language.

@@ -6,7 +6,7 @@ use super::{Lowering, Site};
 use crate::place::Place;
 use crate::returns::without_returns;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::{Block, Function};
+use layout_core::kernel::ir::{Annotation, Block, Function};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{FnArg, GenericParam, Item, ItemFn, Pat, ReturnType, Stmt};
@@ -45,7 +45,9 @@ impl Lowering<'_> {
                     FnArg::Receiver(receiver) => self.no_parameter(Place::of(receiver)),
                 })
                 .collect();
-            self.kernel.functions.push(Function { name: name.clone(), parameters, body: Block::default() });
+            let body = Block::default();
+            let (types, result) = self.annotations(&item.sig);
+            self.kernel.functions.push(Function { name: name.clone(), parameters, types, result, body });
             if let ReturnType::Type(_, ty) = &item.sig.output {
                 self.returns.insert(number, written(ty, &self.types, Some(&item.sig.generics)));
             }
@@ -53,6 +55,37 @@ impl Lowering<'_> {
             declared.push((number, item));
         }
         declared
+    }
+
+    /// The types of a function's parameters and of its result.
+    fn annotations(&mut self, signature: &syn::Signature) -> (Vec<Annotation>, Annotation) {
+        let outer = self.hide(&signature.generics);
+        let types = signature
+            .inputs
+            .iter()
+            .map(|input| match input {
+                FnArg::Typed(typed) => self.annotation(&typed.ty),
+                FnArg::Receiver(_) => Annotation::Any,
+            })
+            .collect();
+        let result = match &signature.output {
+            syn::ReturnType::Default => Annotation::Any,
+            syn::ReturnType::Type(_, ty) => self.annotation(ty),
+        };
+        (self.types, self.generics) = outer;
+        (types, result)
+    }
+
+    /// Lets a function's type parameters be its own: they say of which views it is, and name nothing of the kernel's.
+    /// Gives what was before.
+    fn hide(&mut self, generics: &syn::Generics) -> (Vec<Ident>, Vec<Ident>) {
+        let outer = (self.types.clone(), self.generics.clone());
+        for hidden in generics.type_params() {
+            let own = self.types.iter_mut().filter(|known| **known == hidden.ident);
+            own.for_each(|known| *known = Ident::new("_hidden", known.span()));
+            self.generics.push(hidden.ident.clone());
+        }
+        outer
     }
 
     fn no_parameter(&mut self, place: Place) -> layout_core::kernel::ir::LocalId {
@@ -88,13 +121,7 @@ impl Lowering<'_> {
             let mark = self.scopes.enter_function();
             let site = std::mem::replace(&mut self.site, Site::Function(number));
             let around = std::mem::take(&mut self.around);
-            // A type parameter of the function says of which views it is, and names nothing inside: not the kernel's.
-            let mut types = self.types.clone();
-            for hidden in generics.type_params() {
-                let own = types.iter_mut().filter(|known| **known == hidden.ident);
-                own.for_each(|known| *known = Ident::new("_hidden", known.span()));
-            }
-            let types = std::mem::replace(&mut self.types, types);
+            let types = self.hide(generics);
             for local in self.kernel.functions[number as usize].parameters.clone() {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
@@ -103,7 +130,7 @@ impl Lowering<'_> {
             let body = self.block(&plain);
             self.kernel.functions[number as usize].body = body;
             (self.site, self.around) = (site, around);
-            self.types = types;
+            (self.types, self.generics) = types;
             self.scopes.leave(mark);
         }
     }

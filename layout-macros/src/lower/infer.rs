@@ -7,6 +7,7 @@
 use super::Lowering;
 use super::written::Ty;
 use layout_core::kernel::ParamValue;
+use layout_core::kernel::ir::Annotation;
 use layout_core::kernel::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
 };
@@ -129,6 +130,15 @@ impl Inference<'_> {
         open
     }
 
+    fn annotated(&mut self, annotation: &Annotation) -> Ty {
+        match annotation {
+            Annotation::Any => self.open(),
+            Annotation::Type(ty) => Ty::Number(*ty),
+            Annotation::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| self.annotated(part)).collect()),
+            Annotation::Array(of) => Ty::Array(Box::new(self.annotated(of))),
+        }
+    }
+
     fn bind(&mut self, pattern: &Pattern, ty: &Ty) {
         match pattern {
             Pattern::Local(local) => {
@@ -149,16 +159,10 @@ impl Inference<'_> {
             match &statement.kind {
                 StatementKind::Let { pattern, ty, value, .. } => {
                     let mut found = self.expr(*value);
-                    if let Some(ty) = ty {
-                        let mut written = Ty::Number(*ty);
-                        if let Ty::Array(_) = resolve(&self.known, &found) {
-                            written = Ty::Array(Box::new(written));
-                        }
+                    if *ty != Annotation::Any {
+                        let written = self.annotated(ty);
                         self.unify(&found, &written);
-                        // `let x: View<f32, Write>` is no number.
-                        if !matches!(resolve(&self.known, &found), Ty::View(_)) {
-                            found = written;
-                        }
+                        found = written;
                     }
                     self.bind(pattern, &found);
                 }
@@ -196,7 +200,9 @@ impl Inference<'_> {
         let kernel = self.kernel;
         let index = Ty::Number(TypeRef::Usize);
         match &kernel.exprs[id.0 as usize].kind {
-            ExprKind::Int(_, Some(ty)) | ExprKind::Float(_, Some(ty)) => Ty::Number(*ty),
+            ExprKind::Int(_, Some(ty)) | ExprKind::Float(_, Some(ty)) | ExprKind::Known(_, ty) => {
+                Ty::Number(*ty)
+            }
             ExprKind::Int(_, None) => {
                 let open = self.open();
                 if let Ty::Open(variable) = open {

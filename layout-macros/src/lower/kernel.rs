@@ -37,6 +37,7 @@ pub fn lower(
         arch: attribute.arch.as_ref().map(|(_, arch)| arch.clone()),
         min_blocks: None,
         opt_level: None,
+        fast_math: None,
         require: vec![],
         variant_if: vec![],
         functions: vec![],
@@ -54,6 +55,7 @@ pub fn lower(
         constants: constants_at_the_head(function),
         functions_at_the_head: functions_at_the_head(function),
         inlined: 0,
+        generics: vec![],
         used_parameters: vec![false; attribute.parameters.len()],
         depth: 0,
         too_deep: false,
@@ -243,6 +245,9 @@ impl Lowering<'_> {
             self.kernel.opt_level = Some(self.expr(value));
         }
         self.kernel.filter = self.exprs(&attribute.filter);
+        if let Some((_, value)) = &attribute.fast_math {
+            self.kernel.fast_math = Some(self.expr(value));
+        }
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {
             let conditions = self.exprs(conditions);

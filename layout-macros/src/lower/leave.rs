@@ -5,7 +5,7 @@
 
 use super::Lowering;
 use crate::place::Place;
-use layout_core::kernel::ir::{Block, ExprKind, LocalId, Pattern, Statement, StatementKind};
+use layout_core::kernel::ir::{Annotation, Block, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::Ident;
 use syn::{Label, Lifetime};
 
@@ -44,7 +44,10 @@ impl Lowering<'_> {
         for way in ways.iter().filter(|way| way.target + 1 == depth) {
             let value = self.add(place, ExprKind::Bool(false));
             let pattern = Pattern::Local(way.mark);
-            out.push(self.statement(place, StatementKind::Let { pattern, ty: None, value, constant: false }));
+            out.push(self.statement(
+                place,
+                StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false },
+            ));
         }
         out.push(self.statement(place, kind));
         for way in ways {

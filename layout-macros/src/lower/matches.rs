@@ -7,7 +7,9 @@ use super::Lowering;
 use super::scope::{Binding, Found};
 use super::statement::is_value;
 use crate::place::Place;
-use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, StatementKind, UnaryOp};
+use layout_core::kernel::ir::{
+    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, StatementKind, UnaryOp,
+};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{Arm, Expr, ExprMatch, Lit, Pat, RangeLimits};
@@ -32,7 +34,8 @@ impl Lowering<'_> {
             Some(_) => Pattern::Tuple(names.collect()),
             None => names.last().unwrap_or(Pattern::Wildcard),
         };
-        let bind = self.statement(place, StatementKind::Let { pattern, ty: None, value, constant: false });
+        let bind = self
+            .statement(place, StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false });
         let arms: Vec<(Option<ExprId>, Block)> =
             node.arms.iter().map(|arm| self.arm(arm, &matched)).collect();
         let last = arms.len().saturating_sub(1);

@@ -51,6 +51,8 @@ struct Lowering<'a> {
     functions_at_the_head: Vec<Ident>,
     /// How many constants were put where they are named.
     inlined: usize,
+    /// The type parameters of the nested functions around: of views, and of closures.
+    generics: Vec<Ident>,
     /// For each parameter of the attribute, whether something names it.
     used_parameters: Vec<bool>,
     /// How many expressions and blocks are around.

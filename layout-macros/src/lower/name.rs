@@ -3,9 +3,9 @@
 use super::scope::{Binding, Found};
 use super::{Lowering, Site, near};
 use crate::place::Place;
-use layout_core::kernel::Elem;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{ExprId, ExprKind, Special, TypeRef};
+use layout_core::kernel::{Constant, Elem, Known};
 use proc_macro2::Ident;
 use syn::ExprPath;
 use syn::ext::IdentExt;
@@ -157,67 +157,87 @@ impl Lowering<'_> {
     }
 }
 
-/// `f32::INFINITY`, `i32::MAX`: constants of the element types.
+/// `f32::INFINITY`, `T::MAX`: constants of the element types; `consts::PI` of `f32`, `std::f64::consts::PI`.
 fn limit(node: &ExprPath, types: &[Ident]) -> Option<ExprKind> {
-    if node.qself.is_some() || node.path.segments.len() != 2 {
+    if node.qself.is_some() {
         return None;
     }
-    let ty = node.path.segments[0].ident.to_string();
-    let name = node.path.segments[1].ident.to_string();
-    if let Some(number) = types.iter().position(|known| *known == ty) {
-        // What every float type has; the others' values depend on the type.
-        let value = match name.as_str() {
-            "INFINITY" => f64::INFINITY,
-            "NEG_INFINITY" => f64::NEG_INFINITY,
-            "NAN" => f64::NAN,
-            "ZERO" => 0.0,
-            "ONE" => 1.0,
-            _ => return None,
-        };
-        return Some(ExprKind::Float(value.to_bits(), Some(TypeRef::Parameter(number as u32))));
-    }
-    let elem = Elem::from_name(&ty)?;
-    let suffix = Some(TypeRef::Elem(elem));
-    if elem.is_float() {
-        let value = match (elem, name.as_str()) {
-            (Elem::E4m3 | Elem::E5m2, "INFINITY" | "NEG_INFINITY" | "NAN") => return None,
-            (_, "INFINITY") => f64::INFINITY,
-            (_, "NEG_INFINITY") => f64::NEG_INFINITY,
-            (_, "NAN") => f64::NAN,
-            (Elem::F32 | Elem::F64, "ZERO" | "ONE") => return None,
-            (_, "ZERO") => 0.0,
-            (_, "ONE") => 1.0,
-            (Elem::F16, "MAX") => 65504.0,
-            (Elem::F16, "MIN") => -65504.0,
-            (Elem::Bf16, "MAX") => f64::from(f32::from_bits(0x7f7f_0000)),
-            (Elem::Bf16, "MIN") => f64::from(f32::from_bits(0xff7f_0000)),
-            (Elem::E4m3, "MAX") => 448.0,
-            (Elem::E4m3, "MIN") => -448.0,
-            (Elem::E5m2, "MAX") => 57344.0,
-            (Elem::E5m2, "MIN") => -57344.0,
-            (Elem::F32, "MAX") => f64::from(f32::MAX),
-            (Elem::F32, "MIN") => f64::from(f32::MIN),
-            (Elem::F32, "EPSILON") => f64::from(f32::EPSILON),
-            (Elem::F32, "MIN_POSITIVE") => f64::from(f32::MIN_POSITIVE),
-            (Elem::F64, "MAX") => f64::MAX,
-            (Elem::F64, "MIN") => f64::MIN,
-            (Elem::F64, "EPSILON") => f64::EPSILON,
-            (Elem::F64, "MIN_POSITIVE") => f64::MIN_POSITIVE,
-            _ => return None,
-        };
-        return Some(ExprKind::Float(value.to_bits(), suffix));
-    }
-    let (least, most) = match elem {
-        Elem::I64 => (i64::MIN, i64::MAX),
-        Elem::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        Elem::U32 => (0, i64::from(u32::MAX)),
-        Elem::I8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
-        Elem::U8 => (0, i64::from(u8::MAX)),
+    let segments: Vec<String> = node.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let (elem, name) = match segments.as_slice() {
+        [ty, name] if *ty != "consts" => {
+            let known = Known::from_name(name)?;
+            let ty = match types.iter().position(|known| known == ty) {
+                Some(number) => TypeRef::Parameter(number as u32),
+                None => TypeRef::Elem(Elem::from_name(ty)?),
+            };
+            if let TypeRef::Elem(elem) = ty {
+                Constant::known(elem, known)?;
+            }
+            return Some(ExprKind::Known(known, ty));
+        }
+        ["consts", name] => (Elem::F32, name),
+        ["f32", "consts", name] | ["std" | "core", "f32", "consts", name] => (Elem::F32, name),
+        ["f64", "consts", name] | ["std" | "core", "f64", "consts", name] => (Elem::F64, name),
         _ => return None,
     };
-    match name.as_str() {
-        "MIN" => Some(ExprKind::Int(least, suffix)),
-        "MAX" => Some(ExprKind::Int(most, suffix)),
-        _ => None,
+    // As a double: the nearest `f32` of it is Rust's, which a test compares.
+    let (_, value) = CONSTANTS.iter().find(|(known, _)| known == name)?;
+    Some(ExprKind::Float(value.to_bits(), Some(TypeRef::Elem(elem))))
+}
+
+/// The names of `std::f32::consts` and `std::f64::consts`.
+const CONSTANTS: [(&str, f64); 19] = {
+    use std::f64::consts as c;
+    [
+        ("E", c::E),
+        ("FRAC_1_PI", c::FRAC_1_PI),
+        ("FRAC_1_SQRT_2", c::FRAC_1_SQRT_2),
+        ("FRAC_2_PI", c::FRAC_2_PI),
+        ("FRAC_2_SQRT_PI", c::FRAC_2_SQRT_PI),
+        ("FRAC_PI_2", c::FRAC_PI_2),
+        ("FRAC_PI_3", c::FRAC_PI_3),
+        ("FRAC_PI_4", c::FRAC_PI_4),
+        ("FRAC_PI_6", c::FRAC_PI_6),
+        ("FRAC_PI_8", c::FRAC_PI_8),
+        ("LN_2", c::LN_2),
+        ("LN_10", c::LN_10),
+        ("LOG2_10", c::LOG2_10),
+        ("LOG2_E", c::LOG2_E),
+        ("LOG10_2", c::LOG10_2),
+        ("LOG10_E", c::LOG10_E),
+        ("PI", c::PI),
+        ("SQRT_2", c::SQRT_2),
+        ("TAU", c::TAU),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_constant_rounded_to_f32_is_rusts() {
+        use std::f32::consts as c;
+        let rust = [
+            c::E,
+            c::FRAC_1_PI,
+            c::FRAC_1_SQRT_2,
+            c::FRAC_2_PI,
+            c::FRAC_2_SQRT_PI,
+            c::FRAC_PI_2,
+            c::FRAC_PI_3,
+            c::FRAC_PI_4,
+            c::FRAC_PI_6,
+            c::FRAC_PI_8,
+            c::LN_2,
+            c::LN_10,
+            c::LOG2_10,
+            c::LOG2_E,
+            c::LOG10_2,
+            c::LOG10_E,
+            c::PI,
+            c::SQRT_2,
+            c::TAU,
+        ];
+        assert_eq!(super::CONSTANTS.map(|(_, value)| value as f32), rust);
     }
 }

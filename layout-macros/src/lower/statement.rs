@@ -6,7 +6,7 @@ use super::{Lowering, Site, refuse};
 use crate::place::Place;
 use crate::signature::type_ref;
 use layout_core::kernel::ir::{
-    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
+    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
 };
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -56,6 +56,9 @@ fn names(tokens: TokenStream, name: &Ident) -> bool {
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }
+/// Types of values that are no numbers, whose names say nothing that is not known.
+const OPAQUE: [&str; 7] =
+    ["View", "LayoutTensor", "Layout", "Mbarrier", "Mbarriers", "PipelineState", "TensorCore"];
 
 impl Lowering<'_> {
     /// A block: its items first, as in Rust, then its statements.
@@ -155,7 +158,12 @@ impl Lowering<'_> {
         let name = Ident::new("value", place.start);
         let values: Vec<LocalId> = parts.elems.iter().map(|_| self.local(&name, false)).collect();
         let pattern = Pattern::Tuple(values.iter().map(|local| Pattern::Local(*local)).collect());
-        out.push(self.statement(place, StatementKind::Let { pattern, ty: None, value, constant: false }));
+        out.push(
+            self.statement(
+                place,
+                StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false },
+            ),
+        );
         for (target, local) in parts.elems.iter().zip(values) {
             let value = self.add(place, ExprKind::Local(local));
             let kind = match target {
@@ -216,8 +224,8 @@ impl Lowering<'_> {
         self.no_attributes(&node.attrs);
         let place = Place { start: node.let_token.span, end: node.semi_token.span };
         let (pat, ty) = match &node.pat {
-            Pat::Type(typed) => (&*typed.pat, self.written_type(elements(&typed.ty))),
-            other => (other, None),
+            Pat::Type(typed) => (&*typed.pat, self.annotation(&typed.ty)),
+            other => (other, Annotation::Any),
         };
         let Some(init) = &node.init else {
             self.errors.push(
@@ -240,7 +248,34 @@ impl Lowering<'_> {
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: false }))
     }
 
-    /// The element or index type that a type names. In a `let`, other types are views and tuples, and rustc's to check.
+    /// What a written type says of a value; a type that the language does not have is refused.
+    pub(super) fn annotation(&mut self, ty: &Type) -> Annotation {
+        if let Some(ty) = self.written_type(ty) {
+            return Annotation::Type(ty);
+        }
+        match ty {
+            Type::Group(inner) => self.annotation(&inner.elem),
+            Type::Paren(inner) => self.annotation(&inner.elem),
+            Type::Reference(inner) => self.annotation(&inner.elem),
+            Type::Tuple(tuple) if tuple.elems.is_empty() => Annotation::Any,
+            Type::Tuple(tuple) => {
+                Annotation::Tuple(tuple.elems.iter().map(|part| self.annotation(part)).collect())
+            }
+            Type::Array(array) => Annotation::Array(Box::new(self.annotation(&array.elem))),
+            Type::Path(path) if path.qself.is_none() => {
+                let first = path.path.segments.first().map(|segment| segment.ident.to_string());
+                let first = first.unwrap_or_default();
+                if !OPAQUE.contains(&first.as_str()) && !self.generics.iter().any(|known| *known == first) {
+                    self.no_type(ty);
+                }
+                Annotation::Any
+            }
+            // `impl Tensor`, `_`: rustc's to check.
+            _ => Annotation::Any,
+        }
+    }
+
+    /// The element or index type that a type names.
     pub(super) fn written_type(&mut self, ty: &Type) -> Option<TypeRef> {
         let found = type_ref(ty, &self.types);
         if let Some(ty) = found {
@@ -297,10 +332,7 @@ impl Lowering<'_> {
         self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
         let place = Place { start: item.const_token.span, end: item.semi_token.span };
         self.free(&item.ident);
-        let ty = self.written_type(elements(&item.ty));
-        if ty.is_none() {
-            self.no_type(&item.ty);
-        }
+        let ty = self.annotation(&item.ty);
         let site = std::mem::replace(&mut self.site, Site::Constant);
         let value = self.expr(&item.expr);
         self.site = site;
@@ -442,15 +474,6 @@ impl Lowering<'_> {
         };
         let condition = self.expr(condition);
         Some(self.statement(place, StatementKind::Assert { condition, message }))
-    }
-}
-
-/// The type of the elements of an array, of arrays of arrays too; else the type itself.
-fn elements(ty: &Type) -> &Type {
-    match ty {
-        Type::Array(array) => elements(&array.elem),
-        Type::Group(group) => elements(&group.elem),
-        other => other,
     }
 }
 

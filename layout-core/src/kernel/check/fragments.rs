@@ -7,8 +7,9 @@ use super::lower::{Failed, Lower, Out};
 use crate::kernel::asynchronous::{MatrixSource, Signal};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
+use crate::kernel::math::Math;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Math, Statement, StatementKind, Value};
+use crate::kernel::program::{Access, Statement, StatementKind, Value};
 use crate::kernel::view::View;
 
 impl Lower {

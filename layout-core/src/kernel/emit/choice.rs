@@ -20,7 +20,8 @@ pub(super) fn ambiguous(checked: &Checked) -> BTreeSet<u32> {
         | Part::Barrier(_)
         | Part::Hint(_)
         | Part::Assigned(_)
-        | Part::Declared(_) => {}
+        | Part::Declared(_)
+        | Part::Word(_) => {}
     });
     // An atomic operation reads and writes one access, and is no load.
     reads.retain(|read| !writes.iter().any(|write| std::ptr::eq(*read, *write)));

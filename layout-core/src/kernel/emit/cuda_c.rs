@@ -11,7 +11,7 @@ use super::index::{Scope, Steps};
 use super::names::{Name, Names};
 use super::placement;
 use super::types;
-use super::visit;
+use super::visit::{self, Part};
 use super::wrap;
 use super::writer::Writer;
 use crate::kernel::asynchronous::Signal;
@@ -48,12 +48,18 @@ impl<'a> Emitter<'a> {
     pub(super) fn new(checked: &'a Checked) -> Emitter<'a> {
         let mut aliases = BTreeMap::new();
         alias::copies(&checked.tables, &checked.body, &mut aliases);
+        let mut words = BTreeSet::new();
+        visit::statements(&checked.body, &mut |part| {
+            if let Part::Word(word) = part {
+                words.insert(word);
+            }
+        });
         Emitter {
             ambiguous: choice::ambiguous(checked),
             aliases,
             checked,
             tables: &checked.tables,
-            names: Names::new(),
+            names: Names::beside(words),
             device: Device::default(),
             writer: Writer::default(),
             guards: Mask::new(),

@@ -223,10 +223,14 @@ impl Scope<'_> {
             Atom::Dim { dim, divisor } => sized(Name::Dim(*dim), *divisor),
             Atom::Stride { argument, mode, divisor } => sized(Name::Stride(*argument, *mode), *divisor),
             Atom::Argument(number) => leaf(self.name(Name::Argument(*number)), !self.narrow),
-            Atom::Variable(variable, _) => leaf(
-                self.name(Name::Variable(*variable)),
-                self.tables.variable(*variable).kind == VariableKind::Index { wide: true },
-            ),
+            Atom::Variable(variable, _) => {
+                let wide = match self.tables.variable(*variable).kind {
+                    VariableKind::Index { wide } => wide,
+                    VariableKind::Elem(elem) => elem.bits() == 64,
+                    VariableKind::Pointer(_) => false,
+                };
+                leaf(self.name(Name::Variable(*variable)), wide)
+            }
             atom @ Atom::Div(left, right) => match self.names.get(Name::WarpGroup) {
                 Some(name) if is_warp_group(&self.tables.atoms, atom) => leaf(Expression::leaf(name), false),
                 _ => operands(BinaryOp::Div, left, right),

@@ -65,7 +65,7 @@ pub struct CudaSource {
     pub flags: &'static [&'static str],
 }
 
-/// What NVRTC is told of a kernel with an `opt_level`.
+/// What NVRTC is told of a kernel with an `opt_level`, or with `fast_math`.
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, Promises, compile, emit::flags};
@@ -79,11 +79,15 @@ pub struct CudaSource {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn flags(checked: &Checked) -> &'static [&'static str] {
-    match checked.opt_level {
-        Some(0) => &["--ptxas-options=-O0"],
-        Some(1) => &["--ptxas-options=-O1"],
-        Some(2) => &["--ptxas-options=-O2"],
-        _ => &[],
+    match (checked.opt_level, checked.fast_math) {
+        (Some(0), false) => &["--ptxas-options=-O0"],
+        (Some(1), false) => &["--ptxas-options=-O1"],
+        (Some(2), false) => &["--ptxas-options=-O2"],
+        (_, false) => &[],
+        (Some(0), true) => &["--ptxas-options=-O0", "--use_fast_math"],
+        (Some(1), true) => &["--ptxas-options=-O1", "--use_fast_math"],
+        (Some(2), true) => &["--ptxas-options=-O2", "--use_fast_math"],
+        (_, true) => &["--use_fast_math"],
     }
 }
 
@@ -177,8 +181,9 @@ impl Emitter<'_> {
     /// `extern "C" __global__ void ..(..) {`
     fn head(&mut self, entry: &str) {
         let plan = &self.checked.plan;
-        if let Some(flag) = flags(self.checked).first() {
-            self.writer.line(0, &format!("// For NVRTC with {flag}."));
+        let flags = flags(self.checked);
+        if !flags.is_empty() {
+            self.writer.line(0, &format!("// For NVRTC with {}.", flags.join(" ")));
         }
         let threads: u64 = plan.block.iter().map(|extent| u64::from(*extent)).product();
         let blocks = self.checked.min_blocks.map_or(String::new(), |blocks| format!(", {blocks}"));
@@ -284,7 +289,8 @@ impl Emitter<'_> {
             | Part::Assigned(_)
             | Part::Declared(_)
             | Part::Barrier(_)
-            | Part::Hint(_) => {}
+            | Part::Hint(_)
+            | Part::Word(_) => {}
         });
         for (special, axis) in used {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
@@ -316,7 +322,7 @@ impl Emitter<'_> {
                 }
             }
             Part::Barrier(place) => drop(used.insert(place)),
-            Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Hint(_) => {}
+            Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Hint(_) | Part::Word(_) => {}
         });
         let dynamic = dynamic_shared_bytes(self.checked) > 0;
         let mut shared: BTreeMap<(u32, PlaceId), PlaceId> = BTreeMap::new();

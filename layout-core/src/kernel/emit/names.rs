@@ -14,11 +14,14 @@
 //! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
 //! `__` or begins with an underscore and a capital (both are reserved in C++).
 
-use super::types::SMALL_FLOATS;
+use super::device;
+use super::types::small_floats;
 use crate::kernel::index::VarId;
 use crate::kernel::ir::Special;
+use crate::kernel::math::{Math, Spelling};
 use crate::kernel::program::{Hint, PlaceId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// What has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,12 +51,21 @@ pub(super) enum Name {
 pub(super) struct Names {
     given: HashMap<Name, String>,
     scopes: Vec<Vec<String>>,
+    /// The functions that the text calls.
+    called: HashSet<String>,
 }
 
 impl Names {
-    /// No name given.
+    /// No name given, in a text without elementwise words.
+    #[cfg(test)]
     pub(super) fn new() -> Names {
-        Names { given: HashMap::new(), scopes: vec![Vec::new()] }
+        Names::beside([])
+    }
+
+    /// No name given, in a text with these elementwise words: a variable would hide the function.
+    pub(super) fn beside(words: impl IntoIterator<Item = Math>) -> Names {
+        let called = words.into_iter().flat_map(spelled).collect();
+        Names { given: HashMap::new(), scopes: vec![Vec::new()], called }
     }
 
     /// Names declared from here to [`Names::leave`] are free again afterwards.
@@ -85,7 +97,10 @@ impl Names {
         let stem = sanitise(wanted);
         let mut name = stem.clone();
         let mut number = 2;
-        while is_reserved(&name) || self.scopes.iter().flatten().any(|taken| *taken == name) {
+        while is_reserved(&name)
+            || self.called.contains(&name)
+            || self.scopes.iter().flatten().any(|taken| *taken == name)
+        {
             name = format!("{}_{number}", stem.trim_end_matches('_'));
             number += 1;
         }
@@ -101,9 +116,9 @@ impl Names {
     }
 }
 
-/// The name of the CUDA function: `wanted` where C++ allows it.
+/// The name of the CUDA function: `wanted` where C++ allows it. It stands beside all of CUDA's functions.
 pub(super) fn entry(wanted: &str) -> String {
-    Names::new().fresh(wanted)
+    Names::beside(Math::ALL).fresh(wanted)
 }
 
 /// The name of CUDA's own register.
@@ -167,10 +182,10 @@ fn sanitise(wanted: &str) -> String {
 }
 
 fn is_reserved(name: &str) -> bool {
-    let small_float = |(typedef, _): &(&str, &str)| *typedef == name;
-    SMALL_FLOATS.iter().any(small_float)
+    small_floats().any(|(typedef, _)| typedef == name)
         || name.starts_with("wgmma_m64")
-        || [CPP, CUDA, HELPERS].iter().any(|words| words.split(' ').any(|word| word == name))
+        || FUNCTIONS.contains(name)
+        || [CPP, CUDA].iter().any(|words| words.split(' ').any(|word| word == name))
 }
 
 /// Words of C++20, and names that a C++ compiler treats as its own.
@@ -187,31 +202,28 @@ const CPP: &str = "\
 /// Names of CUDA that the text uses or that a declaration would hide.
 const CUDA: &str = "\
     threadIdx blockIdx blockDim gridDim warpSize min max abs fabs fabsf fmin fminf fmax fmaxf fmod fmodf \
-    sqrt sqrtf exp expf exp2 exp2f log logf tanh tanhf fma fmaf float2 float4 double2 int2 int4 uint2 \
+    sqrt sqrtf exp expf exp2 exp2f log logf tanh tanhf fma fmaf round_tf32 wrapping_abs TensorMap float2 float4 double2 int2 int4 uint2 \
     uint4 longlong2 ushort2 dim3 uint3 clock clock64 printf malloc free memcpy memset assert trap size_t \
     ptrdiff_t";
 
-/// Functions of the files in `device/`.
-const HELPERS: &str = "\
-    copy_async_4 copy_async_8 copy_async_16 copy_async_commit copy_async_wait warp_uniform elect_one warpgroup_barrier \
-    cluster_barrier map_shared_rank grid_dependency_wait launch_dependents wrapping_add wrapping_sub wrapping_mul wrapping_div wrapping_rem wrapping_shl \
-    wrapping_neg wrapping_abs warp_sum warp_max warp_min warp_prefix_sum atomic_max atomic_min \
-    saturate_i8 saturate_u8 saturate_i32 saturate_u32 saturate_i64 f16_to_f32 f32_to_f16 bf16_to_f32 \
-    f32_to_bf16 e4m3_to_f32 f32_to_e4m3 e5m2_to_f32 f32_to_e5m2 \
-    TensorMap tensor_map_prefetch tensor_load_1d tensor_load_2d tensor_load_3d tensor_load_multicast_1d tensor_load_multicast_2d tensor_load_multicast_3d tensor_store_1d \
-    tensor_store_2d tensor_store_3d bulk_commit bulk_wait bulk_wait_read \
-    fence_async_proxy fence_async_proxy_global mbarrier_init mbarrier_init_fence mbarrier_arrive mbarrier_arrive_expect \
-    mbarrier_arrive_remote mbarrier_wait store_async_4 store_async_8 store_async_16 matrix_descriptor wgmma_fence wgmma_commit wgmma_wait pack_bf16 \
-    pack_f16 store_matrix registers_down registers_up named_barrier register_word register_fence \
-    load_relaxed load_acquire store_relaxed store_release \
-    load_relaxed_block load_acquire_block store_relaxed_block store_release_block \
-    load_relaxed_system load_acquire_system store_relaxed_system store_release_system \
-    atomic_max_system atomic_min_system \
-    round_tf32 mma_16x8x8_tf32 mma_16x8x16_f16 mma_16x8x16_bf16 mma_16x8x32_e4m3 mma_16x8x32_e5m2 \
-    policy_evict_first policy_evict_last load_hinted load_hinted_constant store_hinted load_no_allocate load_no_allocate_constant store_no_allocate \
-    copy_async_4_hinted copy_async_8_hinted copy_async_16_hinted tensor_load_hinted_1d tensor_load_hinted_2d tensor_load_hinted_3d \
-    tensor_load_multicast_hinted_1d tensor_load_multicast_hinted_2d tensor_load_multicast_hinted_3d tensor_store_hinted_1d tensor_store_hinted_2d tensor_store_hinted_3d \
-    load_matrix_2 load_matrix_4 load_matrix_2_transposed load_matrix_4_transposed";
+/// Functions of the files in `device/`, but for those that an elementwise word is spelled with.
+static FUNCTIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let words: HashSet<String> = Math::ALL.into_iter().flat_map(spelled).collect();
+    device::names().filter(|name| !words.contains(*name)).collect()
+});
+
+/// The functions that a word is spelled with.
+fn spelled(word: Math) -> Vec<String> {
+    let (floats, integers) = word.spelling();
+    let names = [floats, integers].into_iter().flat_map(|spelling| match spelling {
+        Spelling::Libm(name) => vec![name.to_owned(), format!("{name}f")],
+        Spelling::Cuda(name) | Spelling::Device(name) | Spelling::Template(name) | Spelling::Bits(name) => {
+            vec![name.to_owned()]
+        }
+        Spelling::None | Spelling::ToBits | Spelling::FromBits => vec![],
+    });
+    names.collect()
+}
 
 #[cfg(test)]
 mod tests {
@@ -253,9 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn helpers_and_reserved_names_agree() {
-        for name in super::super::device::names() {
-            assert!(is_reserved(&name), "{name} is not reserved");
+    fn functions_that_the_text_calls_are_reserved() {
+        for name in ["copy_async_16", "wrapping_add", "TensorMap", "threadIdx", "__dp4a_is_free"] {
+            assert_eq!(is_reserved(name), name != "__dp4a_is_free", "{name}");
         }
+        assert_eq!(Names::new().fresh("round"), "round");
+        assert_eq!(Names::beside([Math::Round]).fresh("round"), "round_2");
+        assert_eq!(Names::beside([Math::Round]).fresh("roundf"), "roundf_2");
+        assert_eq!((entry("clamp"), entry("sum")), ("clamp_2".to_string(), "sum".to_string()));
     }
 }

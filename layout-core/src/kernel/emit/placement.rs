@@ -24,7 +24,12 @@ pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tab
         Part::Declared(variable) => {
             found |= tables.variable(variable).kind == VariableKind::Pointer(place);
         }
-        Part::Barrier(_) | Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Hint(_) => {}
+        Part::Barrier(_)
+        | Part::Index(_)
+        | Part::Bound(..)
+        | Part::Assigned(_)
+        | Part::Hint(_)
+        | Part::Word(_) => {}
     });
     found
 }
@@ -43,7 +48,8 @@ pub(super) fn alignment(list: &List, place: PlaceId, tables: &Tables) -> u32 {
         | Part::Bound(..)
         | Part::Assigned(_)
         | Part::Declared(_)
-        | Part::Hint(_) => {}
+        | Part::Hint(_)
+        | Part::Word(_) => {}
     });
     most
 }

@@ -72,6 +72,7 @@ impl Emitter<'_> {
     ) {
         let elem = self.tables.place(target.place).elem;
         let function = match (change, elem.is_float()) {
+            (AtomicChange::Add, _) if elem == Elem::I64 => "atomic_add",
             (AtomicChange::Add, _) => "atomicAdd",
             (AtomicChange::Max, false) => "atomicMax",
             (AtomicChange::Min, false) => "atomicMin",

@@ -2,9 +2,9 @@
 //!
 //! | Rust | C | | Rust | C |
 //! |---|---|---|---|---|
-//! | `f64` | `double` | | `i64` | `long long` |
-//! | `f32` | `float` | | `i32` | `int` |
-//! | `f16`, `bf16` | the same, of `unsigned short` | | `u32` | `unsigned int` |
+//! | `f64` | `double` | | `i64`, `u64` | `long long`, `unsigned long long` |
+//! | `f32` | `float` | | `i32`, `u32` | `int`, `unsigned int` |
+//! | `f16`, `bf16` | the same, of `unsigned short` | | `i16`, `u16` | `short`, `unsigned short` |
 //! | `e4m3`, `e5m2` | the same, of `unsigned char` | | `i8`, `u8` | `signed char`, `unsigned char` |
 //!
 //! The floats that C does not have are names for their bits: a text that uses one opens with its `typedef`.
@@ -12,43 +12,30 @@
 //! Law: a constant's literal is exactly its value.
 
 use super::expression::Expression;
-use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::elem::{Constant, Elem, Format};
 use std::collections::BTreeSet;
 
 /// The type of an element.
 pub(super) fn scalar(elem: Elem) -> &'static str {
-    match elem {
-        Elem::F64 => "double",
-        Elem::F32 => "float",
-        Elem::F16 => "f16",
-        Elem::Bf16 => "bf16",
-        Elem::E4m3 => "e4m3",
-        Elem::E5m2 => "e5m2",
-        Elem::U8 => "unsigned char",
-        Elem::I64 => "long long",
-        Elem::I32 => "int",
-        Elem::U32 => "unsigned int",
-        Elem::I8 => "signed char",
-        Elem::Bool => "bool",
-    }
+    elem.c_name()
 }
 
 /// The `typedef`s of the types that a text names, and an empty line.
 pub(super) fn typedefs(text: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words: BTreeSet<&str> = text.split(|c| !is_word(c)).collect();
-    let named = SMALL_FLOATS.iter().filter(|(name, _)| words.contains(name));
+    let named = small_floats().filter(|(name, _)| words.contains(name));
     let lines: String = named.map(|(name, bits)| format!("typedef {bits} {name};  // its bits\n")).collect();
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 
 /// The names that [`typedefs`] defines, and what of.
-pub(super) const SMALL_FLOATS: [(&str, &str); 4] = [
-    ("f16", "unsigned short"),
-    ("bf16", "unsigned short"),
-    ("e4m3", "unsigned char"),
-    ("e5m2", "unsigned char"),
-];
+pub(super) fn small_floats() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Elem::ALL.into_iter().filter_map(|elem| match elem.format() {
+        Format::SmallFloat(format) => Some((elem.c_name(), format.bits)),
+        Format::Float | Format::Signed | Format::Unsigned | Format::Truth => None,
+    })
+}
 
 /// The type of an index.
 pub(super) fn index(wide: bool) -> &'static str {
@@ -74,15 +61,20 @@ pub(super) fn vector(elem: Elem, width: u32) -> &'static str {
 
 /// The literal of a constant.
 pub(super) fn literal(constant: Constant) -> Expression {
-    match constant.elem {
-        Elem::F64 => float64(f64::from_bits(constant.bits)),
-        Elem::F32 => float32(f32::from_bits(constant.bits as u32)),
-        Elem::F16 | Elem::Bf16 => Expression::leaf(format!("0x{:04x}", constant.bits)),
-        Elem::E4m3 | Elem::E5m2 => Expression::leaf(format!("0x{:02x}", constant.bits)),
-        Elem::I64 => integer64(constant.bits as i64),
-        Elem::U32 => Expression::leaf(format!("{}u", constant.bits)),
-        Elem::I32 | Elem::I8 | Elem::U8 => integer(constant.as_i128() as i64),
-        Elem::Bool => Expression::leaf(if constant.bits == 0 { "false" } else { "true" }),
+    let elem = constant.elem;
+    match elem.format() {
+        Format::Float if elem == Elem::F64 => float64(f64::from_bits(constant.bits)),
+        Format::Float => float32(f32::from_bits(constant.bits as u32)),
+        Format::SmallFloat(_) => {
+            let digits = elem.bits().div_ceil(4) as usize;
+            Expression::leaf(format!("0x{:0digits$x}", constant.bits))
+        }
+        Format::Signed if elem == Elem::I64 => integer64(constant.bits as i64),
+        Format::Unsigned if elem == Elem::U64 => Expression::leaf(format!("{}ULL", constant.bits)),
+        Format::Unsigned if elem == Elem::U32 => Expression::leaf(format!("{}u", constant.bits)),
+        // Narrower than `int`, C computes in `int`.
+        Format::Signed | Format::Unsigned => integer(constant.as_i128() as i64),
+        Format::Truth => Expression::leaf(if constant.bits == 0 { "false" } else { "true" }),
     }
 }
 
@@ -177,7 +169,10 @@ mod tests {
             (Elem::I32, u64::from(i32::MIN as u32), "-2147483647 - 1"),
             (Elem::I64, -3i64 as u64, "-3LL"),
             (Elem::I64, i64::MIN as u64, "-9223372036854775807LL - 1"),
+            (Elem::U64, u64::MAX, "18446744073709551615ULL"),
             (Elem::U32, 7, "7u"),
+            (Elem::I16, 0x8000, "-32768"),
+            (Elem::U16, 65535, "65535"),
             (Elem::I8, 0x80, "-128"),
             (Elem::U8, 200, "200"),
             (Elem::Bool, 1, "true"),

@@ -10,10 +10,11 @@ use super::expression::Expression;
 use super::index::Steps;
 use super::names::Name;
 use super::types;
-use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::elem::{Constant, Elem, Format};
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
-use crate::kernel::program::{Access, Comparison, Math, Value, VariableKind};
+use crate::kernel::math::{Math, Spelling, Type};
+use crate::kernel::program::{Access, Comparison, Value, VariableKind};
 
 impl Emitter<'_> {
     /// A value.
@@ -55,7 +56,9 @@ impl Emitter<'_> {
                     self.elem(left)
                 }
             }
-            Value::Math(_, arguments) => arguments.first().map_or(Elem::F32, |first| self.elem(first)),
+            Value::Math(function, arguments) => {
+                function.result().of(arguments.first().map_or(Elem::F32, |first| self.elem(first)))
+            }
             Value::Select(_, then, _) => self.elem(then),
         }
     }
@@ -123,23 +126,14 @@ impl Emitter<'_> {
 
     /// An index as an element.
     fn converted(&mut self, index: &Index, elem: Elem) -> Expression {
-        if is_small_float(elem) {
+        if elem.is_small_float() {
             let value = self.converted(index, Elem::F32);
             return self.lowered(elem, value);
         }
         if let Some(number) = index.as_constant() {
-            let bits = match elem {
-                Elem::F64 => Some((number as f64).to_bits()),
-                Elem::F32 => Some(u64::from((number as f32).to_bits())),
-                Elem::I64 => Some(number as u64),
-                Elem::I32 | Elem::U32 => Some(u64::from(number as u32)),
-                Elem::I8 | Elem::U8 => Some(u64::from(number as u8)),
-                Elem::Bool => Some(u64::from(number != 0)),
-                Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => None,
-            };
-            if let Some(bits) = bits {
-                return types::literal(Constant { elem, bits });
-            }
+            let known = Constant::float(elem, number as f64);
+            let wrapped = u64::MAX >> (64 - elem.bits()) & number as u64;
+            return types::literal(known.unwrap_or(Constant { elem, bits: wrapped }));
         }
         let typed = self.scope().index(index, Steps::Proved);
         if types::scalar(elem) == typed.width.name() {
@@ -153,7 +147,7 @@ impl Emitter<'_> {
         let elem = self.elem(operand);
         let operand = self.value(operand);
         match (op, elem) {
-            (UnaryOp::Neg, _) if is_small_float(elem) => {
+            (UnaryOp::Neg, _) if elem.is_small_float() => {
                 let operand = self.lifted(elem, operand);
                 self.lowered(elem, Expression::prefix("-", operand))
             }
@@ -172,10 +166,10 @@ impl Emitter<'_> {
             _ => false,
         };
         let count = match right {
-            Value::Constant(constant) => Some(constant.bits & u64::from(elem.bytes() * 8 - 1)),
+            Value::Constant(constant) => Some(constant.bits & u64::from(elem.bits() - 1)),
             _ => None,
         };
-        if is_small_float(elem) {
+        if elem.is_small_float() {
             let (left, right) = (self.float(left), self.float(right));
             return match op {
                 _ if is_condition(op) => Expression::infix(op, left, right),
@@ -184,37 +178,48 @@ impl Emitter<'_> {
             };
         }
         let (left, right) = (self.value(left), self.value(right));
-        let wrapping = match op {
-            BinaryOp::Add => Some("wrapping_add"),
-            BinaryOp::Sub => Some("wrapping_sub"),
-            BinaryOp::Mul => Some("wrapping_mul"),
-            BinaryOp::Div if !divisor_is_safe => Some("wrapping_div"),
-            BinaryOp::Rem if !divisor_is_safe => Some("wrapping_rem"),
-            BinaryOp::Shl => Some("wrapping_shl"),
-            _ => None,
-        };
         let right = match op {
             BinaryOp::Shl | BinaryOp::Shr => match count {
                 Some(count) => Expression::leaf(count.to_string()),
                 None => {
-                    let most = Expression::leaf((elem.bytes() * 8 - 1).to_string());
+                    let most = Expression::leaf((elem.bits() - 1).to_string());
                     Expression::infix(BinaryOp::BitAnd, right, most)
                 }
             },
             _ => right,
         };
-        match (wrapping, elem) {
-            _ if is_condition(op) => Expression::infix(op, left, right),
-            (Some(function), Elem::I32 | Elem::I64) => self.call(function, elem, vec![left, right]),
-            (Some("wrapping_shl"), Elem::I8) => {
-                let shifted = self.call("wrapping_shl", Elem::I32, vec![left, right]);
-                narrowed(elem, shifted)
+        if is_condition(op) {
+            return Expression::infix(op, left, right);
+        }
+        let wrapping = match (op, elem.format()) {
+            (_, Format::Unsigned | Format::Truth) => None,
+            (BinaryOp::Rem, Format::Float) if elem == Elem::F64 => {
+                return Expression::call("fmod", vec![left, right]);
             }
-            (_, Elem::F32) if op == BinaryOp::Rem => Expression::call("fmodf", vec![left, right]),
-            (_, Elem::F64) if op == BinaryOp::Rem => Expression::call("fmod", vec![left, right]),
-            (Some(_), _) => narrowed(elem, Expression::infix(op, left, right)),
-            (None, _) if op == BinaryOp::Div => narrowed(elem, Expression::infix(op, left, right)),
-            (None, _) => Expression::infix(op, left, right),
+            (BinaryOp::Rem, Format::Float) => return Expression::call("fmodf", vec![left, right]),
+            (_, Format::Float | Format::SmallFloat(_)) => None,
+            // What is narrower than `int` does not leave it, but where bits are shifted out.
+            (BinaryOp::Shl, _) => Some("wrapping_shl"),
+            _ if elem.bits() < 32 => None,
+            (BinaryOp::Add, _) => Some("wrapping_add"),
+            (BinaryOp::Sub, _) => Some("wrapping_sub"),
+            (BinaryOp::Mul, _) => Some("wrapping_mul"),
+            (BinaryOp::Div, _) if !divisor_is_safe => Some("wrapping_div"),
+            (BinaryOp::Rem, _) if !divisor_is_safe => Some("wrapping_rem"),
+            _ => None,
+        };
+        let value = match wrapping {
+            Some(function) if elem.bits() < 32 => self.call(function, Elem::I32, vec![left, right]),
+            Some(function) => self.call(function, elem, vec![left, right]),
+            // The product of two `unsigned short` is one of `int`, which may be too small for it.
+            None if op == BinaryOp::Mul && elem == Elem::U16 => {
+                Expression::infix(op, Expression::cast(types::scalar(Elem::U32), left), right)
+            }
+            None => Expression::infix(op, left, right),
+        };
+        match op {
+            BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor | BinaryOp::Shr | BinaryOp::Rem => value,
+            _ => narrowed(elem, value),
         }
     }
 
@@ -222,10 +227,10 @@ impl Emitter<'_> {
     pub(super) fn has_compound(&self, op: BinaryOp, elem: Elem) -> bool {
         match op {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div => {
-                matches!(elem, Elem::F32 | Elem::F64 | Elem::U32)
+                matches!(elem, Elem::F32 | Elem::F64 | Elem::U32 | Elem::U64)
             }
             BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => {
-                matches!(elem, Elem::U32 | Elem::I32 | Elem::I64)
+                matches!(elem, Elem::U32 | Elem::U64 | Elem::I32 | Elem::I64)
             }
             _ => false,
         }
@@ -235,69 +240,99 @@ impl Emitter<'_> {
         if from == to {
             return operand;
         }
-        if is_small_float(from) {
+        if from.is_small_float() {
             let operand = self.lifted(from, operand);
             return self.cast(Elem::F32, to, operand);
         }
-        if is_small_float(to) {
+        if to.is_small_float() {
             let operand = self.cast(from, Elem::F32, operand);
             return self.lowered(to, operand);
         }
-        let saturate = match to {
-            _ if !from.is_float() => None,
-            Elem::I8 => Some("saturate_i8"),
-            Elem::U8 => Some("saturate_u8"),
-            Elem::I32 => Some("saturate_i32"),
-            Elem::U32 => Some("saturate_u32"),
-            Elem::I64 => Some("saturate_i64"),
-            _ => None,
-        };
-        match (saturate, to) {
-            (Some(function), _) => self.call(function, from, vec![operand]),
-            (None, Elem::Bool) => {
-                Expression::infix(BinaryOp::Ne, operand, types::literal(Constant::zero(from)))
-            }
-            (None, _) => Expression::cast(types::scalar(to), operand),
+        if to == Elem::Bool {
+            return Expression::infix(BinaryOp::Ne, operand, types::literal(Constant::zero(from)));
         }
+        if from.is_float() && to.is_integer() {
+            return self.call(format!("saturate_{to}"), from, vec![operand]);
+        }
+        Expression::cast(types::scalar(to), operand)
     }
 
     fn math(&mut self, function: Math, arguments: &[Value<Access>]) -> Expression {
         let elem = arguments.first().map_or(Elem::F32, |first| self.elem(first));
-        if is_small_float(elem) {
-            let values = arguments.iter().map(|argument| self.float(argument)).collect();
-            let value = self.function(function, Elem::F32, values);
-            return self.lowered(elem, value);
+        let (floats, integers) = function.spelling();
+        let spelling = if elem.is_float() { floats } else { integers };
+        let small = elem.is_small_float() && !matches!(spelling, Spelling::ToBits | Spelling::FromBits);
+        let of_elem = |n: usize| n == 0 || function.operands().get(n - 1) == Some(&Type::Same);
+        let values: Vec<Expression> = arguments
+            .iter()
+            .enumerate()
+            .map(
+                |(n, argument)| if small && of_elem(n) { self.float(argument) } else { self.value(argument) },
+            )
+            .collect();
+        if small {
+            let value = self.spelled(function, spelling, Elem::F32, values);
+            return if function.result() == Type::Same { self.lowered(elem, value) } else { value };
         }
-        let values: Vec<Expression> = arguments.iter().map(|argument| self.value(argument)).collect();
-        self.function(function, elem, values)
+        self.spelled(function, spelling, elem, values)
     }
 
-    fn function(&mut self, function: Math, elem: Elem, mut values: Vec<Expression>) -> Expression {
-        let name = match function {
-            Math::Min if elem.is_float() => "fmin",
-            Math::Max if elem.is_float() => "fmax",
-            Math::Min => return Expression::call("min", values),
-            Math::Max => return Expression::call("max", values),
-            Math::Abs if elem.is_float() => "fabs",
-            Math::Abs => match (elem, values.pop()) {
-                (Elem::I32 | Elem::I64, Some(value)) => return self.call("wrapping_abs", elem, vec![value]),
-                (Elem::I8, Some(value)) => {
-                    let absolute = self.call("wrapping_abs", Elem::I32, vec![value]);
-                    return narrowed(elem, absolute);
+    /// `function(values)` of a first operand of a type that C has, or of bits.
+    fn spelled(
+        &mut self,
+        function: Math,
+        spelling: Spelling,
+        elem: Elem,
+        mut values: Vec<Expression>,
+    ) -> Expression {
+        let result = function.result().of(elem);
+        match spelling {
+            Spelling::Libm(name) => {
+                let suffix = if elem == Elem::F64 { "" } else { "f" };
+                Expression::call(format!("{name}{suffix}"), values)
+            }
+            Spelling::Cuda(name) => Expression::call(name, values),
+            // The specialiser refuses a type that the word is not of.
+            Spelling::None => Expression::call(function.name(), values),
+            Spelling::Device(name) if elem.is_integer() && elem.bits() < 32 => {
+                let value = self.call(name, Elem::I32, values);
+                narrowed(elem, value)
+            }
+            Spelling::Device(name) => self.call(name, elem, values),
+            Spelling::Template(name) | Spelling::Bits(name) => {
+                self.device.call(format!("{name}("));
+                let bits = matches!(spelling, Spelling::Bits(_));
+                let of = if bits { elem.unsigned() } else { elem };
+                let call = match elem.is_float() {
+                    true => Expression::call(name, values),
+                    false => Expression::call(format!("{name}<{}>", types::scalar(of)), values),
+                };
+                // A result of another type than the template's own.
+                let other = bits && function.result() == Type::Same && elem.is_signed();
+                if other || function.result() == Type::Unsigned {
+                    Expression::cast(types::scalar(result), call)
+                } else {
+                    call
                 }
-                (_, Some(value)) => return value,
-                (_, None) => "fabs",
+            }
+            Spelling::ToBits => match (elem, values.pop()) {
+                (Elem::F32, value) => Expression::call("__float_as_uint", value.into_iter().collect()),
+                (Elem::F64, value) => {
+                    let bits = Expression::call("__double_as_longlong", value.into_iter().collect());
+                    Expression::cast(types::scalar(result), bits)
+                }
+                // What C has not is kept as its bits.
+                (_, value) => value.unwrap_or(Expression::leaf("0")),
             },
-            Math::Sqrt => "sqrt",
-            Math::Exp => "exp",
-            Math::Exp2 => "exp2",
-            Math::Ln => "log",
-            Math::Tanh => "tanh",
-            Math::MulAdd => "fma",
-            Math::RoundTf32 => return self.call("round_tf32", Elem::F32, values),
-        };
-        let suffix = if elem == Elem::F64 { "" } else { "f" };
-        Expression::call(format!("{name}{suffix}"), values)
+            Spelling::FromBits => match (elem, values.pop()) {
+                (Elem::F32, bits) => Expression::call("__uint_as_float", bits.into_iter().collect()),
+                (Elem::F64, bits) => {
+                    let bits = bits.map(|bits| Expression::cast(types::scalar(Elem::I64), bits));
+                    Expression::call("__longlong_as_double", bits.into_iter().collect())
+                }
+                (_, bits) => bits.unwrap_or(Expression::leaf("0")),
+            },
+        }
     }
 
     /// A value of a 16- or 8-bit float type as a `float`.
@@ -332,14 +367,7 @@ impl Emitter<'_> {
 
 /// The value of C's `int` arithmetic, brought back to a type narrower than that.
 fn narrowed(elem: Elem, value: Expression) -> Expression {
-    match elem {
-        Elem::I8 | Elem::U8 => Expression::cast(types::scalar(elem), value),
-        _ => value,
-    }
-}
-
-fn is_small_float(elem: Elem) -> bool {
-    elem.is_float() && elem.bytes() < 4
+    if elem.is_integer() && elem.bits() < 32 { Expression::cast(types::scalar(elem), value) } else { value }
 }
 
 fn is_condition(op: BinaryOp) -> bool {

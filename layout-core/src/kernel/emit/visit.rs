@@ -2,6 +2,7 @@
 
 use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Index, VarId};
+use crate::kernel::math::Math;
 use crate::kernel::program::{Access, Hint, Operation, PlaceId, Statement, StatementKind, Value};
 use std::collections::BTreeSet;
 
@@ -24,6 +25,8 @@ pub(super) enum Part<'a> {
     Assigned(VarId),
     /// A variable that is declared.
     Declared(VarId),
+    /// An elementwise word.
+    Word(Math),
 }
 
 /// Every part of the statements, nested ones included; what an assignment reads comes before what it writes.
@@ -192,7 +195,10 @@ pub(super) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) 
             value(left, see);
             value(right, see);
         }
-        Value::Math(_, arguments) => arguments.iter().for_each(|argument| value(argument, see)),
+        Value::Math(word, arguments) => {
+            see(Part::Word(*word));
+            arguments.iter().for_each(|argument| value(argument, see));
+        }
         Value::Select(condition, then, otherwise) => {
             value(condition, see);
             value(then, see);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no expression holds itself.
 
-use super::super::elem::Elem;
+use super::super::elem::{Elem, Known};
 use super::super::intrinsic::Intrinsic;
 use super::super::origin::Origin;
 use super::super::wire::wire;
@@ -83,13 +83,15 @@ wire! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum ExprKind {
         /// An integer literal, with the type of its suffix.
-        Int(value: i64, suffix: Option<TypeRef>),
+        Int(value: i128, suffix: Option<TypeRef>),
         /// A float literal: the bits of the nearest double, with the type of its suffix.
         Float(bits: u64, suffix: Option<TypeRef>),
         /// `true`, `false`
         Bool(value: bool),
         /// An element type, compared with a type parameter: `T == bf16`, in the attribute only.
         Type(elem: Elem),
+        /// `T::MAX`: a constant that belongs to a type.
+        Known(constant: Known, ty: TypeRef),
         /// A local name.
         Local(local: LocalId),
         /// A parameter of the attribute, by number.

@@ -12,7 +12,7 @@ mod statement;
 mod walk;
 
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
-pub use statement::{Block, Pattern, Statement, StatementKind};
+pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
 use super::origin::{Origin, Position};
 use super::params::ParamValue;
@@ -75,6 +75,8 @@ wire! {
         pub min_blocks: Option<ExprId>,
         /// `opt_level = n`: how hard ptxas optimises.
         pub opt_level: Option<ExprId>,
+        /// `fast_math = true`: the compiler takes approximations of functions and quotients, and flushes subnormal numbers.
+        pub fast_math: Option<ExprId>,
         /// `require(c, ..)`: launch refuses where one is false.
         pub require: Vec<ExprId>,
         /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.
@@ -220,6 +222,10 @@ wire! {
         pub name: String,
         /// The parameters.
         pub parameters: Vec<LocalId>,
+        /// The type of each.
+        pub types: Vec<Annotation>,
+        /// The type of the result.
+        pub result: Annotation,
         /// The body.
         pub body: Block,
     }

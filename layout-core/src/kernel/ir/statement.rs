@@ -59,8 +59,8 @@ wire! {
         Let {
             /// What is bound.
             pattern: Pattern,
-            /// The type, where it is written and is an element type or `usize`/`isize`; of an array that of its elements.
-            ty: Option<TypeRef>,
+            /// What is written of its type.
+            ty: Annotation,
             /// The value.
             value: ExprId,
             /// Whether it is a `const` item.
@@ -114,6 +114,36 @@ wire! {
             /// The message, or the condition's own text.
             message: String,
         },
+    }
+}
+wire! {
+    /// What is written of a value's type, as far as it decides anything: the value has it, or the kernel is refused.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, ir::{Annotation, StatementKind, TypeRef}};
+    /// # use layout_cuda::tiled_kernel;
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn first(x: &mut LayoutTensor<u16, RowMajor<1>>) {
+    ///     let (value, _): (u16, _) = (1, x);
+    ///     x[[0]] = value;
+    /// }
+    /// let StatementKind::Let { ty, .. } = &first::DEFINITION.kernel()?.body.statements[0].kind else {
+    ///     panic!("the kernel begins with a `let`");
+    /// };
+    /// let value = Annotation::Type(TypeRef::Elem(Elem::U16));
+    /// assert_eq!(*ty, Annotation::Tuple(vec![value, Annotation::Any]));
+    /// # Ok::<(), layout_core::kernel::wire::WireError>(())
+    /// ```
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Annotation {
+        /// Nothing, or a type that is rustc's to check: of a view, of a layout.
+        Any,
+        /// An element type, or an index.
+        Type(ty: TypeRef),
+        /// A tuple of them.
+        Tuple(parts: Vec<Annotation>),
+        /// An array.
+        Array(of: Box<Annotation>),
     }
 }
 wire! {

@@ -64,6 +64,7 @@ impl Kernel {
             | ExprKind::Type(_)
             // A function is looked through by itself; a closure assigns nothing of the code around it.
             | ExprKind::Function(_)
+            | ExprKind::Known(..)
             | ExprKind::Local(_)
             | ExprKind::Parameter(_)
             | ExprKind::Dim(_)

@@ -7,7 +7,6 @@ use super::bytecode::{FloatOp, IndexOp, LANES};
 use super::compile::compare;
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::Math;
 
 impl IndexOp {
     /// `a op b` modulo 2⁶⁴; `None` for a division by zero.
@@ -56,18 +55,6 @@ fn checked(
     (out, failed)
 }
 
-/// A value cut to the width of an integer type, sign- or zero-extended again. Of other types: unchanged.
-pub(super) fn wrap(value: i64, elem: Elem) -> i64 {
-    match elem {
-        Elem::I32 => i64::from(value as i32),
-        Elem::U32 => i64::from(value as u32),
-        Elem::I8 => i64::from(value as i8),
-        Elem::U8 => i64::from(value as u8),
-        Elem::Bool => i64::from(value != 0),
-        Elem::I64 | Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => value,
-    }
-}
-
 /// `a op b` of integers of a type, in every lane, and the lanes that divide by zero.
 pub(super) fn integers(op: BinaryOp, a: &[i64; LANES], b: &[i64; LANES], elem: Elem) -> ([i64; LANES], u32) {
     match (op, elem) {
@@ -83,35 +70,44 @@ pub(super) fn integers(op: BinaryOp, a: &[i64; LANES], b: &[i64; LANES], elem: E
 
 /// `a op b` of integers of a type; `None` for a division by zero.
 fn integer(op: BinaryOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
-    let count = b as u32 & (8 * elem.bytes() - 1);
+    let count = b as u32 & (elem.bits() - 1);
+    let natural = elem == Elem::U64;
     let exact = match op {
         BinaryOp::Add => a.wrapping_add(b),
         BinaryOp::Sub => a.wrapping_sub(b),
         BinaryOp::Mul => a.wrapping_mul(b),
-        BinaryOp::Div => return (b != 0).then(|| wrap(a.wrapping_div(b), elem)),
-        BinaryOp::Rem => return (b != 0).then(|| wrap(a.wrapping_rem(b), elem)),
+        BinaryOp::Div | BinaryOp::Rem if b == 0 => return None,
+        BinaryOp::Div if natural => (a as u64 / b as u64) as i64,
+        BinaryOp::Rem if natural => (a as u64 % b as u64) as i64,
+        BinaryOp::Div => a.wrapping_div(b),
+        BinaryOp::Rem => a.wrapping_rem(b),
         BinaryOp::BitAnd | BinaryOp::And => a & b,
         BinaryOp::BitOr | BinaryOp::Or => a | b,
         BinaryOp::BitXor => a ^ b,
         BinaryOp::Shl => a.wrapping_shl(count),
-        // Unsigned values are zero-extended, so the arithmetic shift is the logical one for them.
+        // Narrower unsigned values are zero-extended, so the arithmetic shift is the logical one for them.
+        BinaryOp::Shr if natural => (a as u64).wrapping_shr(count) as i64,
         BinaryOp::Shr => a.wrapping_shr(count),
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
-            i64::from(compare(op, &a, &b))
+            i64::from(compare(op, &ordered(a, elem), &ordered(b, elem)))
         }
     };
-    Some(wrap(exact, elem))
+    Some(elem.wrap(exact))
 }
 
-/// A function of integers of a type; those of floats alone leave the value as it is.
-pub(super) fn integer_math(op: Math, a: i64, b: i64, c: i64, elem: Elem) -> i64 {
-    match op {
-        Math::Min => a.min(b),
-        Math::Max => a.max(b),
-        Math::Abs => wrap(a.wrapping_abs(), elem),
-        Math::MulAdd => wrap(a.wrapping_mul(b).wrapping_add(c), elem),
-        Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh | Math::RoundTf32 => a,
-    }
+/// A number whose order among `i64` is that of the value: the values of a `u64` are kept as their bits.
+pub(super) fn ordered(value: i64, elem: Elem) -> i64 {
+    if elem == Elem::U64 { value ^ i64::MIN } else { value }
+}
+
+/// The smaller of two integers of a type.
+pub(super) fn smaller(a: i64, b: i64, elem: Elem) -> i64 {
+    if ordered(a, elem) <= ordered(b, elem) { a } else { b }
+}
+
+/// The larger of two integers of a type.
+pub(super) fn larger(a: i64, b: i64, elem: Elem) -> i64 {
+    if ordered(a, elem) >= ordered(b, elem) { a } else { b }
 }
 
 macro_rules! floats {
@@ -123,7 +119,6 @@ macro_rules! floats {
             b: &[$float; LANES],
             c: &[$float; LANES],
         ) -> [$float; LANES] {
-            let each = |function: fn($float) -> $float| std::array::from_fn(|i| function(a[i]));
             match op {
                 FloatOp::Copy => *a,
                 FloatOp::Neg => std::array::from_fn(|i| -a[i]),
@@ -133,16 +128,6 @@ macro_rules! floats {
                 FloatOp::Div => std::array::from_fn(|i| a[i] / b[i]),
                 FloatOp::Rem => std::array::from_fn(|i| a[i] % b[i]),
                 FloatOp::MulThenAdd => std::array::from_fn(|i| a[i] * b[i] + c[i]),
-                FloatOp::Math(Math::Min) => std::array::from_fn(|i| a[i].min(b[i])),
-                FloatOp::Math(Math::Max) => std::array::from_fn(|i| a[i].max(b[i])),
-                FloatOp::Math(Math::Abs) => std::array::from_fn(|i| a[i].abs()),
-                FloatOp::Math(Math::Sqrt) => std::array::from_fn(|i| a[i].sqrt()),
-                FloatOp::Math(Math::Exp) => each(<$float>::exp),
-                FloatOp::Math(Math::Exp2) => each(<$float>::exp2),
-                FloatOp::Math(Math::Ln) => each(<$float>::ln),
-                FloatOp::Math(Math::Tanh) => each(<$float>::tanh),
-                FloatOp::Math(Math::RoundTf32) => each(|value| super::mma::round_tf32(value as f32).into()),
-                FloatOp::Math(Math::MulAdd) => std::array::from_fn(|i| a[i].mul_add(b[i], c[i])),
             }
         }
     };
@@ -154,12 +139,12 @@ floats!(doubles, f64);
 /// A float as an integer of a type: saturated, NaN gives 0. `bool` is whether it is not zero.
 pub(super) fn float_to_integer(value: f64, elem: Elem) -> i64 {
     match elem {
-        Elem::I32 => i64::from(value as i32),
-        Elem::U32 => i64::from(value as u32),
-        Elem::I8 => i64::from(value as i8),
-        Elem::U8 => i64::from(value as u8),
+        Elem::U64 => value as u64 as i64,
         Elem::Bool => i64::from(value != 0.0),
-        Elem::I64 | Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => value as i64,
+        narrower => {
+            let (least, most) = narrower.limits();
+            (value as i64).clamp(least as i64, most as i64)
+        }
     }
 }
 

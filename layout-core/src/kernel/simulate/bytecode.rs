@@ -11,10 +11,11 @@
 //! ```
 
 use super::work::Works;
-use crate::kernel::elem::Elem;
+use crate::kernel::elem::{Elem, Format};
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::math::Math;
 use crate::kernel::matrix::TensorCore;
-use crate::kernel::program::{AtomicChange, Collective, Math, Participants, Scope};
+use crate::kernel::program::{AtomicChange, Collective, Participants, Scope};
 
 /// Threads of a warp.
 pub(super) const LANES: usize = 32;
@@ -134,18 +135,16 @@ pub(super) enum FloatOp {
     Rem,
     /// `a * b + c`, rounded twice.
     MulThenAdd,
-    /// A function of one, two or three values.
-    Math(Math),
 }
 
 impl Bank {
     /// The bank of an element type; the small floats are kept as `f32`.
     pub(super) fn of(elem: Elem) -> Bank {
-        match elem {
-            Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 => Bank::F32,
-            Elem::F64 => Bank::F64,
-            Elem::I64 | Elem::I32 | Elem::U32 | Elem::I8 | Elem::U8 => Bank::Int,
-            Elem::Bool => Bank::Mask,
+        match elem.format() {
+            Format::Float if elem == Elem::F64 => Bank::F64,
+            Format::Float | Format::SmallFloat(_) => Bank::F32,
+            Format::Signed | Format::Unsigned => Bank::Int,
+            Format::Truth => Bank::Mask,
         }
     }
 
@@ -165,24 +164,8 @@ impl FloatOp {
     pub(super) fn flops(self) -> u64 {
         match self {
             FloatOp::Copy => 0,
-            FloatOp::MulThenAdd | FloatOp::Math(Math::MulAdd) => 2,
-            FloatOp::Neg
-            | FloatOp::Add
-            | FloatOp::Sub
-            | FloatOp::Mul
-            | FloatOp::Div
-            | FloatOp::Rem
-            | FloatOp::Math(
-                Math::Min
-                | Math::Max
-                | Math::Abs
-                | Math::Sqrt
-                | Math::Exp
-                | Math::Exp2
-                | Math::Ln
-                | Math::Tanh,
-            ) => 1,
-            FloatOp::Math(Math::RoundTf32) => 0,
+            FloatOp::MulThenAdd => 2,
+            FloatOp::Neg | FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Div | FloatOp::Rem => 1,
         }
     }
 }
@@ -196,8 +179,8 @@ pub(super) enum Op {
     Vector { dst: u32, op: IndexOp, a: Sum, b: Sum, site: u32 },
     /// Integer registers, in the arithmetic of an element type: `dst = a op b`.
     Int { dst: u32, op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
-    /// `dst = function(a, b, c)` of integers of an element type.
-    IntMath { dst: u32, op: Math, a: Sum, b: Sum, c: Sum, elem: Elem },
+    /// `dst = function(operands)`, of a first operand of type `elem`; operands that it does not have are the first one.
+    Math { dst: u32, function: Math, operands: [Register; 3], elem: Elem },
     /// `dst = a`, cut to the width of an integer type; of 64 bits it is a copy.
     Wrap { dst: u32, a: Sum, elem: Elem },
     /// A number in every lane.
@@ -224,8 +207,8 @@ pub(super) enum Op {
     CompareF64 { dst: u32, op: BinaryOp, a: u32, b: u32 },
     /// `dst = condition ? then : otherwise`, within one bank.
     Select { dst: u32, condition: u32, then: Register, otherwise: Register },
-    /// `dst = from as elem`.
-    Cast { dst: u32, from: Register, elem: Elem },
+    /// `dst = from as elem`; `natural` says that the integers are `u64`.
+    Cast { dst: u32, from: Register, natural: bool, elem: Elem },
     /// An uninitialised variable: NaN, -1 or true in the active lanes, tracked in a slot.
     Poison { bank: Bank, dst: u32, slot: u32 },
     /// Loads `width` elements of each lane into consecutive registers.

@@ -1,8 +1,9 @@
 //! Runs a warp until it waits or ends.
 
-use super::arithmetic::{self, compared, doubles, float_to_integer, floats, integer_math, integers, wrap};
+use super::arithmetic::{compared, doubles, float_to_integer, floats, integers};
 use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
+use super::elementwise;
 use super::machine::Machine;
 use super::mma;
 use super::proxy::Flow;
@@ -55,15 +56,13 @@ impl Machine<'_> {
                     self.division_lanes(warp, site, failed, &a);
                     put(&mut warp.int[dst as usize], &value, warp.active);
                 }
-                Op::IntMath { dst, op, a, b, c, elem } => {
-                    let (a, b, c) = (warp.lanes(a), warp.lanes(b), warp.lanes(c));
-                    let value = std::array::from_fn(|i| integer_math(op, a[i], b[i], c[i], elem));
-                    put(&mut warp.int[dst as usize], &value, warp.active);
+                Op::Math { dst, function, operands, elem } => {
+                    elementwise::math(warp, dst, function, operands, elem);
                 }
                 Op::Wrap { dst, a, elem } => {
                     let mut value = warp.lanes(a);
                     if elem != Elem::I64 {
-                        value = value.map(|value| wrap(value, elem));
+                        value = value.map(|value| elem.wrap(value));
                     }
                     put(&mut warp.int[dst as usize], &value, warp.active);
                 }
@@ -115,7 +114,7 @@ impl Machine<'_> {
                 Op::Select { dst, condition, then, otherwise } => {
                     select(warp, dst, condition, then, otherwise)
                 }
-                Op::Cast { dst, from, elem } => cast(warp, dst, from, elem),
+                Op::Cast { dst, from, natural, elem } => cast(warp, dst, from, natural, elem),
                 Op::Poison { bank, dst, slot } => {
                     warp.poison(bank, dst, warp.active);
                     warp.initialised[slot as usize] &= !warp.active;
@@ -318,7 +317,7 @@ fn select(warp: &mut Warp, dst: u32, condition: u32, then: Register, otherwise: 
     }
 }
 
-fn cast(warp: &mut Warp, dst: u32, from: Register, elem: Elem) {
+fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
     let active = warp.active;
     let bank = Bank::of(elem);
     let integers = match from {
@@ -347,10 +346,16 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, elem: Elem) {
         }
     };
     match bank {
-        Bank::F32 => put(&mut warp.f32[dst as usize], &integers.map(|value| value as f32), active),
-        Bank::F64 => put(&mut warp.f64[dst as usize], &integers.map(|value| value as f64), active),
+        Bank::F32 => {
+            let value = integers.map(|value| if natural { value as u64 as f32 } else { value as f32 });
+            put(&mut warp.f32[dst as usize], &value, active);
+        }
+        Bank::F64 => {
+            let value = integers.map(|value| if natural { value as u64 as f64 } else { value as f64 });
+            put(&mut warp.f64[dst as usize], &value, active);
+        }
         Bank::Int => {
-            put(&mut warp.int[dst as usize], &integers.map(|value| arithmetic::wrap(value, elem)), active);
+            put(&mut warp.int[dst as usize], &integers.map(|value| elem.wrap(value)), active);
         }
         Bank::Mask => {
             let value = compared(BinaryOp::Ne, &integers, &[0; LANES]);

@@ -1,6 +1,5 @@
 //! Local tensors at indices that are known at run time only: registers that each lane picks.
 
-use super::arithmetic::wrap;
 use super::bytecode::{Bank, LANES, Sum, Target};
 use super::machine::Machine;
 use super::report::FindingKind;
@@ -49,7 +48,7 @@ impl Machine<'_> {
             }
             Bank::Int => {
                 gather(&mut raw, &touch, |lane| warp.int[from + element(lane)][lane] as u64);
-                let value = raw.map(|bits| wrap(bits as i64, site.elem));
+                let value = raw.map(|bits| site.elem.wrap(bits as i64));
                 put(&mut warp.int[to], &value, warp.active);
             }
             Bank::Mask => {

@@ -13,13 +13,6 @@ use crate::kernel::matrix::{Operand, TensorCore};
 use crate::kernel::small_float;
 use std::sync::OnceLock;
 
-/// The nearest float with 10 bits of fraction, ties to even.
-pub(super) fn round_tf32(value: f32) -> f32 {
-    let bits = value.to_bits();
-    let rounded = bits.wrapping_add(0xfff + (bits >> 13 & 1));
-    if value.is_nan() { value } else { f32::from_bits(truncated(rounded)) }
-}
-
 /// What the matrix units see of a float's bits.
 fn truncated(bits: u32) -> u32 {
     bits & !0x1fff
@@ -124,7 +117,7 @@ impl Machine<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::round_tf32;
+    use crate::kernel::meaning::round_tf32;
 
     #[test]
     fn tf32_rounds_to_the_nearest_and_ties_to_even() {

@@ -17,6 +17,7 @@ mod clock;
 mod cluster;
 mod compile;
 mod copy;
+mod elementwise;
 mod execute;
 mod findings;
 mod local;
@@ -445,6 +446,7 @@ impl Outcome {
         for (number, [runs, lanes]) in self.runs.iter().enumerate().filter(|(_, [runs, _])| *runs > 0) {
             let flops = match program.code[number] {
                 bytecode::Op::F32 { op, .. } | bytecode::Op::F64 { op, .. } => op.flops(),
+                bytecode::Op::Math { function, elem, .. } if elem.is_float() => function.flops(),
                 _ => 0,
             };
             let counts = lines.entry(program.lines[number]).or_default();

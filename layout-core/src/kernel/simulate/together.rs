@@ -3,7 +3,7 @@
 //! Law: sums and prefix sums of floats are those of the GPU to the last bit, as the rounds are the same. The lanes of a
 //! warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
 
-use super::arithmetic::wrap;
+use super::arithmetic::{larger, smaller};
 use super::bytecode::{Bank, LANES, Register, Sum, Target};
 use super::machine::Machine;
 use super::memory;
@@ -11,6 +11,7 @@ use super::touch::Kind;
 use super::warp::{Warp, each_lane, put};
 use super::watch::Write;
 use crate::kernel::elem::Elem;
+use crate::kernel::meaning::Float;
 use crate::kernel::program::{AtomicChange, Collective, Scope};
 
 /// `dst = function(from)` of the lanes of a warp.
@@ -26,20 +27,26 @@ pub(super) fn collective(
     let sources = sources(function, &lane);
     match (dst, from) {
         (Register::F32(dst), Register::F32(from)) => {
-            let of = Operations { sum: |a, b| a + b, max: f32::max, min: f32::min };
+            let of = Operations { sum: |a, b| a + b, max: f32::larger, min: f32::smaller };
             let value = together(function, &warp.f32[from as usize], &sources, &of);
             put(&mut warp.f32[dst as usize], &value, active);
         }
         (Register::F64(dst), Register::F64(from)) => {
-            let of = Operations { sum: |a, b| a + b, max: f64::max, min: f64::min };
+            let of = Operations { sum: |a, b| a + b, max: f64::larger, min: f64::smaller };
             let value = together(function, &warp.f64[from as usize], &sources, &of);
             put(&mut warp.f64[dst as usize], &value, active);
         }
         (Register::Int(Sum { vector: Some(dst), .. }), Register::Int(from)) => {
-            let of = Operations { sum: i64::wrapping_add, max: i64::max, min: i64::min };
+            let naturals = Operations {
+                sum: i64::wrapping_add,
+                max: |a, b| larger(a, b, Elem::U64),
+                min: |a, b| smaller(a, b, Elem::U64),
+            };
+            let integers = Operations { sum: i64::wrapping_add, max: i64::max, min: i64::min };
+            let of = if elem == Elem::U64 { naturals } else { integers };
             // Sums modulo 2^64, cut to the width at the end, are those cut in every round.
             let value = together(function, &warp.lanes(from), &sources, &of);
-            put(&mut warp.int[dst as usize], &value.map(|value| wrap(value, elem)), active);
+            put(&mut warp.int[dst as usize], &value.map(|value| elem.wrap(value)), active);
         }
         (Register::Int(Sum { vector: Some(dst), .. }), Register::Mask(from)) => {
             let votes = i64::from(warp.mask[from as usize] & active);
@@ -186,7 +193,7 @@ impl Machine<'_> {
             }
             Bank::F64 => put(&mut warp.f64[dst], &before.map(f64::from_bits), warp.active),
             Bank::Int => {
-                put(&mut warp.int[dst], &before.map(|bits| wrap(bits as i64, site.elem)), warp.active);
+                put(&mut warp.int[dst], &before.map(|bits| site.elem.wrap(bits as i64)), warp.active);
             }
             Bank::Mask => {}
         }
@@ -201,8 +208,8 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
             u64::from(
                 match change {
                     AtomicChange::Add => old + value,
-                    AtomicChange::Max => old.max(value),
-                    AtomicChange::Min => old.min(value),
+                    AtomicChange::Max => f32::larger(old, value),
+                    AtomicChange::Min => f32::smaller(old, value),
                     AtomicChange::Load(_) => old,
                     AtomicChange::Store(_) => value,
                 }
@@ -213,19 +220,19 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
             let (old, value) = (f64::from_bits(old), f64::from_bits(value));
             match change {
                 AtomicChange::Add => old + value,
-                AtomicChange::Max => old.max(value),
-                AtomicChange::Min => old.min(value),
+                AtomicChange::Max => f64::larger(old, value),
+                AtomicChange::Min => f64::smaller(old, value),
                 AtomicChange::Load(_) => old,
                 AtomicChange::Store(_) => value,
             }
             .to_bits()
         }
         integer => {
-            let (old, value) = (wrap(old as i64, integer), wrap(value as i64, integer));
+            let (old, value) = (integer.wrap(old as i64), integer.wrap(value as i64));
             (match change {
-                AtomicChange::Add => wrap(old.wrapping_add(value), integer),
-                AtomicChange::Max => old.max(value),
-                AtomicChange::Min => old.min(value),
+                AtomicChange::Add => integer.wrap(old.wrapping_add(value)),
+                AtomicChange::Max => larger(old, value, integer),
+                AtomicChange::Min => smaller(old, value, integer),
                 AtomicChange::Load(_) => old,
                 AtomicChange::Store(_) => value,
             }) as u64

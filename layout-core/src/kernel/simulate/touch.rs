@@ -184,7 +184,7 @@ impl Machine<'_> {
                 }
                 Bank::F64 => put(&mut warp.f64[register], &raw.map(f64::from_bits), warp.active),
                 Bank::Int => {
-                    let value = raw.map(|bits| super::arithmetic::wrap(bits as i64, site.elem));
+                    let value = raw.map(|bits| site.elem.wrap(bits as i64));
                     put(&mut warp.int[register], &value, warp.active);
                 }
                 Bank::Mask => {

@@ -17,6 +17,7 @@ pub(super) struct Head {
     pub entry: String,
     pub min_blocks: Option<u32>,
     pub opt_level: Option<u32>,
+    pub fast_math: bool,
     pub plan: LaunchPlan,
     pub facts: Vec<Comparison>,
 }
@@ -43,6 +44,10 @@ impl Evaluator<'_> {
             self.number(datum, 3, "ptxas's level", origin)
         });
         let opt_level = opt_level.transpose();
+        let fast_math = kernel.fast_math.map_or(Ok(false), |id| match self.condition(id)? {
+            Ok(known) => Ok(known),
+            Err(_) => self.fail(self.origin(id), "`fast_math` is not known at compile time"),
+        });
         let mut facts = Vec::new();
         let mut require = Vec::new();
         for condition in &kernel.require {
@@ -61,7 +66,7 @@ impl Evaluator<'_> {
         if let Some(first) = kernel.cluster.first() {
             self.needs("cluster", "sm_90", self.origin(*first))?;
         }
-        let (min_blocks, opt_level) = (min_blocks?, opt_level?);
+        let (min_blocks, opt_level, fast_math) = (min_blocks?, opt_level?, fast_math?);
         if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {
             let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
             let most = (2048 / threads.next_multiple_of(32)).min(32);
@@ -116,7 +121,7 @@ impl Evaluator<'_> {
             atoms: self.tables.atoms.clone(),
         };
         let min_blocks = min_blocks.and_then(|n| n.first().copied());
-        Ok(Head { entry, min_blocks, opt_level, plan, facts })
+        Ok(Head { entry, min_blocks, opt_level, fast_math, plan, facts })
     }
 
     /// Each dimension as an index: a number, or `divisor` times an atom.

@@ -263,17 +263,14 @@ impl Evaluator<'_> {
 
     /// A value of a thread as an index: it gets a name, since it may change later.
     pub(super) fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
-        let (held, range) = match elem {
-            Elem::I64 => (Elem::I64, Range::signed()),
-            Elem::U32 => (Elem::I64, Range::new(0, i128::from(u32::MAX))),
-            Elem::I8 => (Elem::I32, Range::new(-128, 127)),
-            Elem::U8 => (Elem::I32, Range::new(0, 255)),
-            Elem::Bool => (Elem::I32, Range::new(0, 1)),
-            _ => (Elem::I32, Range::new(i128::from(i32::MIN), i128::from(i32::MAX))),
-        };
+        // A variable is signed: what of a `u64` is beyond is read from it as natural again.
+        let (low, high) = if elem == Elem::U64 { Elem::I64.limits() } else { elem.limits() };
+        let range = Range::new(low, high);
+        let held = if range.fits_i32() { Elem::I32 } else { Elem::I64 };
         let value = if held == elem { value } else { Value::Cast(held, Box::new(value)) };
         let var = self.variable("position", VariableKind::Elem(held), false, origin);
         self.push(origin, StatementKind::Let(var, Some(value)));
-        Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None))
+        let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
+        if elem == Elem::U64 { self.tables.atoms.natural(&index) } else { index }
     }
 }

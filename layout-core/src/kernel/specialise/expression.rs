@@ -4,7 +4,7 @@ use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
 use crate::kernel::asynchronous::BarrierAt;
-use crate::kernel::elem::{Constant, Elem};
+use crate::kernel::elem::{Constant, Elem, Known};
 use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
@@ -41,6 +41,7 @@ impl Evaluator<'_> {
                 format!("`{elem}` is a type, not a value"),
                 "compare it with a type parameter: `T == bf16`",
             ),
+            ExprKind::Known(known, ty) => self.known_constant(*known, *ty, origin),
             ExprKind::Local(local) => self.read(*local),
             ExprKind::Parameter(number) => {
                 let name = &kernel.parameters[*number as usize].name;
@@ -97,14 +98,34 @@ impl Evaluator<'_> {
         }
     }
 
-    fn integer(&mut self, value: i64, suffix: Option<TypeRef>, origin: Origin) -> Outcome<Datum> {
-        let index = Datum::Index(Index::constant(value));
-        match suffix {
-            None | Some(TypeRef::Usize | TypeRef::Isize) => Ok(index),
-            Some(ty) => match self.elem(ty, origin)? {
-                Some(elem) if elem.is_integer() => Ok(Datum::Scalar(self.coerce(index, elem, origin)?, elem)),
-                _ => self.cast(index, ty, origin),
+    fn integer(&mut self, value: i128, suffix: Option<TypeRef>, origin: Origin) -> Outcome<Datum> {
+        let index = i64::try_from(value).map(|value| Datum::Index(Index::constant(value)));
+        let elem = match (suffix, index) {
+            (None | Some(TypeRef::Usize | TypeRef::Isize), Ok(index)) => return Ok(index),
+            // Of the language's types only this one has numbers so large.
+            (None | Some(TypeRef::Usize | TypeRef::Isize), Err(_)) => Elem::U64,
+            (Some(ty), index) => match (self.elem(ty, origin)?, index) {
+                (Some(elem), _) if elem.is_integer() => elem,
+                (_, Ok(index)) => return self.cast(index, ty, origin),
+                (_, Err(_)) => {
+                    return self.fail(origin, format!("{value} is beyond the integers of a kernel"));
+                }
             },
+        };
+        match Constant::integer(elem, value) {
+            Some(constant) => Ok(Datum::Scalar(Value::Constant(constant), elem)),
+            None => self.fail(origin, format!("{value} does not fit {elem}")),
+        }
+    }
+
+    fn known_constant(&mut self, known: Known, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+        let elem = self.elem(ty, origin)?;
+        match elem.and_then(|elem| Constant::known(elem, known)) {
+            Some(constant) => Ok(Datum::Scalar(Value::Constant(constant), constant.elem)),
+            None => {
+                let name = elem.map_or("usize", Elem::name);
+                self.fail(origin, format!("`{name}` has no constant `{}`", known.name()))
+            }
         }
     }
 
@@ -280,8 +301,9 @@ impl Evaluator<'_> {
             );
         }
         self.calls += 1;
-        for (local, value) in function.parameters.iter().zip(values) {
+        for ((local, ty), value) in function.parameters.iter().zip(&function.types).zip(values) {
             let name = kernel.locals[local.0 as usize].name.clone();
+            let value = self.ascribe(value, ty, origin)?;
             let bound = self.hold(&name, value, origin);
             self.bindings.insert(*local, Binding::Value(bound));
         }
@@ -289,7 +311,7 @@ impl Evaluator<'_> {
         let result = self.block(&function.body);
         self.loops = loops;
         self.calls -= 1;
-        result
+        self.ascribe(result?, &function.result, origin)
     }
 
     /// A value that is evaluated once, here: it gets a variable unless it is known or is one.

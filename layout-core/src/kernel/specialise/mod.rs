@@ -8,6 +8,7 @@ mod array;
 mod asynchronous;
 mod attribute;
 mod datum;
+mod elementwise;
 mod evaluator;
 mod expand;
 mod expression;
@@ -50,6 +51,8 @@ pub struct Specialised {
     pub(super) arch: Option<String>,
     pub(super) min_blocks: Option<u32>,
     pub(super) opt_level: Option<u32>,
+    /// Whether the compiler may take approximations everywhere.
+    pub(super) fast_math: bool,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
     /// What holds everywhere: `require`, `variant_if`, the grid.
@@ -106,6 +109,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         arch: kernel.arch.clone(),
         min_blocks: head.min_blocks,
         opt_level: head.opt_level,
+        fast_math: head.fast_math,
         plan,
         tables,
         facts: head.facts,

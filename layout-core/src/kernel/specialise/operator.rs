@@ -20,9 +20,7 @@ impl Evaluator<'_> {
             }
             (UnaryOp::Neg, Datum::Float(value)) => Ok(Datum::Float(-value)),
             (UnaryOp::Not, Datum::Bool(value)) => Ok(Datum::Bool(!value)),
-            (UnaryOp::Neg, Datum::Scalar(value, elem))
-                if elem != Elem::Bool && elem != Elem::U32 && elem != Elem::U8 =>
-            {
+            (UnaryOp::Neg, Datum::Scalar(value, elem)) if elem.is_signed() => {
                 Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
             }
             (UnaryOp::Not, Datum::Scalar(value, elem)) if elem == Elem::Bool || elem.is_integer() => {
@@ -128,6 +126,7 @@ impl Evaluator<'_> {
                 BinaryOp::Sub => Ok(Datum::Float(a - b)),
                 BinaryOp::Mul => Ok(Datum::Float(a * b)),
                 BinaryOp::Div => Ok(Datum::Float(a / b)),
+                BinaryOp::Rem => Ok(Datum::Float(a % b)),
                 BinaryOp::Lt => Ok(Datum::Bool(a < b)),
                 BinaryOp::Gt => Ok(Datum::Bool(a > b)),
                 _ => self.fail(origin, format!("`{}` of two float literals is not supported", op.symbol())),
@@ -139,6 +138,13 @@ impl Evaluator<'_> {
                 BinaryOp::Eq => Ok(Datum::Bool(a == b)),
                 _ => self.fail(origin, format!("`{}` does not apply to bool", op.symbol())),
             },
+            (Datum::Scalar(value, elem), _)
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
+            {
+                let (value, elem) = (value.clone(), *elem);
+                let count = self.shift_count(right, elem, origin)?;
+                self.scalar_binary(op, value, count, elem, origin)
+            }
             (Datum::Bool(true), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::And => Ok(right),
             (Datum::Scalar(_, Elem::Bool), Datum::Bool(true)) if op == BinaryOp::And => Ok(left),
             (Datum::Bool(false), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::Or => Ok(right),
@@ -147,6 +153,17 @@ impl Evaluator<'_> {
                 let (left, right, elem) = self.unify(left, right, op.symbol(), origin)?;
                 self.scalar_binary(op, left, right, elem, origin)
             }
+        }
+    }
+
+    /// The count of a shift, of any integer type: only its lowest bits count, and a conversion keeps them.
+    fn shift_count(&mut self, count: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
+        match count {
+            Datum::Scalar(value, from) if from.is_integer() && from != elem => {
+                Ok(Value::Cast(elem, Box::new(value)))
+            }
+            Datum::Index(index) if index.as_constant().is_none() => Ok(Value::Index(index, elem)),
+            other => self.coerce(other, elem, origin),
         }
     }
 
@@ -166,10 +183,15 @@ impl Evaluator<'_> {
             B::And | B::Or => elem == Elem::Bool,
             B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => true,
         };
-        if !fits || (op == B::Rem && elem.is_float()) {
+        if !fits {
             return self.fail(origin, format!("`{}` does not apply to {elem}", op.symbol()));
         }
         let result = if op.is_comparison() { Elem::Bool } else { elem };
+        if let (Value::Constant(a), Value::Constant(b)) = (&left, &right)
+            && let Some(known) = folded(op, *a, *b)
+        {
+            return Ok(known);
+        }
         Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(right)), result))
     }
 
@@ -347,7 +369,12 @@ impl Evaluator<'_> {
         let elem = self.elem(ty, origin)?;
         match (operand, elem) {
             (Datum::Unknown, _) => Err(super::evaluator::Failed),
-            (Datum::Index(index), None) => Ok(Datum::Index(index)),
+            (Datum::Index(index), None)
+                if ty == TypeRef::Usize && index.as_constant().is_some_and(|n| n < 0) =>
+            {
+                self.no_usize(index.offset().into(), origin)
+            }
+            (Datum::Index(index), None) => Ok(Datum::Index(self.as_index(index, ty))),
             (Datum::Index(index), Some(elem)) if elem != Elem::Bool => {
                 if let Some(value) = index.as_constant() {
                     let constant = if elem.is_float() {
@@ -368,8 +395,18 @@ impl Evaluator<'_> {
                 let constant = Constant { elem, bits: u64::from(value) };
                 Ok(Datum::Scalar(Value::Constant(constant), elem))
             }
+            (Datum::Scalar(Value::Constant(constant), from), None) if from.is_integer() => {
+                let value = constant.as_i128();
+                match i64::try_from(value) {
+                    Ok(known) if known >= 0 || ty != TypeRef::Usize => {
+                        Ok(Datum::Index(Index::constant(known)))
+                    }
+                    _ => self.no_usize(value, origin),
+                }
+            }
             (Datum::Scalar(value, from), None) if from.is_integer() => {
-                Ok(Datum::Index(self.index_from_value(value, from, origin)))
+                let index = self.index_from_value(value, from, origin);
+                Ok(Datum::Index(self.as_index(index, ty)))
             }
             (Datum::Scalar(value, from), Some(elem))
                 if elem != Elem::Bool && (from != Elem::Bool || !elem.is_float()) =>
@@ -391,6 +428,57 @@ impl Evaluator<'_> {
                 self.fail(origin, format!("{} cannot be converted to {target}", operand.kind()))
             }
         }
+    }
+}
+
+/// `a op b` of integers known now; none for a division by zero.
+fn folded(op: BinaryOp, a: Constant, b: Constant) -> Option<Datum> {
+    use BinaryOp as B;
+    let elem = a.elem;
+    let (x, y) = (a.as_i128(), b.as_i128());
+    let count = (b.bits & u64::from(elem.bits() - 1)) as u32;
+    let exact = match op {
+        _ if !elem.is_integer() => return None,
+        B::Add => x + y,
+        B::Sub => x - y,
+        // The lower 128 bits of the product hold those of the type.
+        B::Mul => x.wrapping_mul(y),
+        B::Div => x.checked_div(y)?,
+        B::Rem => x.checked_rem(y)?,
+        B::BitAnd => x & y,
+        B::BitOr => x | y,
+        B::BitXor => x ^ y,
+        B::Shl => x.wrapping_shl(count),
+        B::Shr => x.wrapping_shr(count),
+        B::Eq => return Some(Datum::Bool(x == y)),
+        B::Ne => return Some(Datum::Bool(x != y)),
+        B::Lt => return Some(Datum::Bool(x < y)),
+        B::Le => return Some(Datum::Bool(x <= y)),
+        B::Gt => return Some(Datum::Bool(x > y)),
+        B::Ge => return Some(Datum::Bool(x >= y)),
+        B::And | B::Or => return None,
+    };
+    let bits = exact as u64 & (u64::MAX >> (64 - elem.bits()));
+    Some(Datum::Scalar(Value::Constant(Constant { elem, bits }), elem))
+}
+
+impl Evaluator<'_> {
+    /// The index as the type: a negative one is 2⁶⁴ more as a `usize`.
+    fn as_index(&mut self, index: Index, ty: TypeRef) -> Index {
+        let atoms = &mut self.tables.atoms;
+        match ty {
+            TypeRef::Usize if atoms.range(&index).low < 0 => atoms.natural(&index),
+            TypeRef::Isize => atoms.signed(&index),
+            TypeRef::Usize | TypeRef::Elem(_) | TypeRef::Parameter(_) => index,
+        }
+    }
+
+    fn no_usize<T>(&mut self, value: i128, origin: Origin) -> Outcome<T> {
+        self.fail_help(
+            origin,
+            format!("{value} as an index: a `usize` of the kernel language is a number of 63 bits"),
+            "compute with `isize`, or with an element type such as `u64`",
+        )
     }
 }
 

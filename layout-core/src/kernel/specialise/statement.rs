@@ -7,7 +7,8 @@ use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range, VarId};
 use crate::kernel::ir::{
-    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef, UnaryOp,
+    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind as Ast,
+    TypeRef, UnaryOp,
 };
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{StatementKind, Value, VariableKind};
@@ -32,13 +33,10 @@ impl Evaluator<'_> {
         let origin = statement.origin;
         match &statement.kind {
             Ast::Let { pattern, ty, value, constant } => {
-                if let (Pattern::Local(local), Some(TypeRef::Isize)) = (pattern, ty) {
+                if let (Pattern::Local(local), Annotation::Type(TypeRef::Isize)) = (pattern, ty) {
                     self.declared_signed.insert(*local);
                 }
-                let datum = self.expr(*value).and_then(|datum| match ty {
-                    Some(ty) => self.ascribe(datum, *ty, origin),
-                    None => Ok(datum),
-                });
+                let datum = self.expr(*value).and_then(|datum| self.ascribe(datum, ty, origin));
                 let datum = match datum {
                     Ok(datum) if *constant => self.require_constant(datum, origin),
                     other => other,
@@ -81,13 +79,28 @@ impl Evaluator<'_> {
     }
 
     /// The datum as the type that is written.
-    fn ascribe(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+    pub(super) fn ascribe(&mut self, datum: Datum, ty: &Annotation, origin: Origin) -> Outcome<Datum> {
+        let ty = match (ty, datum) {
+            (Annotation::Any, datum) => return Ok(datum),
+            (Annotation::Type(ty), datum) => return self.ascribe_type(datum, *ty, origin),
+            (Annotation::Tuple(types), Datum::Tuple(parts)) if types.len() == parts.len() => {
+                let parts = parts.into_iter().zip(types).map(|(part, ty)| self.ascribe(part, ty, origin));
+                return Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?));
+            }
+            (Annotation::Array(ty), Datum::Array(parts)) => {
+                let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
+                return Ok(Datum::Array(parts.collect::<Outcome<_>>()?));
+            }
+            (Annotation::Tuple(_) | Annotation::Array(_), Datum::Unknown) => return Err(Failed),
+            (Annotation::Tuple(_), other) => (other, "a tuple"),
+            (Annotation::Array(_), other) => (other, "an array"),
+        };
+        self.fail(origin, format!("expected {}, found {}", ty.1, ty.0.kind()))
+    }
+
+    fn ascribe_type(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
         match (self.elem(ty, origin)?, datum) {
             (_, Datum::View(view)) => Ok(Datum::View(view)),
-            (_, Datum::Array(parts)) => {
-                let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
-                Ok(Datum::Array(parts.collect::<Outcome<Vec<Datum>>>()?))
-            }
             (None, datum) => Ok(Datum::Index(self.expect_index(datum, origin)?)),
             (Some(Elem::Bool), datum @ Datum::Bool(_)) => Ok(datum),
             (Some(elem), datum) => Ok(Datum::Scalar(self.coerce(datum, elem, origin)?, elem)),

@@ -10,10 +10,11 @@ use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::math::Math;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    AtomicChange, Collective, Comparison, Math, Ordering, Participants, Place, PlaceId, Scope, Space,
-    Statement, StatementKind, Value, VariableKind,
+    AtomicChange, Collective, Comparison, Ordering, Participants, Place, PlaceId, Scope, Space, Statement,
+    StatementKind, Value, VariableKind,
 };
 use crate::kernel::view::View;
 
@@ -112,10 +113,11 @@ impl Evaluator<'_> {
                 return self.fail_help(origin, message, "convert it: `x as u32`");
             }
         };
-        if !matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64) {
+        // A shuffle moves every type of 1 to 8 bytes.
+        if elem.bytes() < 4 && !name.starts_with("shuffle") {
             return self.fail_help(
                 origin,
-                format!("`{name}` does not apply to {elem}; there are f32, f64, i32, u32 and i64"),
+                format!("`{name}` does not apply to {elem}; there are f32, f64, i32, u32, i64 and u64"),
                 "convert it: `x.cast::<f32>()`",
             );
         }
@@ -219,9 +221,10 @@ impl Evaluator<'_> {
         let (view, coordinates, value) = (next(), next(), next());
         let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
         let adds = change == AtomicChange::Add;
-        if !(matches!(elem, Elem::I32 | Elem::U32 | Elem::F32) || adds && elem == Elem::F64) {
+        if elem.bytes() < 4 || elem == Elem::F64 && !adds {
             let message = format!("`{}` does not apply to {elem}", intrinsic.name());
-            return self.fail_help(origin, message, "there are i32, u32 and f32, and for `atomic_add` f64");
+            let help = "there are i32, u32, i64, u64 and f32, and for `atomic_add` f64";
+            return self.fail_help(origin, message, help);
         }
         let value = self.coerce(value, elem, origin)?;
         let var = self.variable("before", VariableKind::Elem(elem), false, origin);
@@ -242,9 +245,9 @@ impl Evaluator<'_> {
         let mut next = || values.next().unwrap_or(Datum::Unknown);
         let (view, coordinates) = (next(), next());
         let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
-        if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::I64 | Elem::F64) {
+        if elem.bytes() < 4 {
             let message = format!("`{}` does not apply to {elem}", intrinsic.name());
-            return self.fail_help(origin, message, "there are i32, u32, f32, i64 and f64");
+            return self.fail_help(origin, message, "there are i32, u32, f32, i64, u64 and f64");
         }
         if let AtomicChange::Store(_) = change {
             let value = next();

@@ -5,10 +5,10 @@ use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::intrinsic::{Intrinsic, has};
+use crate::kernel::intrinsic::{Family, Intrinsic, has};
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Hint, Math, Participants, Scope, StatementKind, Value};
+use crate::kernel::program::{Hint, Participants, Scope, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -45,9 +45,7 @@ impl Evaluator<'_> {
         if values.iter().any(|value| matches!(value, Datum::Unknown)) {
             return Err(Failed);
         }
-        if self.host
-            && !matches!(intrinsic, Intrinsic::DivCeil | Intrinsic::Min | Intrinsic::Max | Intrinsic::SizeOf)
-        {
+        if self.host && !intrinsic.on_host() {
             return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
         }
         if let Some(needed) = intrinsic.needs() {
@@ -186,44 +184,7 @@ impl Evaluator<'_> {
                 let result = self.index(origin, result)?;
                 Ok(Datum::Index(self.tables.atoms.wrapped(result)))
             }
-            Intrinsic::Min | Intrinsic::Max => {
-                let larger = intrinsic == Intrinsic::Max;
-                if let [Datum::Index(a), Datum::Index(b)] = values.as_slice() {
-                    let result = self.tables.atoms.extremum(a, b, larger);
-                    return Ok(Datum::Index(self.index(origin, result)?));
-                }
-                self.math(if larger { Math::Max } else { Math::Min }, values, name, origin)
-            }
-            Intrinsic::Abs => self.math(Math::Abs, values, name, origin),
-            Intrinsic::Sqrt => self.math(Math::Sqrt, values, name, origin),
-            Intrinsic::Exp => self.math(Math::Exp, values, name, origin),
-            Intrinsic::Exp2 => self.math(Math::Exp2, values, name, origin),
-            Intrinsic::Ln => self.math(Math::Ln, values, name, origin),
-            Intrinsic::Tanh => self.math(Math::Tanh, values, name, origin),
-            Intrinsic::MulAdd => self.math(Math::MulAdd, values, name, origin),
-            Intrinsic::Shuffle
-            | Intrinsic::ShuffleUp
-            | Intrinsic::ShuffleDown
-            | Intrinsic::ShuffleXor
-            | Intrinsic::WarpSum
-            | Intrinsic::WarpMax
-            | Intrinsic::WarpMin
-            | Intrinsic::WarpPrefixSum
-            | Intrinsic::BlockSum
-            | Intrinsic::BlockMax
-            | Intrinsic::BlockMin
-            | Intrinsic::BlockPrefixSum
-            | Intrinsic::Ballot
-            | Intrinsic::Any
-            | Intrinsic::All
-            | Intrinsic::ElectOne
-            | Intrinsic::AtomicAdd
-            | Intrinsic::AtomicMax
-            | Intrinsic::AtomicMin
-            | Intrinsic::LoadRelaxed
-            | Intrinsic::LoadAcquire
-            | Intrinsic::StoreRelaxed
-            | Intrinsic::StoreRelease => self.together(intrinsic, values, origin),
+            Intrinsic::Math(function) => self.elementwise(function, values, origin),
             Intrinsic::BlockScope | Intrinsic::SystemScope => {
                 let mut view = self.written(values.remove(0), name, origin)?;
                 view.scope =
@@ -243,61 +204,25 @@ impl Evaluator<'_> {
                     None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
                 }
             }
-            Intrinsic::Slice
-            | Intrinsic::Bytes
-            | Intrinsic::SwizzleBytes
-            | Intrinsic::WarpGroup
-            | Intrinsic::ClusterRank
-            | Intrinsic::MapSharedRank
-            | Intrinsic::ClusterBarrier
-            | Intrinsic::GridDependencyWait
-            | Intrinsic::LaunchDependents
-            | Intrinsic::NamedBarrier
-            | Intrinsic::SetMaxRegisters
-            | Intrinsic::Mbarriers
-            | Intrinsic::At
-            | Intrinsic::Arrive
-            | Intrinsic::ArriveExpect
-            | Intrinsic::ArriveRemote
-            | Intrinsic::Wait
-            | Intrinsic::PipelineState
-            | Intrinsic::Stage
-            | Intrinsic::Phase
-            | Intrinsic::Advance
-            | Intrinsic::TmaLoad
-            | Intrinsic::TmaLoadMulticast
-            | Intrinsic::TmaStore
-            | Intrinsic::StoreAsync
-            | Intrinsic::BulkCommitGroup
-            | Intrinsic::BulkWaitGroup
-            | Intrinsic::BulkWaitGroupRead
-            | Intrinsic::FenceAsyncProxy
-            | Intrinsic::FenceAsyncProxyGlobal
-            | Intrinsic::Accumulator
-            | Intrinsic::Wgmma
-            | Intrinsic::WgmmaCommitGroup
-            | Intrinsic::WgmmaWaitGroup
-            | Intrinsic::StoreMatrix => self.asynchronous(intrinsic, values, origin),
-            Intrinsic::MmaAtom | Intrinsic::LoadA | Intrinsic::LoadB | Intrinsic::Mma | Intrinsic::StoreD => {
-                self.matrix(intrinsic, types, values, origin)
+            Intrinsic::Slice | Intrinsic::Bytes | Intrinsic::SwizzleBytes => {
+                self.asynchronous(intrinsic, values, origin)
             }
             Intrinsic::Select => {
                 let (b, a) = (values.remove(2), values.remove(1));
-                let condition = match values.remove(0) {
-                    Datum::Bool(known) => return Ok(if known { a } else { b }),
-                    Datum::Scalar(value, Elem::Bool) => value,
-                    other => {
-                        return self.fail(origin, format!("the condition of `select` is {}", other.kind()));
-                    }
-                };
-                if let (Datum::Index(a), Datum::Index(b)) = (&a, &b) {
-                    let (a, b) = (Value::Index(a.clone(), Elem::I64), Value::Index(b.clone(), Elem::I64));
-                    let value = Value::Select(Box::new(condition), Box::new(a), Box::new(b));
-                    return Ok(Datum::Index(self.index_from_value(value, Elem::I64, origin)));
-                }
-                let (a, b, elem) = self.unify(a, b, name, origin)?;
-                Ok(Datum::Scalar(Value::Select(Box::new(condition), Box::new(a), Box::new(b)), elem))
+                self.choice(values.remove(0), a, b, name, origin)
             }
+            other => match other.family() {
+                Family::Composed => self.composed(intrinsic, values, origin),
+                Family::Together => self.together(intrinsic, values, origin),
+                Family::Asynchronous => self.asynchronous(intrinsic, values, origin),
+                Family::Fragments => self.matrix(intrinsic, types, values, origin),
+                Family::Elementwise
+                | Family::Numbers
+                | Family::Layouts
+                | Family::Views
+                | Family::Movement
+                | Family::Threads => self.fail(origin, format!("`{name}` has no meaning")),
+            },
         }
     }
 
@@ -308,37 +233,6 @@ impl Evaluator<'_> {
     ) -> Outcome<Datum> {
         self.push(origin, kind);
         Ok(Datum::Unit)
-    }
-
-    fn math(&mut self, math: Math, mut values: Vec<Datum>, name: &str, origin: Origin) -> Outcome<Datum> {
-        let mut parts = Vec::new();
-        let elem = match values.len() {
-            1 => match values.remove(0) {
-                Datum::Float(value) => {
-                    parts.push(self.coerce(Datum::Float(value), Elem::F32, origin)?);
-                    Elem::F32
-                }
-                Datum::Scalar(value, elem) => {
-                    parts.push(value);
-                    elem
-                }
-                other => return self.fail(origin, format!("`{name}` does not apply to {}", other.kind())),
-            },
-            count => {
-                let first = values.remove(0);
-                let (a, b, elem) = self.unify(first, values.remove(0), name, origin)?;
-                parts.extend([a, b]);
-                if count == 3 {
-                    parts.push(self.coerce(values.remove(0), elem, origin)?);
-                }
-                elem
-            }
-        };
-        let of_integers = matches!(math, Math::Min | Math::Max | Math::Abs);
-        if elem == Elem::Bool || (!elem.is_float() && !of_integers) {
-            return self.fail(origin, format!("`{name}` does not apply to {elem}"));
-        }
-        Ok(Datum::Scalar(Value::Math(math, parts), elem))
     }
 
     /// The thread's number in its block, `x` fastest.

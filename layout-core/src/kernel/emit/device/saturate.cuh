@@ -49,3 +49,33 @@ __device__ __forceinline__ long long saturate_i64(float a) {
 __device__ __forceinline__ long long saturate_i64(double a) {
     return a == a ? __double2ll_rz(a) : 0;
 }
+
+// float to i16
+__device__ __forceinline__ short saturate_i16(float a) {
+    return a == a ? (short)min(max(__float2int_rz(a), -32768), 32767) : (short)0;
+}
+
+// double to i16
+__device__ __forceinline__ short saturate_i16(double a) {
+    return a == a ? (short)min(max(__double2int_rz(a), -32768), 32767) : (short)0;
+}
+
+// float to u16
+__device__ __forceinline__ unsigned short saturate_u16(float a) {
+    return a == a ? (unsigned short)min(max(__float2int_rz(a), 0), 65535) : (unsigned short)0;
+}
+
+// double to u16
+__device__ __forceinline__ unsigned short saturate_u16(double a) {
+    return a == a ? (unsigned short)min(max(__double2int_rz(a), 0), 65535) : (unsigned short)0;
+}
+
+// float to u64
+__device__ __forceinline__ unsigned long long saturate_u64(float a) {
+    return a == a ? __float2ull_rz(a) : 0;
+}
+
+// double to u64
+__device__ __forceinline__ unsigned long long saturate_u64(double a) {
+    return a == a ? __double2ull_rz(a) : 0;
+}

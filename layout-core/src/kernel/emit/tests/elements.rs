@@ -5,7 +5,8 @@ use super::check;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::ir::{BinaryOp, Special, UnaryOp};
-use crate::kernel::program::{Math, StatementKind, Value, VariableKind};
+use crate::kernel::math::Math;
+use crate::kernel::program::{StatementKind, Value, VariableKind};
 
 const ARITHMETIC: [BinaryOp; 5] = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem];
 const BITS: [BinaryOp; 5] =

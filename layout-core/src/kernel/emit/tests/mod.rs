@@ -1,5 +1,6 @@
 //! Kernels by hand and their text, as snapshots: NVRTC compiles every one of them.
 
+mod arithmetic;
 mod build;
 mod control;
 mod elements;

@@ -259,7 +259,7 @@ impl Compiler<'_> {
             Register::Int(sum) => Ok(sum),
             from @ Register::Mask(_) => {
                 let dst = self.take(Bank::Int, 1);
-                self.emit(Op::Cast { dst, from, elem: Elem::I64 });
+                self.emit(Op::Cast { dst, from, natural: false, elem: Elem::I64 });
                 Ok(Sum::vector(dst))
             }
             Register::F32(_) | Register::F64(_) => {

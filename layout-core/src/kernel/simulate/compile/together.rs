@@ -3,7 +3,6 @@
 use super::super::SimulateError;
 use super::super::bytecode::{Bank, Op, Register, Sum, Target};
 use super::Compiler;
-use crate::kernel::elem::Elem;
 use crate::kernel::index::VarId;
 use crate::kernel::program::{Access, AtomicChange, Collective, Scope, Value, VariableKind};
 
@@ -57,10 +56,11 @@ impl Compiler<'_> {
                 return Err(SimulateError::Malformed("an atomic operation on registers".to_owned()));
             }
         };
-        if !matches!(elem, Elem::I32 | Elem::U32 | Elem::F32 | Elem::I64 | Elem::F64) || target.width != 1 {
+        if elem.bytes() < 4 || target.width != 1 {
             return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
         }
-        self.program.ordered |= global && (elem.is_float() || old.is_some());
+        // Of 8 bytes the words are changed one after the other.
+        self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() == 8);
         self.program.waits |= matches!(change, AtomicChange::Load(_));
         self.program.ordered |= self.program.waits;
         let src = self.source(bank, value)?;

@@ -4,12 +4,14 @@
 //! indices, which the cache shares.
 
 use super::super::SimulateError;
+use super::super::arithmetic::ordered;
 use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum};
 use super::index::compare;
 use super::{ArgumentValue, Compiler};
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
-use crate::kernel::program::{Access, Math, Value, VariableKind};
+use crate::kernel::math::Math;
+use crate::kernel::program::{Access, Value, VariableKind};
 use crate::kernel::small_float;
 
 impl Compiler<'_> {
@@ -35,7 +37,7 @@ impl Compiler<'_> {
                 if *elem == Elem::I64 {
                     return Ok((Register::Int(sum), Elem::I64));
                 }
-                self.cast(Register::Int(sum), *elem)
+                self.cast(Register::Int(sum), Elem::I64, *elem)
             }
             Value::Compare(comparison) => {
                 let mask = match self.comparison(comparison)? {
@@ -70,7 +72,7 @@ impl Compiler<'_> {
             }
             Value::Cast(elem, a) => {
                 let (from, known) = self.value(a)?;
-                if known == *elem { Ok((from, known)) } else { self.cast(from, *elem) }
+                if known == *elem { Ok((from, known)) } else { self.cast(from, known, *elem) }
             }
             Value::Math(math, values) => self.math(*math, values),
             Value::Select(condition, then, otherwise) => {
@@ -118,17 +120,17 @@ impl Compiler<'_> {
         dst
     }
 
-    fn cast(&mut self, from: Register, elem: Elem) -> Result<(Register, Elem), SimulateError> {
+    fn cast(&mut self, from: Register, known: Elem, elem: Elem) -> Result<(Register, Elem), SimulateError> {
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
-        self.emit(Op::Cast { dst, from, elem });
+        self.emit(Op::Cast { dst, from, natural: known == Elem::U64, elem });
         self.round(dst, elem);
         Ok((bank.register(dst), elem))
     }
 
     /// Rounds what was computed as `f32` to a smaller float.
     fn round(&mut self, dst: u32, elem: Elem) {
-        if elem.is_float() && elem.bytes() < 4 {
+        if elem.is_small_float() {
             self.emit(Op::Round { dst, elem });
         }
     }
@@ -224,16 +226,20 @@ impl Compiler<'_> {
         if let (Register::Int(a), Register::Int(b)) = (a, b)
             && let (Some(a), Some(b)) = (a.as_constant(), b.as_constant())
         {
-            return Ok(self.constant_mask(compare(op, &a, &b)));
+            return Ok(self.constant_mask(compare(op, &ordered(a, elem), &ordered(b, elem))));
         }
         let dst = self.take(Bank::Mask, 1);
         match (a, b) {
-            (Register::Int(a), Register::Int(b)) => self.emit(Op::CompareInt { dst, op, a, b }),
+            (Register::Int(mut a), Register::Int(mut b)) => {
+                // Another sign bit in both, and the order of naturals is that of integers.
+                (a.constant, b.constant) = (ordered(a.constant, elem), ordered(b.constant, elem));
+                self.emit(Op::CompareInt { dst, op, a, b })
+            }
             (Register::F32(a), Register::F32(b)) => self.emit(Op::CompareF32 { dst, op, a, b }),
             (Register::F64(a), Register::F64(b)) => self.emit(Op::CompareF64 { dst, op, a, b }),
             (Register::Mask(_), Register::Mask(_)) => {
-                let (x, _) = self.cast(a, Elem::U8)?;
-                let (y, _) = self.cast(b, Elem::U8)?;
+                let (x, _) = self.cast(a, elem, Elem::U8)?;
+                let (y, _) = self.cast(b, elem, Elem::U8)?;
                 let (Register::Int(a), Register::Int(b)) = (x, y) else {
                     return Err(mismatch("a comparison", elem, other));
                 };
@@ -283,31 +289,24 @@ impl Compiler<'_> {
         for value in values {
             operands.push(self.value(value)?);
         }
-        let needed = match math {
-            Math::Min | Math::Max => 2,
-            Math::MulAdd => 3,
-            Math::Abs | Math::Sqrt | Math::Exp | Math::Exp2 | Math::Ln | Math::Tanh | Math::RoundTf32 => 1,
-        };
+        let needed = math.arity();
         let Some(&(first, elem)) = operands.first().filter(|_| operands.len() == needed) else {
             return Err(SimulateError::Malformed(format!(
                 "{math:?} takes {needed} values, {} given",
                 operands.len()
             )));
         };
-        let operand = |n: usize| operands.get(n).map_or(first, |(register, _)| *register);
-        let bank = Bank::of(elem);
+        let wanted = |n: usize| math.operands()[n - 1].of(elem);
+        if let Some(n) = (1..needed).find(|n| operands[*n].1 != wanted(*n)) {
+            return Err(mismatch("a function", elem, operands[n].1));
+        }
+        let result = math.result().of(elem);
+        let bank = Bank::of(result);
         let dst = self.take(bank, 1);
-        let op = FloatOp::Math(math);
-        self.emit(match (first, operand(1), operand(2)) {
-            (Register::F32(a), Register::F32(b), Register::F32(c)) => Op::F32 { dst, op, a, b, c },
-            (Register::F64(a), Register::F64(b), Register::F64(c)) => Op::F64 { dst, op, a, b, c },
-            (Register::Int(a), Register::Int(b), Register::Int(c)) => {
-                Op::IntMath { dst, op: math, a, b, c, elem }
-            }
-            _ => return Err(mismatch("a function", elem, operands.last().map_or(elem, |(_, elem)| *elem))),
-        });
-        self.round(dst, elem);
-        Ok((bank.register(dst), elem))
+        let operand = |n: usize| operands.get(n).map_or(first, |(register, _)| *register);
+        self.emit(Op::Math { dst, function: math, operands: [first, operand(1), operand(2)], elem });
+        self.round(dst, result);
+        Ok((bank.register(dst), result))
     }
 
     /// `dst = value`; the instruction that made the value writes `dst` itself where it can.
@@ -353,11 +352,11 @@ fn retarget(op: &mut Op, from: Register, to: Register) -> bool {
     let (dst, register): (&mut u32, fn(u32) -> Register) = match op {
         Op::F32 { dst, .. } | Op::ConstantF32 { dst, .. } => (dst, Register::F32),
         Op::F64 { dst, .. } | Op::ConstantF64 { dst, .. } => (dst, Register::F64),
-        Op::Int { dst, .. } | Op::IntMath { dst, .. } => (dst, |n| Register::Int(Sum::vector(n))),
+        Op::Int { dst, .. } => (dst, |n| Register::Int(Sum::vector(n))),
         Op::MaskNot { dst, .. } | Op::CompareF32 { dst, .. } | Op::CompareF64 { dst, .. } => {
             (dst, Register::Mask)
         }
-        Op::Load { dst, .. } => match from {
+        Op::Load { dst, .. } | Op::Math { dst, .. } => match from {
             Register::F32(_) => (dst, Register::F32),
             Register::F64(_) => (dst, Register::F64),
             Register::Int(_) => (dst, |n| Register::Int(Sum::vector(n))),

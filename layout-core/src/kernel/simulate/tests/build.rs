@@ -180,6 +180,7 @@ impl Build {
             arch: None,
             min_blocks: None,
             opt_level: None,
+            fast_math: false,
             plan: LaunchPlan {
                 name: "kernel".into(),
                 arguments: self.arguments.clone(),
@@ -187,6 +188,7 @@ impl Build {
                 block: self.bound.block,
                 grid: None,
                 cluster: self.cluster,
+                computed: Vec::new(),
                 dependent: false,
                 require: Vec::new(),
                 variant_if: Vec::new(),

@@ -4,7 +4,8 @@ use super::build::{Build, Code, Val, as_ints, at, binary, compare, i32, int, int
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Atom;
 use crate::kernel::ir::{BinaryOp, UnaryOp};
-use crate::kernel::program::{Math, PlaceId, StatementKind, Value};
+use crate::kernel::math::Math;
+use crate::kernel::program::{PlaceId, StatementKind, Value};
 use crate::kernel::simulate::{Report, SimulateError};
 
 const C: PlaceId = PlaceId(0);

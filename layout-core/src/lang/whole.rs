@@ -1,0 +1,256 @@
+//! Functions of integers, and of the bytes of 32-bit words.
+//!
+//! Rust's own types have most of them by themselves, and rustc takes those; here they stand with what a GPU makes of
+//! them where Rust panics.
+
+use super::device_only;
+use super::float::example;
+use super::number::Element;
+
+/// Functions of integers of 8 to 64 bits; exact. Of an index most apply too, as of 64 bits. `min`, `max` and `clamp` are those
+/// of Rust's `Ord`.
+///
+#[doc = example!("x.rotate_left(4).count_ones()", "u32", "0xf000_000f", "8")]
+pub trait Whole: Element {
+    /// The unsigned integer of as many bits.
+    type Unsigned: Element;
+
+    /// The bits that are one.
+    ///
+    #[doc = example!("x.count_ones()", "u32", "0xff", "8")]
+    fn count_ones(self) -> u32 {
+        device_only()
+    }
+
+    /// The zeros above the highest one; of 0 all bits.
+    ///
+    #[doc = example!("x.leading_zeros()", "u32", "1", "31")]
+    fn leading_zeros(self) -> u32 {
+        device_only()
+    }
+
+    /// The zeros below the lowest one; of 0 all bits.
+    ///
+    #[doc = example!("x.trailing_zeros()", "u32", "8", "3")]
+    fn trailing_zeros(self) -> u32 {
+        device_only()
+    }
+
+    /// The bits moved up in a circle, by `n` modulo the width.
+    ///
+    #[doc = example!("x.rotate_left(4)", "u8", "0x12", "0x21")]
+    fn rotate_left(self, _n: u32) -> Self {
+        device_only()
+    }
+
+    /// The bits moved down in a circle, by `n` modulo the width.
+    ///
+    #[doc = example!("x.rotate_right(4)", "u16", "0x1234", "0x4123")]
+    fn rotate_right(self, _n: u32) -> Self {
+        device_only()
+    }
+
+    /// The bits in the other order.
+    ///
+    #[doc = example!("x.reverse_bits()", "u8", "1", "128")]
+    fn reverse_bits(self) -> Self {
+        device_only()
+    }
+
+    /// The bytes in the other order.
+    ///
+    #[doc = example!("x.swap_bytes()", "u16", "0x1234", "0x3412")]
+    fn swap_bytes(self) -> Self {
+        device_only()
+    }
+
+    /// `self` to the power `n`, modulo the width.
+    ///
+    #[doc = example!("x.pow(3)", "u8", "7", "87")]
+    fn pow(self, _n: u32) -> Self {
+        device_only()
+    }
+
+    /// The place of the highest one; of 0 it is 2³² - 1. Rust panics where the number is not positive.
+    ///
+    #[doc = example!("x.ilog2()", "u32", "1000", "9")]
+    fn ilog2(self) -> u32 {
+        device_only()
+    }
+
+    /// The distance, of the unsigned type.
+    ///
+    #[doc = example!("x.abs_diff(7)", "u8", "3", "4")]
+    fn abs_diff(self, _other: Self) -> Self::Unsigned {
+        device_only()
+    }
+
+    /// The sum modulo the width, as `+` gives it too.
+    ///
+    #[doc = example!("x.wrapping_add(7)", "u8", "255", "6")]
+    fn wrapping_add(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The difference modulo the width, as `-`.
+    ///
+    #[doc = example!("x.wrapping_sub(7)", "u8", "0", "249")]
+    fn wrapping_sub(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The product modulo the width, as `*`.
+    ///
+    #[doc = example!("x.wrapping_mul(7)", "u8", "100", "188")]
+    fn wrapping_mul(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The negative modulo the width.
+    ///
+    #[doc = example!("x.wrapping_neg()", "u8", "1", "255")]
+    fn wrapping_neg(self) -> Self {
+        device_only()
+    }
+
+    /// The quotient; of the least value and -1 the least value.
+    ///
+    #[doc = example!("x.wrapping_div(-1)", "i32", "i32::MIN", "i32::MIN")]
+    fn wrapping_div(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The remainder; of the least value and -1 zero.
+    ///
+    #[doc = example!("x.wrapping_rem(-1)", "i32", "i32::MIN", "0")]
+    fn wrapping_rem(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// Moved up, by `n` modulo the width.
+    ///
+    #[doc = example!("x.wrapping_shl(9)", "u8", "1", "2")]
+    fn wrapping_shl(self, _n: u32) -> Self {
+        device_only()
+    }
+
+    /// Moved down, by `n` modulo the width.
+    ///
+    #[doc = example!("x.wrapping_shr(9)", "u8", "2", "1")]
+    fn wrapping_shr(self, _n: u32) -> Self {
+        device_only()
+    }
+
+    /// The sum, cut at the ends of the type.
+    ///
+    #[doc = example!("x.saturating_add(7)", "u8", "250", "255")]
+    fn saturating_add(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The difference, cut at the ends of the type.
+    ///
+    #[doc = example!("x.saturating_sub(7)", "u8", "3", "0")]
+    fn saturating_sub(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The product, cut at the ends of the type.
+    ///
+    #[doc = example!("x.saturating_mul(7)", "i8", "-100", "-128")]
+    fn saturating_mul(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The quotient whose remainder is not negative.
+    ///
+    #[doc = example!("x.div_euclid(4)", "i32", "-7", "-2")]
+    fn div_euclid(self, _other: Self) -> Self {
+        device_only()
+    }
+
+    /// The remainder that is not negative.
+    ///
+    #[doc = example!("x.rem_euclid(4)", "i32", "-7", "1")]
+    fn rem_euclid(self, _other: Self) -> Self {
+        device_only()
+    }
+}
+
+macro_rules! wholes {
+    ($($ty:ident: $unsigned:ident,)*) => { $(impl Whole for $ty { type Unsigned = $unsigned; })* };
+}
+wholes! { i64: u64, i32: u32, i16: u16, i8: u8, u64: u64, u32: u32, u16: u16, u8: u8, }
+
+/// Four of the eight bytes of `b` and `a`: digit `n` of the selector, from the lowest, names byte `n` of the result; 0 to 3 are
+/// the bytes of `a` from the lowest, 4 to 7 those of `b`; 8 more fill the byte with its highest bit. CUDA's `__byte_perm`.
+///
+#[doc = example!("byte_perm(x, 0, 0x0123)", "u32", "0x11223344", "0x44332211")]
+pub fn byte_perm(_a: u32, _b: u32, _selector: u32) -> u32 {
+    device_only()
+}
+
+/// The upper 32 of the 64 bits `high:low`, moved up by `n` modulo 32. CUDA's `__funnelshift_l`.
+///
+#[doc = example!("funnel_shift_left(x, 0xff00_0000, 8)", "u32", "0x1234_5678", "0x3456_78ff")]
+pub fn funnel_shift_left(_high: u32, _low: u32, _n: u32) -> u32 {
+    device_only()
+}
+
+/// The lower 32 of the 64 bits `high:low`, moved down by `n` modulo 32. CUDA's `__funnelshift_r`.
+///
+#[doc = example!("funnel_shift_right(0xff, x, 8)", "u32", "0x1234_5678", "0xff12_3456")]
+pub fn funnel_shift_right(_high: u32, _low: u32, _n: u32) -> u32 {
+    device_only()
+}
+
+/// Of what [`dot4`] is: `i32`, four signed bytes, and `u32`, four unsigned ones.
+///
+#[doc = example!("dot4(x, 0x01010101, 5)", "i32", "0x000000ff", "4")]
+pub trait Bytes: Element {}
+impl Bytes for i32 {}
+impl Bytes for u32 {}
+
+/// The products of the four bytes of `a` and `b`, added to `c`, modulo 2³². CUDA's `__dp4a`.
+///
+#[doc = example!("dot4(x, 0x01010101, 5)", "u32", "0x01020304", "15")]
+pub fn dot4<T: Bytes>(_a: T, _b: T, _c: T) -> T {
+    device_only()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    //! Each word of this file against its stub: the calls are type-checked and never run.
+
+    use super::*;
+    use crate::kernel::math::Math;
+
+    /// Whether the word has its stub here.
+    pub(crate) fn stub(word: Math, n: u32, i: i32) -> bool {
+        fn stands<T>(_: impl Fn() -> T) -> bool {
+            true
+        }
+        match word {
+            Math::CountOnes => stands(|| n.count_ones()),
+            Math::WrappingAbs => stands(|| i.wrapping_abs()),
+            Math::LeadingZeros => stands(|| n.leading_zeros()),
+            Math::TrailingZeros => stands(|| n.trailing_zeros()),
+            Math::RotateLeft => stands(|| n.rotate_left(n)),
+            Math::RotateRight => stands(|| n.rotate_right(n)),
+            Math::ReverseBits => stands(|| n.reverse_bits()),
+            Math::SwapBytes => stands(|| n.swap_bytes()),
+            Math::Pow => stands(|| n.pow(n)),
+            Math::Ilog2 => stands(|| n.ilog2()),
+            Math::IsPowerOfTwo => stands(|| n.is_power_of_two()),
+            Math::AbsDiff => stands(|| n.abs_diff(n)),
+            Math::SaturatingAdd => stands(|| n.saturating_add(n)),
+            Math::SaturatingSub => stands(|| n.saturating_sub(n)),
+            Math::SaturatingMul => stands(|| n.saturating_mul(n)),
+            Math::BytePerm => stands(|| byte_perm(n, n, n)),
+            Math::FunnelShiftLeft => stands(|| funnel_shift_left(n, n, n)),
+            Math::FunnelShiftRight => stands(|| funnel_shift_right(n, n, n)),
+            Math::Dot4 => stands(|| (dot4(n, n, n), dot4(i, i, i))),
+            _ => false,
+        }
+    }
+}
