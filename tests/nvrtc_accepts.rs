@@ -5,8 +5,8 @@
 
 use layout_core::kernel::{Promises, compile, emit};
 use layout_cuda::{Definition, nvrtc};
+use layout_examples::host::{memory, product};
 use layout_examples::kernels::tensor_core;
-use layout_examples::{lines, memory};
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::compiled;
 use layout_tests::support::parallel::in_parallel;
@@ -75,7 +75,7 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
 
 #[test]
 fn the_sets_that_host_functions_pick_become_cubins() {
-    let mut picked = vec![(&tensor_core::DEFINITION, lines::small_tiles())];
+    let mut picked = vec![(&tensor_core::DEFINITION, product::small_tiles())];
     // Few rows and many, of every length that changes a set.
     let shapes = (16..=1 << 18).step_by(16).flat_map(|n| [[1, n], [100_000, n]]);
     let mut known = HashSet::new();

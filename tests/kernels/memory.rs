@@ -4,8 +4,8 @@ use crate::support::case::{Case, Outcome, around, around_tile};
 use crate::support::data::{floats, integers};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::bf16;
+use layout_examples::host::memory::{PARTS, SPLITS};
 use layout_examples::kernels::memory::*;
-use layout_examples::memory::{PARTS, SPLITS};
 
 /// Lengths around a tile and around several blocks' tiles.
 fn lengths(tile: usize) -> Vec<[usize; 3]> {
@@ -230,7 +230,7 @@ fn plain() -> Vec<Case> {
             let [n, ..] = run.size;
             let mut out = run.output([n])?;
             noise::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, 7)?;
-            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_examples::noise::noise(i, 7))))
+            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_examples::benchmarks::noise::noise(i, 7))))
         }),
         Case::new(&argmax_of_parts::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
@@ -401,7 +401,7 @@ fn turned() -> Vec<Case> {
             &transpose_by_boxes::DEFINITION,
             vec![[32, 32, 1], [4, 4, 1], [36, 100, 1], [68, 32, 1]],
             |run| {
-                // The copy engine addresses multiples of 16 bytes.
+                // TMA addresses multiples of 16 bytes.
                 let [m, n] = [run.size[0], run.size[1]].map(|extent| extent.next_multiple_of(4));
                 let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
                 let (on_x, mut out) = (run.device.upload(&x, [m, n])?, run.device.zeros([n, m])?);
