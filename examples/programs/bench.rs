@@ -3,7 +3,6 @@
 //! `cargo run --release --example bench -- gemm`
 
 use clap::{Parser, Subcommand};
-use layout_examples::benchmarks::memory::Work;
 use layout_examples::benchmarks::options::Common;
 use layout_examples::benchmarks::{Result, exit, gemm, jit, matmul, memory};
 use std::process::ExitCode;
@@ -24,20 +23,8 @@ enum Workload {
     Matmul(matmul::Options),
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
-    /// Sum, dot, maximum and its place, sums of rows and columns, beside cuBLAS's dot product
-    Reduce,
-    /// Counts of random and of constant bytes, beside the same
-    Histogram,
-    /// Softmax and layer norm of rows from 16 to 524288 long, beside the best device copy
-    Softmax,
-    /// Prefix sums, beside the same
-    Scan,
-    /// Convolutions and poolings with small windows, beside the same
-    Stencil,
-    /// Transpositions, beside the same
-    Transpose,
-    /// Vectors of 2^31 + 1 elements; 40 GB of a GPU
-    Large,
+    #[command(flatten)]
+    Memory(memory::Work),
     /// What it costs to make a kernel ready: compiled, from the disk, from memory
     Jit,
 }
@@ -55,13 +42,7 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Matmul(options) => matmul::run(&device, common, options)?,
         Workload::Jit => jit::run(&device).map(|()| Vec::new())?,
         Workload::Gemm(options) => gemm::run(&device, common, options)?,
-        Workload::Reduce => memory::run(&device, common, Work::Reduce)?,
-        Workload::Histogram => memory::run(&device, common, Work::Histogram)?,
-        Workload::Softmax => memory::run(&device, common, Work::Softmax)?,
-        Workload::Scan => memory::run(&device, common, Work::Scan)?,
-        Workload::Stencil => memory::run(&device, common, Work::Stencil)?,
-        Workload::Transpose => memory::run(&device, common, Work::Transpose)?,
-        Workload::Large => memory::run(&device, common, Work::Large)?,
+        Workload::Memory(work) => memory::run(&device, common, *work)?,
     };
     common.keep(&device, &records)
 }

@@ -293,43 +293,29 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(fifth())]
+/// A law for each group of operations: what its random rows are answered.
+macro_rules! laws {
+    ($($name:ident: $rows:expr;)*) => {
+        proptest! {
+            #![proptest_config(fifth())]
+            $(
+                #[test]
+                fn $name(digits in digits()) {
+                    answered($rows, &digits)?;
+                }
+            )*
+        }
+    };
+}
 
-    #[test]
-    fn queries(digits in digits()) {
-        answered(QUERIES, &digits)?;
-    }
-
-    #[test]
-    fn modes(digits in digits()) {
-        answered(MODES, &digits)?;
-    }
-
-    #[test]
-    fn compact_layouts(digits in digits()) {
-        answered(COMPACT, &digits)?;
-    }
-
-    #[test]
-    fn the_algebra(digits in digits()) {
-        answered(ALGEBRA, &digits)?;
-    }
-
-    #[test]
-    fn divides(digits in digits()) {
-        answered(DIVIDES, &digits)?;
-    }
-
-    #[test]
-    fn products(digits in digits()) {
-        answered(PRODUCTS, &digits)?;
-    }
-
-    #[test]
-    fn swizzles(digits in digits()) {
-        answered(SWIZZLES, &digits)?;
-    }
+laws! {
+    queries: QUERIES;
+    modes: MODES;
+    compact_layouts: COMPACT;
+    the_algebra: ALGEBRA;
+    divides: DIVIDES;
+    products: PRODUCTS;
+    swizzles: SWIZZLES;
 }
 
 /// Every operation of the oracle has its random rows, and most of them are answered.
