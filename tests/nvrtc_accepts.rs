@@ -8,7 +8,7 @@ use layout_cuda::{Definition, nvrtc};
 use layout_examples::host::{memory, product};
 use layout_examples::kernels::tensor_core;
 use layout_tests::kernels::definitions;
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::{compiled, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::HashSet;
 use std::path::Path;
@@ -115,11 +115,11 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     assert!(slow.is_empty(), "{name} for {arch}: {slow:?}");
     let [resources] = compiled.resources.as_slice() else { panic!("{name}: {:?}", compiled.resources) };
     assert_eq!(&resources.entry, name);
-    // Offsets of 64 bits in the scan of more than 2^31 elements: two registers too many for sm_80, by name and number.
+    // Offsets of 64 bits in the scan of more than 2^31 elements: two registers too many for sm_80, by name and number, for
+    // the ptxas of NVRTC 13.0.88.
     let known = if name.starts_with("scan_") && name.contains("_wide") && arch == "sm_80" { 8 } else { 0 };
-    assert!(resources.spill_stores <= known, "{name} for {arch}: {resources:?}");
-    assert!(resources.spill_loads <= known, "{name} for {arch}: {resources:?}");
-    assert!(resources.stack <= known, "{name} for {arch} has a stack: {resources:?}");
+    let spills = resources.spill_stores.max(resources.spill_loads).max(resources.stack);
+    assert!(spills <= known, "{name} for {arch}: {resources:?}; {}", of_ptxas());
 }
 
 #[test]

@@ -18,9 +18,10 @@ pub use long::{layer_norm_in_parts, softmax_in_parts};
 #[tiled_kernels]
 mod long {
     /// Tells every block of the cluster what a warp has of a row, and waits for what all warps have of it.
-    fn tell(told: View<f32, Write>, arrived: Mbarriers, mine: View<f32, Write>, step: usize, place: usize) {
+    fn tell(told: View<f32, Write>, arrived: Mbarriers, mine: View<f32, Write>, step: usize, part: usize) {
+        const WARPS: usize = THREADS / 32;
         if lane_id() < PARTS {
-            let there = told.map_shared_rank(lane_id()).tile([1, 1, 2], [step, place, 0]);
+            let there = told.map_shared_rank(lane_id()).tile([1, 1, 2], [step, part * WARPS + warp_id(), 0]);
             store_async(&mut there.vectorize([1, 1, 2]), &mine.vectorize([1, 1, 2]), arrived.at(step));
         }
         arrived.at(step).wait(0);
@@ -85,7 +86,7 @@ mod long {
             let mut mine = local::<f32>(row_major([1, 1, 2]));
             mine[[0, 0, 0]] = most;
             mine[[0, 0, 1]] = sum.warp_sum();
-            tell(told, arrived, mine, step, part * WARPS + warp_id());
+            tell(told, arrived, mine, step, part);
             let mut of_row: f32 = -3.0e38;
             for i in unroll(0..TOLD.div_ceil(32)) {
                 if i * 32 + lane_id() < TOLD {
@@ -202,7 +203,7 @@ mod long {
             let mut mine = local::<f32>(row_major([1, 1, 2]));
             mine[[0, 0, 0]] = mean_of_warp;
             mine[[0, 0, 1]] = square.warp_sum();
-            tell(told, arrived, mine, step, part * WARPS + warp_id());
+            tell(told, arrived, mine, step, part);
             let mut weighted: f32 = 0.0;
             for share in unroll(0..SHARES) {
                 if share * 32 + lane_id() < TOLD {
