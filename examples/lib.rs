@@ -1,13 +1,6 @@
-//! What the examples share: the kernels, the float64 reference, the records, the rows of the layout command.
+//! The kernels of the examples, in rooms: the kernels, the host's side of them, what measures them, and what programs share.
 
-pub mod algorithm;
-pub mod gemm;
-mod kept;
+pub mod benchmarks;
+pub mod host;
 pub mod kernels;
-pub mod lines;
-pub mod memory;
-pub mod noise;
-pub mod padded;
-pub mod record;
-pub mod reference;
-pub mod rows;
+pub mod programs;

@@ -4,8 +4,8 @@
 //! run gives the same bits. Where there is a GPU it is asked, too, with vectors a hundred times as long.
 
 use layout_cuda::{Device, Error};
-use layout_examples::memory::{self, PARTS, SCAN_UNITS, SPLITS, SUM_UNITS, ScanState};
-use layout_examples::noise::{fill, noise};
+use layout_examples::benchmarks::noise::{fill, noise};
+use layout_examples::host::memory::{self, PARTS, SCAN_UNITS, SPLITS, SUM_UNITS, ScanState};
 use layout_tests::support::gpu::gpu;
 
 /// The unit in the last place of a number near 1.

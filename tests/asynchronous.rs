@@ -10,7 +10,7 @@ use layout_cuda::{
 };
 use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
 
-/// `y = x + 1` by a ring of two stages: warp 0 loads tiles, two warps add, the copy engine takes the sums.
+/// `y = x + 1` by a ring of two stages: warp 0 loads tiles, two warps add, TMA takes the sums.
 #[tiled_kernel(
     MISTAKE = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
     arch = "sm_90a", block = [96], grid = [1],

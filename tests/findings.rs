@@ -156,7 +156,7 @@ fn endless<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>) {
     y[[thread_idx.x]] = n;
 }
 
-/// The copy engine brings back what the threads wrote.
+/// TMA brings back what the threads wrote.
 #[tiled_kernel(FENCE = [0, 1, 2], arch = "sm_90a", block = [32], grid = [1])]
 fn brought_back(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
     let mut tile = shared::<f32>(row_major([1, 32]));
@@ -176,7 +176,7 @@ fn brought_back(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor
     y[[0, lane_id()]] = tile[[0, lane_id()]];
 }
 
-/// The threads read what the copy engine wrote, after a wait for its reads of shared memory only, or for all of it.
+/// The threads read what TMA wrote, after a wait for its reads of shared memory only, or for all of it.
 #[tiled_kernel(READ = [true, false], arch = "sm_90a", block = [32], grid = [1])]
 fn sent_and_read(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
     let mut tile = shared::<f32>(row_major([1, 32]));

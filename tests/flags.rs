@@ -1,4 +1,4 @@
-//! Flags that blocks and warps wait for, on the simulator: across clusters, in shared memory, beside the copy engine.
+//! Flags that blocks and warps wait for, on the simulator: across clusters, in shared memory, beside TMA.
 //!
 //! Law: a release and its acquire order what stands before the one and after the other, wherever both threads are; what
 //! they do not order is found, at the line that a comment `// here: name` marks.

@@ -53,7 +53,7 @@ fn random_sizes() {
         for set in &case.sets() {
             for _ in 0..SIZES {
                 let mut next = || numbers.next().expect("more numbers") as usize;
-                // Rows of C are of whole 16 bytes, which the copy engine writes at once.
+                // Rows of C are of whole 16 bytes, which TMA writes at once.
                 let size = [next(), next().next_multiple_of(8), next()];
                 let run = Run { device: &device, set, size, skew: size[0] % 2 };
                 let outcome = (case.run)(&run);

@@ -1,9 +1,26 @@
 //! The ladder's kernels on input that is no plain matrix: numbers that are none, shapes that disagree, tensors of more
 //! elements than 32 bits count.
 
-use layout_cuda::{Device, Error, LaunchError};
-use layout_examples::algorithm::Algorithm;
+use layout_cuda::{Device, Error, LaunchError, Tensor};
+use layout_examples::host::product::{Kernel, Options, Workspace, multiply};
 use layout_tests::support::gpu::{gpu, gpu_required};
+
+/// The product by a kernel, or by the fastest.
+fn by(
+    device: &Device,
+    kernel: impl Into<Option<Kernel>>,
+    a: &Tensor<f32, 2>,
+    b: &Tensor<f32, 2>,
+    c: &mut Tensor<f32, 2>,
+) -> Result<(), Error> {
+    let options = Options { kernel: kernel.into(), ..Options::default() };
+    multiply(&device.stream(), options, &mut Workspace::default(), a, b, c)
+}
+
+/// Every kernel of the ladder, and the choice among them.
+fn every() -> impl Iterator<Item = Option<Kernel>> {
+    Kernel::LADDER.into_iter().map(Some).chain([None])
+}
 
 /// The product in float64.
 fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f64> {
@@ -24,13 +41,13 @@ fn numbers_that_are_none_go_where_they_go_in_the_reference() {
     let wanted = product(&a, &b, [m, n, k]);
     assert!(wanted.iter().any(|x| x.is_infinite()) && wanted.iter().any(|x| x.is_finite()));
     let (a, b) = (device.upload(&a, [m, k]).expect("a"), device.upload(&b, [k, n]).expect("b"));
-    for algorithm in Algorithm::KERNELS {
+    for kernel in Kernel::LADDER {
         let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
-        algorithm.launch(&device.stream(), &a, &b, &mut c).expect("a product");
+        by(&device, kernel, &a, &b, &mut c).expect("a product");
         for (at, (found, wanted)) in c.download().expect("data").iter().zip(&wanted).enumerate() {
             // The plain numbers are small integers, whose sums are exact in every order.
             let same = f64::from(*found) == *wanted || (found.is_nan() && wanted.is_nan());
-            assert!(same, "{algorithm}: row {}, column {}: {found}, not {wanted}", at / n, at % n);
+            assert!(same, "{kernel}: row {}, column {}: {found}, not {wanted}", at / n, at % n);
         }
     }
 }
@@ -41,13 +58,13 @@ fn bank_conflicts_of_a_small_product() {
     let matrix = || device.zeros::<f32, 2>([256, 256]).expect("a matrix");
     let (a, b, mut c) = (matrix(), matrix(), matrix());
     let mut table = format!("{:<24} {:>10} {:>10} {:>10}\n", "kernel", "requests", "wavefronts", "conflicts");
-    for algorithm in Algorithm::KERNELS {
-        let report = algorithm.simulate(&a, &b, &mut c).expect("a report");
-        assert!(report.clean(), "{algorithm}: {:?}", report.findings);
+    for kernel in Kernel::LADDER {
+        let report = kernel.simulate(&a, &b, &mut c).expect("a report");
+        assert!(report.clean(), "{kernel}: {:?}", report.findings);
         let counts = &report.totals;
         table.push_str(&format!(
             "{:<24} {:>10} {:>10} {:>10}\n",
-            algorithm.name(),
+            kernel.name(),
             counts.shared_requests,
             counts.shared_wavefronts,
             counts.bank_conflicts
@@ -62,29 +79,46 @@ fn shapes_that_disagree_start_nothing() {
     let matrix = |shape: [usize; 2]| device.zeros::<f32, 2>(shape).expect("a matrix");
     for shapes in [[[8, 5], [6, 7], [8, 7]], [[8, 5], [5, 7], [8, 6]], [[8, 5], [5, 7], [7, 8]]] {
         let ([a, b], mut c) = ([matrix(shapes[0]), matrix(shapes[1])], matrix(shapes[2]));
-        for algorithm in [Algorithm::KERNELS.as_slice(), &[Algorithm::Auto]].concat() {
-            let outcome = algorithm.launch(&device.stream(), &a, &b, &mut c);
+        for kernel in every() {
+            let outcome = by(&device, kernel, &a, &b, &mut c);
             assert!(
                 matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. }))),
-                "{algorithm} of {shapes:?}: {outcome:?}"
+                "{kernel:?} of {shapes:?}: {outcome:?}"
             );
         }
     }
 }
 
+/// Rows with gaps between them: what a kernel takes is multiplied as if there were none, and the gaps of C stay; what it
+/// does not take starts nothing.
 #[test]
-fn strided_matrices_start_nothing() {
+fn strided_matrices_are_multiplied_or_start_nothing() {
     let device = Device::simulator();
     let matrix =
         |row: usize| device.upload_strided(&vec![1.0_f32; 64 * 68], [64, 64], [row, 1]).expect("a matrix");
     for strided in 0..3 {
-        let [a, b, mut c] = [0, 1, 2].map(|number| matrix(if number == strided { 68 } else { 64 }));
-        for algorithm in [Algorithm::KERNELS.as_slice(), &[Algorithm::Auto]].concat() {
-            let outcome = algorithm.launch(&device.stream(), &a, &b, &mut c);
-            assert!(
-                matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. }))),
-                "{algorithm}, matrix {strided}: {outcome:?}"
-            );
+        for kernel in every() {
+            let [a, b, mut c] = [0, 1, 2].map(|number| matrix(if number == strided { 68 } else { 64 }));
+            let takes = match kernel {
+                Some(Kernel::SgemmFed | Kernel::SgemmSlicedFed) => true,
+                Some(Kernel::TensorCore) => strided < 2,
+                _ => false,
+            };
+            let outcome = by(&device, kernel, &a, &b, &mut c);
+            if takes {
+                outcome.unwrap_or_else(|error| panic!("{kernel:?}, matrix {strided}: {error}"));
+                let ([row, _], found) = (c.strides(), c.download().expect("data"));
+                let wanted = |at: usize| if at / row < 64 && at % row < 64 { 64.0 } else { 1.0 };
+                assert!(
+                    found.iter().enumerate().all(|(at, found)| *found == wanted(at)),
+                    "{kernel:?}, matrix {strided}"
+                );
+            } else {
+                assert!(
+                    matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. }))),
+                    "{kernel:?}, matrix {strided}: {outcome:?}"
+                );
+            }
         }
     }
 }
@@ -107,16 +141,16 @@ fn more_elements_than_32_bits_count() {
         }
     };
     let on_b = device.upload(&b, [k, n]).expect("b");
-    for algorithm in Algorithm::KERNELS.into_iter().filter(|algorithm| algorithm.runs_on(&device)) {
+    for kernel in Kernel::LADDER.into_iter().filter(|kernel| kernel.runs_on(&device)) {
         let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
         c.poison().expect("poison");
-        algorithm.launch(&device.stream(), &on_a, &on_b, &mut c).expect("a product");
+        by(&device, kernel, &on_a, &on_b, &mut c).expect("a product");
         let c = c.download().expect("data");
         for row in (0..m).step_by(4099).chain(m - 9..m) {
             for column in 0..n {
                 let terms = (0..k).map(|l| f64::from(a[row * k + l]) * f64::from(b[l * n + column]));
                 let (found, wanted) = (f64::from(c[row * n + column]), terms.sum::<f64>());
-                assert!(found == wanted, "{algorithm}: row {row}, column {column}: {found}, not {wanted}");
+                assert!(found == wanted, "{kernel}: row {row}, column {column}: {found}, not {wanted}");
             }
         }
     }

@@ -5,10 +5,10 @@
 
 use layout_core::kernel::{Promises, compile, emit};
 use layout_cuda::{Definition, nvrtc};
+use layout_examples::host::{memory, product};
 use layout_examples::kernels::tensor_core;
-use layout_examples::{lines, memory};
 use layout_tests::kernels::definitions;
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::{compiled, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::HashSet;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
 
 #[test]
 fn the_sets_that_host_functions_pick_become_cubins() {
-    let mut picked = vec![(&tensor_core::DEFINITION, lines::small_tiles())];
+    let mut picked = vec![(&tensor_core::DEFINITION, product::small_tiles())];
     // Few rows and many, of every length that changes a set.
     let shapes = (16..=1 << 18).step_by(16).flat_map(|n| [[1, n], [100_000, n]]);
     let mut known = HashSet::new();
@@ -115,14 +115,15 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
     assert!(slow.is_empty(), "{name} for {arch}: {slow:?}");
     let [resources] = compiled.resources.as_slice() else { panic!("{name}: {:?}", compiled.resources) };
     assert_eq!(&resources.entry, name);
-    // Offsets of 64 bits in the scan of more than 2^31 elements: two registers too many for sm_80, by name and number.
+    // Offsets of 64 bits in the scan of more than 2^31 elements: two registers too many for sm_80, by name and number, for
+    // the ptxas of NVRTC 13.0.88.
     let known = if name.starts_with("scan_") && name.contains("_wide") && arch == "sm_80" { 8 } else { 0 };
-    assert!(resources.spill_stores <= known, "{name} for {arch}: {resources:?}");
-    assert!(resources.spill_loads <= known, "{name} for {arch}: {resources:?}");
+    let spills = resources.spill_stores.max(resources.spill_loads);
+    assert!(spills <= known, "{name} for {arch}: {resources:?}; {}", of_ptxas());
     // CUDA's own reduction of a large angle keeps its words on the stack.
     let angles = ["sinf(", "cosf(", "tanf(", "sin(", "cos(", "tan("].iter().any(|call| text.contains(call));
     let known = if angles { 64 } else { known };
-    assert!(resources.stack <= known, "{name} for {arch} has a stack: {resources:?}");
+    assert!(resources.stack <= known, "{name} for {arch} has a stack: {resources:?}; {}", of_ptxas());
 }
 
 #[test]

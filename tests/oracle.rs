@@ -167,7 +167,7 @@ fn layout_answer(op: &str, args: &Value) -> Option<Result<Layout, LayoutError>> 
 
 /// Whether the command's answer to a row is what the definition says; a refusal says nothing.
 pub fn own_answer(row: &Value) -> definition::numbers::Verdict {
-    let said = layout_examples::rows::answer(row);
+    let said = layout_examples::programs::rows::answer(row);
     match said.get("error") {
         Some(_) => Ok(()),
         None => {
@@ -292,7 +292,7 @@ fn the_command_answers_every_row() {
     let mut wrong = Vec::new();
     for row in rows("layout.jsonl") {
         let op = row["op"].as_str().unwrap_or_default();
-        let said = layout_examples::rows::answer(&row);
+        let said = layout_examples::programs::rows::answer(&row);
         assert_eq!(said["id"], row["id"]);
         let same = match answer(op, &row["args"]).unwrap_or_else(|| panic!("no operation `{op}`")) {
             Err(_) => said["error"].is_string(),

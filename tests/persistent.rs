@@ -45,7 +45,7 @@ fn several_tiles<T: Element, U: Element + PartialEq>(
         let at_b = |i: usize, column: usize| if by_rows { b[i * N + column] } else { b[column * k + i] };
         let element = |at: usize| to((0..k).map(|i| a[at / N * k + i] * at_b(i, at % N)).sum());
         let wanted: Vec<U> = (0..M * N).map(element).collect();
-        // Rows of the copy engine begin at multiples of 16 bytes, also where they are empty.
+        // Rows of TMA begin at multiples of 16 bytes, also where they are empty.
         let strides = [k.max(16), 1];
         let (shape, b_strides) = if by_rows { ([k, N], [N, 1]) } else { ([N, k], strides) };
         let on_a = device.upload_strided(&a.iter().map(|x| of(*x)).collect::<Vec<T>>(), [M, k], strides)?;

@@ -3,11 +3,8 @@
 //! Law: the kernels and tiles that a function picks by the shape give the same product: the exact one, rounded.
 
 use layout_core::kernel::Elem;
-use layout_cuda::{
-    Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamValue, Stream, Tensor, bf16,
-};
-use layout_examples::gemm::{self as host, Workspace, gemm};
-use layout_examples::kernels::gemm::gemm_by_columns;
+use layout_cuda::{Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamValue, Tensor, bf16};
+use layout_examples::host::product::{Kernel, Options, Precision, Workspace, multiply};
 use layout_tests::support::data::integers;
 
 /// Pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
@@ -42,7 +39,7 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
     // One workspace for all: what one product leaves there is nothing to the next.
-    let mut workspace = Workspace::new();
+    let mut workspace = Workspace::default();
     for shape @ [m, n, k] in SHAPES {
         for (by_rows_a, by_rows_b) in [(true, true), (true, false), (false, true), (false, false)] {
             // Of the largest shape the layouts that the others have not are left out.
@@ -56,7 +53,7 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
             let on_a = device.upload_strided(&a, [m, k], a_strides)?;
             let on_b = device.upload_strided(&b, [k, n], b_strides)?;
             let mut c = device.zeros::<bf16, 2>([m, n])?;
-            gemm(&stream, LaunchConfig::default(), &mut workspace, &on_a, &on_b, &mut c)?;
+            multiply(&stream, Options::default(), &mut workspace, &on_a, &on_b, &mut c)?;
             let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
             let wanted = product((&a, a_strides), (&b, b_strides), shape).into_iter().map(bf16::from_f32);
             assert!(
@@ -68,21 +65,26 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
     Ok(())
 }
 
+/// Of each operand either mode may be contiguous: what a kernel wants otherwise is transposed.
 #[test]
 fn by_columns() -> Result<(), Error> {
     fn of<T: Element>(round: fn(f32) -> T, largest: usize) -> Result<(), Error> {
         let device = Device::simulator();
         let stream = device.stream();
         for shape @ [m, n, k] in SHAPES.into_iter().filter(|[m, n, _]| m * n <= largest) {
-            let (on_a, on_b) = (
-                device.upload(&matrix(m * k, 1, round), [m, k])?,
-                device.upload(&matrix(n * k, 2, round), [n, k])?,
-            );
-            let mut c = device.zeros::<f32, 2>([m, n])?;
-            let mut workspace = Workspace::new();
-            host::gemm_by_columns(&stream, LaunchConfig::default(), &mut workspace, &on_a, &on_b, &mut c)?;
-            let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
-            assert!(c.download()? == product((&a, [k, 1]), (&b, [1, k]), shape), "{shape:?}");
+            for (a_strides, b_strides) in [([k, 1], [1, k]), ([k, 1], [n, 1]), ([1, m], [1, k])] {
+                // What is transposed is of the types that are so for want of another way, and small.
+                if (T::ELEM == Elem::Bf16 || m * n > 1 << 13) && (a_strides, b_strides) != ([k, 1], [1, k]) {
+                    continue;
+                }
+                let on_a = device.upload_strided(&matrix(m * k, 1, round), [m, k], a_strides)?;
+                let on_b = device.upload_strided(&matrix(n * k, 2, round), [k, n], b_strides)?;
+                let mut c = device.zeros::<f32, 2>([m, n])?;
+                multiply(&stream, Kernel::GemmByColumns, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
+                let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
+                let wanted = product((&a, a_strides), (&b, b_strides), shape);
+                assert!(c.download()? == wanted, "{shape:?}, A by {a_strides:?}, B by {b_strides:?}");
+            }
         }
         Ok(())
     }
@@ -99,8 +101,8 @@ fn by_columns_of_other_sets() -> Result<(), Error> {
     let stream = device.stream();
     let shape @ [m, n, k] = [200, 520, 300];
     let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
-    let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload(&b, [n, k])?);
-    let sets = gemm_by_columns::DEFINITION.kernel().expect("bytes of this version").parameter_sets();
+    let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload_strided(&b, [k, n], [1, k])?);
+    let sets = Kernel::GemmByColumns.definition().kernel().expect("bytes of this version").parameter_sets();
     let floats = ["T", "U"].map(|name| (name, ParamValue::Type(Elem::F32)));
     let own = sets.into_iter().find(|set| floats.iter().all(|(name, ty)| set.get(name) == Some(*ty)));
     let own = own.expect("a set of float32");
@@ -110,8 +112,9 @@ fn by_columns_of_other_sets() -> Result<(), Error> {
         let set =
             changes.iter().fold(own.clone(), |set, (name, value)| set.with(name, ParamValue::Int(*value)));
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let options = Options { kernel: Some(Kernel::GemmByColumns), config, ..Options::default() };
         let mut c = device.zeros::<f32, 2>([m, n])?;
-        host::gemm_by_columns(&stream, config, &mut Workspace::new(), &on_a, &on_b, &mut c)?;
+        multiply(&stream, options, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
         assert!(c.download()? == product((&a, [k, 1]), (&b, [1, k]), shape), "{}", set.key());
     }
     Ok(())
@@ -140,7 +143,6 @@ fn matrices_with_strides() -> Result<(), Error> {
     let shape @ [m, n, k] = [3, 8, 8];
     let own = matrix(64, 1, |x| x);
     let wanted = product((&own, [k, 1]), (&own, [n, 1]), shape);
-    let wanted_turned = product((&own, [k, 1]), (&own, [1, k]), shape);
     // Rows of 16, 12 and 11 elements; every second element.
     for (strides, taken) in
         [([16, 1], true), ([12, 1], true), ([11, 1], true), ([32, 2], false), ([23, 2], false)]
@@ -151,34 +153,18 @@ fn matrices_with_strides() -> Result<(), Error> {
             let a = strided(&device, [m, k], of(0), bf16::from_f32)?;
             let b = strided(&device, [k, n], of(1), bf16::from_f32)?;
             let mut c = strided(&device, [m, n], of(2), bf16::from_f32)?;
-            let config = LaunchConfig::default();
-            let by_rows = gemm(&stream, config, &mut Workspace::new(), &a, &b, &mut c);
+            let by_rows = multiply(&stream, Options::default(), &mut Workspace::default(), &a, &b, &mut c);
             check(by_rows, &c, of(2), taken, &wanted, &format!("gemm, {say}"));
-            let mut c = strided(&device, [m, n], of(2), |x| x)?;
-            let turned = host::gemm_by_columns(&stream, config, &mut Workspace::new(), &a, &b, &mut c);
-            check(turned, &c, of(2), taken, &wanted_turned, &format!("gemm_by_columns, {say}"));
             let (a, b) = (strided(&device, [m, k], of(0), |x| x)?, strided(&device, [k, n], of(1), |x| x)?);
-            for (name, function) in
-                [("gemm_swapped", host::gemm_swapped as Float), ("sgemm", host::sgemm as Float)]
-            {
+            for kernel in [Kernel::GemmSwapped, Kernel::GemmByColumns, Kernel::SgemmFed] {
                 let mut c = strided(&device, [m, n], of(2), |x| x)?;
-                let outcome = function(&stream, config, &mut Workspace::new(), &a, &b, &mut c);
-                check(outcome, &c, of(2), taken, &wanted, &format!("{name}, {say}"));
+                let outcome = multiply(&stream, kernel, &mut Workspace::default(), &a, &b, &mut c);
+                check(outcome, &c, of(2), taken, &wanted, &format!("{kernel}, {say}"));
             }
         }
     }
     Ok(())
 }
-
-/// A host function of float32.
-type Float = fn(
-    &Stream,
-    LaunchConfig<'_>,
-    &mut Workspace<f32, f32>,
-    &Tensor<f32, 2>,
-    &Tensor<f32, 2>,
-    &mut Tensor<f32, 2>,
-) -> Result<(), Error>;
 
 /// The product, or a refusal of the arguments where they are not `taken`.
 fn check<U: Element + Into<f32>>(
@@ -202,27 +188,39 @@ fn check<U: Element + Into<f32>>(
 }
 
 #[test]
-fn other_columns_of_b_than_of_c_start_nothing() -> Result<(), Error> {
+fn extents_that_disagree_start_nothing() -> Result<(), Error> {
     let device = Device::simulator();
     let stream = device.stream();
-    let config = LaunchConfig::default();
-    for (of_b, of_c) in [(9, 7), (6, 7), (8, 16), (16, 8)] {
+    for (a, b, c) in [
+        ([3, 5], [5, 9], [3, 7]),
+        ([3, 5], [5, 6], [3, 7]),
+        ([3, 5], [5, 8], [3, 16]),
+        ([3, 5], [5, 16], [3, 8]),
+        ([3, 5], [6, 8], [3, 8]),
+        ([3, 5], [5, 8], [4, 8]),
+    ] {
         let refused = |name: &str, outcome: Result<(), Error>| {
             let told = matches!(&outcome, Err(Error::Launch(LaunchError::Arguments { .. })));
-            assert!(told, "{name}, {of_b} and {of_c}: {outcome:?}");
+            assert!(told, "{name}, {a:?} {b:?} {c:?}: {outcome:?}");
         };
-        let (a, b) = (device.zeros::<bf16, 2>([3, 5])?, device.zeros::<bf16, 2>([5, of_b])?);
-        let mut c = device.zeros::<bf16, 2>([3, of_c])?;
-        refused("gemm", gemm(&stream, config, &mut Workspace::new(), &a, &b, &mut c));
-        let (a, b, columns) =
-            (device.zeros([3, 5])?, device.zeros([5, of_b])?, device.zeros::<f32, 2>([of_b, 5])?);
-        let mut c = device.zeros::<f32, 2>([3, of_c])?;
-        let mut workspace = Workspace::new();
-        refused("gemm_swapped", host::gemm_swapped(&stream, config, &mut workspace, &a, &b, &mut c));
-        refused("sgemm", host::sgemm(&stream, config, &mut workspace, &a, &b, &mut c));
-        refused("gemm_turned", host::gemm_turned(&stream, config, &mut workspace, &a, &b, &mut c));
-        let outcome = host::gemm_by_columns(&stream, config, &mut workspace, &a, &columns, &mut c);
-        refused("gemm_by_columns", outcome);
+        let (on_a, on_b, mut on_c) =
+            (device.zeros::<bf16, 2>(a)?, device.zeros(b)?, device.zeros::<bf16, 2>(c)?);
+        let outcome =
+            multiply(&stream, Options::default(), &mut Workspace::default(), &on_a, &on_b, &mut on_c);
+        refused("gemm", outcome);
+        let (on_a, on_b, mut on_c) =
+            (device.zeros::<f32, 2>(a)?, device.zeros(b)?, device.zeros::<f32, 2>(c)?);
+        for precision in [Precision::Float32, Precision::Tf32] {
+            let options = Options { precision, ..Options::default() };
+            let outcome = multiply(&stream, options, &mut Workspace::default(), &on_a, &on_b, &mut on_c);
+            refused("any", outcome);
+        }
+        for kernel in [Kernel::GemmSwapped, Kernel::GemmByColumns, Kernel::SgemmFed] {
+            refused(
+                kernel.name(),
+                multiply(&stream, kernel, &mut Workspace::default(), &on_a, &on_b, &mut on_c),
+            );
+        }
     }
     Ok(())
 }

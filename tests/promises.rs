@@ -39,7 +39,7 @@ fn variants_write_the_same() {
     }
 }
 
-/// Odd, where nothing divides; even, so that every `variant_if` holds; rows of whole 16 bytes, as the copy engine needs
+/// Odd, where nothing divides; even, so that every `variant_if` holds; rows of whole 16 bytes, as TMA needs
 /// them; and small, for kernels that require it.
 const EXTENTS: [usize; 4] = [37, 40, 48, 3];
 

@@ -1,4 +1,4 @@
-//! Launches of kernels that copy by tensor map: what the copy engine cannot address is refused, the rest arrives, also
+//! Launches of kernels that copy by tensor map: what TMA cannot address is refused, the rest arrives, also
 //! at the edges of a tensor.
 
 use layout_core::kernel::BindError;
@@ -110,7 +110,7 @@ fn a_grid_that_is_no_whole_number_of_clusters_is_refused() {
     }
 }
 
-/// The copy engine writes whole 16 bytes; on an H200 the elements behind a shorter end were overwritten.
+/// TMA writes whole 16 bytes; on an H200 the elements behind a shorter end were overwritten.
 #[test]
 fn a_store_to_rows_that_end_inside_of_16_bytes_is_refused() {
     let device = Device::simulator();
@@ -124,7 +124,7 @@ fn a_store_to_rows_that_end_inside_of_16_bytes_is_refused() {
     }
 }
 
-/// What the copy engine writes and threads read: through the read-only cache they would see old elements.
+/// What TMA writes and threads read: through the read-only cache they would see old elements.
 #[test]
 fn a_pointer_to_memory_that_the_copy_engine_writes_is_not_restricted() {
     let mut both = 0;

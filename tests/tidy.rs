@@ -1,4 +1,5 @@
-//! The rules about files: how long, how they open, who names whom, where `unsafe` is, and that documents tell the truth.
+//! The rules about the text: how long functions are, how files open, who names whom, where `unsafe` is, and that documents
+//! tell the truth.
 
 use std::path::{Path, PathBuf};
 
@@ -50,15 +51,45 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.starts_with("//"))
 }
 
+/// The functions of a formatted text: name, first line, and number of lines.
+fn functions(text: &str) -> Vec<(&str, usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let own = line.trim_start();
+        let indent = &line[..line.len() - own.len()];
+        let words = ["pub ", "pub(crate) ", "pub(super) ", "const ", "unsafe ", "extern \"C\" "];
+        let rest = words.iter().fold(own, |rest, word| rest.strip_prefix(word).unwrap_or(rest));
+        let Some(rest) = rest.strip_prefix("fn ") else { continue };
+        let name = rest.split(['(', '<']).next().unwrap_or_default();
+        // Its end is the first brace that stands where it begins.
+        let ends = |line: &&str| line.strip_prefix(indent) == Some("}");
+        let closing = lines[number..].iter().position(|line| ends(&line));
+        let opens = !own.ends_with(['}', ';']);
+        found.push((name, number + 1, closing.filter(|_| opens).map_or(1, |count| count + 1)));
+    }
+    found
+}
+
 #[test]
-fn no_file_is_longer_than_600_lines() {
-    let long =
-        sources(&[".rs", ".cuh", ".sh"]).into_iter().map(|source| (source.text.lines().count(), source.path));
-    let long = long.filter(|(lines, _)| *lines > 600);
-    none(
-        long.map(|(lines, path)| format!("{path}: {lines} lines")).collect(),
-        "a file has at most 600 lines",
-    );
+fn no_function_is_longer_than_120_lines() {
+    // Each is one `match` over the whole of a table, an arm a row.
+    let tables = ["intrinsic", "run", "boxes", "asynchronous"];
+    let (mut long, mut count) = (Vec::new(), 0);
+    for Source { path, text } in sources(&[".rs"]) {
+        for (name, line, lines) in functions(&text) {
+            count += 1;
+            let table = path.starts_with("layout-core/src/kernel/") && tables.contains(&name);
+            if lines > 120 && !table {
+                long.push(format!("{path}:{line}: `{name}` has {lines} lines"));
+            }
+        }
+    }
+    none(long, "a function has at most 120 lines");
+    assert!(count > 2000, "only {count} functions were found");
+    let text =
+        "fn a() {\n    fn b() {}\n    if x {\n    }\n}\n\npub(crate) const fn c<T>(\n) -> u8 {\n    1\n}\n";
+    assert_eq!(functions(text), [("a", 1, 5), ("b", 2, 1), ("c", 7, 4)]);
 }
 
 #[test]
@@ -106,6 +137,9 @@ fn the_algebra_names_no_kernel() {
 
 #[test]
 fn unsafe_is_in_layout_cuda_only() {
+    // An example of layout-cuda that measures plain cudarc has to launch as cudarc does; the peers of benchmarks are C
+    // libraries.
+    let named_here = ["layout-cuda/examples/overhead.rs", "examples/benchmarks/cublas.rs"];
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {
         if path.starts_with("layout-cuda/src/") {
@@ -116,8 +150,7 @@ fn unsafe_is_in_layout_cuda_only() {
         let named =
             |line: &str| line.split('"').step_by(2).any(|part| words.iter().any(|word| part.contains(word)));
         let lines = code(&text).filter(|(_, line)| named(line));
-        // An example of layout-cuda that measures plain cudarc has to launch as cudarc does.
-        let lines = lines.filter(|_| path != "layout-cuda/examples/overhead.rs");
+        let lines = lines.filter(|_| !named_here.contains(&path.as_str()));
         found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
     }
     none(found, "`unsafe` is in layout-cuda only");
@@ -186,7 +219,9 @@ fn is_path(word: &str) -> bool {
 fn the_documents_name_paths_that_exist() {
     let mut found = Vec::new();
     let mut count = 0;
-    for document in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "tests/README.md"] {
+    for document in
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "tests/README.md", "tests/records/README.md"]
+    {
         let text =
             std::fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));
         let fences: String = text.split("```").step_by(2).collect();
@@ -232,7 +267,28 @@ fn the_commands_of_the_readme_exist() {
         assert!(root().join(&script).exists(), "the README runs `{script}`, which is nowhere");
         commands += 1;
     }
-    assert!(commands >= 3, "{commands} commands");
+    assert!(commands >= 2, "{commands} commands");
+}
+
+#[test]
+fn the_readme_is_one_screen_and_shows_what_is_shipped() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    assert!(text.lines().count() <= 120, "{} lines", text.lines().count());
+    let shown = text.split("```rust\n").nth(1).and_then(|rest| rest.split("\nfn main()").next());
+    let (_, kernel) = shown.and_then(|shown| shown.split_once("\n\n")).expect("a kernel before `main`");
+    let shipped = sources(&[".rs"]).into_iter().any(|source| {
+        source.path.starts_with("examples/kernels/") && source.text.contains(kernel.trim_end())
+    });
+    assert!(shipped, "no kernel of the examples is the README's:\n{kernel}");
+}
+
+#[test]
+fn the_root_of_the_examples_has_rooms_only() {
+    let entries = std::fs::read_dir(root().join("examples")).expect("the examples");
+    let files = entries.map(|entry| entry.expect("an entry")).filter(|entry| entry.path().is_file());
+    let names: Vec<String> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    let others = names.into_iter().filter(|name| !["Cargo.toml", "lib.rs"].contains(&name.as_str()));
+    none(others.collect(), "at the root of examples there are its manifest and lib.rs");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `C = A B` on Hopper's matrix units: a producer that fills a ring of stages by the copy engine, two warpgroups that
+//! `C = A B` on Hopper's matrix units: a producer that fills a ring of stages by TMA, two warpgroups that
 //! multiply, one persistent block on each multiprocessor.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!     wait until the stage is empty; load it; the stage is full when its bytes are there
 //! warpgroups 1 and 2, 64 rows of C each:
 //!     wait until the stage is full; acc += a b; the stage before is empty
-//!     round acc and store it to shared memory, slab by slab; the copy engine takes it from there
+//!     round acc and store it to shared memory, slab by slab; TMA takes it from there
 //! ```
 
 use layout_cuda::tiled_kernels;
@@ -106,7 +106,7 @@ mod products {
         }
     }
 
-    /// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous. The copy engine takes C
+    /// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous. TMA takes C
     /// where its rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
     #[tiled_kernel(
         T = [bf16, f16], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1,

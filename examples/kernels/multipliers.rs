@@ -13,7 +13,7 @@
 //! another, which is slower (tests/registers.rs reads the code for it).
 //!
 //! A stays row by row in shared memory, so that four k of a row are one vector. Rows that a warp reads at once lie in
-//! different banks: they are 4 elements apart from a multiple of 32, or swizzled by the copy engine.
+//! different banks: they are 4 elements apart from a multiple of 32, or swizzled by TMA.
 
 use layout_cuda::tiled_kernels;
 
@@ -85,7 +85,7 @@ mod products {
         async_copy_commit_group();
     }
 
-    /// Starts the copies of a stage by the copy engine.
+    /// Starts the copies of a stage by TMA.
     fn load_stage(
         mut a_stage: View<f32, Write>,
         mut b_stage: View<f32, Write>,
@@ -180,7 +180,7 @@ mod products {
         dst.vectorize([1, 4]).distribute(row_major([8, 4]), lane_id()).copy_from(&acc.vectorize([1, 4]));
     }
 
-    /// The same, fed by the copy engine: no thread spends an instruction on copies. Two blocks on each multiprocessor.
+    /// The same, fed by TMA: no thread spends an instruction on copies. Two blocks on each multiprocessor.
     #[tiled_kernel(
         BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 3, UNROLL = 4, AFTER = 0,
         arch = "sm_90a", block = [BM * BN / (WM * WN) * 32], min_blocks = 2, opt_level = 1,
@@ -292,7 +292,7 @@ mod products {
         store_total(acc, b_smem, c.tile([BM, BN], [block_idx.y, block_idx.x]));
     }
 
-    /// The same, fed by the copy engine. A stage of A is slabs of 32 `k`, swizzled: a slice of 16 lies in one of them.
+    /// The same, fed by TMA. A stage of A is slabs of 32 `k`, swizzled: a slice of 16 lies in one of them.
     #[tiled_kernel(
         BM = 64, BN = 64, BK = 128, SLICES = 8, STAGES = 3, UNROLL = 4, AFTER = 0,
         arch = "sm_90a", block = [SLICES * 32], opt_level = 1,

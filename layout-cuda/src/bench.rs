@@ -11,7 +11,7 @@ use cudarc::driver::{CudaEvent, CudaStream};
 
 use crate::device::Stream;
 use crate::driver::{self, DriverError, check};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The first driver whose event clock cudarc's bindings call.
 const EVENT_CLOCK: (u32, u32) = (12, 8);
@@ -108,7 +108,11 @@ impl fmt::Display for Timing {
 /// assert_eq!((timing.sorted_ms().len(), timing.clock), (20, bench::Clock::Host));
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
-pub fn time(stream: &Stream, options: &Options, mut call: impl FnMut() -> Result<()>) -> Result<Timing> {
+pub fn time<E: From<Error>>(
+    stream: &Stream,
+    options: &Options,
+    mut call: impl FnMut() -> std::result::Result<(), E>,
+) -> std::result::Result<Timing, E> {
     let calls = options.calls.max(1);
     let mut sample = || (0..calls).try_for_each(|_| call());
     let Some(cuda) = stream.cuda() else {
@@ -120,9 +124,9 @@ pub fn time(stream: &Stream, options: &Options, mut call: impl FnMut() -> Result
         }
         return Ok(Timing::new(times, Clock::Host));
     };
-    let version = driver::version()?;
+    let version = driver::version().map_err(Error::from)?;
     if version < EVENT_CLOCK {
-        return Err(DriverError::TooOld { version, needed: EVENT_CLOCK }.into());
+        return Err(Error::from(DriverError::TooOld { version, needed: EVENT_CLOCK }).into());
     }
     let l2_bytes = stream.device().properties().map_or(0, |properties| properties.l2_bytes as usize);
     let mut scratch = match options.flush_l2 {

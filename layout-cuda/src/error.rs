@@ -22,9 +22,6 @@ pub enum Error {
     Tensor(TensorError),
     /// A launch that was refused.
     Launch(LaunchError),
-    /// The peer of a benchmark is missing, or one of its calls failed.
-    #[cfg(feature = "cublas")]
-    Blas(crate::cublas::BlasError),
     /// The device has too little memory left.
     OutOfMemory {
         /// Bytes asked for.
@@ -44,8 +41,6 @@ impl fmt::Display for Error {
             Error::Nvrtc(error) => error.fmt(f),
             Error::Tensor(error) => error.fmt(f),
             Error::Launch(error) => error.fmt(f),
-            #[cfg(feature = "cublas")]
-            Error::Blas(error) => error.fmt(f),
             Error::OutOfMemory { bytes, free: Some((free, total)) } => {
                 write!(f, "out of memory: {bytes} bytes asked for, {free} of {total} free on the device")
             }
@@ -62,8 +57,6 @@ impl std::error::Error for Error {
             Error::Nvrtc(error) => error.source(),
             Error::Tensor(error) => error.source(),
             Error::Launch(error) => error.source(),
-            #[cfg(feature = "cublas")]
-            Error::Blas(error) => error.source(),
             Error::OutOfMemory { .. } => None,
         }
     }
@@ -79,5 +72,3 @@ macro_rules! from {
     )*};
 }
 from! { Driver(DriverError), Nvrtc(NvrtcError), Tensor(TensorError), Launch(LaunchError), }
-#[cfg(feature = "cublas")]
-from! { Blas(crate::cublas::BlasError), }

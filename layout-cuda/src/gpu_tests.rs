@@ -91,7 +91,7 @@ fn events_time_a_launch() {
     let (a, b, mut c) = (up(), up(), up());
     let timing = bench::time(&stream, &bench::Options::default(), || {
         run(&stream, &a, &b, &mut c);
-        Ok(())
+        Ok::<(), crate::Error>(())
     });
     let timing = timing.expect("times");
     assert_eq!(timing.clock, bench::Clock::Events);

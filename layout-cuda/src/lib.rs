@@ -45,10 +45,6 @@ mod argument;
 pub mod bench;
 pub mod cache;
 pub mod compile;
-#[cfg(feature = "cublas")]
-pub mod cublas;
-#[cfg(feature = "cublas")]
-pub mod cublaslt;
 mod device;
 mod doctor;
 pub mod driver;

@@ -13,7 +13,7 @@ use libloading::Library;
 /// # Errors
 /// The loader's words.
 pub(crate) fn load(path: impl AsRef<Path>) -> Result<&'static Library, String> {
-    // SAFETY: loading runs the library's initialisers. The callers load the driver, NVRTC and cuBLAS only, by the names
+    // SAFETY: loading runs the library's initialisers. The callers load the driver and NVRTC only, by the names
     // that these are known by or from the place that the user named, as a program that uses CUDA wants.
     let library = unsafe { Library::new(path.as_ref()) };
     library.map(|library| &*Box::leak(Box::new(library))).map_err(|error| words(&error))

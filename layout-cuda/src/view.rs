@@ -109,6 +109,20 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
         self.len() == 0
     }
 
+    /// The memory on a GPU, from the first element on, for another library to read; none on the simulator.
+    ///
+    /// ```
+    /// let tensor = layout_cuda::Device::simulator().upload(&[1.0f32; 6], [2, 3])?;
+    /// assert!(tensor.view().cuda().is_none());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn cuda(&self) -> Option<&CudaView<'a, T>> {
+        match &self.memory {
+            Memory::Gpu(memory) => Some(memory),
+            Memory::Host(..) => None,
+        }
+    }
+
     pub(crate) fn memory(&self) -> &Memory<'a, T> {
         &self.memory
     }
@@ -167,6 +181,20 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     /// Strides, in elements.
     pub fn strides(&self) -> [usize; R] {
         self.strides
+    }
+
+    /// The memory on a GPU, from the first element on, for another library to write; none on the simulator.
+    ///
+    /// ```
+    /// let mut tensor = layout_cuda::Device::simulator().upload(&[1.0f32; 6], [2, 3])?;
+    /// assert!(tensor.view_mut().cuda_mut().is_none());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn cuda_mut(&mut self) -> Option<&mut CudaViewMut<'a, T>> {
+        match &mut self.memory {
+            MemoryMut::Gpu(memory) => Some(memory),
+            MemoryMut::Host(..) => None,
+        }
     }
 
     pub(crate) fn parts(&mut self) -> (&mut MemoryMut<'a, T>, &[usize], &[usize]) {

@@ -22,7 +22,8 @@ pub fn with_library(kernel: &ItemFn) -> Cow<'_, ItemFn> {
     };
     let names: Vec<_> = kernel.block.stmts.iter().filter_map(named).collect();
     let own = |item: &Item| matches!(item, Item::Fn(function) if names.contains(&function.sig.ident));
-    let items = syn::parse_file(LIBRARY).map_or_else(|_| Vec::new(), |file| file.items);
+    let files = LIBRARY.iter().filter_map(|text| syn::parse_file(text).ok());
+    let items: Vec<Item> = files.flat_map(|file| file.items).collect();
     let shared: Vec<Shared<'_>> = items.iter().filter(|item| !own(item)).filter_map(Shared::of).collect();
     let called = needed(kernel.block.to_token_stream(), &shared)
         .into_iter()
@@ -36,7 +37,10 @@ pub fn with_library(kernel: &ItemFn) -> Cow<'_, ItemFn> {
 fn names_one(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Group(group) => names_one(group.stream()),
-        TokenTree::Ident(word) => LIBRARY.contains(&format!("\npub fn {}(", word.unraw())),
+        TokenTree::Ident(word) => {
+            let head = format!("\npub fn {}(", word.unraw());
+            LIBRARY.iter().any(|text| text.contains(&head))
+        }
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }

@@ -77,7 +77,6 @@ fn layout_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdic
     let number = |name: &str| args[name].as_i64().unwrap_or(0);
     let made = Function::of(result);
     let unchanged = || ensure(table == function.table(), || "it is another function".into());
-    let exactly = |expected: Value| ensure(*result == expected, || format!("it is not {expected}"));
     match op {
         "coalesce" => {
             unchanged()?;
@@ -113,49 +112,6 @@ fn layout_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdic
             ensure(nested && made.0 == function.0.iter().map(one).collect::<Vec<_>>(), || {
                 "other modes".into()
             })
-        }
-        "flatten" => ensure(made == function && depth(&result["shape"]) <= 1, || "other modes".into()),
-        "make_layout_left" => ordered(&args["shape"], |leaf, _| leaf, result),
-        "make_layout_right" => ordered(&args["shape"], |leaf, _| -leaf, result),
-        "make_ordered_layout" => {
-            let keys = spread(&args["order"], &args["shape"]);
-            ordered(&args["shape"], |leaf, _| keys[leaf as usize], result)
-        }
-        "make_layout_like" => {
-            let still = |i: usize| function.0[i].1 == 0;
-            let moving: Vec<i64> = (0..function.0.len()).filter(|&i| still(i)).map(|i| i as i64).collect();
-            compact(&layout["shape"], |leaf| (function.0[leaf as usize].1, leaf), &moving, result)
-        }
-        "make_fragment_like" => fragment_like(layout, result),
-        "tile_to_shape" => tile_to_shape(args, result, table),
-        "domain_distribute" => {
-            let (mut left, mut modes) = (number("n"), Vec::new());
-            for (extent, step) in Function::compact(leaves(&args["shape"])).0 {
-                let part = (1..=extent.max(1)).rev().find(|part| left % part == 0 && extent % part == 0);
-                modes.push((part.unwrap_or(1), step));
-                left /= part.unwrap_or(1);
-            }
-            ensure(table == Function(modes.clone()).table(), || format!("it is not {modes:?}"))
-        }
-        "group" => {
-            let (mut all, begin, end) = (modes(layout), number("begin") as usize, number("end") as usize);
-            let inner = join(&all[begin..end]);
-            all.splice(begin..end, [inner]);
-            exactly(join(&all))
-        }
-        "select" => {
-            let all = modes(layout);
-            exactly(join(
-                &leaves(&args["modes"]).iter().map(|&i| all[i as usize].clone()).collect::<Vec<_>>(),
-            ))
-        }
-        "append" => exactly(join(&[modes(layout), vec![args["x"].clone()]].concat())),
-        "prepend" => exactly(join(&[vec![args["x"].clone()], modes(layout)].concat())),
-        "dice" if !args["coord"].is_array() && !args["coord"].is_null() => exactly(layout.clone()),
-        "dice" => {
-            let mut kept = Vec::new();
-            choose(layout, &args["coord"], false, &mut kept);
-            exactly(join(&kept))
         }
         "composition" => composition(&args["a"], &args["b"], result, table),
         "composition_tiler" => {
@@ -211,6 +167,60 @@ fn layout_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdic
         }
         _ if op.contains("_divide") => tiles::is_tiled(op, layout, &args["tiler"], result, table),
         _ if op.contains("_product") => tiles::is_tiled(op, &args["block"], &args["tiler"], result, table),
+        _ => made_holds(op, args, result, table),
+    }
+}
+
+/// The operations that make a layout of a shape, or of the modes of another.
+fn made_holds(op: &str, args: &Value, result: &Value, table: &[i64]) -> Verdict {
+    let layout = &args["layout"];
+    let (function, made) = (Function::of(layout), Function::of(result));
+    let number = |name: &str| args[name].as_i64().unwrap_or(0);
+    let exactly = |expected: Value| ensure(*result == expected, || format!("it is not {expected}"));
+    match op {
+        "flatten" => ensure(made == function && depth(&result["shape"]) <= 1, || "other modes".into()),
+        "make_layout_left" => ordered(&args["shape"], |leaf, _| leaf, result),
+        "make_layout_right" => ordered(&args["shape"], |leaf, _| -leaf, result),
+        "make_ordered_layout" => {
+            let keys = spread(&args["order"], &args["shape"]);
+            ordered(&args["shape"], |leaf, _| keys[leaf as usize], result)
+        }
+        "make_layout_like" => {
+            let still = |i: usize| function.0[i].1 == 0;
+            let moving: Vec<i64> = (0..function.0.len()).filter(|&i| still(i)).map(|i| i as i64).collect();
+            compact(&layout["shape"], |leaf| (function.0[leaf as usize].1, leaf), &moving, result)
+        }
+        "make_fragment_like" => fragment_like(layout, result),
+        "tile_to_shape" => tile_to_shape(args, result, table),
+        "domain_distribute" => {
+            let (mut left, mut modes) = (number("n"), Vec::new());
+            for (extent, step) in Function::compact(leaves(&args["shape"])).0 {
+                let part = (1..=extent.max(1)).rev().find(|part| left % part == 0 && extent % part == 0);
+                modes.push((part.unwrap_or(1), step));
+                left /= part.unwrap_or(1);
+            }
+            ensure(table == Function(modes.clone()).table(), || format!("it is not {modes:?}"))
+        }
+        "group" => {
+            let (mut all, begin, end) = (modes(layout), number("begin") as usize, number("end") as usize);
+            let inner = join(&all[begin..end]);
+            all.splice(begin..end, [inner]);
+            exactly(join(&all))
+        }
+        "select" => {
+            let all = modes(layout);
+            exactly(join(
+                &leaves(&args["modes"]).iter().map(|&i| all[i as usize].clone()).collect::<Vec<_>>(),
+            ))
+        }
+        "append" => exactly(join(&[modes(layout), vec![args["x"].clone()]].concat())),
+        "prepend" => exactly(join(&[vec![args["x"].clone()], modes(layout)].concat())),
+        "dice" if !args["coord"].is_array() && !args["coord"].is_null() => exactly(layout.clone()),
+        "dice" => {
+            let mut kept = Vec::new();
+            choose(layout, &args["coord"], false, &mut kept);
+            exactly(join(&kept))
+        }
         other => Err(format!("no definition of `{other}`")),
     }
 }

@@ -95,7 +95,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&loaded_for_both::DEFINITION, [1, 2, 5].map(|m| [m, 0, 0]).to_vec(), |run| {
             let m = run.size[0];
             let (line, values) = (floats(64, 1), floats(m * 128, 2));
-            // The copy engine wants addresses of 16 bytes.
+            // TMA wants addresses of 16 bytes.
             let on_line = Operand::new(run.device, &line, 4 * run.skew, [64], [1])?;
             let x = Operand::new(run.device, &values, 4 * run.skew, [m, 2, 64], [128, 64, 1])?;
             let mut y = run.output([m, 2, 64])?;

@@ -4,8 +4,8 @@ use crate::support::case::{Case, Outcome, Run, around, around_tile, tile_of};
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
-    block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize, resize_both,
-    sgemm, sgemm_sliced, tensor_core, tiled, tiled_register, vector_add,
+    block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize_both, sgemm,
+    sgemm_sliced, tensor_core, tiled, tiled_register, vector_add,
 };
 
 /// The cases of the examples.
@@ -21,14 +21,6 @@ pub fn cases() -> Vec<Case> {
             let (a_view, b_view, mut c_view) = (on_a.view()?, on_b.view()?, c.view_mut()?);
             vector_add::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c_view)?;
             Ok(Outcome::exact(c.read()?, a.iter().zip(&b).map(|(a, b)| a + b)))
-        }),
-        Case::new(&resize::DEFINITION, around_tile([2, 4096, 1]), |run| {
-            let [m, n, _] = run.size;
-            let (p, q) = (m + 5, n.saturating_sub(3));
-            let values = floats(m * n, 1);
-            let (src, mut dst) = (run.tensor(&values, [m, n])?, run.output([p, q])?);
-            resize::launch_with(run.config(), &run.stream(), &src.view()?, &mut dst.view_mut()?)?;
-            Ok(Outcome::exact(dst.read()?, resized(&values, [m, n], [p, q])))
         }),
         Case::new(&resize_both::DEFINITION, both, |run| {
             let [m, n, k] = run.size;

@@ -1,10 +1,10 @@
-//! Global memory that the threads and the copy engine use one after the other, with the fences and waits between.
+//! Global memory that the threads and TMA use one after the other, with the fences and waits between.
 
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, floats, untouched};
 use layout_cuda::{Error, tiled_kernel};
 
-/// The threads write `y = 2 x`, the copy engine brings it back and takes it to `z`, the threads read that: `w = z + 1`.
+/// The threads write `y = 2 x`, TMA brings it back and takes it to `z`, the threads read that: `w = z + 1`.
 #[tiled_kernel(arch = "sm_90a", block = [64], grid = [M.div_ceil(8)])]
 pub fn through_memory<const M: usize>(
     x: &LayoutTensor<f32, RowMajor<M, 32>>,
@@ -46,7 +46,7 @@ pub fn cases() -> Vec<Case> {
 fn run_through(run: &Run<'_>) -> Result<Outcome, Error> {
     let [m, ..] = run.size;
     let x = floats(m * 32, 4);
-    // The copy engine wants addresses of 16 bytes.
+    // TMA wants addresses of 16 bytes.
     let tensor = |values: &[f32]| Operand::new(run.device, values, 4 * run.skew, [m, 32], [32, 1]);
     let empty = vec![untouched(); m * 32];
     let (on_x, mut y, mut z, mut w) = (tensor(&x)?, tensor(&empty)?, tensor(&empty)?, tensor(&empty)?);

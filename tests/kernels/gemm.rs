@@ -1,4 +1,4 @@
-//! Hopper's matrix products. The copy engine wants addresses and pitches of 16 bytes: the tensors are pitched so, and a
+//! Hopper's matrix products. TMA wants addresses and pitches of 16 bytes: the tensors are pitched so, and a
 //! skewed one begins 16 bytes later.
 
 use super::examples::product;
@@ -9,7 +9,7 @@ use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
 use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed, sgemm_sliced_fed};
 
-/// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. The copy engine writes whole 16
+/// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
 const SIZES: [[usize; 3]; 8] = [
     [0, 256, 64],

@@ -125,7 +125,7 @@ fn doubled<T: Element>(run: &Run<'_>, of: fn(f32) -> T) -> Result<Outcome, Error
 fn boxes(run: &Run<'_>) -> Result<Outcome, Error> {
     let [m, ..] = run.size;
     let (line, x, deep) = (floats(64, 1), floats(m * 64, 2), floats(2 * m * 32, 3));
-    // The copy engine wants addresses of 16 bytes.
+    // TMA wants addresses of 16 bytes.
     let tensor = |values: &[f32], shape| Operand::new(run.device, values, 4 * run.skew, shape, [64, 1]);
     let flat = |values: &[f32]| Operand::new(run.device, values, 4 * run.skew, [64], [1]);
     let cube = |values: &[f32]| Operand::new(run.device, values, 4 * run.skew, [2, m, 32], [32 * m, 32, 1]);

@@ -4,8 +4,8 @@ use crate::support::case::{Case, Outcome, around, around_tile};
 use crate::support::data::{floats, integers};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::bf16;
+use layout_examples::host::memory::{PARTS, SPLITS};
 use layout_examples::kernels::memory::*;
-use layout_examples::memory::{PARTS, SPLITS};
 
 /// Lengths around a tile and around several blocks' tiles.
 fn lengths(tile: usize) -> Vec<[usize; 3]> {
@@ -142,78 +142,46 @@ fn normal(x: &[f32], n: usize, scale: &[f32], shift: &[f32]) -> Vec<f64> {
     wanted
 }
 
-fn rows() -> Vec<Case> {
-    vec![
-        Case::new(&softmax::DEFINITION, row_sizes([65, 128]), |run| {
+/// Softmax of rows by one of the kernels.
+macro_rules! softmax_case {
+    ($kernel:ident, $sizes:expr) => {
+        Case::new(&$kernel::DEFINITION, $sizes, |run| {
             let [m, n, ..] = run.size;
             let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
             let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            softmax::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            $kernel::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
             // Up to three exponentials of two units each, the roundings of the sum, of its inverse and of the product.
             Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
-        }),
-        Case::new(&softmax_in_parts::DEFINITION, vec![[1, 5, 1], [2, 40_001, 1], [1, 131_072, 1]], |run| {
-            let [m, n, ..] = run.size;
-            let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
-            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            softmax_in_parts::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-            Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
-        }),
-        Case::new(&softmax_in_passes::DEFINITION, row_sizes([3, 8192]), |run| {
-            let [m, n, ..] = run.size;
-            let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
-            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            softmax_in_passes::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-            Ok(Outcome::within(4e-6, out.read()?, soft(&x, n)))
-        }),
-        Case::new(&layer_norm_in_passes::DEFINITION, row_sizes([3, 8192]), |run| {
-            let [m, n, ..] = run.size;
-            let x: Vec<f32> = floats(m * n, 1);
-            let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
-            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
-            let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
-            let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
-            let (scales, shifts) = (&scale_view, &shift_view);
-            layer_norm_in_passes::launch_with(config, &stream, &x_view, scales, shifts, &mut on_out, 0.25)?;
-            Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
-        }),
-        Case::new(&layer_norm::DEFINITION, row_sizes([65, 128]), |run| {
+        })
+    };
+}
+
+/// Layer norm of rows by one of the kernels.
+macro_rules! layer_norm_case {
+    ($kernel:ident, $sizes:expr) => {
+        Case::new(&$kernel::DEFINITION, $sizes, |run| {
             let [m, n, ..] = run.size;
             let x: Vec<f32> = floats(m * n, 1);
             // Without a zero in sight, so that the relative bound means something.
             let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
             let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
             let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
-            let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
+            let (x_view, scales, shifts) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
             let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
-            layer_norm::launch_with(config, &stream, &x_view, &scale_view, &shift_view, &mut on_out, 0.25)?;
+            $kernel::launch_with(config, &stream, &x_view, &scales, &shifts, &mut on_out, 0.25)?;
             Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
-        }),
-        Case::new(
-            &layer_norm_in_parts::DEFINITION,
-            vec![[1, 5, 1], [5, 20_011, 1], [1, 131_072, 1]],
-            |run| {
-                let [m, n, ..] = run.size;
-                let x: Vec<f32> = floats(m * n, 1);
-                let (scale, shift) = (floats(n, 2), vec![1000.0; n]);
-                let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-                let (on_scale, on_shift) = (run.tensor(&scale, [n])?, run.tensor(&shift, [n])?);
-                let (x_view, scale_view, shift_view) = (on_x.view()?, on_scale.view()?, on_shift.view()?);
-                let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
-                let (scales, shifts) = (&scale_view, &shift_view);
-                layer_norm_in_parts::launch_with(
-                    config,
-                    &stream,
-                    &x_view,
-                    scales,
-                    shifts,
-                    &mut on_out,
-                    0.25,
-                )?;
-                Ok(Outcome::within(1e-6, out.read()?, normal(&x, n, &scale, &shift)))
-            },
-        ),
+        })
+    };
+}
+
+fn rows() -> Vec<Case> {
+    vec![
+        softmax_case!(softmax, row_sizes([65, 128])),
+        softmax_case!(softmax_in_parts, vec![[1, 5, 1], [2, 40_001, 1], [1, 131_072, 1]]),
+        softmax_case!(softmax_in_passes, row_sizes([3, 8192])),
+        layer_norm_case!(layer_norm_in_passes, row_sizes([3, 8192])),
+        layer_norm_case!(layer_norm, row_sizes([65, 128])),
+        layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 20_011, 1], [1, 131_072, 1]]),
     ]
 }
 
@@ -230,7 +198,7 @@ fn plain() -> Vec<Case> {
             let [n, ..] = run.size;
             let mut out = run.output([n])?;
             noise::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, 7)?;
-            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_examples::noise::noise(i, 7))))
+            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_examples::benchmarks::noise::noise(i, 7))))
         }),
         Case::new(&argmax_of_parts::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
@@ -401,7 +369,7 @@ fn turned() -> Vec<Case> {
             &transpose_by_boxes::DEFINITION,
             vec![[32, 32, 1], [4, 4, 1], [36, 100, 1], [68, 32, 1]],
             |run| {
-                // The copy engine addresses multiples of 16 bytes.
+                // TMA addresses multiples of 16 bytes.
                 let [m, n] = [run.size[0], run.size[1]].map(|extent| extent.next_multiple_of(4));
                 let x: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
                 let (on_x, mut out) = (run.device.upload(&x, [m, n])?, run.device.zeros([n, m])?);

@@ -246,7 +246,7 @@ macro_rules! reductions_of {
 }
 
 /// The cases of this file.
-/// Each warp has eight rows moved by the copy engine, which one of its lanes asks.
+/// Each warp has eight rows moved by TMA, which one of its lanes asks.
 #[tiled_kernel(arch = "sm_90a", WARPS = 2, block = [WARPS * 32], grid = [M.div_ceil(8 * WARPS)])]
 pub fn elected<const M: usize>(
     x: &LayoutTensor<f32, RowMajor<M, 32>>,
@@ -272,7 +272,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&elected::DEFINITION, [1, 7, 8, 9, 16, 17, 40].map(|m| [m, 1, 1]).to_vec(), |run| {
             let [m, ..] = run.size;
             let x = floats(m * 32, 5);
-            // The copy engine wants addresses of 16 bytes.
+            // TMA wants addresses of 16 bytes.
             let rows = |values: &[f32]| Operand::new(run.device, values, 4 * run.skew, [m, 32], [32, 1]);
             let (on_x, mut y) = (rows(&x)?, rows(&vec![untouched(); m * 32])?);
             elected::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;

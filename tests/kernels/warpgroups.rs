@@ -62,7 +62,7 @@ fn run_of<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Err
     let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
     let (a_values, b_values) = (doubles(m * k, 3), doubles(k * n, 4));
     let by_columns = (0..k * m).map(|at| a_values[at % m * k + at / m]).collect();
-    // The copy engine wants addresses and pitches of 16 bytes.
+    // TMA wants addresses and pitches of 16 bytes.
     let pitched = |values: &[T], shape: [usize; 2]| {
         let pitch = shape[1].next_multiple_of(8).max(8);
         Operand::new(run.device, values, run.skew * 8, shape, [pitch, 1])

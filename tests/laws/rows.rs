@@ -269,7 +269,7 @@ fn answered(rows: &[Row], digits: &Digits) -> Result<(), TestCaseError> {
     for (op, arguments) in rows {
         let args = arguments(&mut digits.clone());
         let row = json!({ "id": 0, "op": op, "args": args });
-        let said = layout_examples::rows::answer(&row);
+        let said = layout_examples::programs::rows::answer(&row);
         match said["error"].as_str() {
             Some(words) => prop_assert!(words.len() > 8, "{}: {}", row, words),
             None => {
@@ -293,43 +293,29 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(fifth())]
+/// A law for each group of operations: what its random rows are answered.
+macro_rules! laws {
+    ($($name:ident: $rows:expr;)*) => {
+        proptest! {
+            #![proptest_config(fifth())]
+            $(
+                #[test]
+                fn $name(digits in digits()) {
+                    answered($rows, &digits)?;
+                }
+            )*
+        }
+    };
+}
 
-    #[test]
-    fn queries(digits in digits()) {
-        answered(QUERIES, &digits)?;
-    }
-
-    #[test]
-    fn modes(digits in digits()) {
-        answered(MODES, &digits)?;
-    }
-
-    #[test]
-    fn compact_layouts(digits in digits()) {
-        answered(COMPACT, &digits)?;
-    }
-
-    #[test]
-    fn the_algebra(digits in digits()) {
-        answered(ALGEBRA, &digits)?;
-    }
-
-    #[test]
-    fn divides(digits in digits()) {
-        answered(DIVIDES, &digits)?;
-    }
-
-    #[test]
-    fn products(digits in digits()) {
-        answered(PRODUCTS, &digits)?;
-    }
-
-    #[test]
-    fn swizzles(digits in digits()) {
-        answered(SWIZZLES, &digits)?;
-    }
+laws! {
+    queries: QUERIES;
+    modes: MODES;
+    compact_layouts: COMPACT;
+    the_algebra: ALGEBRA;
+    divides: DIVIDES;
+    products: PRODUCTS;
+    swizzles: SWIZZLES;
 }
 
 /// Every operation of the oracle has its random rows, and most of them are answered.
@@ -347,7 +333,7 @@ fn every_operation_has_random_rows() {
             // An odd multiplier spreads small seeds over all digits.
             let mut digits = Digits::new((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
             let row = json!({ "id": 0, "op": op, "args": arguments(&mut digits) });
-            layout_examples::rows::answer(&row).get("error").is_none()
+            layout_examples::programs::rows::answer(&row).get("error").is_none()
         });
         let answered = answered.count();
         assert!(answered >= 20, "{op}: {answered} of 200 rows are answered");

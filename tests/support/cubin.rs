@@ -11,6 +11,13 @@ type Key = (String, String, Vec<String>);
 /// What came of it, once somebody has compiled it.
 type Slot = Arc<OnceLock<Result<Compiled, NvrtcError>>>;
 
+/// Words for a bound that holds for one release of ptxas: which it is, and which was found. Another release may allocate
+/// registers otherwise; then the bound is looked at again, and this release with it.
+pub fn of_ptxas() -> String {
+    let found = nvrtc::identity().unwrap_or_else(|error| error.to_string());
+    format!("the bound is that of NVRTC 13.0.88's ptxas, this is {found}")
+}
+
 /// What NVRTC makes of a text; who asks for the same at the same time waits.
 ///
 /// # Errors

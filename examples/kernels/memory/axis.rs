@@ -32,10 +32,10 @@ pub fn row_sums<const M: usize, const N: usize>(
                 of_tile[[i % 4]] += own[[0, i]];
             }
         }
-        let term = ((of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]])) - lost;
-        let next = sum + term;
-        lost = select(next - next == 0.0, (next - sum) - term, 0.0);
+        let of_four = (of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]]);
+        let (next, rest) = add_compensated(sum, lost, of_four);
         sum = next;
+        lost = rest;
     }
     let sum = sum.block_sum();
     if thread_idx.x == 0 {
@@ -55,10 +55,10 @@ pub fn column_sums_of_parts<const M: usize, const N: usize, const SPLITS: usize>
     for rows in (block_idx.y * 8 + thread_idx.y..M.div_ceil(4)).step_by(8 * SPLITS) {
         let own = x.tile([4, 4], [rows, cols]).vectorize([1, 4]).to_local();
         for j in unroll(0..4) {
-            let term = ((own[[0, j]] + own[[1, j]]) + (own[[2, j]] + own[[3, j]])) - lost[[0, j]];
-            let next = sums[[0, j]] + term;
-            lost[[0, j]] = select(next - next == 0.0, (next - sums[[0, j]]) - term, 0.0);
+            let of_four = (own[[0, j]] + own[[1, j]]) + (own[[2, j]] + own[[3, j]]);
+            let (next, rest) = add_compensated(sums[[0, j]], lost[[0, j]], of_four);
             sums[[0, j]] = next;
+            lost[[0, j]] = rest;
         }
     }
     let mut of_warps = shared::<f32>(row_major([8, 128]));

@@ -1,4 +1,4 @@
-//! The transposition by the copy engine, step by step: boxes of 32 by 32 elements in and out.
+//! The transposition by TMA, step by step: boxes of 32 by 32 elements in and out.
 //!
 //! ```text
 //! tma_load ─► tile ─(threads)─► turned ─► tma_store

@@ -11,231 +11,238 @@
 //! A copy stands twice, under a condition and under its contrary: where a part lies wholly inside, the condition proves it, and
 //! that text has no masks.
 
-use layout_cuda::tiled_kernel;
+use layout_cuda::tiled_kernels;
 
-/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`.
-#[tiled_kernel(
-    PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4,
-    block = [THREADS],
-    cluster = [PARTS],
-    grid = [M.div_ceil(ROWS) * PARTS],
-    arch = "sm_90a",
-    require(N <= PARTS * THREADS * ROUNDS * 4),
-    variant_if(N % 4 == 0),
-)]
-pub fn softmax_in_parts<const M: usize, const N: usize>(
-    x: &LayoutTensor<f32, RowMajor<M, N>>,
-    out: &mut LayoutTensor<f32, RowMajor<M, N>>,
-) {
-    const PART: usize = THREADS * ROUNDS * 4;
-    const WARPS: usize = THREADS / 32;
-    const TOLD: usize = PARTS * WARPS;
-    // For each row the largest of each warp of the cluster, and its sum.
-    let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
-    let arrived = mbarriers(ROWS, 1);
-    barrier();
-    let part = block_idx.x % PARTS;
-    let (first, stride) = (block_idx.x / PARTS, M.div_ceil(ROWS));
-    let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
-    let all = x.pad(f32::NEG_INFINITY);
-    let from = all.tile([1, PART], [first, part]).vectorize([1, 4]);
-    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-    if thread_idx.x == 0 {
-        for step in unroll(0..ROWS) {
-            arrived.at(step).arrive_expect(TOLD * 8);
-        }
-    }
-    // Every block has begun and has its barriers.
-    cluster_barrier();
-    for step in 0..ROWS {
-        let row = first + step * stride;
-        let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
-        own.copy_from(&next);
-        if ROWS > 1 && step + 1 < ROWS {
-            let from = all.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
-            if (part + 1) * PART <= N && row + stride < M {
-                next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-            } else {
-                next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-            }
-        }
-        // Finite: minus infinity less itself would be no number.
-        let mut most: f32 = -3.0e38;
-        for i in unroll(0..ROUNDS * 4) {
-            most = most.max(own[[0, i]]);
-        }
-        let most = most.warp_max();
-        let mut sum: f32 = 0.0;
-        for i in unroll(0..ROUNDS * 4) {
-            own[[0, i]] = (own[[0, i]] - most).exp();
-            sum += own[[0, i]];
-        }
-        let mut mine = local::<f32>(row_major([1, 1, 2]));
-        mine[[0, 0, 0]] = most;
-        mine[[0, 0, 1]] = sum.warp_sum();
+pub use long::{layer_norm_in_parts, softmax_in_parts};
+
+#[tiled_kernels]
+mod long {
+    /// Tells every block of the cluster what a warp has of a row, and waits for what all warps have of it.
+    fn tell(told: View<f32, Write>, arrived: Mbarriers, mine: View<f32, Write>, step: usize, part: usize) {
+        const WARPS: usize = THREADS / 32;
         if lane_id() < PARTS {
             let there = told.map_shared_rank(lane_id()).tile([1, 1, 2], [step, part * WARPS + warp_id(), 0]);
             store_async(&mut there.vectorize([1, 1, 2]), &mine.vectorize([1, 1, 2]), arrived.at(step));
         }
         arrived.at(step).wait(0);
-        let mut of_row: f32 = -3.0e38;
-        for i in unroll(0..TOLD.div_ceil(32)) {
-            if i * 32 + lane_id() < TOLD {
-                of_row = of_row.max(told[[step, i * 32 + lane_id(), 0]]);
-            }
-        }
-        let of_row = of_row.warp_max();
-        let mut total: f32 = 0.0;
-        for i in unroll(0..TOLD.div_ceil(32)) {
-            if i * 32 + lane_id() < TOLD {
-                let at = i * 32 + lane_id();
-                total += told[[step, at, 1]] * (told[[step, at, 0]] - of_row).exp();
-            }
-        }
-        let factor = (most - of_row).exp() / total.warp_sum();
-        for i in unroll(0..ROUNDS * 4) {
-            own[[0, i]] *= factor;
-        }
-        let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
-        if (part + 1) * PART <= N && row < M {
-            to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-        } else {
-            to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-        }
     }
-}
 
-/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. With `KEPT` a
-/// block holds its parts of scale and shift in shared memory for all its rows.
-#[tiled_kernel(
-    PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, KEPT = true,
-    block = [THREADS],
-    cluster = [PARTS],
-    grid = [M.div_ceil(ROWS) * PARTS],
-    arch = "sm_90a",
-    require(N <= PARTS * THREADS * ROUNDS * 4),
-    variant_if(N % 4 == 0),
-)]
-pub fn layer_norm_in_parts<const M: usize, const N: usize>(
-    x: &LayoutTensor<f32, RowMajor<M, N>>,
-    scale: &LayoutTensor<f32, RowMajor<N>>,
-    shift: &LayoutTensor<f32, RowMajor<N>>,
-    out: &mut LayoutTensor<f32, RowMajor<M, N>>,
-    epsilon: f32,
-) {
-    const PART: usize = THREADS * ROUNDS * 4;
-    const WARPS: usize = THREADS / 32;
-    const TOLD: usize = PARTS * WARPS;
-    const SHARES: usize = if TOLD > 32 { TOLD / 32 } else { 1 };
-    // For each row the mean of each warp of the cluster, and the squares around it.
-    let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
-    let arrived = mbarriers(ROWS, 1);
-    barrier();
-    // Each thread reads what it wrote itself.
-    let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
-    let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
-    let part = block_idx.x % PARTS;
-    let (first, stride) = (block_idx.x / PARTS, M.div_ceil(ROWS));
-    let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
-    let from = x.tile([1, PART], [first, part]).vectorize([1, 4]);
-    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-    let of_scale = scale.tile([PART], [part]).vectorize([4]).distribute(row_major([THREADS]), thread_idx.x);
-    let of_shift = shift.tile([PART], [part]).vectorize([4]).distribute(row_major([THREADS]), thread_idx.x);
-    if KEPT {
-        scales.vectorize([4]).distribute(row_major([THREADS]), thread_idx.x).copy_from_async(&of_scale);
-        shifts.vectorize([4]).distribute(row_major([THREADS]), thread_idx.x).copy_from_async(&of_shift);
-        async_copy_wait_all();
-    }
-    // How many elements this warp has, and those whose parts this lane puts together.
-    let mut count: f32 = 0.0;
-    let mut counts = local::<f32>(row_major([SHARES])).fill(0.0);
-    for i in unroll(0..ROUNDS) {
-        count += (N - part * PART - (i * THREADS + warp_id() * 32) * 4).max(0).min(128) as f32;
-        for share in unroll(0..SHARES) {
-            let at = share * 32 + lane_id();
-            let before = at / WARPS * PART + (i * THREADS + at % WARPS * 32) * 4;
-            counts[[share]] += (N - before).max(0).min(128) as f32;
-        }
-    }
-    let (of_one, of_all) = (1.0 / count.max(1.0), 1.0 / N as f32);
-    if thread_idx.x == 0 {
-        for step in unroll(0..ROWS) {
-            arrived.at(step).arrive_expect(TOLD * 8);
-        }
-    }
-    // Every block has begun and has its barriers.
-    cluster_barrier();
-    for step in 0..ROWS {
-        let row = first + step * stride;
-        let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
-        own.copy_from(&next);
-        if ROWS > 1 && step + 1 < ROWS {
-            let from = x.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
-            if (part + 1) * PART <= N && row + stride < M {
-                next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-            } else {
-                next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+    /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`.
+    #[tiled_kernel(
+        PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4,
+        block = [THREADS],
+        cluster = [PARTS],
+        grid = [M.div_ceil(ROWS) * PARTS],
+        arch = "sm_90a",
+        require(N <= PARTS * THREADS * ROUNDS * 4),
+        variant_if(N % 4 == 0),
+    )]
+    pub fn softmax_in_parts<const M: usize, const N: usize>(
+        x: &LayoutTensor<f32, RowMajor<M, N>>,
+        out: &mut LayoutTensor<f32, RowMajor<M, N>>,
+    ) {
+        const PART: usize = THREADS * ROUNDS * 4;
+        const WARPS: usize = THREADS / 32;
+        const TOLD: usize = PARTS * WARPS;
+        // For each row the largest of each warp of the cluster, and its sum.
+        let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
+        let arrived = mbarriers(ROWS, 1);
+        barrier();
+        let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, M.div_ceil(ROWS));
+        let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
+        let all = x.pad(f32::NEG_INFINITY);
+        let from = all.tile([1, PART], [first, part]).vectorize([1, 4]);
+        next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+        if thread_idx.x == 0 {
+            for step in unroll(0..ROWS) {
+                arrived.at(step).arrive_expect(TOLD * 8);
             }
         }
-        let mut sum: f32 = 0.0;
-        for i in unroll(0..ROUNDS * 4) {
-            sum += own[[0, i]];
+        // Every block has begun and has its barriers.
+        cluster_barrier();
+        for step in 0..ROWS {
+            let row = first + step * stride;
+            let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
+            own.copy_from(&next);
+            if ROWS > 1 && step + 1 < ROWS {
+                let from = all.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
+                if (part + 1) * PART <= N && row + stride < M {
+                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+                } else {
+                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+                }
+            }
+            // Finite: minus infinity less itself would be no number.
+            let mut most: f32 = -3.0e38;
+            for i in unroll(0..ROUNDS * 4) {
+                most = most.max(own[[0, i]]);
+            }
+            let most = most.warp_max();
+            let mut sum: f32 = 0.0;
+            for i in unroll(0..ROUNDS * 4) {
+                own[[0, i]] = (own[[0, i]] - most).exp();
+                sum += own[[0, i]];
+            }
+            let mut mine = local::<f32>(row_major([1, 1, 2]));
+            mine[[0, 0, 0]] = most;
+            mine[[0, 0, 1]] = sum.warp_sum();
+            tell(told, arrived, mine, step, part);
+            let mut of_row: f32 = -3.0e38;
+            for i in unroll(0..TOLD.div_ceil(32)) {
+                if i * 32 + lane_id() < TOLD {
+                    of_row = of_row.max(told[[step, i * 32 + lane_id(), 0]]);
+                }
+            }
+            let of_row = of_row.warp_max();
+            let mut total: f32 = 0.0;
+            for i in unroll(0..TOLD.div_ceil(32)) {
+                if i * 32 + lane_id() < TOLD {
+                    let at = i * 32 + lane_id();
+                    total += told[[step, at, 1]] * (told[[step, at, 0]] - of_row).exp();
+                }
+            }
+            let factor = (most - of_row).exp() / total.warp_sum();
+            for i in unroll(0..ROUNDS * 4) {
+                own[[0, i]] *= factor;
+            }
+            let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
+            if (part + 1) * PART <= N && row < M {
+                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
+            } else {
+                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
+            }
         }
-        let mean_of_warp = sum.warp_sum() * of_one;
-        let mut square: f32 = 0.0;
+    }
+
+    /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. With `KEPT` a
+    /// block holds its parts of scale and shift in shared memory for all its rows.
+    #[tiled_kernel(
+        PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, KEPT = true,
+        block = [THREADS],
+        cluster = [PARTS],
+        grid = [M.div_ceil(ROWS) * PARTS],
+        arch = "sm_90a",
+        require(N <= PARTS * THREADS * ROUNDS * 4),
+        variant_if(N % 4 == 0),
+    )]
+    pub fn layer_norm_in_parts<const M: usize, const N: usize>(
+        x: &LayoutTensor<f32, RowMajor<M, N>>,
+        scale: &LayoutTensor<f32, RowMajor<N>>,
+        shift: &LayoutTensor<f32, RowMajor<N>>,
+        out: &mut LayoutTensor<f32, RowMajor<M, N>>,
+        epsilon: f32,
+    ) {
+        const PART: usize = THREADS * ROUNDS * 4;
+        const WARPS: usize = THREADS / 32;
+        const TOLD: usize = PARTS * WARPS;
+        const SHARES: usize = if TOLD > 32 { TOLD / 32 } else { 1 };
+        // For each row the mean of each warp of the cluster, and the squares around it.
+        let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
+        let arrived = mbarriers(ROWS, 1);
+        barrier();
+        // Each thread reads what it wrote itself.
+        let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
+        let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
+        let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, M.div_ceil(ROWS));
+        let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
+        let from = x.tile([1, PART], [first, part]).vectorize([1, 4]);
+        next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+        let of_scale =
+            scale.tile([PART], [part]).vectorize([4]).distribute(row_major([THREADS]), thread_idx.x);
+        let of_shift =
+            shift.tile([PART], [part]).vectorize([4]).distribute(row_major([THREADS]), thread_idx.x);
+        if KEPT {
+            scales.vectorize([4]).distribute(row_major([THREADS]), thread_idx.x).copy_from_async(&of_scale);
+            shifts.vectorize([4]).distribute(row_major([THREADS]), thread_idx.x).copy_from_async(&of_shift);
+            async_copy_wait_all();
+        }
+        // How many elements this warp has, and those whose parts this lane puts together.
+        let mut count: f32 = 0.0;
+        let mut counts = local::<f32>(row_major([SHARES])).fill(0.0);
         for i in unroll(0..ROUNDS) {
-            for j in unroll(0..4) {
-                let off = own[[0, i * 4 + j]] - mean_of_warp;
-                let there = part * PART + (i * THREADS + thread_idx.x) * 4 + j < N;
-                square += select(there, off * off, 0.0);
+            count += (N - part * PART - (i * THREADS + warp_id() * 32) * 4).max(0).min(128) as f32;
+            for share in unroll(0..SHARES) {
+                let at = share * 32 + lane_id();
+                let before = at / WARPS * PART + (i * THREADS + at % WARPS * 32) * 4;
+                counts[[share]] += (N - before).max(0).min(128) as f32;
             }
         }
-        let mut mine = local::<f32>(row_major([1, 1, 2]));
-        mine[[0, 0, 0]] = mean_of_warp;
-        mine[[0, 0, 1]] = square.warp_sum();
-        if lane_id() < PARTS {
-            let there = told.map_shared_rank(lane_id()).tile([1, 1, 2], [step, part * WARPS + warp_id(), 0]);
-            store_async(&mut there.vectorize([1, 1, 2]), &mine.vectorize([1, 1, 2]), arrived.at(step));
-        }
-        arrived.at(step).wait(0);
-        let mut weighted: f32 = 0.0;
-        for share in unroll(0..SHARES) {
-            if share * 32 + lane_id() < TOLD {
-                weighted += told[[step, share * 32 + lane_id(), 0]] * (counts[[share]] * of_all);
+        let (of_one, of_all) = (1.0 / count.max(1.0), 1.0 / N as f32);
+        if thread_idx.x == 0 {
+            for step in unroll(0..ROWS) {
+                arrived.at(step).arrive_expect(TOLD * 8);
             }
         }
-        let mean = weighted.warp_sum();
-        let mut squares: f32 = 0.0;
-        for share in unroll(0..SHARES) {
-            if share * 32 + lane_id() < TOLD {
-                let off = told[[step, share * 32 + lane_id(), 0]] - mean;
-                squares += told[[step, share * 32 + lane_id(), 1]] + counts[[share]] * off * off;
+        // Every block has begun and has its barriers.
+        cluster_barrier();
+        for step in 0..ROWS {
+            let row = first + step * stride;
+            let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
+            own.copy_from(&next);
+            if ROWS > 1 && step + 1 < ROWS {
+                let from = x.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
+                if (part + 1) * PART <= N && row + stride < M {
+                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+                } else {
+                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+                }
             }
-        }
-        let factor = 1.0 / (squares.warp_sum() * of_all + epsilon).sqrt();
-        for i in unroll(0..ROUNDS) {
-            let at = i * THREADS + thread_idx.x;
-            let (of_scale, of_shift) = (scale.tile([PART], [part]), shift.tile([PART], [part]));
-            let own_scale = if KEPT {
-                scales.tile([4], [at]).vectorize([4]).to_local()
+            let mut sum: f32 = 0.0;
+            for i in unroll(0..ROUNDS * 4) {
+                sum += own[[0, i]];
+            }
+            let mean_of_warp = sum.warp_sum() * of_one;
+            let mut square: f32 = 0.0;
+            for i in unroll(0..ROUNDS) {
+                for j in unroll(0..4) {
+                    let off = own[[0, i * 4 + j]] - mean_of_warp;
+                    let there = part * PART + (i * THREADS + thread_idx.x) * 4 + j < N;
+                    square += select(there, off * off, 0.0);
+                }
+            }
+            let mut mine = local::<f32>(row_major([1, 1, 2]));
+            mine[[0, 0, 0]] = mean_of_warp;
+            mine[[0, 0, 1]] = square.warp_sum();
+            tell(told, arrived, mine, step, part);
+            let mut weighted: f32 = 0.0;
+            for share in unroll(0..SHARES) {
+                if share * 32 + lane_id() < TOLD {
+                    weighted += told[[step, share * 32 + lane_id(), 0]] * (counts[[share]] * of_all);
+                }
+            }
+            let mean = weighted.warp_sum();
+            let mut squares: f32 = 0.0;
+            for share in unroll(0..SHARES) {
+                if share * 32 + lane_id() < TOLD {
+                    let off = told[[step, share * 32 + lane_id(), 0]] - mean;
+                    squares += told[[step, share * 32 + lane_id(), 1]] + counts[[share]] * off * off;
+                }
+            }
+            let factor = 1.0 / (squares.warp_sum() * of_all + epsilon).sqrt();
+            for i in unroll(0..ROUNDS) {
+                let at = i * THREADS + thread_idx.x;
+                let (of_scale, of_shift) = (scale.tile([PART], [part]), shift.tile([PART], [part]));
+                let own_scale = if KEPT {
+                    scales.tile([4], [at]).vectorize([4]).to_local()
+                } else {
+                    of_scale.tile([4], [at]).vectorize([4]).to_local()
+                };
+                let own_shift = if KEPT {
+                    shifts.tile([4], [at]).vectorize([4]).to_local()
+                } else {
+                    of_shift.tile([4], [at]).vectorize([4]).to_local()
+                };
+                for j in unroll(0..4) {
+                    let normal = (own[[0, i * 4 + j]] - mean) * factor;
+                    own[[0, i * 4 + j]] = normal * own_scale[[j]] + own_shift[[j]];
+                }
+            }
+            let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
+            if (part + 1) * PART <= N && row < M {
+                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
             } else {
-                of_scale.tile([4], [at]).vectorize([4]).to_local()
-            };
-            let own_shift = if KEPT {
-                shifts.tile([4], [at]).vectorize([4]).to_local()
-            } else {
-                of_shift.tile([4], [at]).vectorize([4]).to_local()
-            };
-            for j in unroll(0..4) {
-                let normal = (own[[0, i * 4 + j]] - mean) * factor;
-                own[[0, i * 4 + j]] = normal * own_scale[[j]] + own_shift[[j]];
+                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
             }
-        }
-        let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
-        if (part + 1) * PART <= N && row < M {
-            to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-        } else {
-            to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }
 }

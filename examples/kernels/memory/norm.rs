@@ -29,24 +29,7 @@ pub fn layer_norm<const M: usize, const N: usize>(
     for i in unroll(0..ROUNDS * 4) {
         sum += own[[0, i]];
     }
-    if GROUP > 32 {
-        sum = sum.block_sum();
-    }
-    if GROUP > 16 && GROUP <= 32 {
-        sum += sum.shuffle_xor(16);
-    }
-    if GROUP > 8 && GROUP <= 32 {
-        sum += sum.shuffle_xor(8);
-    }
-    if GROUP > 4 && GROUP <= 32 {
-        sum += sum.shuffle_xor(4);
-    }
-    if GROUP > 2 && GROUP <= 32 {
-        sum += sum.shuffle_xor(2);
-    }
-    if GROUP > 1 && GROUP <= 32 {
-        sum += sum.shuffle_xor(1);
-    }
+    let sum = if GROUP > 32 { sum.block_sum() } else { group_sum(sum, GROUP) };
     let count = N as f32;
     let mean = sum / count;
     let mut square: f32 = 0.0;
@@ -57,24 +40,7 @@ pub fn layer_norm<const M: usize, const N: usize>(
             own[[0, i * 4 + j]] = off;
         }
     }
-    if GROUP > 32 {
-        square = square.block_sum();
-    }
-    if GROUP > 16 && GROUP <= 32 {
-        square += square.shuffle_xor(16);
-    }
-    if GROUP > 8 && GROUP <= 32 {
-        square += square.shuffle_xor(8);
-    }
-    if GROUP > 4 && GROUP <= 32 {
-        square += square.shuffle_xor(4);
-    }
-    if GROUP > 2 && GROUP <= 32 {
-        square += square.shuffle_xor(2);
-    }
-    if GROUP > 1 && GROUP <= 32 {
-        square += square.shuffle_xor(1);
-    }
+    let square = if GROUP > 32 { square.block_sum() } else { group_sum(square, GROUP) };
     let factor = 1.0 / (square / count + epsilon).sqrt();
     for i in unroll(0..ROUNDS) {
         let scales = scale.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local();

@@ -26,10 +26,9 @@ pub fn softmax_in_passes<const M: usize, const N: usize>(
         for j in unroll(0..4) {
             of_tile += (own[[0, j]] - upto).exp();
         }
-        let term = of_tile - lost * less;
-        let next = sum * less + term;
-        lost = select(next - next == 0.0, (next - sum * less) - term, 0.0);
+        let (next, rest) = add_compensated(sum * less, lost * less, of_tile);
         sum = next;
+        lost = rest;
         most = upto;
     }
     let of_row = most.block_max();
@@ -61,10 +60,10 @@ pub fn layer_norm_in_passes<const M: usize, const N: usize>(
     let mut lost: f32 = 0.0;
     for tile in 0..N.div_ceil(TILE) {
         let own = x.tile([1, TILE], [row, tile]).tile([1, 4], [0, thread_idx.x]).vectorize([1, 4]).to_local();
-        let term = ((own[[0, 0]] + own[[0, 1]]) + (own[[0, 2]] + own[[0, 3]])) - lost;
-        let next = sum + term;
-        lost = select(next - next == 0.0, (next - sum) - term, 0.0);
+        let of_four = (own[[0, 0]] + own[[0, 1]]) + (own[[0, 2]] + own[[0, 3]]);
+        let (next, rest) = add_compensated(sum, lost, of_four);
         sum = next;
+        lost = rest;
     }
     let mean = sum.block_sum() / N as f32;
     let mut squares: f32 = 0.0;
@@ -76,9 +75,9 @@ pub fn layer_norm_in_passes<const M: usize, const N: usize>(
             let off = own[[0, j]] - mean;
             term += select(tile * TILE + thread_idx.x * 4 + j < N, off * off, 0.0);
         }
-        let next = squares + (term - lost);
-        lost = select(next - next == 0.0, (next - squares) - (term - lost), 0.0);
+        let (next, rest) = add_compensated(squares, lost, term);
         squares = next;
+        lost = rest;
     }
     let factor = 1.0 / (squares.block_sum() / N as f32 + epsilon).sqrt();
     for tile in 0..N.div_ceil(TILE) {

@@ -35,10 +35,10 @@ pub fn sum_of_parts<const N: usize, const P: usize>(
                 of_tile[[i % 4]] += own[[i]];
             }
         }
-        let term = ((of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]])) - lost;
-        let next = sum + term;
-        lost = select(next - next == 0.0, (next - sum) - term, 0.0);
+        let of_four = (of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]]);
+        let (next, rest) = add_compensated(sum, lost, of_four);
         sum = next;
+        lost = rest;
     }
     let sum = sum.block_sum();
     if thread_idx.x == 0 {
@@ -72,10 +72,10 @@ pub fn dot_of_parts<const N: usize, const P: usize>(
                 of_tile[[i % 4]] += own_x[[i]] * own_y[[i]];
             }
         }
-        let term = ((of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]])) - lost;
-        let next = sum + term;
-        lost = select(next - next == 0.0, (next - sum) - term, 0.0);
+        let of_four = (of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]]);
+        let (next, rest) = add_compensated(sum, lost, of_four);
         sum = next;
+        lost = rest;
     }
     let sum = sum.block_sum();
     if thread_idx.x == 0 {

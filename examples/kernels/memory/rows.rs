@@ -30,47 +30,13 @@ pub fn softmax<const M: usize, const N: usize>(
     for i in unroll(0..ROUNDS * 4) {
         most = most.max(own[[0, i]]);
     }
-    if GROUP > 32 {
-        most = most.block_max();
-    }
-    if GROUP > 16 && GROUP <= 32 {
-        most = most.max(most.shuffle_xor(16));
-    }
-    if GROUP > 8 && GROUP <= 32 {
-        most = most.max(most.shuffle_xor(8));
-    }
-    if GROUP > 4 && GROUP <= 32 {
-        most = most.max(most.shuffle_xor(4));
-    }
-    if GROUP > 2 && GROUP <= 32 {
-        most = most.max(most.shuffle_xor(2));
-    }
-    if GROUP > 1 && GROUP <= 32 {
-        most = most.max(most.shuffle_xor(1));
-    }
+    let most = if GROUP > 32 { most.block_max() } else { group_max(most, GROUP) };
     let mut sum: f32 = 0.0;
     for i in unroll(0..ROUNDS * 4) {
         own[[0, i]] = (own[[0, i]] - most).exp();
         sum += own[[0, i]];
     }
-    if GROUP > 32 {
-        sum = sum.block_sum();
-    }
-    if GROUP > 16 && GROUP <= 32 {
-        sum += sum.shuffle_xor(16);
-    }
-    if GROUP > 8 && GROUP <= 32 {
-        sum += sum.shuffle_xor(8);
-    }
-    if GROUP > 4 && GROUP <= 32 {
-        sum += sum.shuffle_xor(4);
-    }
-    if GROUP > 2 && GROUP <= 32 {
-        sum += sum.shuffle_xor(2);
-    }
-    if GROUP > 1 && GROUP <= 32 {
-        sum += sum.shuffle_xor(1);
-    }
+    let sum = if GROUP > 32 { sum.block_sum() } else { group_sum(sum, GROUP) };
     let factor = 1.0 / sum;
     for i in unroll(0..ROUNDS * 4) {
         own[[0, i]] *= factor;

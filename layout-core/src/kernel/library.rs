@@ -2,9 +2,10 @@
 //!
 //! Law: the text is the one that rustc compiles in [`crate::lang`]: a kernel's call means what the program's own does.
 
-/// The Rust text of the functions: [`hilbert`](crate::lang::hilbert), [`grouped`](crate::lang::grouped).
+/// The Rust texts of the functions: orders of tiles such as [`hilbert`](crate::lang::hilbert), and sums such as
+/// [`group_sum`](crate::lang::group_sum).
 ///
 /// ```
-/// assert!(layout_core::kernel::LIBRARY.contains("pub fn hilbert("));
+/// assert!(layout_core::kernel::LIBRARY.iter().any(|text| text.contains("pub fn hilbert(")));
 /// ```
-pub const LIBRARY: &str = include_str!("../lang/order.rs");
+pub const LIBRARY: [&str; 2] = [include_str!("../lang/order.rs"), include_str!("../lang/sum.rs")];

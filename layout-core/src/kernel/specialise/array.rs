@@ -163,6 +163,8 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Outcome<(TileAccess, Elem)> {
         let Some(view) = self.mutable_array(array) else {
+            // Of a name whose own error is told nothing more is.
+            self.expr(array)?;
             return self.fail_help(
                 origin,
                 "this cannot be assigned",

@@ -1,0 +1,59 @@
+//! Measurements: every kernel beside its peers in one run, each result checked, and the records that are kept of it.
+//!
+//! `cargo run --release --example bench -- --help`; a file for each subcommand.
+
+mod contest;
+mod cpu;
+mod cublas;
+pub mod gemm;
+pub mod jit;
+pub mod matmul;
+pub mod memory;
+pub mod noise;
+pub mod options;
+mod product;
+mod progress;
+mod race;
+pub mod record;
+mod reduce;
+mod rows;
+mod scan;
+mod stencil;
+mod transpose;
+mod truth;
+
+use std::process::ExitCode;
+
+/// What a measurement gives.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// How a program ends that found so many wrong results.
+pub fn exit(wrong: Result<usize>) -> ExitCode {
+    match wrong {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(wrong) => {
+            eprintln!("{wrong} of the results above are wrong");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The parts of `0..n` in order, a core each: for references that one core would take too long for.
+pub fn parallel<T: Send>(n: usize, part: impl Fn(std::ops::Range<usize>) -> T + Sync) -> Vec<T> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let size = n.div_ceil(cores).max(1);
+    std::thread::scope(|scope| {
+        let part = &part;
+        let spawn = |core: usize| scope.spawn(move || part((core * size).min(n)..((core + 1) * size).min(n)));
+        let handles: Vec<_> = (0..cores).map(spawn).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, T>| match handle.join() {
+            Ok(value) => value,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        handles.into_iter().map(join).collect()
+    })
+}

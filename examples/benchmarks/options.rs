@@ -1,0 +1,71 @@
+//! The options that every subcommand has: where, how often, how cold, and where the records go.
+
+use super::record::{Occasion, Record, append};
+use clap::{Args, ValueEnum};
+use layout_cuda::Device;
+use std::path::PathBuf;
+
+/// The options.
+#[derive(Args)]
+pub struct Common {
+    /// gpu or simulator; the GPU where there is one without it
+    #[arg(long, global = true)]
+    device: Option<String>,
+    /// Appends one JSON record a line to this file
+    #[arg(long, global = true)]
+    pub json: Option<PathBuf>,
+    /// The commit to write into the records, where git cannot tell
+    #[arg(long, global = true)]
+    pub commit: Option<String>,
+    /// Timed samples on a GPU; of products a quarter as many rounds of 20 milliseconds
+    #[arg(long, global = true, default_value_t = 20)]
+    pub samples: usize,
+    /// What is in the L2 cache when a sample begins
+    #[arg(long, global = true, value_enum, default_value_t = L2::Warm)]
+    pub l2: L2,
+}
+
+/// What is in the L2 cache when a sample begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum L2 {
+    /// What the sample before left there
+    Warm,
+    /// Nothing of the operands: twice the cache is overwritten first
+    Flush,
+    /// Other operands: each sample takes the next of as many copies as fill the cache four times
+    Rotate,
+}
+
+impl Common {
+    /// The device asked for.
+    ///
+    /// # Errors
+    /// A device that is not there, and a name of none.
+    pub fn device(&self) -> Result<Device, String> {
+        match self.device.as_deref() {
+            None => Ok(Device::best()),
+            Some("gpu") => Device::gpu(0).map_err(|error| error.to_string()),
+            Some("simulator") => Ok(Device::simulator()),
+            Some(other) => Err(format!("`--device {other}`: there are `gpu` and `simulator`")),
+        }
+    }
+
+    /// How many copies of operands of so many bytes a measurement goes through.
+    pub fn copies(&self, device: &Device, bytes: usize) -> usize {
+        match (self.l2, device.properties()) {
+            (L2::Rotate, Some(gpu)) => (4 * gpu.l2_bytes as usize).div_ceil(bytes.max(1)).clamp(1, 64),
+            _ => 1,
+        }
+    }
+
+    /// Appends the records to the file asked for; gives the number of wrong ones.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn keep(&self, device: &Device, records: &[Record]) -> super::Result<usize> {
+        if let Some(path) = &self.json {
+            append(path, records, &Occasion::now(device.describe(), self.commit.clone()))?;
+        }
+        Ok(records.iter().filter(|record| record.wrong > 0).count())
+    }
+}

@@ -1,0 +1,312 @@
+//! Functions on the host over the kernels at the speed of memory: they check shapes by launching, and allocate nothing.
+//!
+//! ```
+//! use layout_cuda::Device;
+//! use layout_examples::host::memory::{PARTS, sum};
+//!
+//! let device = Device::best();
+//! let x = device.upload(&[1.0f32, 2.0, 3.0], [3])?;
+//! let (mut parts, mut out) = (device.zeros([PARTS])?, device.zeros([1])?);
+//! sum(&device.stream(), &x, &mut parts, &mut out)?;
+//! assert_eq!(out.download()?, [6.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+
+use crate::kernels::memory as kernels;
+use layout_cuda::{Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+
+/// Elements of the workspace of [`sum`], [`dot`] and [`max`].
+pub const PARTS: usize = 1056;
+
+/// Rows of the workspace of [`column_sums`].
+pub const SPLITS: usize = 16;
+
+/// How far a sum may be from the exact one: units in the last place of the sum of absolute values.
+pub const SUM_UNITS: f64 = 40.0;
+
+/// `out[0] = sum of x`; 0 of nothing. `parts` has [`PARTS`] elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn sum(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    parts: &mut Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+) -> Result<(), Error> {
+    kernels::sum_of_parts::launch(stream, x, &mut *parts)?;
+    kernels::total_sum::launch(stream, &*parts, out)
+}
+
+/// `out[0] = sum of x[i] y[i]`. `parts` has [`PARTS`] elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn dot(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    y: &Tensor<f32, 1>,
+    parts: &mut Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+) -> Result<(), Error> {
+    kernels::dot_of_parts::launch(stream, x, y, &mut *parts)?;
+    kernels::total_sum::launch(stream, &*parts, out)
+}
+
+/// `out[0] = max of x`; minus infinity of nothing. `parts` has [`PARTS`] elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn max(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    parts: &mut Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+) -> Result<(), Error> {
+    kernels::max_of_parts::launch(stream, x, &mut *parts)?;
+    kernels::total_max::launch(stream, &*parts, out)
+}
+
+/// `out[j] = sum of column j of x`. `parts` is [`SPLITS`] rows of as many columns as `x` has.
+///
+/// # Errors
+/// Those of a launch.
+pub fn column_sums(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    parts: &mut Tensor<f32, 2>,
+    out: &mut Tensor<f32, 1>,
+) -> Result<(), Error> {
+    kernels::column_sums_of_parts::launch(stream, x, &mut *parts)?;
+    kernels::column_sums::launch(stream, &*parts, out)
+}
+
+/// A parameter set.
+pub fn set(parameters: &[(&str, usize)]) -> ParamSet {
+    ParamSet(
+        parameters.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int(*value as i64))).collect(),
+    )
+}
+
+/// The workspace of [`inclusive_scan`] and [`exclusive_scan`] of up to so many elements.
+pub struct ScanState {
+    sums: Tensor<f64, 1>,
+    ticket: Tensor<u32, 1>,
+}
+
+/// How far an element of a scan may be from the exact one: units in the last place of the sum of absolute values up to it.
+pub const SCAN_UNITS: f64 = 30.0;
+
+/// How the scans are laid out: threads of a block, and rows of four elements of a thread.
+const SCAN: [usize; 2] = [512, 8];
+
+impl ScanState {
+    /// For vectors of up to `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] and the driver's.
+    pub fn new(stream: &Stream, n: usize) -> Result<ScanState, Error> {
+        let [threads, rows] = SCAN;
+        ScanState::tiled(stream, n.div_ceil(threads * rows * 4))
+    }
+
+    /// For vectors of up to so many tiles.
+    ///
+    /// # Errors
+    /// As [`ScanState::new`].
+    pub fn tiled(stream: &Stream, tiles: usize) -> Result<ScanState, Error> {
+        let sums = tiles + tiles.div_ceil(128);
+        Ok(ScanState { sums: stream.zeros([sums.max(1)])?, ticket: stream.zeros([1])? })
+    }
+}
+
+/// `out[i] = x[0] + .. + x[i]`
+///
+/// # Errors
+/// Those of a launch.
+pub fn inclusive_scan(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+    state: &mut ScanState,
+) -> Result<(), Error> {
+    scan(stream, false, SCAN, false, x, out, state)
+}
+
+/// `out[i] = x[0] + .. + x[i - 1]`
+///
+/// # Errors
+/// Those of a launch.
+pub fn exclusive_scan(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+    state: &mut ScanState,
+) -> Result<(), Error> {
+    scan(stream, true, SCAN, false, x, out, state)
+}
+
+/// Either, as laid out.
+pub fn scan(
+    stream: &Stream,
+    exclusive: bool,
+    [threads, rows]: [usize; 2],
+    ticket: bool,
+    x: &Tensor<f32, 1>,
+    out: &mut Tensor<f32, 1>,
+    state: &mut ScanState,
+) -> Result<(), Error> {
+    let set = set(&[("THREADS", threads), ("ROWS", rows)])
+        .with("EXCLUSIVE", ParamValue::Bool(exclusive))
+        .with("TICKET", ParamValue::Bool(ticket));
+    kernels::scan_start::launch(stream, &mut state.sums, &mut state.ticket)?;
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    kernels::scan::launch_with(config, stream, x, out, &mut state.sums, &mut state.ticket)
+}
+
+/// Threads of a row, and vectors of four elements of a thread, for rows of `n` elements that registers hold; `None` of
+/// longer ones.
+pub fn group(n: usize) -> Option<[usize; 2]> {
+    let groups = [(48, 4), (96, 8), (192, 16), (1024, 32), (8192, 256), (16_384, 512), (32_768, 1024)];
+    let (_, threads) = groups.into_iter().find(|(most, _)| n <= *most)?;
+    Some([threads, n.div_ceil(4 * threads).max(1)])
+}
+
+/// The same for layer norm, which keeps more than the row.
+fn norm_group(n: usize) -> Option<[usize; 2]> {
+    group(n).filter(|[threads, _]| *threads <= 512)
+}
+
+/// Elements of a row at most that the registers of a cluster hold.
+const LONGEST: usize = 262_144;
+
+/// How clusters share `m` rows of `n` elements that the registers of one block do not hold: the blocks of a cluster, vectors
+/// of four elements of a thread, rows of a cluster.
+fn sharing(m: usize, n: usize) -> [usize; 3] {
+    let blocks = n.div_ceil(16_384).next_power_of_two().clamp(2, 8);
+    let rounds = n.div_ceil(blocks * 2048).max(1);
+    // More rows make up for a cluster's beginning, more clusters for its end; the longest rows fill the registers.
+    let rows = if rounds > 8 { 1 } else { (m * blocks / 2048).clamp(1, 16) };
+    [blocks, rounds, rows]
+}
+
+/// The set for a group of threads.
+fn in_group([threads, rounds]: [usize; 2]) -> ParamSet {
+    set(&[("GROUP", threads), ("ROUNDS", rounds)])
+}
+
+/// The set of softmax for clusters.
+fn in_parts([blocks, rounds, rows]: [usize; 3]) -> ParamSet {
+    set(&[("PARTS", blocks), ("THREADS", 512), ("ROUNDS", rounds), ("ROWS", rows)])
+}
+
+/// That of layer norm.
+fn norm_in_parts([blocks, rounds, rows]: [usize; 3]) -> ParamSet {
+    in_parts([blocks, rounds, rows]).with("KEPT", ParamValue::Bool(rounds <= 8))
+}
+
+/// The kernels that [`softmax`] and [`layer_norm`] pick for `m` rows of `n` elements, and their sets.
+pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
+    let mut list = Vec::new();
+    let parts = (n <= LONGEST).then(|| sharing(m, n));
+    match (group(n), parts) {
+        (Some(threads), _) => list.push((&kernels::softmax::DEFINITION, in_group(threads))),
+        (None, Some(parts)) => list.push((&kernels::softmax_in_parts::DEFINITION, in_parts(parts))),
+        (None, None) => {}
+    }
+    match (norm_group(n), parts) {
+        (Some(threads), _) => list.push((&kernels::layer_norm::DEFINITION, in_group(threads))),
+        (None, Some(parts)) => list.push((&kernels::layer_norm_in_parts::DEFINITION, norm_in_parts(parts))),
+        (None, None) => {}
+    }
+    list
+}
+
+/// The rows of `m` rows of `n` elements that one launch takes: offsets in them have 32 bits.
+fn at_once(m: usize, n: usize) -> usize {
+    let most = (i32::MAX as usize / n.max(1)).max(1);
+    m.div_ceil(m.div_ceil(most).max(1)).max(1)
+}
+
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`; rows of more than 262144 elements are read
+/// twice.
+///
+/// # Errors
+/// Those of a launch.
+pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
+    let [m, n] = x.shape();
+    if let Some(set) = group(n).map(in_group) {
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::softmax::launch_with(config, stream, x, out);
+    }
+    if n > LONGEST {
+        return kernels::softmax_in_passes::launch(stream, x, out);
+    }
+    let set = in_parts(sharing(m, n));
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    let step = at_once(m, n);
+    for first in (0..m).step_by(step) {
+        let shape = [step.min(m - first), n];
+        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        kernels::softmax_in_parts::launch_with(config, stream, &from, &mut to)?;
+    }
+    Ok(())
+}
+
+/// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`; rows of
+/// more than 262144 elements are read thrice.
+///
+/// # Errors
+/// Those of a launch.
+pub fn layer_norm(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    [scale, shift]: [&Tensor<f32, 1>; 2],
+    out: &mut Tensor<f32, 2>,
+    epsilon: f32,
+) -> Result<(), Error> {
+    let [m, n] = x.shape();
+    if let Some(set) = norm_group(n).map(in_group) {
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
+    }
+    if n > LONGEST {
+        return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
+    }
+    let set = norm_in_parts(sharing(m, n));
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    let step = at_once(m, n);
+    for first in (0..m).step_by(step) {
+        let shape = [step.min(m - first), n];
+        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        kernels::layer_norm_in_parts::launch_with(config, stream, &from, scale, shift, &mut to, epsilon)?;
+    }
+    Ok(())
+}
+
+/// `out[0]`: where the first of the largest elements of `x` is. `parts` and `places` have [`PARTS`] elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn argmax(
+    stream: &Stream,
+    x: &Tensor<f32, 1>,
+    parts: &mut Tensor<f32, 1>,
+    places: &mut Tensor<u32, 1>,
+    out: &mut Tensor<u32, 1>,
+) -> Result<(), Error> {
+    kernels::argmax_of_parts::launch(stream, x, &mut *parts, &mut *places)?;
+    kernels::total_argmax::launch(stream, &*parts, &*places, out)
+}
+
+/// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by elements.
+///
+/// # Errors
+/// Those of a launch.
+pub fn transpose<T: Element>(stream: &Stream, x: &Tensor<T, 2>, out: &mut Tensor<T, 2>) -> Result<(), Error> {
+    let of_vector = 16 / size_of::<T>();
+    match x.shape().iter().all(|extent| extent % of_vector == 0) {
+        true => kernels::transpose::launch(stream, x, out),
+        false => kernels::transpose_by_elements::launch(stream, x, out),
+    }
+}

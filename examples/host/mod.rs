@@ -1,0 +1,4 @@
+//! The host's side of the kernels: functions that check shapes, pick kernels and parameter sets, and launch them.
+
+pub mod memory;
+pub mod product;

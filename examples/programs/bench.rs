@@ -1,0 +1,48 @@
+//! Measures one kind of work: every kernel for it beside its peers in the same run, each result checked.
+//!
+//! `cargo run --release --example bench -- gemm`
+
+use clap::{Parser, Subcommand};
+use layout_examples::benchmarks::options::Common;
+use layout_examples::benchmarks::{Result, exit, gemm, jit, matmul, memory};
+use std::process::ExitCode;
+
+/// Times every kernel of a workload beside its peers, and checks every result.
+#[derive(Parser)]
+struct Command {
+    #[command(subcommand)]
+    workload: Workload,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What to measure.
+#[derive(Subcommand)]
+enum Workload {
+    /// C = A B: the ladder, from a naive kernel to tensor cores, beside the CPU and cuBLAS
+    Matmul(matmul::Options),
+    /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
+    Gemm(gemm::Options),
+    #[command(flatten)]
+    Memory(memory::Work),
+    /// What it costs to make a kernel ready: compiled, from the disk, from memory
+    Jit,
+}
+
+fn main() -> ExitCode {
+    exit(run(&Command::parse()))
+}
+
+/// Runs what is asked for; gives the number of wrong runs.
+fn run(command: &Command) -> Result<usize> {
+    let common = &command.common;
+    let device = common.device()?;
+    println!("device: {}", device.describe());
+    let records = match &command.workload {
+        Workload::Matmul(options) => matmul::run(&device, common, options)?,
+        Workload::Jit => jit::run(&device).map(|()| Vec::new())?,
+        Workload::Gemm(options) => gemm::run(&device, common, options)?,
+        Workload::Memory(work) => memory::run(&device, common, *work)?,
+    };
+    common.keep(&device, &records)
+}

@@ -1,0 +1,29 @@
+//! Runs the matrix multiplications of the ladder on a GPU or on the simulator, checks every element, and times them: the
+//! same as `--example bench -- matmul`.
+//!
+//! `cargo run --release --example matmul -- --help`
+
+use clap::Parser;
+use layout_examples::benchmarks::options::Common;
+use layout_examples::benchmarks::{Result, exit, matmul};
+use std::process::ExitCode;
+
+/// Matrix multiplications in the kernel language: checked in float64, timed, compared with cuBLAS on a GPU.
+#[derive(Parser)]
+struct Command {
+    #[command(flatten)]
+    options: matmul::Options,
+    #[command(flatten)]
+    common: Common,
+}
+
+fn main() -> ExitCode {
+    exit(run(&Command::parse()))
+}
+
+fn run(command: &Command) -> Result<usize> {
+    let device = command.common.device()?;
+    println!("device: {}", device.describe());
+    let records = matmul::run(&device, &command.common, &command.options)?;
+    command.common.keep(&device, &records)
+}

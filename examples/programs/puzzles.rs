@@ -1,0 +1,148 @@
+//! The puzzles with the numbers of their text: each prints `out` and `expected`, and the program fails if they differ.
+//!
+//! `cargo run --example puzzles`, on the GPU where there is one; `cargo run --example puzzles -- simulator`. The expected
+//! numbers are those that the puzzles' text prints, or, where it prints none, sums of integers in order.
+
+use layout_cuda::{Device, Error, Stream, Tensor};
+use layout_examples::benchmarks::exit;
+use layout_examples::kernels::puzzles::*;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let device = match std::env::args().nth(1).as_deref() {
+        None => Ok(Device::best()),
+        Some("simulator") => Ok(Device::simulator()),
+        Some("gpu") => Device::gpu(0).map_err(|error| error.to_string()),
+        Some(other) => Err(format!("`{other}`: there are `gpu` and `simulator`")),
+    };
+    exit(device.map_err(Into::into).and_then(|device| {
+        println!("device: {}", device.describe());
+        Ok(puzzles(&device)?)
+    }))
+}
+
+/// `0, 1, 2, ..`
+fn count(n: usize) -> Vec<f32> {
+    (0..n).map(|i| i as f32).collect()
+}
+
+/// Prints one puzzle; gives 1 if it is wrong.
+fn show(name: &str, out: &[f32], expected: &[f32]) -> usize {
+    println!("{name}\n  out:      {out:?}\n  expected: {expected:?}");
+    usize::from(out != expected)
+}
+
+/// Runs all of them; gives the number of wrong ones.
+fn puzzles(device: &Device) -> Result<usize, Error> {
+    let stream = device.stream();
+    Ok(stencils(device, &stream)?
+        + reductions(device, &stream)?
+        + scans(device, &stream)?
+        + products(device, &stream)?)
+}
+
+fn stencils(device: &Device, stream: &Stream) -> Result<usize, Error> {
+    let mut wrong = 0;
+    let mut out = device.zeros([8])?;
+    // The text prints 11 eight times and not its input; this is the one input that has these sums.
+    pooling::launch(stream, &mut out, &device.upload(&[11.0, 0.0, 0.0, 11.0, 0.0, 0.0, 11.0, 0.0], [8])?)?;
+    wrong += show("p09 pooling", &out.download()?, &[11.0; 8]);
+    pooling::launch(stream, &mut out, &device.upload(&count(8), [8])?)?;
+    wrong += show("p09 pooling of 0..8", &out.download()?, &[0.0, 1.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0]);
+
+    let mut out = device.zeros([6])?;
+    conv_1d_simple::launch(
+        stream,
+        &mut out,
+        &device.upload(&count(6), [6])?,
+        &device.upload(&count(3), [3])?,
+    )?;
+    wrong += show("p11 conv1d, one block", &out.download()?, &[5.0, 8.0, 11.0, 14.0, 5.0, 0.0]);
+
+    let (a, b) = (device.upload(&count(15), [15])?, device.upload(&count(4), [4])?);
+    let mut out = device.zeros([15])?;
+    conv_1d_block_boundary::launch(stream, &mut out, &a, &b)?;
+    let expected = [14.0, 20.0, 26.0, 32.0, 38.0, 44.0, 50.0, 56.0, 62.0, 68.0, 74.0, 80.0, 41.0, 14.0, 0.0];
+    wrong += show("p11 conv1d over blocks", &out.download()?, &expected);
+
+    let (image, filter) = (device.upload(&[1.0; 12 * 16], [12, 16])?, device.upload(&[1.0; 9], [3, 3])?);
+    let mut out = device.zeros([12, 16])?;
+    conv_2d_halo::launch(stream, &mut out, &image, &filter)?;
+    // Of a window that starts at (y, x) this many ones lie inside the image.
+    let inside = |at: usize, size: usize| (size - at).min(3) as f32;
+    let expected: Vec<f32> = (0..12 * 16).map(|i| inside(i / 16, 12) * inside(i % 16, 16)).collect();
+    wrong += show("p11 conv2d", &out.download()?, &expected);
+    Ok(wrong)
+}
+
+fn reductions(device: &Device, stream: &Stream) -> Result<usize, Error> {
+    let mut wrong = 0;
+    let eight = device.upload(&count(8), [8])?;
+    let mut out = device.zeros([1])?;
+    dot_product::launch(stream, &mut out, &eight, &eight)?;
+    wrong += show("p10 dot product", &out.download()?, &[140.0]);
+
+    let a = device.upload(&count(24), [4, 6])?;
+    let mut rows = device.zeros([4, 1])?;
+    row_sum::launch(stream, &mut rows, &a)?;
+    wrong += show("p13 sums of rows", &rows.download()?, &[15.0, 51.0, 87.0, 123.0]);
+    let mut columns = device.zeros([1, 6])?;
+    column_sum::launch(stream, &mut columns, &a)?;
+    wrong += show("p13 sums of columns", &columns.download()?, &[36.0, 40.0, 44.0, 48.0, 52.0, 56.0]);
+    Ok(wrong)
+}
+
+fn scans(device: &Device, stream: &Stream) -> Result<usize, Error> {
+    let mut wrong = 0;
+    let eight = device.upload(&count(8), [8])?;
+    let expected = [0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 21.0, 28.0];
+    let mut out = device.zeros([8])?;
+    prefix_sum_simple::launch(stream, &mut out, &eight)?;
+    wrong += show("p12 prefix sum, Hillis-Steele", &out.download()?, &expected);
+    out.poison()?;
+    prefix_sum_blelloch::launch(stream, &mut out, &eight)?;
+    wrong += show("p12 prefix sum, Blelloch", &out.download()?, &expected);
+
+    // Launches on one stream run one after the other: no wait on the host between them.
+    let mut out = device.zeros([15 + 2])?;
+    prefix_sum_local::launch(stream, &mut out, &device.upload(&count(15), [15])?)?;
+    prefix_sum_add_totals::launch(stream, &mut out, 15)?;
+    let expected =
+        [0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 21.0, 28.0, 36.0, 45.0, 55.0, 66.0, 78.0, 91.0, 105.0, 28.0, 77.0];
+    wrong += show("p12 prefix sum over blocks, then the blocks' totals", &out.download()?, &expected);
+    Ok(wrong)
+}
+
+fn products(device: &Device, stream: &Stream) -> Result<usize, Error> {
+    let mut wrong = 0;
+    let operands = |size: usize| -> Result<[Tensor<f32, 2>; 3], Error> {
+        let twice: Vec<f32> = count(size * size).iter().map(|x| 2.0 * x).collect();
+        let (a, b) =
+            (device.upload(&count(size * size), [size, size])?, device.upload(&twice, [size, size])?);
+        Ok([a, b, device.zeros([size, size])?])
+    };
+    let [a, b, mut out] = operands(2)?;
+    let expected = [4.0, 6.0, 12.0, 22.0];
+    matmul_naive::launch(stream, &mut out, &a, &b)?;
+    wrong += show("p14 matmul, naive", &out.download()?, &expected);
+    out.poison()?;
+    matmul_shared::launch(stream, &mut out, &a, &b)?;
+    wrong += show("p14 matmul, shared", &out.download()?, &expected);
+
+    let [a, b, mut out] = operands(8)?;
+    matmul_tiled::launch(stream, &mut out, &a, &b)?;
+    wrong += show("p14 matmul, tiled by hand", &out.download()?, &product(8));
+    out.poison()?;
+    matmul_layout_tensor::launch(stream, &mut out, &a, &b)?;
+    wrong += show("p14 matmul, tiled by views", &out.download()?, &product(8));
+    let [a, b, mut out] = operands(9)?;
+    matmul_layout_tensor::launch(stream, &mut out, &a, &b)?;
+    wrong += show("p14 matmul, tiled by views, 9 x 9", &out.download()?, &product(9));
+    Ok(wrong)
+}
+
+/// `C[i, j] = sum over k of (size i + k) * 2 (size k + j)`: 2240, 2296, .., 33992 for a size of 8.
+fn product(size: usize) -> Vec<f32> {
+    let element = |i: usize, j: usize| (0..size).map(|k| (size * i + k) * 2 * (size * k + j)).sum::<usize>();
+    (0..size * size).map(|at| element(at / size, at % size) as f32).collect()
+}
