@@ -49,4 +49,6 @@ macro_rules! table {
 }
 
 mod lanes;
+mod meeting;
 mod readers;
+mod views;

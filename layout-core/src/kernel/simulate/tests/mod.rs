@@ -4,6 +4,7 @@
 mod anything;
 mod asynchronous;
 mod build;
+mod clocks;
 mod control;
 mod findings;
 mod matmul;
