@@ -274,7 +274,8 @@ impl Printer<'_> {
                 let (then, otherwise) = (self.body(then), self.body(otherwise));
                 format!("(if {condition} {then} else {otherwise})")
             }
-            Expr::Body(body) => self.body(body),
+            // In parentheses: a block at the start of a statement is one of its own.
+            Expr::Body(body) => format!("({})", self.body(body)),
             Expr::Load(place, coordinates) => self.element(place, coordinates),
             Expr::Atomic(op, place, coordinates, value) => {
                 let name = match op {

@@ -160,8 +160,9 @@ pub fn binary(op: BinaryOp, ty: Type, a: Value, b: Value) -> Option<Value> {
     let exact = match op {
         B::Add => x.saturating_add(y),
         B::Sub => x.saturating_sub(y),
-        // Two numbers of 64 bits; an index that has left them may leave these, too.
-        B::Mul => x.saturating_mul(y),
+        // An index that has left 64 bits may leave these, too.
+        B::Mul if ty == Type::Index => x.saturating_mul(y),
+        B::Mul => x.wrapping_mul(y),
         B::Div => x.checked_div(y)?,
         B::Rem => x.checked_rem(y)?,
         B::And | B::BitAnd => x & y,
@@ -244,9 +245,19 @@ fn narrowed(to: Type, value: f64) -> f64 {
     match to {
         Type::F64 => value,
         Type::F32 => (value as f32).into(),
-        Type::F16 => f16::from_f64(value).to_f64(),
-        _ => bf16::from_f64(value).to_f64(),
+        Type::F16 => f16::from_f32(single(value)).to_f64(),
+        _ => bf16::from_f32(single(value)).to_f64(),
     }
+}
+
+/// An f64 as an f32, rounded to odd: a float of 16 bits of it is rounded once.
+fn single(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || !near.is_finite() {
+        return near;
+    }
+    let beyond = f64::from(near).abs() > value.abs();
+    f32::from_bits((near.to_bits() - u32::from(beyond)) | 1)
 }
 
 /// An integer of at most 65 bits as an f64, rounded to odd: a narrower float of it is rounded once.
@@ -257,4 +268,91 @@ fn odd(value: i128) -> f64 {
     let kept = ((size >> shift) | sticky) << shift;
     let magnitude = kept as f64;
     if value < 0 { -magnitude } else { magnitude }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Every operator and cast against what rustc makes of it.
+
+    use super::*;
+    use crate::tree::BinaryOp as B;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn check(what: &str, ty: Type, left: i128, right: i128, found: Option<Value>, wanted: i128) {
+        let found = found.map(Value::int);
+        assert_eq!(found, Some(wanted), "{left} {what} {right} of {}", ty.name());
+    }
+
+    macro_rules! integers {
+        ($random:ident: $($type:ident $ty:ident,)*) => {$(
+            let (a, b) = ($random.random::<$type>() >> $random.random_range(0..8), $random.random::<$type>() | 1);
+            let (x, y) = (i128::from(a), i128::from(b));
+            let ty = Type::$ty;
+            let of = |op| binary(op, ty, Int(x), Int(y));
+            check("+", ty, x, y, of(B::Add), a.wrapping_add(b).into());
+            check("-", ty, x, y, of(B::Sub), a.wrapping_sub(b).into());
+            check("*", ty, x, y, of(B::Mul), a.wrapping_mul(b).into());
+            check("/", ty, x, y, of(B::Div), a.wrapping_div(b).into());
+            check("%", ty, x, y, of(B::Rem), a.wrapping_rem(b).into());
+            check("&", ty, x, y, of(B::BitAnd), (a & b).into());
+            check("|", ty, x, y, of(B::BitOr), (a | b).into());
+            check("^", ty, x, y, of(B::Xor), (a ^ b).into());
+            check("<<", ty, x, y, of(B::Shl), a.wrapping_shl(b as u32).into());
+            check(">>", ty, x, y, of(B::Shr), a.wrapping_shr(b as u32).into());
+            check("<", ty, x, y, of(B::Lt), (a < b).into());
+            check(">=", ty, x, y, of(B::Ge), (a >= b).into());
+            check("min", ty, x, y, Some(math(Math::Min, ty, &[Int(x), Int(y)])), a.min(b).into());
+            check("!", ty, x, 0, Some(unary(UnaryOp::Not, ty, Int(x))), (!a).into());
+            check("neg", ty, x, 0, Some(unary(UnaryOp::Neg, ty, Int(x))), a.wrapping_neg().into());
+            let to = |to| Some(cast(ty, to, Int(x)));
+            check("as i8", ty, x, 0, to(Type::I8), (a as i8).into());
+            check("as u8", ty, x, 0, to(Type::U8), (a as u8).into());
+            check("as i16", ty, x, 0, to(Type::I16), (a as i16).into());
+            check("as u32", ty, x, 0, to(Type::U32), (a as u32).into());
+            check("as i64", ty, x, 0, to(Type::I64), (a as i64).into());
+            check("as u64", ty, x, 0, to(Type::U64), (a as u64).into());
+            check("as isize", ty, x, 0, to(Type::Index), (a as i64).into());
+            assert!(cast(ty, Type::F32, Int(x)).same(Float((a as f32).into())), "{a} as f32");
+            assert!(cast(ty, Type::F64, Int(x)).same(Float(a as f64)), "{a} as f64");
+            let real = f64::from_bits($random.random());
+            let real = if $random.random() { real } else { $random.random_range(-1e6..1e6) };
+            check("from f64", ty, 0, 0, Some(cast(Type::F64, ty, Float(real))), (real as $type).into());
+            let single = real as f32;
+            check("from f32", ty, 0, 0, Some(cast(Type::F32, ty, Float(single.into()))), (single as $type).into());
+        )*};
+    }
+
+    #[test]
+    fn integers_are_those_of_rustc() {
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        for _ in 0..2000 {
+            integers!(random: i8 I8, u8 U8, i16 I16, u16 U16, i32 I32, u32 U32, i64 I64, u64 U64,);
+        }
+    }
+
+    #[test]
+    fn floats_are_those_of_rustc() {
+        let mut random = ChaCha8Rng::seed_from_u64(2);
+        for _ in 0..5000 {
+            let [a, b, c]: [f32; 3] = std::array::from_fn(|_| f32::from_bits(random.random()));
+            let of = |op, ty| binary(op, ty, Float(a.into()), Float(b.into())).expect("a float");
+            for (op, single, wide) in [
+                (B::Add, a + b, f64::from(a) + f64::from(b)),
+                (B::Sub, a - b, f64::from(a) - f64::from(b)),
+                (B::Mul, a * b, f64::from(a) * f64::from(b)),
+                (B::Div, a / b, f64::from(a) / f64::from(b)),
+            ] {
+                assert!(of(op, Type::F32).same(Float(single.into())), "{a} {op:?} {b}");
+                assert!(of(op, Type::F64).same(Float(wide)), "{a} {op:?} {b}");
+            }
+            let fused = math(Math::MulAdd, Type::F32, &[a, b, c].map(|value| Float(value.into())));
+            assert!(fused.same(Float(a.mul_add(b, c).into())), "{a} * {b} + {c}");
+            let root = math(Math::Sqrt, Type::F32, &[Float(a.into())]);
+            assert!(root.same(Float(a.sqrt().into())), "sqrt {a}");
+        }
+        // An integer becomes a bf16 in one rounding: by way of an f32 this one would be 2^24.
+        let tie = (1 << 24) + (1 << 16) + 1;
+        assert_eq!(cast(Type::I32, Type::Bf16, Int(tie)).float(), 16_908_288.0);
+    }
 }

@@ -16,10 +16,12 @@ impl Generator {
         if ty == Type::Index {
             return self.index(depth);
         }
+        let depth = self.depth(depth);
         if depth == 0 {
             return self.leaf(ty);
         }
-        match self.below(20) {
+        match self.below(22) {
+            20 | 21 => self.overtaken(ty, depth - 1),
             0..=6 => self.arithmetic(ty, depth - 1),
             7 | 8 => self.converted(ty, depth - 1),
             9 => self.unary_of(ty, depth - 1),
@@ -44,7 +46,7 @@ impl Generator {
         {
             return known;
         }
-        if self.chance(40) {
+        if self.fuel > 0 && self.chance(40) {
             return self.load(ty);
         }
         self.literal(ty)
@@ -219,6 +221,26 @@ impl Generator {
         Expr::Body(Box::new(self.body_of(ty, depth)))
     }
 
+    /// `k * 100 + { k = 5; k }`: the left side is what it was before the right side's effect.
+    pub fn overtaken(&mut self, ty: Type, depth: usize) -> Expr {
+        let mutable = self.mutable();
+        let own: Vec<Var> = mutable.into_iter().filter(|var| self.kernel.scalar_type(*var) == ty).collect();
+        if !self.effects || own.is_empty() {
+            return self.with_effect(ty, depth);
+        }
+        let var = self.pick(&own);
+        let value = self.expr(ty, depth.min(1));
+        let body = Body { statements: vec![Stmt::Assign(var, None, value)], value: Expr::Var(var) };
+        let after = Expr::Body(Box::new(body));
+        match (self.below(3), ty.kind()) {
+            (0, _) => Expr::Select(Box::new([self.expr(Type::Bool, depth), Expr::Var(var), after])),
+            (_, Kind::Bool) => {
+                binary(self.pick(&[BinaryOp::Xor, BinaryOp::BitAnd, BinaryOp::And]), Expr::Var(var), after)
+            }
+            _ => binary(self.pick(&[BinaryOp::Add, BinaryOp::Sub]), Expr::Var(var), after),
+        }
+    }
+
     /// A block with a value, and sometimes an effect on a variable outside.
     pub fn body_of(&mut self, ty: Type, depth: usize) -> Body {
         let mark = self.scope.mark();
@@ -260,6 +282,7 @@ impl Generator {
         }
         let tensors = 0..self.kernel.tensors.len();
         let own: Vec<usize> = tensors
+            .filter(|number| !self.reserved.contains(number))
             .filter(|number| self.kernel.tensors[*number].mutable && fits(self.kernel.tensors[*number].elem))
             .collect();
         if own.is_empty() {

@@ -16,11 +16,13 @@ pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 impl Generator {
     /// Any index.
     pub fn index(&mut self, depth: usize) -> Expr {
+        let depth = self.depth(depth);
         if depth == 0 {
             return self.index_leaf();
         }
         use BinaryOp::*;
-        match self.below(16) {
+        match self.below(18) {
+            16 | 17 => self.overtaken(Type::Index, depth - 1),
             0 | 1 => binary(Add, self.index(depth - 1), self.index(depth - 1)),
             2 | 3 => binary(Sub, self.index(depth - 1), self.index(depth - 1)),
             4 => {
@@ -77,6 +79,7 @@ impl Generator {
     /// An index that the compiler knows not to be negative.
     pub fn natural(&mut self, depth: usize) -> Expr {
         use BinaryOp::*;
+        let depth = self.depth(depth);
         if depth == 0 {
             return match self.below(5) {
                 0 => Expr::Thread,

@@ -8,7 +8,8 @@ use crate::types::Type;
 impl Generator {
     pub fn meetings(&mut self, out: &mut Vec<Stmt>) {
         for _ in 0..2 + self.below(5) {
-            match self.below(8) {
+            match self.below(10) {
+                8 | 9 => self.tiles(out),
                 0..=3 => self.meeting(out),
                 4 => self.exchange(out),
                 5 => {
@@ -114,6 +115,69 @@ impl Generator {
         self.scope.declare(read, false);
         let value = Expr::Load(place(), split(other));
         out.push(Stmt::Let { var: read, mutable: false, written: false, value });
+        out.push(Stmt::Barrier);
+    }
+
+    /// Each block copies its tile of a tensor to its tile of another, each thread its part: at once, or by shared memory that
+    /// is read in another order.
+    fn tiles(&mut self, out: &mut Vec<Stmt>) {
+        let elem = self.element_type();
+        let block = i64::from(self.kernel.block);
+        let rows = self.pick(&[1, 2, 4, 8, 16]);
+        let vector = self.pick(&[1, 1, 2, 4]);
+        let threads = vec![rows, block / rows];
+        let (down, across) = (self.between(1, 2), self.between(1, 2));
+        let tile = vec![rows * down, threads[1] * across * vector];
+        if tile.iter().product::<i64>() > 2048 {
+            return;
+        }
+        let from = self.kernel.tensors.len();
+        let near =
+            |this: &mut Generator, extent: i64| Extent::Static(this.between((extent - 3).max(1), extent + 5));
+        let heights = i64::from(self.kernel.grid) * tile[0];
+        let extents = [near(self, heights), near(self, tile[1])];
+        self.tensor(extents.to_vec(), false);
+        let extents = [near(self, heights), near(self, tile[1])];
+        self.tensor(extents.to_vec(), true);
+        for number in [from, from + 1] {
+            self.kernel.tensors[number].elem = elem;
+            let count = self.kernel.tensors[number].data.len();
+            self.kernel.tensors[number].data = (0..count).map(|_| self.data(elem)).collect();
+        }
+        self.reserved.push(from + 1);
+        let columns = self.chance(30);
+        let share = |mut steps: Vec<Step>, vector: i64| {
+            if vector > 1 {
+                steps.push(Step::Vectorize(vec![1, vector]));
+            }
+            steps.push(Step::Distribute { threads: threads.clone(), columns, thread: Expr::Thread });
+            steps
+        };
+        let own = |base: Base| (base, vec![Step::Tile(tile.clone(), vec![Expr::Block, number(0)])]);
+        let place = |(base, steps): (Base, Vec<Step>), vector| Place { base, steps: share(steps, vector) };
+        let (source, target) = (own(Base::Tensor(from)), own(Base::Tensor(from + 1)));
+        if self.chance(40) {
+            out.push(Stmt::Copy { to: place(target, vector), from: place(source, vector) });
+            return;
+        }
+        let var = self.var(VarType::View(elem));
+        let turned = self.chance(50);
+        let extents = if turned { vec![tile[1], tile[0]] } else { tile.clone() };
+        let lying = Lying { extents, columns: self.chance(40), swizzle: None };
+        out.push(Stmt::LetTensor { var, elem, lying, shared: true });
+        let turn = if turned { vec![Step::Transpose] } else { vec![] };
+        out.push(Stmt::Copy {
+            to: place((Base::View(var), turn.clone()), vector),
+            from: place(source, vector),
+        });
+        out.push(Stmt::Barrier);
+        let other = self.pick(&[1, vector]);
+        if other == vector {
+            out.push(Stmt::Copy { to: place(target, other), from: place((Base::View(var), turn), other) });
+        } else {
+            // The same elements dealt out one by one: other threads read what these wrote.
+            out.push(Stmt::Copy { to: place(target, 1), from: place((Base::View(var), turn), 1) });
+        }
         out.push(Stmt::Barrier);
     }
 }

@@ -59,6 +59,10 @@ struct Generator {
     budget: usize,
     /// The row that the thread owns.
     row: Option<Var>,
+    /// Tensors that blocks write together.
+    reserved: Vec<usize>,
+    /// Expressions that may still be made; then all are leaves, so that a kernel has an end.
+    fuel: usize,
     /// Loops around, in which `break` means something.
     loops: usize,
     /// Whether an effect may stand here: not on the right of `&&`.
@@ -85,7 +89,21 @@ impl Generator {
         };
         let scope = Scope::default();
         let (types, budget, row, loops) = (Type::elements(), 0, None, 0);
-        Generator { random, family, kernel, scope, types, budget, row, loops, effects: true, huge: false }
+        let reserved = vec![];
+        Generator {
+            random,
+            family,
+            kernel,
+            scope,
+            types,
+            budget,
+            row,
+            reserved,
+            fuel: 400,
+            loops,
+            effects: true,
+            huge: false,
+        }
     }
 
     fn below(&mut self, end: usize) -> usize {
@@ -94,6 +112,12 @@ impl Generator {
 
     fn chance(&mut self, percent: u32) -> bool {
         self.random.random_range(0..100) < percent
+    }
+
+    /// The depth that an expression may have.
+    fn depth(&mut self, depth: usize) -> usize {
+        self.fuel = self.fuel.saturating_sub(1);
+        if self.fuel == 0 { 0 } else { depth }
     }
 
     fn pick<T: Copy>(&mut self, list: &[T]) -> T {

@@ -59,10 +59,13 @@ impl Generator {
 
     /// A statement without statements in it.
     pub fn simple(&mut self, out: &mut Vec<Stmt>, depth: usize) {
+        if self.fuel == 0 {
+            return;
+        }
         match self.below(10) {
             9 => {
                 let ty = self.pick(&[Type::I32, Type::U32]);
-                let expr = self.atomic(ty, 1);
+                let expr = self.atomic(ty, depth.min(1));
                 if matches!(expr, Expr::Atomic(..)) {
                     out.push(Stmt::Expr(expr));
                 }
@@ -113,7 +116,7 @@ impl Generator {
         }
     }
 
-    fn mutable(&self) -> Vec<Var> {
+    pub fn mutable(&self) -> Vec<Var> {
         self.scope.vars.iter().filter(|(_, mutable)| *mutable).map(|(var, _)| *var).collect()
     }
 
@@ -125,7 +128,7 @@ impl Generator {
         out.push(Stmt::Let { var, mutable, written, value });
     }
 
-    fn assign(&mut self, out: &mut Vec<Stmt>, var: Var, depth: usize) {
+    pub fn assign(&mut self, out: &mut Vec<Stmt>, var: Var, depth: usize) {
         let ty = self.kernel.scalar_type(var);
         let op = if self.chance(40) { self.compound(ty) } else { None };
         let value = match op {

@@ -4,6 +4,7 @@ use super::Generator;
 use super::index::number;
 use super::scope::{Known, KnownKind};
 use crate::tree::*;
+use crate::types::Type;
 
 impl Generator {
     pub fn view_statement(&mut self, out: &mut Vec<Stmt>) {
@@ -14,6 +15,16 @@ impl Generator {
             0..=2 => {
                 if let Some((place, known)) = self.view_of_any() {
                     self.declare_view(out, place, known, false);
+                    // The view stays where it was made when an index changes.
+                    let mutable = self.mutable();
+                    let indices: Vec<Var> = mutable
+                        .into_iter()
+                        .filter(|var| self.kernel.scalar_type(*var) == Type::Index)
+                        .collect();
+                    if !indices.is_empty() && self.chance(50) {
+                        let var = self.pick(&indices);
+                        self.assign(out, var, 1);
+                    }
                 }
             }
             3 => {
@@ -120,6 +131,9 @@ impl Generator {
             (Place { base: Base::View(known.var), steps: vec![] }, known)
         } else {
             let tensor = self.below(self.kernel.tensors.len());
+            if self.reserved.contains(&tensor) {
+                return None;
+            }
             let shape = self.kernel.shape(tensor);
             let mutable = self.kernel.tensors[tensor].mutable;
             let mut extents: Vec<i64> =

@@ -54,7 +54,7 @@ static inline unsigned __float_as_uint(float value) { return bits_as<unsigned>(v
 static inline double __longlong_as_double(long long bits) { return bits_as<double>(bits); }
 static inline long long __double_as_longlong(double value) { return bits_as<long long>(value); }
 
-// The overloads that NVRTC has: of mixed types only those of one width.
+// NVRTC's overloads.
 #define EXTREMA(A, B, C)                                              \
     static inline C min(A a, B b) { return (C)a < (C)b ? (C)a : (C)b; } \
     static inline C max(A a, B b) { return (C)a > (C)b ? (C)a : (C)b; }
@@ -66,6 +66,9 @@ EXTREMA(long long, long long, long long)
 EXTREMA(unsigned long long, unsigned long long, unsigned long long)
 EXTREMA(long long, unsigned long long, unsigned long long)
 EXTREMA(unsigned long long, long long, unsigned long long)
+// NVRTC lacks these two: a test that compiles texts with it tells, not this one.
+EXTREMA(long long, int, long long)
+EXTREMA(int, long long, long long)
 
 // To the nearest integer toward zero, cut at the ends, as the hardware's `cvt.rzi` does.
 template <class To>
