@@ -85,7 +85,7 @@ fn views_and_misaligned_parts() {
 
 #[test]
 fn variant_by_promises() {
-    let family = on_simulator().family(scale_add(), None).expect("the kernel");
+    let family = on_simulator().family(scale_add(), None, &[]).expect("the kernel");
     let promises = |narrow, aligned, variant_if| Promises { narrow, aligned, variant_if };
     let rows = [
         (100, [0, 0, 0], promises(true, true, Some(0))),
@@ -117,7 +117,7 @@ fn variant_by_promises() {
 
 #[test]
 fn every_candidate_compiles() {
-    let family = on_simulator().family(scale_add(), None).expect("the kernel");
+    let family = on_simulator().family(scale_add(), None, &[]).expect("the kernel");
     assert_eq!(family.candidates.len(), 6);
     for candidate in &family.candidates {
         let checked = family.checked(candidate).expect("checked");
@@ -150,7 +150,7 @@ fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
     static SLOW: OnceLock<Definition> = OnceLock::new();
     let Definition { name, file, bytes, .. } = *scale_add();
     let slow = SLOW.get_or_init(|| Definition { name, file, bytes, variants: &VARIANTS });
-    let family = on_simulator().family(slow, None).expect("the kernel");
+    let family = on_simulator().family(slow, None, &[]).expect("the kernel");
     let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
     let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
     let folder = TestFolder::new("slow");
@@ -181,7 +181,7 @@ fn what_nvrtc_refuses_is_told_with_the_rust_line() {
     static BROKEN: OnceLock<Definition> = OnceLock::new();
     let Definition { name, file, bytes, .. } = *scale_add();
     let broken = BROKEN.get_or_init(|| Definition { name, file, bytes, variants: &VARIANTS });
-    let family = on_simulator().family(broken, None).expect("the kernel");
+    let family = on_simulator().family(broken, None, &[]).expect("the kernel");
     let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
     let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
     let error = family.compile(Promises::USUAL, checked, "sm_80", &Cache::off()).expect_err("oops");

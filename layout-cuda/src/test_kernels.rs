@@ -120,8 +120,10 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         parameters: vec![Parameter {
             name: "THREADS".to_string(),
             values: vec![ParamValue::Int(128), ParamValue::Int(256)],
+            computed: None,
             origin: Origin(0),
         }],
+        filter: Vec::new(),
         dims: vec!["N".to_string()],
         types: Vec::new(),
         arguments: vec![tensor("a", false), tensor("b", false), tensor("c", true), scalar],

@@ -85,8 +85,8 @@ impl Lowering<'_> {
     }
 
     fn unary(&mut self, expr: &Expr, op: UnaryOp, operand: &Expr) -> ExprId {
-        if let (UnaryOp::Neg, Some(least)) = (op, least_integer(operand)) {
-            return self.add(Place::of(expr), least);
+        if let (UnaryOp::Neg, Some(number)) = (op, negative_integer(operand)) {
+            return self.add(Place::of(expr), number);
         }
         let operand = self.expr(operand);
         self.add(Place::of(expr), ExprKind::Unary(op, operand))
@@ -230,14 +230,13 @@ fn fits(number: i128, suffix: Option<TypeRef>) -> bool {
     }
 }
 
-/// The operand of a minus that fits its type with the sign only: `128i8`, `9223372036854775808`.
-fn least_integer(operand: &Expr) -> Option<ExprKind> {
+/// A negative integer literal: one number, of the type that its place asks for.
+fn negative_integer(operand: &Expr) -> Option<ExprKind> {
     let Expr::Lit(ExprLit { lit: Lit::Int(value), .. }) = operand else { return None };
     let suffix = suffix(value.suffix()).ok()?;
     let number = value.base10_parse::<i128>().ok()?;
     let is_float = matches!(suffix, Some(TypeRef::Elem(elem)) if elem.is_float());
-    let signed = suffix.is_some() || number == 1 << 63;
-    (!is_float && signed && fits(-number, suffix) && (suffix.is_none() || !fits(number, suffix)))
+    (!is_float && suffix != Some(TypeRef::Usize) && fits(-number, suffix))
         .then_some(ExprKind::Int(-number, suffix))
 }
 
