@@ -49,4 +49,5 @@ macro_rules! table {
 }
 
 mod lanes;
+mod meeting;
 mod readers;

@@ -5,11 +5,13 @@
 //! a few clusters start
 //! while there are clusters:
 //!     each one, the last started first, gives each of its ready warps a turn, up to the warp's next atomic load
-//!     nobody changed anything: one more cluster starts; none is left: deadlock
+//!     nobody changed anything: one more cluster starts, if the device has a place; none is left: deadlock
 //! ```
 //!
-//! Law: every cluster gets its turns, whatever the others do. A GPU holds a limited number of them at once, so that
-//! only [`MOST`] are held here: who waits for a later one has no right to.
+//! Law: every cluster that has begun gets its turns, whatever the others do. Where the device does not hold them all, the
+//! launch is run twice, from the first block on and from the last: CUDA promises no order (CUDA C++ Programming Guide,
+//! thread hierarchy: blocks run in any order), and a wait must be right in each. So a wait for another block has a reason: all blocks run at once, or the
+//! other one has begun, as the one that drew the number before from a counter has.
 
 use super::cluster::Remote;
 use super::findings::Moment;
@@ -19,11 +21,11 @@ use super::report::FindingKind;
 use super::shadow::SharedShadow;
 use super::strands::Clocks;
 use super::warp::{State, Warp};
+use crate::kernel::bind::Bound;
+use crate::kernel::check::Checked;
 
 /// Blocks that start together, at least a cluster.
 const FIRST: usize = 8;
-/// Clusters that are held at once.
-const MOST: usize = 64;
 /// Rounds in which nobody changed anything, before another cluster starts.
 const PATIENCE: u32 = 4;
 /// Rounds in which nobody changed anything, before nobody ever will.
@@ -40,16 +42,33 @@ pub(super) struct Resident {
     moment: Moment,
 }
 
+/// Threads of a multiprocessor (CUDA C++ Programming Guide, compute capabilities 8.0 and 9.0).
+const THREADS: u32 = 2048;
+/// Bytes of shared memory of a multiprocessor, of which a block takes 1 KiB more than it asks for (the same, 9.0).
+const SHARED_BYTES: u32 = 228 << 10;
+
+/// Clusters that so many multiprocessors surely hold at once: of each kernel one block is held by each, and as many as it
+/// promises the compiler, if their threads and shared memory leave room.
+pub(super) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
+    let threads = bound.block.iter().product::<u32>().max(1);
+    let shared = checked.plan().shared_bytes + 1024;
+    let each = checked.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
+    let blocks = u64::from(multiprocessors) * u64::from(each);
+    let clusters = blocks / u64::from(super::cluster::size(checked.plan().cluster)).max(1);
+    usize::try_from(clusters).unwrap_or(usize::MAX).max(1)
+}
+
 impl Machine<'_> {
     /// Runs all clusters, several at the same time; false where the launch must stop.
     pub(super) fn run_together(&mut self, clusters: u64) -> bool {
         let mut residents: Vec<Resident> = Vec::new();
         let (mut next, mut idle) = (0, 0);
         let first = FIRST.div_ceil(self.ranks());
+        let places = self.launch.places;
         loop {
             let wanted = if idle > PATIENCE { residents.len() + 1 } else { first };
-            while residents.len() < wanted.min(MOST) && next < clusters {
-                residents.push(self.resident(next));
+            while residents.len() < wanted.min(places) && next < clusters {
+                residents.push(self.resident(if self.launch.backwards { clusters - 1 - next } else { next }));
                 next += 1;
                 idle = 0;
             }
@@ -74,7 +93,8 @@ impl Machine<'_> {
                     let stuck = self.warps.iter().position(|warp| warp.state == State::Ready);
                     let stuck = stuck.unwrap_or_default();
                     let site = self.warps[stuck].wait_site;
-                    self.stop(stuck, FindingKind::Deadlock, site);
+                    let kind = if next < clusters { FindingKind::NotResident } else { FindingKind::Deadlock };
+                    self.stop(stuck, kind, site);
                 }
                 return false;
             }

@@ -35,6 +35,10 @@ pub(super) struct Launch<'a> {
     pub cluster: [u32; 3],
     pub max_steps: u64,
     pub counters: bool,
+    /// Clusters that the device surely holds at once.
+    pub places: usize,
+    /// Whether clusters begin from the last to the first.
+    pub backwards: bool,
 }
 
 pub(super) struct Machine<'a> {
@@ -184,10 +188,17 @@ impl<'a> Machine<'a> {
     pub(super) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
         let lanes = self.warps[warp].active;
         let limit = self.launch.max_steps;
+        let blocks = self.launch.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
+        let at_once = self.launch.places * self.ranks();
         self.report(kind, site, warp as u32, lanes, None, |_| match kind {
             FindingKind::StepLimit => {
                 format!("warp {warp} took more than {limit} steps; the launch was stopped")
             }
+            FindingKind::NotResident => format!(
+                "a wait for a block that need not run yet: of the {blocks} blocks {at_once} surely run at once, in an order that CUDA does \
+                 not promise. Launch no more than that (`Options::multiprocessors`, `min_blocks`), or let blocks draw their \
+                 numbers from a counter, so that those waited for have begun"
+            ),
             _ => format!("warp {warp} and all others wait for something that cannot happen"),
         });
     }
@@ -284,7 +295,9 @@ impl<'a> Machine<'a> {
         message: impl FnOnce(usize) -> String,
     ) {
         let program = self.launch.program;
-        if !program.findings && !matches!(kind, FindingKind::StepLimit | FindingKind::Deadlock) {
+        if !program.findings
+            && !matches!(kind, FindingKind::StepLimit | FindingKind::Deadlock | FindingKind::NotResident)
+        {
             return;
         }
         let lane = lanes.trailing_zeros().min(LANES as u32 - 1);

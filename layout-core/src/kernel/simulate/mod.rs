@@ -113,11 +113,21 @@ pub struct Options {
     pub max_findings: usize,
     /// Host threads; 0 for as many as the machine has.
     pub threads: usize,
+    /// Multiprocessors of the device that the launch is meant for; an H200 has 132. Where blocks wait for each other, no more
+    /// of them run at once than these surely hold: `min_blocks` each, or one.
+    pub multiprocessors: u32,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { findings: true, counters: true, max_steps: 1 << 28, max_findings: 16, threads: 0 }
+        Options {
+            findings: true,
+            counters: true,
+            max_steps: 1 << 28,
+            max_findings: 16,
+            threads: 0,
+            multiprocessors: 132,
+        }
     }
 }
 
@@ -246,11 +256,19 @@ pub fn simulate(
     let mut report = None;
     // More than one worker first; one alone if that met what depends on the order of blocks.
     for workers in if workers > 1 { vec![workers, 1] } else { vec![1] } {
-        let launch = launch(&program, bound, arguments, options, cluster)?;
+        let launch = launch(checked, &program, bound, arguments, options)?;
         let outcome = run(&launch, blocks / ranks, workers);
         if workers > 1 && outcome.ordered {
             continue;
         }
+        let outcome = if program.waits && !outcome.stopped && blocks / ranks > launch.places as u64 {
+            let backwards =
+                Launch { backwards: true, ..self::launch(checked, &program, bound, arguments, options)? };
+            let other = run(&backwards, blocks / ranks, workers);
+            if other.stopped { other } else { outcome }
+        } else {
+            outcome
+        };
         let globals = launch.globals;
         let written: Vec<Option<Global<'static>>> = globals.into_iter().map(Global::into_words).collect();
         for (argument, words) in arguments.iter_mut().zip(written) {
@@ -324,11 +342,11 @@ fn expected(kind: &PlanArgumentKind) -> String {
 }
 
 fn launch<'a>(
+    checked: &Checked,
     program: &'a bytecode::Program,
     bound: &Bound,
     arguments: &'a [SimulatorArgument<'_>],
     options: &Options,
-    cluster: [u32; 3],
 ) -> Result<Launch<'a>, SimulateError> {
     let (mut globals, mut shadows) = (Vec::new(), Vec::new());
     for (number, argument) in arguments.iter().enumerate() {
@@ -358,9 +376,11 @@ fn launch<'a>(
         shadows,
         grid: bound.grid,
         block: bound.block,
-        cluster,
+        cluster: checked.plan().cluster,
         max_steps: options.max_steps,
         counters: options.counters,
+        places: blocks::places(checked, bound, options.multiprocessors),
+        backwards: false,
     })
 }
 

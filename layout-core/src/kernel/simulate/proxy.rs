@@ -14,6 +14,7 @@ use super::shadow::{Fences, GlobalFences, Hazard};
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use super::work::Work;
+use std::collections::HashMap;
 
 /// The state of a block's asynchronous work.
 #[derive(Default)]
@@ -35,6 +36,8 @@ pub(super) struct Proxy {
     pub products: Products,
     /// Tensor stores that each warp has issued.
     pub issued: Vec<u32>,
+    /// Who met at each named barrier of a block last, and the time at which each went on.
+    pub named: HashMap<(usize, i64), Vec<(usize, u32)>>,
     /// Registers of a thread of each warp, where the kernel changes them.
     pub registers: Vec<u32>,
     /// Registers of a thread at the start.
@@ -71,6 +74,7 @@ impl Proxy {
         self.fences.reset(self.warps);
         self.global_fences.reset(self.warps);
         self.products.reset(self.warps);
+        self.named.clear();
         self.issued.clear();
         self.issued.resize(self.warps, 0);
         let each = (65_536 / threads.max(1)).min(255) / 8 * 8;

@@ -53,6 +53,8 @@ pub enum FindingKind {
     StepLimit,
     /// Every warp waits for something that cannot happen; the launch was stopped.
     Deadlock,
+    /// A block waits for one that need not run at the same time; the launch was stopped.
+    NotResident,
 }
 
 impl FindingKind {
@@ -81,6 +83,7 @@ impl FindingKind {
             FindingKind::DivisionByZero => "division by zero",
             FindingKind::StepLimit => "step limit",
             FindingKind::Deadlock => "deadlock",
+            FindingKind::NotResident => "wait for a block that need not run",
         }
     }
 }
