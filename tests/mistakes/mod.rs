@@ -51,3 +51,4 @@ macro_rules! table {
 mod lanes;
 mod meeting;
 mod readers;
+mod views;

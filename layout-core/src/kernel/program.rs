@@ -371,6 +371,15 @@ impl Tables {
     }
 }
 
+/// `0 <= at < end`: no mask, but what the simulator holds the kernel to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Claim {
+    /// A coordinate.
+    pub at: Index,
+    /// Its end.
+    pub end: Index,
+}
+
 /// The scalar level's access: elements `index .. index + width` of a place, counted from a pointer where there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Access {
@@ -390,6 +399,8 @@ pub(crate) struct Access {
     /// Whether the user wrote this very element (`a[[i, j]]`): out of range is then a finding, where the tail of a
     /// tile, a vector or a copy is masked by meaning.
     pub direct: bool,
+    /// What its view and its coordinates promise and what is not proved; no part of the text.
+    pub claims: Vec<Claim>,
     /// Whether `index` takes 64-bit arithmetic.
     pub wide: bool,
     /// How the caches are to keep it, of an argument's elements.

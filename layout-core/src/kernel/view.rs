@@ -8,7 +8,7 @@
 
 use super::elem::Constant;
 use super::index::{Index, IndexOverflow, VarId};
-use super::program::{Hint, PlaceId, Scope};
+use super::program::{Claim, Hint, PlaceId, Scope};
 use crate::Swizzle;
 
 /// A view of a place.
@@ -34,6 +34,8 @@ pub(crate) struct View {
     pub scope: Option<Scope>,
     /// How the caches are to keep its elements, where the user said so; of an argument only.
     pub hint: Option<Hint>,
+    /// What its tiles, windows and slices promise: that each of them lies inside of what it is of.
+    pub claims: Vec<Claim>,
 }
 
 /// A mode of a view: `extent` vectors, each of `lanes` elements.
@@ -104,6 +106,7 @@ impl View {
             mutable,
             scope: None,
             hint: None,
+            claims: Vec::new(),
         }
     }
 
@@ -149,6 +152,10 @@ impl View {
             [&mut bound.base, &mut bound.extent].into_iter().for_each(&mut *change);
             bound.steps.iter_mut().chain(&mut bound.lane_steps).for_each(&mut *change);
         }
+        for claim in &mut self.claims {
+            change(&mut claim.at);
+            change(&mut claim.end);
+        }
     }
 
     /// Moves element zero by `count` vectors along `mode`.
@@ -185,6 +192,10 @@ impl View {
             if !self.divides(mode, *size) {
                 view.close(mode);
             }
+            if let Some(extent) = self.modes[mode].extent.as_constant() {
+                view.claims
+                    .push(Claim { at: coordinate.clone(), end: Index::constant(extent / size.max(&1)) });
+            }
             view.shift(mode, &coordinate.scale(*size)?)?;
             view.modes[mode].extent = Index::constant(*size);
             view.modes[mode].bounded = false;
@@ -197,6 +208,8 @@ impl View {
         let mut view = self.clone();
         for (mode, (size, start)) in sizes.iter().zip(start).enumerate() {
             view.close(mode);
+            let end = self.modes[mode].extent.plus(1 - size)?;
+            view.claims.push(Claim { at: start.clone(), end });
             view.shift(mode, start)?;
             view.modes[mode].extent = Index::constant(*size);
             view.modes[mode].bounded = false;
@@ -264,6 +277,7 @@ impl View {
     pub(crate) fn slice(&self, coordinate: &Index) -> Fallible<View> {
         let mut view = self.clone();
         view.close(0);
+        view.claims.push(Claim { at: coordinate.clone(), end: self.modes[0].extent.clone() });
         view.shift(0, coordinate)?;
         view.modes.remove(0);
         for bound in &mut view.bounds {

@@ -6,7 +6,7 @@ use crate::kernel::elem::Constant;
 use crate::kernel::index::{Index, IndexOverflow, Monomial};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Comparison, Mask, Space};
+use crate::kernel::program::{Access, Claim, Comparison, Mask, Space};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::View;
 
@@ -20,7 +20,21 @@ impl Lower {
         let mut found = self.access(&access.view, &access.coordinates, &lanes, access.origin)?;
         // Of a tile the edge of the tensor is a tail, which is masked by meaning; of the tensor itself it is a mistake.
         found.direct = access.view.modes.iter().all(|mode| mode.bounded);
+        if !found.direct {
+            for (mode, coordinate) in access.view.modes.iter().zip(&access.coordinates) {
+                self.claim(&mut found.claims, &Claim { at: coordinate.clone(), end: mode.extent.clone() });
+            }
+        }
         Ok(found)
+    }
+
+    /// Adds a claim that is not proved.
+    fn claim(&self, claims: &mut Vec<Claim>, claim: &Claim) {
+        let above = Comparison { op: BinaryOp::Ge, left: claim.at.clone(), right: Index::constant(0) };
+        let below = Comparison { op: BinaryOp::Lt, left: claim.at.clone(), right: claim.end.clone() };
+        if [above, below].iter().any(|comparison| !self.facts.holds(&self.tables.atoms, comparison)) {
+            claims.push(claim.clone());
+        }
     }
 
     /// The access to lane `lanes` of vector `coordinates`.
@@ -61,6 +75,11 @@ impl Lower {
                 );
             }
         }
+        let mut claims = Vec::new();
+        // Beyond the edge of a tensor a tile is masked by meaning.
+        if !matches!(place.space, Space::Global(_)) {
+            view.claims.iter().for_each(|claim| self.claim(&mut claims, claim));
+        }
         let index = self.swizzled(view, offset, origin)?;
         let fits = self.tables.atoms.range(&index).fits_i32();
         let wide = !self.narrow && matches!(place.space, Space::Global(_)) && !fits;
@@ -72,6 +91,7 @@ impl Lower {
             mask,
             pad: view.pad.unwrap_or(Constant::zero(place.elem)),
             direct: false,
+            claims,
             wide,
             hint: view.hint,
             origin,

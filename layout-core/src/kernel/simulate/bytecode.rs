@@ -247,6 +247,8 @@ pub(super) enum Op {
     Asynchronous { work: u32 },
     /// Reports lanes in which the tracked register is uninitialised.
     CheckInitialised { slot: u32, site: u32 },
+    /// Reports lanes where `0 <= at < end` does not hold of a coordinate of a view.
+    Claim { at: Sum, end: Sum, site: u32 },
     /// The tracked register is initialised in the active lanes.
     MarkInitialised { slot: u32 },
     /// Lanes where the mask holds go on; to `otherwise` (an `Else` or `EndIf`) if there is none.

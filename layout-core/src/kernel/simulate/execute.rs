@@ -181,6 +181,7 @@ impl Machine<'_> {
                     }
                     Flow::Stop => return,
                 },
+                Op::Claim { at, end, site } => self.claim(warp, at, end, site),
                 Op::CheckInitialised { slot, site } => {
                     let missing = warp.active & !warp.initialised[slot as usize];
                     if missing != 0 {

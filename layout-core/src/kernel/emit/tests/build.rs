@@ -182,6 +182,7 @@ impl Build {
             mask: Vec::new(),
             pad: Constant::zero(self.tables.place(place).elem),
             direct: false,
+            claims: Vec::new(),
             wide: !self.plan.promises.narrow,
             hint: None,
             origin: Origin(0),

@@ -53,7 +53,20 @@ impl Compiler<'_> {
         }
     }
 
+    /// Holds an access to what its view promises. What depends on a variable that nothing else needs has no value here.
+    pub(super) fn claims(&mut self, access: &Access, site: u32) {
+        if !self.program.findings {
+            return;
+        }
+        for claim in &access.claims {
+            if let (Ok(at), Ok(end)) = (self.index(&claim.at), self.index(&claim.end)) {
+                self.emit(Op::Claim { at, end, site });
+            }
+        }
+    }
+
     pub(super) fn locate(&mut self, access: &Access, site: u32) -> Result<Located, SimulateError> {
+        self.claims(access, site);
         let element = self.element(access)?;
         let known = &self.program.sites[site as usize];
         let Target::Local { register, slot } = known.target else {
@@ -221,6 +234,8 @@ impl Compiler<'_> {
                 source.width, destination.width
             )));
         }
+        self.claims(source, source_site);
+        self.claims(destination, destination_site);
         let (source_at, destination_at) = (self.element(source)?, self.element(destination)?);
         let mask = self.mask(&source.mask)?;
         self.emit(Op::CopyAsync {

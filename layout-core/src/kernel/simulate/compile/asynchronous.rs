@@ -105,6 +105,7 @@ impl Compiler<'_> {
                 self.tables.places.get(place.0 as usize).map_or(Elem::U8, |place| place.elem),
             ),
             direct: false,
+            claims: Vec::new(),
             wide: true,
             hint: None,
             origin: self.origin,

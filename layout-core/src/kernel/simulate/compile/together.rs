@@ -64,6 +64,7 @@ impl Compiler<'_> {
         self.program.waits |= matches!(change, AtomicChange::Load(_));
         self.program.ordered |= self.program.waits;
         let src = self.source(bank, value)?;
+        self.claims(target, site);
         let address = self.element(target)?;
         let mask = self.mask(&target.mask)?;
         self.emit(Op::Atomic { dst, src, change, scope, address, mask, site });

@@ -156,6 +156,7 @@ impl Build {
             mask: mask.to_vec(),
             pad: Constant::zero(self.tables.place(place).elem),
             direct: false,
+            claims: Vec::new(),
             wide: true,
             hint: None,
             origin: Origin(line),
