@@ -79,7 +79,7 @@ proptest! {
     fn left_inverse_of_long_modes_fits(mut digits in digits()) {
         let mode = |digits: &mut Digits| {
             let extent = (1_i64 << digits.next(40)) + digits.pick(&[0, 0, 1, -1]);
-            (extent.max(1), digits.pick(&[0, 1, 1, 1, 2, 3]) << digits.next(2).min(1) * digits.next(40))
+            (extent.max(1), digits.pick(&[0, 1, 1, 1, 2, 3]) << (digits.next(2).min(1) * digits.next(40)))
         };
         let modes: Vec<(i64, i64)> = (0..1 + digits.next(3)).map(|_| mode(&mut digits)).collect();
         let flat = |part: fn(&(i64, i64)) -> i64| IntTuple::flat(modes.iter().map(part));
