@@ -22,9 +22,7 @@ fn kernel<const N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) {
     };
     let early = 1.0 + return;
     __syncthreads();
-    let low = floorf(1.5);
     let rows = c.shape();
-    let bits = f32::max(1.0, 2.0);
     warp_barrier();
 }
 
