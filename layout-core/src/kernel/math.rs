@@ -160,6 +160,18 @@ macro_rules! words {
                 self.operands().len() + 1
             }
 
+            /// Which operands behind the first one have its type, and whether the result has it.
+            ///
+            /// ```
+            /// use layout_core::kernel::math::Math;
+            /// assert_eq!(Math::Clamp.follow_the_first(), (vec![true, true], true));
+            /// assert_eq!(Math::IsNan.follow_the_first(), (vec![], false));
+            /// ```
+            pub fn follow_the_first(self) -> (Vec<bool>, bool) {
+                let same = |ty: &Type| *ty == Type::Same;
+                (self.operands().iter().map(same).collect(), same(&self.result()))
+            }
+
             /// The types of the operands behind the first one.
             pub(crate) const fn operands(self) -> &'static [Type] {
                 match self { $(Math::$variant => &[$(Type::$operand),*],)+ }

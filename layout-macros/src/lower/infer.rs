@@ -7,6 +7,7 @@
 use super::Lowering;
 use super::written::Ty;
 use layout_core::kernel::ParamValue;
+use layout_core::kernel::intrinsic::Intrinsic;
 use layout_core::kernel::ir::Annotation;
 use layout_core::kernel::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
@@ -282,7 +283,7 @@ impl Inference<'_> {
             }
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
                 let arguments = self.exprs(arguments);
-                self.word(intrinsic.name(), types, &arguments)
+                self.word(*intrinsic, types, &arguments)
             }
             ExprKind::Call(function, arguments) => {
                 let (function, arguments) = (self.function(*function), self.exprs(arguments));
@@ -321,9 +322,16 @@ impl Inference<'_> {
     }
 
     /// What follows from a member of the vocabulary; from one that is not named here, nothing.
-    fn word(&mut self, name: &str, types: &[TypeRef], arguments: &[Ty]) -> Ty {
+    fn word(&mut self, word: Intrinsic, types: &[TypeRef], arguments: &[Ty]) -> Ty {
         let first = arguments.first().cloned().unwrap_or(Ty::Other);
-        match name {
+        if let Intrinsic::Math(word) = word {
+            let (operands, result) = word.follow_the_first();
+            for (other, _) in arguments.iter().skip(1).zip(operands).filter(|(_, same)| *same) {
+                self.unify(&first, other);
+            }
+            return if result { first } else { Ty::Other };
+        }
+        match word.name() {
             "shared" | "local" => Ty::View(Box::new(types.first().map_or(Ty::Other, |ty| Ty::Number(*ty)))),
             "tile" | "window" | "vectorize" | "distribute" | "transpose" | "slice" | "to_local"
             | "copy_from" | "block_scope" | "system_scope" | "evict_first" | "evict_last" | "no_allocate"
@@ -345,9 +353,7 @@ impl Inference<'_> {
                 arguments.iter().skip(2).for_each(|value| self.unify(value, &elem));
                 elem
             }
-            "min" | "max" | "clamp" | "mul_add" | "div_ceil" | "div_euclid" | "rem_euclid"
-            | "wrapping_add" | "wrapping_sub" | "wrapping_mul" | "saturating_add" | "saturating_sub"
-            | "saturating_mul" => {
+            "div_ceil" => {
                 arguments.iter().skip(1).for_each(|other| self.unify(&first, other));
                 first
             }
@@ -356,10 +362,9 @@ impl Inference<'_> {
                 arguments.iter().skip(2).for_each(|other| self.unify(&chosen, other));
                 chosen
             }
-            "abs" | "signum" | "pow" | "shuffle" | "shuffle_up" | "shuffle_down" | "shuffle_xor"
-            | "warp_sum" | "warp_max" | "warp_min" | "warp_prefix_sum" | "block_sum" | "block_max"
-            | "block_min" | "block_prefix_sum" | "rotate_left" | "rotate_right" | "reverse_bits"
-            | "swap_bytes" => first,
+            "shuffle" | "shuffle_up" | "shuffle_down" | "shuffle_xor" | "warp_sum" | "warp_max"
+            | "warp_min" | "warp_prefix_sum" | "block_sum" | "block_max" | "block_min"
+            | "block_prefix_sum" => first,
             "lane_id" | "warp_id" | "warp_group" | "cluster_rank" | "dim" | "size_of" | "bytes" => {
                 Ty::Number(TypeRef::Usize)
             }

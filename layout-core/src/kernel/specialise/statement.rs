@@ -418,14 +418,7 @@ impl Evaluator<'_> {
         let divisor = gcd(atoms.divisor(&first), step).max(1);
         let kernel = self.kernel;
         let name = kernel.locals[local.0 as usize].name.clone();
-        // The counter also holds the bound that it begins at, and the number at which it ends.
-        let (first_range, last_range) = (self.tables.atoms.range(&first), self.tables.atoms.range(&last));
-        let step_range = Range::of(step);
-        let holds = match reversed {
-            true => first_range.add(step_range.mul(Range::of(-1))).union(last_range.add(Range::of(-1))),
-            false => first_range.union(range.add(step_range)),
-        };
-        let wide = !holds.union(range).fits_i32();
+        let wide = !self.held(&first, &last, step, reversed).union(range).fits_i32();
         let var = self.variable(&name, VariableKind::Index { wide }, false, origin);
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, None));
         let counted = match of {
@@ -451,6 +444,16 @@ impl Evaluator<'_> {
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// What a loop's counter holds beside the numbers of its rounds: the bound that it begins at, and the number at which it
+    /// ends.
+    fn held(&self, first: &Index, last: &Index, step: i64, reversed: bool) -> Range {
+        let (first, last) = (self.tables.atoms.range(first), self.tables.atoms.range(last));
+        match reversed {
+            true => first.add(Range::of(-step)).union(last.add(Range::of(-1))),
+            false => first.union(last.add(Range::of(step - 1))),
+        }
     }
 
     /// `for local in (first..last).step_by(stride)` with a stride of the launch: a loop over rounds.
