@@ -46,28 +46,18 @@ impl Rewrite<'_> {
                 // What follows is never reached.
                 Expr::Return(node) => out.extend(node.expr.map(|value| Stmt::Expr(*value, None))),
                 Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => out.extend(self.looped(expr, rest)),
-                branches => match self.branches(branches, rest) {
-                    Ok(expr) => out.push(Stmt::Expr(expr, None)),
-                    Err(expr) => {
-                        self.refuse(&Stmt::Expr(expr, semicolon));
-                    }
-                },
+                // At most one way goes on to what follows.
+                branches if ways_on(&branches) > 1 && !rest.is_empty() => {
+                    self.refuse(&Stmt::Expr(branches, semicolon));
+                }
+                branches => out.push(Stmt::Expr(self.with_rest(branches, rest), None)),
             }
             break;
         }
         out
     }
 
-    /// An `if`, a `match` or a block with a `return` in it, and what follows: at most one way goes on.
-    fn branches(&mut self, expr: Expr, rest: Vec<Stmt>) -> Result<Expr, Expr> {
-        let ways = ways_on(&expr);
-        if ways > 1 && !rest.is_empty() {
-            return Err(expr);
-        }
-        Ok(self.with_rest(expr, rest))
-    }
-
-    /// Every way of the expression, with `rest` behind the one that goes on.
+    /// Every way of an `if`, a `match` or a block with a `return` in it, with `rest` behind the one that goes on.
     fn with_rest(&mut self, expr: Expr, rest: Vec<Stmt>) -> Expr {
         match expr {
             Expr::If(mut node) => {

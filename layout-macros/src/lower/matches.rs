@@ -29,10 +29,10 @@ impl Lowering<'_> {
             Some(_) => Matched::Parts(locals.clone()),
             None => Matched::Whole(locals[0]),
         };
-        let names = locals.into_iter().map(Pattern::Local);
+        let mut names = locals.into_iter().map(Pattern::Local);
         let pattern = match parts {
             Some(_) => Pattern::Tuple(names.collect()),
-            None => names.last().unwrap_or(Pattern::Wildcard),
+            None => names.next_back().unwrap_or(Pattern::Wildcard),
         };
         let bind = self
             .statement(place, StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false });
