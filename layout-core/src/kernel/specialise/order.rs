@@ -8,7 +8,7 @@ use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::asynchronous::BarrierAt;
-use crate::kernel::index::{Atom, AtomId, Index, VarId};
+use crate::kernel::index::{Atom, AtomId, Index, IndexOverflow, VarId};
 use crate::kernel::ir::{Block, ExprId, ExprKind, Statement, StatementKind as Ast};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, PlaceId, Space, StatementKind, Value};
@@ -78,8 +78,10 @@ impl Evaluator<'_> {
         }
         let copies: Vec<(AtomId, Index)> =
             assigned.into_iter().map(|atom| (atom, self.copied(atom, origin))).collect();
-        let replaced = self.tables.atoms.replace(index, &copies);
-        replaced.unwrap_or_else(|_| index.clone())
+        match self.tables.atoms.replace(index, &copies) {
+            Ok(replaced) => replaced,
+            Err(IndexOverflow) => self.name_index("before", index, origin),
+        }
     }
 
     /// The view, likewise: its address and its edges stay those of the place where it was made.
@@ -91,12 +93,15 @@ impl Evaluator<'_> {
         }
         let copies: Vec<(AtomId, Index)> =
             assigned.into_iter().map(|atom| (atom, self.copied(atom, origin))).collect();
-        let atoms = &mut self.tables.atoms;
-        view.map_indices(&mut |index| {
-            if let Ok(replaced) = atoms.replace(index, &copies) {
-                *index = replaced;
-            }
-        });
+        let mut places = Vec::new();
+        view.indices(&mut |index| places.push(index.clone()));
+        let mut settled: Vec<Index> = Vec::with_capacity(places.len());
+        for index in &places {
+            let replaced = self.tables.atoms.replace(index, &copies);
+            settled.push(replaced.unwrap_or_else(|IndexOverflow| self.name_index("before", index, origin)));
+        }
+        let mut settled = settled.into_iter();
+        view.map_indices(&mut |index| index.clone_from(&settled.next().unwrap_or_default()));
         view
     }
 

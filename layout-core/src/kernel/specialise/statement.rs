@@ -355,22 +355,9 @@ impl Evaluator<'_> {
             let step = match step.map(|_| next()) {
                 None => 1,
                 Some(step) => {
-                    let step = self.expect_index(step, origin)?;
-                    match step.as_constant() {
-                        Some(step) if step > 0 => step,
-                        None if self.ask(&[&step]) => return Err(Failed),
-                        None if !unroll => {
-                            stride = Some(step);
-                            1
-                        }
-                        _ => {
-                            return self.fail_help(
-                                origin,
-                                "the step of this loop must be a positive number known at compile time",
-                                "leave `unroll` away, or take the step from a parameter of the attribute",
-                            );
-                        }
-                    }
+                    let (step, of_the_launch) = self.step(step, unroll, origin)?;
+                    stride = of_the_launch;
+                    step
                 }
             };
             if unroll {
@@ -444,6 +431,21 @@ impl Evaluator<'_> {
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// The step of a loop: a number, or 1 and what is known at launch.
+    fn step(&mut self, step: Datum, unroll: bool, origin: Origin) -> Outcome<(i64, Option<Index>)> {
+        let step = self.expect_index(step, origin)?;
+        match step.as_constant() {
+            Some(step) if step > 0 => Ok((step, None)),
+            None if self.ask(&[&step]) => Err(Failed),
+            None if !unroll => Ok((1, Some(step))),
+            _ => self.fail_help(
+                origin,
+                "the step of this loop must be a positive number known at compile time",
+                "leave `unroll` away, or take the step from a parameter of the attribute",
+            ),
+        }
     }
 
     /// What a loop's counter holds beside the numbers of its rounds: the bound that it begins at, and the number at which it
