@@ -246,3 +246,23 @@ fn a_choice_of_a_written_and_a_read_tensor_reads_the_new_element() -> Result<(),
         choices::launch(stream, &device.upload(&x, [63])?, &device.upload(&c, [63])?, y)
     })
 }
+
+#[tiled_kernel(block = [1], grid = [1])]
+fn mutable_copies(y: &mut LayoutTensor<i32, RowMajor<4>>, a: usize) {
+    let mut k = a;
+    for i in 0..2 {
+        let mut v = k;
+        v = v * 2 + 1;
+        y[[i]] = v as i32;
+        y[[i + 2]] = k as i32;
+        k += 1;
+    }
+}
+
+#[test]
+fn a_mutable_copy_is_another_variable() -> Result<(), Error> {
+    guarded(&[0; 4], -9, &[7, 9, 3, 4], |_, stream, y| mutable_copies::launch(stream, y, 3))?;
+    // The simulator copies anyway; the text has to.
+    assert!(mutable_copies::SOURCE.contains("long long v = k;"), "{}", mutable_copies::SOURCE);
+    Ok(())
+}

@@ -382,9 +382,8 @@ pub fn cases() -> Vec<Case> {
                 let b = a.wrapping_mul(2654435761);
                 let source = [a.to_le_bytes(), b.to_le_bytes()].concat();
                 let byte = |place: u32| {
-                    let digit = (a >> 7) >> (4 * place) & 15;
-                    let found = source[digit as usize & 7];
-                    if digit & 8 == 0 { found } else { ((found as i8) >> 7) as u8 }
+                    let digit = (a >> 7) >> (4 * place) & 7;
+                    source[digit as usize]
                 };
                 let both = u64::from(a) << 32 | u64::from(b);
                 let dot = a

@@ -156,11 +156,9 @@ pub(super) fn integer(function: Math, elem: Elem, [a, b, c]: [i64; 3]) -> Option
                 Math::BytePerm => {
                     let bytes = (b as u32 as u64) << 32 | a as u32 as u64;
                     let byte = |place: u32| {
-                        let digit = c as u32 >> (4 * place) & 0xf;
-                        let found = bytes >> (8 * (digit & 7)) & 0xff;
-                        // The digit's highest bit asks for the byte's sign in all of its bits.
-                        let picked = if digit & 8 == 0 { found } else { 0xff * (found >> 7) };
-                        picked << (8 * place)
+                        // Of each digit CUDA reads three bits.
+                        let digit = c as u32 >> (4 * place) & 7;
+                        (bytes >> (8 * digit) & 0xff) << (8 * place)
                     };
                     (byte(0) | byte(1) | byte(2) | byte(3)) as i64
                 }
@@ -247,7 +245,7 @@ mod tests {
         let word = |function, a: u32, b: u32, c: u32| integer(function, Elem::U32, [a, b, c].map(i64::from));
         // CUDA Math API: the bytes of b:a are numbered 0 to 7 from the lowest.
         assert_eq!(word(Math::BytePerm, 0x33221100, 0x77665544, 0x7531), Some(0x77553311));
-        assert_eq!(word(Math::BytePerm, 0x80, 0, 0x0008), Some(0x808080ff));
+        assert_eq!(word(Math::BytePerm, 0x80, 0, 0x0008), Some(0x80808080));
         assert_eq!(word(Math::FunnelShiftLeft, 0x12345678, 0x9abcdef0, 8), Some(0x3456789a));
         assert_eq!(word(Math::FunnelShiftLeft, 0x12345678, 0x9abcdef0, 32), Some(0x12345678));
         assert_eq!(word(Math::FunnelShiftRight, 0x12345678, 0x9abcdef0, 8), Some(0x789abcde));

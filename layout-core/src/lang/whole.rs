@@ -183,7 +183,7 @@ macro_rules! wholes {
 wholes! { i64: u64, i32: u32, i16: u16, i8: u8, u64: u64, u32: u32, u16: u16, u8: u8, }
 
 /// Four of the eight bytes of `b` and `a`: digit `n` of the selector, from the lowest, names byte `n` of the result; 0 to 3 are
-/// the bytes of `a` from the lowest, 4 to 7 those of `b`; 8 more fill the byte with its highest bit. CUDA's `__byte_perm`.
+/// the bytes of `a` from the lowest, 4 to 7 those of `b`; the highest bit of a digit says nothing. CUDA's `__byte_perm`.
 ///
 #[doc = example!("byte_perm(x, 0, 0x0123)", "u32", "0x11223344", "0x44332211")]
 pub fn byte_perm(_a: u32, _b: u32, _selector: u32) -> u32 {

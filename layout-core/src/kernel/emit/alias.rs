@@ -1,6 +1,7 @@
 //! Copies of variables that need no name of their own.
 //!
-//! Law: `long long v = k;` may be left out, and `k` read for `v`, where nothing reads `v` once `k` is assigned.
+//! Law: `long long v = k;` may be left out, and `k` read for `v`, where nothing reads `v` once `k` is assigned, and nothing
+//! assigns `v`.
 
 use super::visit::{self, Part};
 use crate::kernel::index::{Atom, VarId};
@@ -19,6 +20,7 @@ pub(super) fn copies(
                 if let Some(id) = index.as_atom()
                     && let Atom::Variable(source, _) = tables.atoms.atom(id)
                     && tables.variable(*source).mutable
+                    && !tables.variable(*copy).mutable
                     && tables.variable(*source).kind == tables.variable(*copy).kind
                     // Who lies in another block is read with each of its elements.
                     && !tables.places.iter().any(|place| matches!(place.space, Space::Remote { rank, .. } if rank == *copy))

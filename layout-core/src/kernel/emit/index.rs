@@ -169,11 +169,11 @@ impl Scope<'_> {
 
     /// The product of a term without its sign: `row * 8 * K`, `2 * K`.
     fn product(&self, term: &Term, steps: Steps) -> Typed {
-        let magnitude = i64::try_from(term.coefficient.unsigned_abs()).unwrap_or(i64::MAX);
+        let magnitude = magnitude(term.coefficient);
         let (sizes, others): (Vec<Factor>, Vec<Factor>) = term.factors.iter().partition(|factor| factor.size);
         let mut operands: Vec<Typed> = others.iter().map(|factor| self.factor(*factor, steps)).collect();
-        if magnitude != 1 || term.factors.is_empty() {
-            operands.push(constant(magnitude));
+        if term.coefficient.unsigned_abs() != 1 || term.factors.is_empty() {
+            operands.push(magnitude);
         }
         operands.extend(sizes.iter().map(|factor| self.factor(*factor, steps)));
         let mut operands = operands.into_iter();
@@ -330,6 +330,18 @@ fn cast(value: Typed, width: Width) -> Typed {
 fn constant(value: i64) -> Typed {
     let range = point(value.into());
     Typed { expression: types::integer(value), width: Width::of(!fits(range)), range }
+}
+
+/// The absolute value of a coefficient; that of the least number is natural only, and stands where numbers wrap.
+fn magnitude(coefficient: i64) -> Typed {
+    match coefficient.checked_abs() {
+        Some(magnitude) => constant(magnitude),
+        None => Typed {
+            expression: Expression::leaf("9223372036854775808ULL"),
+            width: Width::Natural,
+            range: point(1 << 63),
+        },
+    }
 }
 
 fn point(value: i128) -> Range {

@@ -124,7 +124,7 @@ wire! {
     /// # use layout_cuda::tiled_kernel;
     /// #[tiled_kernel(block = [1], grid = [1])]
     /// fn first(x: &mut LayoutTensor<u16, RowMajor<1>>) {
-    ///     let (value, _): (u16, _) = (1, x);
+    ///     let (value, _): (u16, _) = (1, 2.0f32);
     ///     x[[0]] = value;
     /// }
     /// let StatementKind::Let { ty, .. } = &first::DEFINITION.kernel()?.body.statements[0].kind else {

@@ -37,7 +37,9 @@ impl Compiler<'_> {
                 if *elem == Elem::I64 {
                     return Ok((Register::Int(sum), Elem::I64));
                 }
-                self.cast(Register::Int(sum), Elem::I64, *elem)
+                // What is beyond `i64` is natural: the register has its bits.
+                let natural = self.tables.atoms.range(index).beyond_i64();
+                self.cast(Register::Int(sum), if natural { Elem::U64 } else { Elem::I64 }, *elem)
             }
             Value::Compare(comparison) => {
                 let mask = match self.comparison(comparison)? {
