@@ -93,15 +93,15 @@ impl Evaluator<'_> {
         }
         let copies: Vec<(AtomId, Index)> =
             assigned.into_iter().map(|atom| (atom, self.copied(atom, origin))).collect();
-        let mut places = Vec::new();
-        view.indices(&mut |index| places.push(index.clone()));
-        let mut settled: Vec<Index> = Vec::with_capacity(places.len());
-        for index in &places {
-            let replaced = self.tables.atoms.replace(index, &copies);
-            settled.push(replaced.unwrap_or_else(|IndexOverflow| self.name_index("before", index, origin)));
+        let atoms = &mut self.tables.atoms;
+        let mut failed = false;
+        view.map_indices(&mut |index| match atoms.replace(index, &copies) {
+            Ok(replaced) => *index = replaced,
+            Err(IndexOverflow) => failed = true,
+        });
+        if failed {
+            let _ = self.fail::<()>(origin, "an index of this view leaves the range of 64 bits");
         }
-        let mut settled = settled.into_iter();
-        view.map_indices(&mut |index| index.clone_from(&settled.next().unwrap_or_default()));
         view
     }
 
