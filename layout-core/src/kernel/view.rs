@@ -139,6 +139,10 @@ impl View {
             [&bound.base, &bound.extent].into_iter().for_each(&mut *see);
             bound.steps.iter().chain(&bound.lane_steps).for_each(&mut *see);
         }
+        for claim in &self.claims {
+            see(&claim.at);
+            see(&claim.end);
+        }
     }
 
     /// Changes them.
