@@ -64,7 +64,7 @@ fn functions(text: &str) -> Vec<(&str, usize, usize)> {
         let name = rest.split(['(', '<']).next().unwrap_or_default();
         // Its end is the first brace that stands where it begins.
         let ends = |line: &&str| line.strip_prefix(indent) == Some("}");
-        let closing = lines[number..].iter().position(|line| ends(line));
+        let closing = lines[number..].iter().position(ends);
         let opens = !own.ends_with(['}', ';']);
         found.push((name, number + 1, closing.filter(|_| opens).map_or(1, |count| count + 1)));
     }
