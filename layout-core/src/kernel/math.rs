@@ -9,7 +9,7 @@
 //! | of floats, of integers | how CUDA C spells it |
 //! | architecture | the one it needs, where some lack it |
 //!
-//! Law: [`super::meaning`] has a meaning for each, which is the simulator's and that of what is known at compile time.
+//! Law: `meaning.rs` has a meaning for each, which is the simulator's and that of what is known at compile time.
 //! A new word is a row here, a line there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
 
 use super::elem::{Elem, Format};

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Contiguous`], [`Strided`] |
 //! | elements | `f64 f32 i64 i32 i16 i8 u64 u32 u16 u8 bool`, [`struct@f16`], [`bf16`], [`e4m3`], [`e5m2`] |
-//! | **[numbers](numbers)** | wrap-around, indices, precision, contraction, `fast_math` |
+//! | **[`numbers`]** | wrap-around, indices, precision, contraction, `fast_math` |
 //! | constants | `f32::INFINITY`, `u32::MAX` and the like, [`Constants`] of a type parameter, `std::f32::consts::PI`, [`consts`] |
 //! | places | [`shared`], [`local`] |
 //! | layouts | [`row_major`], [`col_major`], [`layout`], [`Layout::swizzle`] |
