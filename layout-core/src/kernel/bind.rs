@@ -2,14 +2,13 @@
 //!
 //! Law: what [`LaunchPlan::bind`] accepts, the checked kernel is right for.
 
-use super::asynchronous::TensorMap;
 use super::bind_error::{BindError, Broken};
 use super::elem::Elem;
 use super::index::{Atom, AtomId, Index};
 use super::ir::BinaryOp;
 use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
 use super::params::{NARROW_LIMIT, WIDE_LIMIT};
-use super::program::Comparison;
+use super::program::{Comparison, TensorMap};
 
 /// An argument of one launch.
 ///

@@ -2,11 +2,10 @@
 //!
 //! Plain data; [`LaunchPlan::bind`] meets it with the tensors of a launch.
 
-use super::asynchronous::TensorMap;
 use super::elem::Elem;
 use super::index::{Atoms, Index};
 use super::params::Promises;
-use super::program::Comparison;
+use super::program::{Comparison, TensorMap};
 
 /// What a launch needs to know of a checked kernel.
 ///

@@ -9,7 +9,6 @@
 //! account.
 
 mod arith;
-mod asynchronous;
 mod bind;
 mod bind_error;
 mod check;
@@ -24,7 +23,6 @@ pub mod launch;
 mod laws;
 mod library;
 pub mod math;
-mod matrix;
 mod meaning;
 mod origin;
 mod params;
@@ -38,7 +36,6 @@ mod valid;
 mod view;
 pub mod wire;
 
-pub use asynchronous::TensorMap;
 pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, Broken};
 pub use check::{Checked, check, compile};
@@ -49,5 +46,6 @@ pub use ir::Kernel;
 pub use library::LIBRARY;
 pub use origin::{Errors, KernelError, Origin, Position};
 pub use params::{NARROW_LIMIT, ParamSet, ParamValue, Promises, WIDE_LIMIT};
+pub use program::TensorMap;
 pub use sets::Need;
 pub use specialise::{Specialised, specialise};

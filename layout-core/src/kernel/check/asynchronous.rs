@@ -4,12 +4,14 @@
 //! "Shared memory matrix layout", "wgmma.mma_async", "stmatrix".
 
 use super::lower::{Failed, Lower, Out};
-use crate::kernel::asynchronous::{MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Index, IndexOverflow};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Comparison, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::program::{
+    Access, Comparison, MatrixSource, Operation, SharedMatrix, Signal, Space, Statement, StatementKind,
+    StoreMatrix, Value, Wgmma,
+};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::{Mode, View};
 

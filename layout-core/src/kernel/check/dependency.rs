@@ -5,9 +5,8 @@
 
 use super::finish::Uses;
 use super::lower::Out;
-use crate::kernel::asynchronous::Signal;
 use crate::kernel::origin::{Errors, KernelError, Origin};
-use crate::kernel::program::{Space, Statement, StatementKind, Tables};
+use crate::kernel::program::{Signal, Space, Statement, StatementKind, Tables};
 
 /// Whether the kernel waits for the launches before it, and tells what it does too early.
 pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) -> bool {

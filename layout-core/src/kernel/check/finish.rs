@@ -1,12 +1,11 @@
 //! What is left after lowering: names that nothing reads go, and the function takes only what it uses.
 
 use super::lower::Out;
-use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
-use crate::kernel::matrix::Mma;
 use crate::kernel::program::{
-    Access, Mask, Operation, PlaceId, Space, Statement, StatementKind, Tables, Value,
+    Access, BarrierAt, Mask, MatrixSource, Mma, Operation, PlaceId, Signal, Space, Statement, StatementKind,
+    Tables, Value,
 };
 use std::collections::BTreeSet;
 

@@ -4,9 +4,10 @@
 //! products into the same accumulator touches its registers. The hardware gives anything otherwise.
 
 use super::lower::Out;
-use crate::kernel::asynchronous::{MatrixSource, Signal};
 use crate::kernel::origin::{Errors, KernelError, Origin};
-use crate::kernel::program::{Access, Operation, PlaceId, Space, StatementKind, Tables, Value};
+use crate::kernel::program::{
+    Access, MatrixSource, Operation, PlaceId, Signal, Space, StatementKind, Tables, Value,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The accumulators in flight, with the groups that were closed since.

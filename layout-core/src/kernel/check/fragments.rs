@@ -4,12 +4,11 @@
 //! and column `e (t % 4) + i + 4 e j`; `h + 2 j` is the register of a step of 32 bytes of `k`. An f32 is rounded to tf32 before the product's fence.
 
 use super::lower::{Failed, Lower, Out};
-use crate::kernel::asynchronous::{MatrixSource, Signal};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
 use crate::kernel::math::Math;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Statement, StatementKind, Value};
+use crate::kernel::program::{Access, MatrixSource, Signal, Statement, StatementKind, Value};
 use crate::kernel::view::View;
 
 impl Lower {

@@ -4,9 +4,8 @@
 //! arrival, wait or copy that names one. Several threads make them, so not even the threads that did may go ahead.
 
 use super::lower::Out;
-use crate::kernel::asynchronous::Signal;
 use crate::kernel::origin::{Errors, KernelError, Origin};
-use crate::kernel::program::{Operation, Participants, PlaceId, StatementKind, Tables};
+use crate::kernel::program::{Operation, Participants, PlaceId, Signal, StatementKind, Tables};
 use std::collections::BTreeSet;
 
 /// Tells every use of mbarriers that no barrier stands before.

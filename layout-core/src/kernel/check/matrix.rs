@@ -7,9 +7,10 @@
 use super::lower::{Failed, Lower, Out};
 use crate::kernel::index::Index;
 use crate::kernel::math::Math;
-use crate::kernel::matrix::{LoadMatrix, Mma, Operand, TensorCore, WARP};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::program::{
+    Access, LoadMatrix, Mma, Operand, Operation, Space, Statement, StatementKind, TensorCore, Value, WARP,
+};
 use crate::kernel::view::View;
 
 /// Bytes of a row of a matrix that `ldmatrix` loads.

@@ -14,12 +14,13 @@ mod remote;
 mod tensor_map;
 mod vectors;
 
-use super::asynchronous::{Signal, TensorMap};
 use super::index::Index;
 use super::ir::BinaryOp;
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
-use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, Value};
+use super::program::{
+    Access, Comparison, Operation, Signal, Statement, StatementKind, Tables, TensorMap, Value,
+};
 use super::prove::Facts;
 use super::specialise::Specialised;
 use std::collections::HashSet;

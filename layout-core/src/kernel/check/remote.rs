@@ -3,9 +3,10 @@
 //! Law: the pieces are those of a copy by the thread, each of 4, 8 or 16 bytes and none with a mask.
 
 use super::lower::{Failed, Lower, Out};
-use crate::kernel::asynchronous::{BarrierAt, RemoteStore};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::program::{
+    Access, BarrierAt, Operation, RemoteStore, Space, Statement, StatementKind, Value,
+};
 use crate::kernel::view::View;
 
 impl Lower {

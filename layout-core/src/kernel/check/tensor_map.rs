@@ -4,11 +4,12 @@
 //! API's `cuTensorMapEncodeTiled`.
 
 use super::lower::{Failed, Lower, Out};
-use crate::kernel::asynchronous::{BarrierAt, TensorLoad, TensorMap, TensorStore};
 use crate::kernel::index::Index;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, Operation, Space, Statement, StatementKind};
+use crate::kernel::program::{
+    BarrierAt, Comparison, Operation, Space, Statement, StatementKind, TensorLoad, TensorMap, TensorStore,
+};
 use crate::kernel::view::View;
 
 /// The extent of a box along a mode at most.

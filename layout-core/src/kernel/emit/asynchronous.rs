@@ -5,10 +5,12 @@ use super::expression::Expression;
 use super::names::Name;
 use super::types;
 use super::wrap;
-use crate::kernel::asynchronous::{BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, Wgmma};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Value};
+use crate::kernel::program::{
+    Access, BarrierAt, MatrixSource, Operation, SharedMatrix, Signal, Space, Statement, StatementKind,
+    StoreMatrix, Value, Wgmma,
+};
 
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");

@@ -14,13 +14,12 @@ use super::types;
 use super::visit::{self, Part};
 use super::wrap;
 use super::writer::Writer;
-use crate::kernel::asynchronous::Signal;
 use crate::kernel::check::Checked;
 use crate::kernel::index::{Atom, Index, VarId};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    Access, Mask, Operation, Participants, PlaceId, Space, Statement, StatementKind, Tables, Value,
+    Access, Mask, Operation, Participants, PlaceId, Signal, Space, Statement, StatementKind, Tables, Value,
     VariableKind,
 };
 use std::collections::{BTreeMap, BTreeSet};

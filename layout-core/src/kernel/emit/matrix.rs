@@ -2,7 +2,7 @@
 
 use super::cuda_c::Emitter;
 use super::wrap;
-use crate::kernel::matrix::{LoadMatrix, Mma};
+use crate::kernel::program::{LoadMatrix, Mma};
 
 impl Emitter<'_> {
     /// `mma_16x8x8_tf32(&acc[i * 4], a, &b[j * 2]);`

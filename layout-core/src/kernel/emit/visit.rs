@@ -1,9 +1,10 @@
 //! Walks over statements: what they read and write, in the order in which it stands.
 
-use crate::kernel::asynchronous::{BarrierAt, MatrixSource, Signal};
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::math::Math;
-use crate::kernel::program::{Access, Hint, Operation, PlaceId, Statement, StatementKind, Value};
+use crate::kernel::program::{
+    Access, BarrierAt, Hint, MatrixSource, Operation, PlaceId, Signal, Statement, StatementKind, Value,
+};
 use std::collections::BTreeSet;
 
 /// What a statement holds.

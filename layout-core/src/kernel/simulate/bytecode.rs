@@ -14,8 +14,7 @@ use super::work::Works;
 use crate::kernel::elem::{Elem, Format};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::math::Math;
-use crate::kernel::matrix::TensorCore;
-use crate::kernel::program::{AtomicChange, Collective, Participants, Scope};
+use crate::kernel::program::{AtomicChange, Collective, Participants, Scope, TensorCore};
 
 /// Threads of a warp.
 pub(super) const LANES: usize = 32;

@@ -2,7 +2,7 @@
 //!
 //! Each of the four warps computes its 16 rows when it issues the product, from what shared memory holds then; operands
 //! and accumulator count as in use until the warp has waited for the group. Operands are read where
-//! [`SharedMatrix`](crate::kernel::asynchronous::SharedMatrix) says. Products of two elements are exact in f32; they are
+//! [`SharedMatrix`](crate::kernel::program::SharedMatrix) says. Products of two elements are exact in f32; they are
 //! added in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first. A GPU adds products of
 //! 8-bit floats with fewer bits than f32 has; that is not imitated.
 //!

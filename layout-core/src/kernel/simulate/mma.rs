@@ -9,7 +9,7 @@ use super::memory;
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
 use crate::kernel::elem::Elem;
-use crate::kernel::matrix::{Operand, TensorCore};
+use crate::kernel::program::{Operand, TensorCore};
 use crate::kernel::small_float;
 use std::sync::OnceLock;
 

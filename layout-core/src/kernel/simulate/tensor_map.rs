@@ -3,8 +3,8 @@
 //! Law: a box is dense in shared memory, the contiguous mode first, in pieces of 16 bytes that the swizzle moves by
 //! their address: bits 4 and up, as many as `log2(swizzle / 16)`, xor the bits 3 above them.
 
-use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::bind::BoundMap;
+use crate::kernel::program::TensorMap;
 
 /// Bytes that the copy engine keeps together.
 pub(super) const PIECE: usize = 16;

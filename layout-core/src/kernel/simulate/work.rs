@@ -32,7 +32,7 @@ pub(super) struct BoxUse {
     pub coordinates: Vec<Sum>,
 }
 
-/// An operand of a product in shared memory; see [`SharedMatrix`](crate::kernel::asynchronous::SharedMatrix).
+/// An operand of a product in shared memory; see [`SharedMatrix`](crate::kernel::program::SharedMatrix).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MatrixUse {
     /// The first element.

@@ -3,14 +3,14 @@
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
-use crate::kernel::asynchronous::{BarrierAt, Signal};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{BinaryOp, Special, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    Comparison, Participants, Place, PlaceId, Space, Statement, StatementKind, Value, VariableKind,
+    BarrierAt, Comparison, Participants, Place, PlaceId, Signal, Space, Statement, StatementKind, Value,
+    VariableKind,
 };
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};

@@ -1,12 +1,10 @@
 //! What an expression of the kernel language evaluates to while a kernel is specialised.
 
 use super::tile::TileAccess;
-use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::LocalId;
-use crate::kernel::matrix::TensorCore;
-use crate::kernel::program::{PlaceId, Value};
+use crate::kernel::program::{BarrierAt, PlaceId, TensorCore, Value};
 use crate::kernel::view::View;
 use crate::{Layout, Swizzle};
 use std::collections::HashMap;

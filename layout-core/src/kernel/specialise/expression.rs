@@ -3,13 +3,12 @@
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
-use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::elem::{Constant, Elem, Known};
 use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::{ParamValue, WIDE_LIMIT};
-use crate::kernel::program::{Comparison, StatementKind, Value, VariableKind};
+use crate::kernel::program::{BarrierAt, Comparison, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
 use std::rc::Rc;
 

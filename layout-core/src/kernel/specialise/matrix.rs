@@ -7,9 +7,8 @@ use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::TypeRef;
-use crate::kernel::matrix::{Operand, TensorCore, WARP};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Space, StatementKind};
+use crate::kernel::program::{Operand, Space, StatementKind, TensorCore, WARP};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 

@@ -7,11 +7,10 @@
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
-use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::index::{Atom, AtomId, Index, IndexOverflow, VarId};
 use crate::kernel::ir::{Block, ExprId, ExprKind, Statement, StatementKind as Ast};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, PlaceId, Space, StatementKind, Value};
+use crate::kernel::program::{BarrierAt, Comparison, PlaceId, Space, StatementKind, Value};
 use crate::kernel::view::View;
 use std::collections::HashSet;
 

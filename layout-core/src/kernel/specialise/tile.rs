@@ -1,11 +1,9 @@
 //! The tile level: what [`Specialised`](super::Specialised) holds where the scalar level has elements.
 
 use crate::Layout;
-use crate::kernel::asynchronous::BarrierAt;
 use crate::kernel::index::{Atoms, Index, IndexOverflow};
-use crate::kernel::matrix::{Operand, TensorCore};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::Value;
+use crate::kernel::program::{BarrierAt, Operand, TensorCore, Value};
 use crate::kernel::view::View;
 
 /// An element of a view.

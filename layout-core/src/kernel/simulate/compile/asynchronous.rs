@@ -6,12 +6,12 @@ use super::super::tensor_map::BoxPlan;
 use super::super::work::{BarrierUse, BoxUse, LeftUse, MatrixUse, ProductUse, Work};
 use super::Compiler;
 use super::access::Located;
-use crate::kernel::asynchronous::{
-    BarrierAt, MatrixSource, RemoteStore, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorStore, Wgmma,
-};
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
-use crate::kernel::program::{Access, Operation, PlaceId, Space, Statement, StatementKind};
+use crate::kernel::program::{
+    Access, BarrierAt, MatrixSource, Operation, PlaceId, RemoteStore, SharedMatrix, Signal, Space, Statement,
+    StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma,
+};
 use std::collections::BTreeSet;
 
 impl Compiler<'_> {

@@ -4,10 +4,11 @@
 
 use super::super::SimulateError;
 use super::Compiler;
-use crate::kernel::asynchronous::{MatrixSource, Signal};
 use crate::kernel::index::{Atom, AtomId, Index, VarId};
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Comparison, Operation, Statement, StatementKind, Value};
+use crate::kernel::program::{
+    Access, Comparison, MatrixSource, Operation, Signal, Statement, StatementKind, Value,
+};
 use std::collections::BTreeSet;
 
 /// Something that a statement list holds.

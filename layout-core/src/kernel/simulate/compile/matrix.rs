@@ -5,8 +5,7 @@ use super::super::bytecode::{Bank, Op, Sum, Target};
 use super::Compiler;
 use super::access::Located;
 use crate::kernel::elem::Elem;
-use crate::kernel::matrix::{LoadMatrix, Mma, Operand};
-use crate::kernel::program::Access;
+use crate::kernel::program::{Access, LoadMatrix, Mma, Operand};
 
 impl Compiler<'_> {
     /// `accumulator += left right`

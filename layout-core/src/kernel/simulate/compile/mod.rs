@@ -20,14 +20,13 @@ pub(super) use index::compare;
 
 use super::SimulateError;
 use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
-use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, Index, VarId};
 use crate::kernel::launch::KernelParameter;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Place, PlaceId, Space, Tables};
+use crate::kernel::program::{Place, PlaceId, Space, Tables, TensorMap};
 use index::Cache;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

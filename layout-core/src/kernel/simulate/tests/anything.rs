@@ -1,14 +1,14 @@
 //! Law: any sequence of asynchronous operations, right or wrong, gives a report: no panic, no endless run, twice the same.
 
 use super::build::{Build, Code, at, f32, floats, int, load, plus};
-use crate::kernel::asynchronous::{
-    BarrierAt, MatrixSource, SharedMatrix, Signal, StoreMatrix, TensorLoad, TensorMap, TensorStore, Wgmma,
-};
 use crate::kernel::bind::BoundMap;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Comparison, Operation, Participants, PlaceId, StatementKind, Value};
+use crate::kernel::program::{
+    Access, BarrierAt, Comparison, MatrixSource, Operation, Participants, PlaceId, SharedMatrix, Signal,
+    StatementKind, StoreMatrix, TensorLoad, TensorMap, TensorStore, Value, Wgmma,
+};
 use crate::kernel::simulate::Options;
 
 /// Numbers that look random.

@@ -1,13 +1,13 @@
 //! What no kernel of the language can do, or only at an error of `check`: the simulator still means it, and tells.
 
 use super::build::{Build, as_floats, at, f32, floats, int, load, plus, times};
-use crate::kernel::asynchronous::{
-    BarrierAt, MatrixSource, SharedMatrix, Signal, TensorLoad, TensorMap, TensorStore, Wgmma,
-};
 use crate::kernel::bind::BoundMap;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index};
-use crate::kernel::program::{Access, Comparison, Operation, Participants, PlaceId, StatementKind, Value};
+use crate::kernel::program::{
+    Access, BarrierAt, Comparison, MatrixSource, Operation, Participants, PlaceId, SharedMatrix, Signal,
+    StatementKind, TensorLoad, TensorMap, TensorStore, Value, Wgmma,
+};
 use crate::kernel::simulate::{FindingKind, Options, Report};
 
 fn signal(line: u32, signal: Signal) -> super::build::Code {

@@ -1,6 +1,5 @@
 //! Checked programs by hand: statement `n` of line `n`, places and atoms by short names.
 
-use crate::kernel::asynchronous::TensorMap;
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
@@ -10,8 +9,8 @@ use crate::kernel::launch::{LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayo
 use crate::kernel::origin::{Origin, Position};
 use crate::kernel::params::Promises;
 use crate::kernel::program::{
-    Access, Comparison, Operation, Place, PlaceId, Space, Statement, StatementKind, Tables, Value, Variable,
-    VariableKind,
+    Access, Comparison, Operation, Place, PlaceId, Space, Statement, StatementKind, Tables, TensorMap, Value,
+    Variable, VariableKind,
 };
 use crate::kernel::simulate::{Options, Report, SimulateError, SimulatorArgument, simulate};
 

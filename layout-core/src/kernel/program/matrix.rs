@@ -1,15 +1,15 @@
-//! The matrix instructions of a warp (`mma.sync`) and what feeds them (`ldmatrix`).
+//! The matrix instructions of a warp (`mma.sync`), what feeds them (`ldmatrix`) and what empties them (`stmatrix`).
 //!
 //! Which thread holds which element is told by [`crate::atoms`] alone; checker, emitter and simulator read it there.
 //! A fragment of an operand is `values` neighbouring elements of a local tensor, in the order of the atom's values.
 
-use super::elem::Elem;
-use super::program::Access;
+use super::{Access, Value};
 use crate::Layout;
 use crate::atoms::MmaAtom;
+use crate::kernel::elem::Elem;
 
 /// Threads of a warp.
-pub(super) const WARP: i64 = 32;
+pub(crate) const WARP: i64 = 32;
 
 /// Which instruction: by the type of A and B. C and D are `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,45 +24,6 @@ pub(crate) enum TensorCore {
     E4m3,
     /// 16 x 8 x 32 (sm_89 and later).
     E5m2,
-}
-
-/// An operand of a matrix instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operand {
-    /// M x K.
-    A,
-    /// K x N.
-    B,
-    /// M x N: what is added to, and the result.
-    C,
-}
-
-/// `accumulator += left right`, by a warp. The three are fragments: `width` neighbouring elements of local places.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Mma {
-    /// Which instruction.
-    pub core: TensorCore,
-    /// Read and written.
-    pub accumulator: Access,
-    /// A.
-    pub left: Access,
-    /// B.
-    pub right: Access,
-}
-
-/// `count` matrices of 8 rows of 16 bytes, by a warp, from shared memory to registers. Thread `8 i + r` names row `r` of
-/// matrix `i`; what the other threads name is not read. Thread `t` receives of each matrix the 4 bytes `t % 4` of row
-/// `t / 4`; `transposed`, of 2-byte elements only, those of rows `2 (t % 4)` and `2 (t % 4) + 1` in column `t / 4`.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LoadMatrix {
-    /// Written: local, 4 bytes of each matrix, one after the other.
-    pub destination: Access,
-    /// This thread's row: 16 bytes in shared memory.
-    pub source: Access,
-    /// 1, 2 or 4 matrices.
-    pub count: u32,
-    /// Whether columns are received.
-    pub transposed: bool,
 }
 
 impl TensorCore {
@@ -137,6 +98,55 @@ impl TensorCore {
         let [rows, columns] = self.tile(operand);
         rows * columns / WARP
     }
+}
+
+/// An operand of a matrix instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operand {
+    /// M x K.
+    A,
+    /// K x N.
+    B,
+    /// M x N: what is added to, and the result.
+    C,
+}
+
+/// `accumulator += left right`, by a warp. The three are fragments: `width` neighbouring elements of local places.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Mma {
+    /// Which instruction.
+    pub core: TensorCore,
+    /// Read and written.
+    pub accumulator: Access,
+    /// A.
+    pub left: Access,
+    /// B.
+    pub right: Access,
+}
+
+/// `count` matrices of 8 rows of 16 bytes, by a warp, from shared memory to registers. Thread `8 i + r` names row `r` of
+/// matrix `i`; what the other threads name is not read. Thread `t` receives of each matrix the 4 bytes `t % 4` of row
+/// `t / 4`; `transposed`, of 2-byte elements only, those of rows `2 (t % 4)` and `2 (t % 4) + 1` in column `t / 4`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LoadMatrix {
+    /// Written: local, 4 bytes of each matrix, one after the other.
+    pub destination: Access,
+    /// This thread's row: 16 bytes in shared memory.
+    pub source: Access,
+    /// 1, 2 or 4 matrices.
+    pub count: u32,
+    /// Whether columns are received.
+    pub transposed: bool,
+}
+
+/// By a warp: `stmatrix`, four matrices of 8 × 8 of 2-byte elements; lane `l` gives row `l % 8` of matrix `l / 8`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StoreMatrix {
+    /// The lane's row: eight elements, without a mask.
+    pub destination: Access,
+    /// Of each matrix the two neighbours that the lane holds: of row `lane / 4` columns `2 (lane % 4)` and the next.
+    /// Each is an `f32`, rounded to the destination's type.
+    pub values: Vec<Value<Access>>,
 }
 
 #[cfg(test)]

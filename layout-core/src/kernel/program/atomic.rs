@@ -1,0 +1,50 @@
+//! Atomic operations: what they make of an element, what they order, and for whom.
+
+/// What an atomic operation makes of an element and its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AtomicChange {
+    /// The sum; of `i32 u32 i64 u64 f32 f64`, integers wrap.
+    Add,
+    /// The larger; of `i32 u32 i64 u64 f32`, of floats the number where the other is NaN.
+    Max,
+    /// The smaller, likewise.
+    Min,
+    /// Itself: it is only read. Of `i32 u32 f32 i64 u64 f64`; the operand means nothing.
+    Load(Ordering),
+    /// The operand: it is only written, and what was there before is not known. Of the same types.
+    Store(Ordering),
+}
+
+/// What an atomic load or store orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ordering {
+    /// Nothing.
+    Relaxed,
+    /// A load acquires, a store releases: what a thread accessed before a release is ordered before what another one
+    /// accesses after an acquire that reads the released value, where the scope of each holds the other thread.
+    Synchronising,
+}
+
+/// Between which threads an atomic operation is undivided and orders. Operations of threads that are not in each
+/// other's scopes are to each other as ordinary accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Scope {
+    /// Those of the block.
+    Block,
+    /// Those of the device.
+    #[default]
+    Device,
+    /// Those of the device, the host's and those of other devices.
+    System,
+}
+
+impl Scope {
+    /// What is put behind the name of an operation; nothing for the device.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Scope::Block => "_block",
+            Scope::Device => "",
+            Scope::System => "_system",
+        }
+    }
+}

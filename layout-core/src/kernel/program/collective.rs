@@ -1,0 +1,52 @@
+//! What the threads of a warp make of their values together.
+//!
+//! Every lane takes part, else the result is unspecified and the simulator reports it; no access to memory is ordered.
+
+/// What the 32 threads of a warp make of their values: of one of a type of 4 or 8 bytes (a shuffle takes every type), or of a `bool`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Collective {
+    /// `(x, lane)`: the `x` of lane `lane` modulo 32; `lane` is an `i32`, also below.
+    Shuffle,
+    /// `(x, n)`: the `x` of the lane `n` modulo 32 before, the own where there is none.
+    ShuffleUp,
+    /// `(x, n)`: the `x` of the lane `n` modulo 32 after, the own where there is none.
+    ShuffleDown,
+    /// `(x, n)`: the `x` of lane `own ^ n` modulo 32.
+    ShuffleXor,
+    /// `(x)`: in five rounds each lane adds the sum of lane `own ^ d`, for `d` = 16, 8, 4, 2, 1.
+    Sum,
+    /// `(x)`: the largest; of floats the number where the other is NaN.
+    Max,
+    /// `(x)`: the smallest, likewise.
+    Min,
+    /// `(x)`: in five rounds each lane adds the sum of lane `own - d`, where there is one, for `d` = 1, 2, 4, 8, 16.
+    PrefixSum,
+    /// `(condition)`: a `u32`, bit `i` for lane `i`.
+    Ballot,
+    /// `(condition)`: a `bool`.
+    Any,
+    /// `(condition)`: a `bool`.
+    All,
+    /// `(true)`: a `bool`, true in one lane, and in the same one each time.
+    ElectOne,
+}
+
+impl Collective {
+    /// The name in the kernel language.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Collective::Shuffle => "shuffle",
+            Collective::ShuffleUp => "shuffle_up",
+            Collective::ShuffleDown => "shuffle_down",
+            Collective::ShuffleXor => "shuffle_xor",
+            Collective::Sum => "warp_sum",
+            Collective::Max => "warp_max",
+            Collective::Min => "warp_min",
+            Collective::PrefixSum => "warp_prefix_sum",
+            Collective::Ballot => "ballot",
+            Collective::Any => "any",
+            Collective::All => "all",
+            Collective::ElectOne => "elect_one",
+        }
+    }
+}

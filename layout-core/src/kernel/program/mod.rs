@@ -1,0 +1,71 @@
+//! The program of a specialised kernel, for both of its levels.
+//!
+//! [`super::specialise::Specialised`] and [`super::check::Checked`] share their control flow and arithmetic and differ in two things, which are
+//! the parameters here: `A`, what a load and a store name (a coordinate of a view; or a place, an index, a mask), and
+//! `O`, the operations on more than one element (tile copies, outer products; or vector moves and asynchronous copies).
+//!
+//! | what | file |
+//! |---|---|
+//! | values of one thread, comparisons | `value.rs` |
+//! | statements and who takes part in them | `statement.rs` |
+//! | what a warp makes together | `collective.rs` |
+//! | atomic operations, their order and scope | `atomic.rs` |
+//! | variables and the memory that elements lie in | `place.rs` |
+//! | one access to it | `access.rs` |
+//! | operations on more than one element | `operation.rs` |
+//! | waits, commits, fences | `signal.rs` |
+//! | copies of boxes by TMA | `tensor_map.rs` |
+//! | matrix instructions of a warp | `matrix.rs` |
+//! | matrix products of a warpgroup | `wgmma.rs` |
+
+mod access;
+mod atomic;
+mod collective;
+mod matrix;
+mod operation;
+mod place;
+mod signal;
+mod statement;
+mod tensor_map;
+mod value;
+mod wgmma;
+
+pub(crate) use access::{Access, Claim, Hint};
+pub(crate) use atomic::{AtomicChange, Ordering, Scope};
+pub(crate) use collective::Collective;
+pub(crate) use matrix::{LoadMatrix, Mma, Operand, StoreMatrix, TensorCore, WARP};
+pub(crate) use operation::{Operation, RemoteStore};
+pub(crate) use place::{Place, PlaceId, Space, Variable, VariableKind};
+pub(crate) use signal::{BarrierAt, Signal};
+pub(crate) use statement::{Participants, Statement, StatementKind};
+pub use tensor_map::TensorMap;
+pub(crate) use tensor_map::{TensorLoad, TensorStore};
+pub(crate) use value::{Comparison, Mask, Value};
+pub(crate) use wgmma::{MatrixSource, SharedMatrix, Wgmma};
+
+use super::index::{Atoms, VarId};
+use super::origin::Position;
+
+/// What both levels hold besides statements.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tables {
+    /// Variables.
+    pub variables: Vec<Variable>,
+    /// Places; the tensor arguments first.
+    pub places: Vec<Place>,
+    /// Atoms of the indices.
+    pub atoms: Atoms,
+    /// Line and column of each origin.
+    pub positions: Vec<Position>,
+}
+
+impl Tables {
+    /// The variable of an id.
+    pub(crate) fn variable(&self, id: VarId) -> &Variable {
+        &self.variables[id.0 as usize]
+    }
+    /// The place of an id.
+    pub(crate) fn place(&self, id: PlaceId) -> &Place {
+        &self.places[id.0 as usize]
+    }
+}

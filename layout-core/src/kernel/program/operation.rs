@@ -1,0 +1,62 @@
+//! Operations on more than one element, at the scalar level.
+//!
+//! An operation of the *asynchronous proxy* sees an ordinary write only after a [`Signal::AsyncProxyFence`] of the thread
+//! that wrote and something that orders it before the operation.
+//!
+//! | operation | reads and writes | completed by |
+//! |---|---|---|
+//! | [`Operation::AsyncCopy`] | global → shared | the thread's copy group |
+//! | [`TensorLoad`] | global → shared | its mbarrier, by bytes |
+//! | [`TensorStore`] | shared → global | the thread's bulk group |
+//! | [`Wgmma`] | shared, registers → registers | the warpgroup's matrix group |
+//! | [`RemoteStore`] | registers → shared, of another block | that block's mbarrier, by bytes; needs no fence |
+//!
+//! [`Signal::AsyncProxyFence`]: super::Signal::AsyncProxyFence
+
+use super::{Access, BarrierAt, LoadMatrix, Mma, StoreMatrix, TensorLoad, TensorStore, Wgmma};
+
+/// The scalar level's operations on more than one element.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operation {
+    /// `destination = source`, `width` elements at once; both widths are equal, neither has a mask.
+    Move {
+        /// Written.
+        destination: Access,
+        /// Read.
+        source: Access,
+    },
+    /// `cp.async`: from global to shared memory, `width` elements (4, 8 or 16 bytes). Read and written at some time
+    /// between here and the wait that completes it. Where the source's mask does not hold, nothing is read and zeros
+    /// are written. The destination has no mask. Proxy: generic. Completed by: the thread's copy group.
+    AsyncCopy {
+        /// Written, in shared memory.
+        destination: Access,
+        /// Read, in global memory; its mask decides between data and zeros.
+        source: Access,
+    },
+    /// A box of a tensor to shared memory. Proxy: asynchronous. Completed by: an mbarrier.
+    TensorLoad(TensorLoad),
+    /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.
+    TensorStore(TensorStore),
+    /// Registers to shared memory of another block. Proxy: generic. Completed by: an mbarrier of that block.
+    RemoteStore(Box<RemoteStore>),
+    /// A product of matrices. Proxy: asynchronous. Completed by: the warpgroup's matrix group.
+    Wgmma(Box<Wgmma>),
+    /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.
+    StoreMatrix(StoreMatrix),
+    /// A product of matrices by a warp. Proxy: generic. Completed at once.
+    Mma(Box<Mma>),
+    /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
+    LoadMatrix(LoadMatrix),
+}
+
+/// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RemoteStore {
+    /// Written: a place of another block, 1, 2 or 4 elements of 4 bytes, without a mask.
+    pub destination: Access,
+    /// Read, registers.
+    pub source: Access,
+    /// Who is told: the mbarrier at this place of that block.
+    pub barrier: BarrierAt,
+}

@@ -1,0 +1,111 @@
+//! What orders asynchronous work: waits, commits, fences, arrivals.
+//!
+//! Source: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk", "wgmma", "griddepcontrol".
+
+use super::PlaceId;
+use crate::kernel::index::Index;
+
+/// One mbarrier of an array of them, in shared memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BarrierAt {
+    /// The array: a shared place of 8-byte elements.
+    pub place: PlaceId,
+    /// The element.
+    pub index: Index,
+}
+
+/// What orders asynchronous work. By one thread, unless said otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Signal {
+    /// Makes an mbarrier whose phases end after so many arrivals. Phase 0 begins.
+    BarrierInit {
+        /// Which.
+        barrier: BarrierAt,
+        /// Arrivals of a phase.
+        arrivals: u32,
+    },
+    /// A hint: this tensor map will be used soon.
+    PrefetchMap(u32),
+    /// Makes the thread's [`Signal::BarrierInit`]s seen by the asynchronous proxy and by the cluster.
+    BarrierInitFence,
+    /// Arrives, and makes the phase wait for so many bytes more. The thread's writes before are seen by who waits.
+    BarrierArrive {
+        /// Which.
+        barrier: BarrierAt,
+        /// Bytes that copies will report to this phase; 0 for none.
+        expect: u32,
+        /// The block of the cluster whose barrier it is; the own where there is none.
+        rank: Option<Index>,
+    },
+    /// Waits until the phase of this parity (0 for the first, 1 for the second, …) has ended. Of a fresh barrier
+    /// parity 1 has ended. It sees what those who arrived have seen and done, and the boxes that the phase was told of.
+    BarrierWait {
+        /// Which.
+        barrier: BarrierAt,
+        /// 0 or 1.
+        parity: Index,
+    },
+    /// The thread's ordinary accesses to shared memory, or to global memory, before come before what the asynchronous
+    /// proxy does after.
+    AsyncProxyFence {
+        /// Whether it is about global memory.
+        global: bool,
+    },
+    /// Closes the group of the tensor stores that this thread issued since the last one.
+    BulkCommit,
+    /// Waits until at most `groups` of this thread's groups are in flight.
+    BulkWait {
+        /// Groups.
+        groups: u32,
+        /// Whether it is enough that the groups have read shared memory.
+        read: bool,
+    },
+    /// By the warpgroup: its accesses to registers before come before the products after.
+    MatrixFence,
+    /// By the warpgroup: closes the group of its products since the last one.
+    MatrixCommit,
+    /// By the warpgroup: waits until at most so many of its groups are in flight. A group is done for the warpgroup when
+    /// one of its warps has waited for it; each waits until all four have issued it.
+    MatrixWait(u32),
+    /// Waits until the launches before this one on the stream have ended, and sees what they wrote. A kernel that has it may
+    /// begin before they end.
+    DependencyWait,
+    /// The next launch on the stream may begin, where it waits for this one by itself.
+    LaunchDependents,
+    /// By so many threads, whole warps: they wait for each other at a barrier of the block's sixteen.
+    NamedBarrier {
+        /// 1 to 15; 0 is the block's own.
+        barrier: Index,
+        /// Threads.
+        threads: u32,
+    },
+    /// By the warpgroup: from here on each of its threads has so many registers.
+    SetMaxRegisters {
+        /// 24 to 256, a multiple of 8.
+        registers: u32,
+        /// Whether that is more than at the start.
+        increase: bool,
+    },
+}
+
+impl Signal {
+    /// The mbarrier that it is about, where it is about one.
+    pub(crate) fn barrier(&self) -> Option<&BarrierAt> {
+        match self {
+            Signal::BarrierInit { barrier, .. }
+            | Signal::BarrierArrive { barrier, .. }
+            | Signal::BarrierWait { barrier, .. } => Some(barrier),
+            _ => None,
+        }
+    }
+
+    /// Its indices beside that mbarrier's own: a rank, a parity, the number of a named barrier.
+    pub(crate) fn index(&self) -> Option<&Index> {
+        match self {
+            Signal::BarrierArrive { rank, .. } => rank.as_ref(),
+            Signal::BarrierWait { parity, .. } => Some(parity),
+            Signal::NamedBarrier { barrier, .. } => Some(barrier),
+            _ => None,
+        }
+    }
+}

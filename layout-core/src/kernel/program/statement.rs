@@ -1,0 +1,103 @@
+//! What happens, in order, once for each thread that reaches it.
+//!
+//! A variable lives from its `Let` to the end of the statement list that holds it, and a loop's body starts each round
+//! without its variables.
+
+use super::{AtomicChange, Collective, Scope, Signal, Value};
+use crate::kernel::index::{Index, VarId};
+use crate::kernel::origin::Origin;
+
+/// A statement and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Statement<A, O> {
+    /// What it does.
+    pub kind: StatementKind<A, O>,
+    /// Where in the kernel's source.
+    pub origin: Origin,
+}
+
+/// What a statement does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum StatementKind<A, O> {
+    /// Declares an element variable and sets it; without a value it is uninitialised.
+    Let(VarId, Option<Value<A>>),
+    /// Declares an index variable, or a pointer variable (the index is the element that it points to), and sets it.
+    LetIndex(VarId, Index),
+    /// Sets an element variable.
+    Assign(VarId, Value<A>),
+    /// Sets an index variable.
+    AssignIndex(VarId, Index),
+    /// Writes an element.
+    Store(A, Value<A>),
+    /// An operation on more than one element.
+    Operation(O),
+    /// `for (variable = start; variable < end; variable += step)`; `step` is positive. With `unroll` the number of
+    /// rounds is a number. `reversed` runs the same rounds last to first.
+    For {
+        /// The loop's variable, an index.
+        variable: VarId,
+        /// First value.
+        start: Index,
+        /// The bound, not reached.
+        end: Index,
+        /// The step.
+        step: i64,
+        /// Whether every round becomes its own code.
+        unroll: bool,
+        /// Whether the rounds run last to first.
+        reversed: bool,
+        /// The body.
+        body: Vec<Statement<A, O>>,
+    },
+    /// `while (condition)`
+    While(Value<A>, Vec<Statement<A, O>>),
+    /// `if (condition) .. else ..`
+    If(Value<A>, Vec<Statement<A, O>>, Vec<Statement<A, O>>),
+    /// Leaves the innermost loop.
+    Break,
+    /// Goes to the next round of the innermost loop.
+    Continue,
+    /// Every thread of the participants waits for every other; their writes before are seen after.
+    Barrier(Participants),
+    /// Declares an element variable and sets it to what the threads of a warp make of their values together. Every
+    /// thread of the warp takes part, else the result is unspecified and the simulator reports it. It orders no
+    /// accesses to memory.
+    Collective(VarId, Collective, Vec<Value<A>>),
+    /// Reads an element of a global or shared place, changes it and writes it, with no access of another thread in
+    /// between; relaxed (it orders no other access) unless the change says otherwise. Declares the variable, where there
+    /// is one, and sets it to what was read. Atomic operations of several threads on one element are no race; their
+    /// order is unspecified.
+    Atomic {
+        /// What becomes of the element.
+        change: AtomicChange,
+        /// Between which threads.
+        scope: Scope,
+        /// The element.
+        target: A,
+        /// The second operand.
+        value: Value<A>,
+        /// What was there before; where the mask does not hold, the pad.
+        old: Option<VarId>,
+    },
+    /// Closes the group of `cp.async` copies that this thread issued since the last one.
+    AsyncCommit,
+    /// Waits until at most this many of this thread's groups are in flight.
+    AsyncWait(u32),
+    /// What orders the work of the asynchronous proxy.
+    Signal(Signal),
+}
+
+/// Who takes part in an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Participants {
+    /// One thread, each for itself.
+    Thread,
+    /// The 32 threads of a warp.
+    Warp,
+    /// Four warps, the first a multiple of four.
+    Warpgroup,
+    /// Every thread of the block.
+    Block,
+    /// Every thread of the cluster's blocks.
+    Cluster,
+}

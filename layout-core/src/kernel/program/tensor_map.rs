@@ -1,0 +1,101 @@
+//! Boxes of a tensor, moved by TMA: the map that says how it is cut, and the two copies.
+//!
+//! Source: PTX ISA, "cp.async.bulk.tensor".
+
+use super::{Access, BarrierAt, Hint};
+use crate::kernel::elem::Elem;
+use crate::kernel::index::Index;
+
+/// How a tensor argument is cut into boxes: what the launch encodes and the kernel takes as a parameter.
+///
+/// ```
+/// # use layout_core::kernel::{Elem, ParamSet, Promises, compile};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [1])]
+/// fn load(x: &LayoutTensor<f32, RowMajor<8, 32>>) {
+///     let mut tile = shared::<f32>(row_major([4, 32]).swizzle_bytes(128));
+///     let full = mbarriers(1, 1).at(0);
+///     barrier();
+///     if thread_idx.x == 0 {
+///         full.arrive_expect(tile.bytes());
+///         tma_load(&mut tile, &x.tile([4, 32], [1, 0]), full);
+///     }
+///     full.wait(0);
+/// }
+/// let checked = compile(&load::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
+/// let map = &checked.plan().maps[0];
+/// assert_eq!((map.argument, map.elem, map.swizzle_bytes), (0, Elem::F32, 128));
+/// assert_eq!((&map.modes[..], &map.extents[..]), (&[1, 0][..], &[32, 4][..])); // the contiguous mode first
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorMap {
+    /// The tensor argument.
+    pub argument: u32,
+    /// Of what.
+    pub elem: Elem,
+    /// The argument's modes, the contiguous one first.
+    pub modes: Vec<u32>,
+    /// The box's extents, in that order; each at most 256.
+    pub extents: Vec<u32>,
+    /// Bytes of the swizzle in shared memory: 32, 64, 128; 0 for none.
+    pub swizzle_bytes: u32,
+    /// Whether a copy to shared memory rounds each `f32` to the nearest tf32; else the matrix units cut it off.
+    pub round_tf32: bool,
+    /// Whether boxes are stored by it. The copy engine writes whole 16 bytes: a launch refuses a tensor whose rows end
+    /// inside of 16 (seen on an H200, where the rest was overwritten).
+    pub stored: bool,
+}
+
+impl TensorMap {
+    /// Bytes of a box.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, TensorMap};
+    /// let map = TensorMap {
+    ///     argument: 0,
+    ///     elem: Elem::Bf16,
+    ///     modes: vec![1, 0],
+    ///     extents: vec![64, 128],
+    ///     swizzle_bytes: 128,
+    ///     round_tf32: false,
+    ///     stored: false,
+    /// };
+    /// assert_eq!(map.bytes(), 64 * 128 * 2);
+    /// ```
+    pub fn bytes(&self) -> u32 {
+        self.extents.iter().fold(self.elem.bytes(), |bytes, extent| bytes.saturating_mul(*extent))
+    }
+}
+
+/// By one thread: a box of a tensor to shared memory, compact, the map's first mode fastest, swizzled; zeros where it is
+/// beyond the tensor. It reports the box's bytes to the mbarrier.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TensorLoad {
+    /// Of the plan's maps.
+    pub map: u32,
+    /// The first element written; before the swizzle, which is over the address.
+    pub destination: Access,
+    /// The box's first element, in the map's order of modes.
+    pub coordinates: Vec<Index>,
+    /// Who is told.
+    pub barrier: BarrierAt,
+    /// The blocks of the cluster that get it, bit `i` for rank `i`, each at the same place, and told at the same
+    /// barrier; only the own where there is none.
+    pub multicast: Option<u32>,
+    /// How L2 is to keep what it reads.
+    pub hint: Option<Hint>,
+}
+
+/// By one thread: a box in shared memory to a tensor; elements beyond the tensor are dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TensorStore {
+    /// Of the plan's maps.
+    pub map: u32,
+    /// The first element read, likewise.
+    pub source: Access,
+    /// The box's first element, in the map's order of modes.
+    pub coordinates: Vec<Index>,
+    /// How L2 is to keep what it writes.
+    pub hint: Option<Hint>,
+}
