@@ -196,11 +196,7 @@ impl Uses {
                     self.statements(tables, then);
                     self.statements(tables, otherwise);
                 }
-                StatementKind::Break
-                | StatementKind::Continue
-                | StatementKind::Barrier(_)
-                | StatementKind::AsyncCommit
-                | StatementKind::AsyncWait(_) => {}
+                StatementKind::Break | StatementKind::Continue | StatementKind::Barrier(_) => {}
             }
         }
     }

@@ -146,8 +146,6 @@ impl Lower {
                 let target = self.element(target)?;
                 StatementKind::Atomic { change: *change, scope: *scope, target, value: value?, old: *old }
             }
-            StatementKind::AsyncCommit => StatementKind::AsyncCommit,
-            StatementKind::AsyncWait(groups) => StatementKind::AsyncWait(*groups),
             StatementKind::Signal(signal) => StatementKind::Signal(self.signal(signal, origin)?),
         };
         out.push(Statement { kind, origin });

@@ -47,8 +47,6 @@ pub(super) fn copies(
             | StatementKind::Barrier(_)
             | StatementKind::Collective(..)
             | StatementKind::Atomic { .. }
-            | StatementKind::AsyncCommit
-            | StatementKind::AsyncWait(_)
             | StatementKind::Signal(_) => {}
         }
     }

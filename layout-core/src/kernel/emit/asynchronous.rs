@@ -71,6 +71,10 @@ impl Emitter<'_> {
                 let arguments = [self.barrier(barrier), self.index(parity)];
                 self.wrapper("mbarrier_wait", "", &arguments);
             }
+            Signal::CopyCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),
+            Signal::CopyWait(groups) => {
+                self.statement_call("copy_async_wait", &format!("copy_async_wait<{groups}>();"));
+            }
             Signal::DependencyWait => self.wrapper("grid_dependency_wait", "", &[]),
             Signal::LaunchDependents => self.wrapper("launch_dependents", "", &[]),
             Signal::AsyncProxyFence { global: false } => self.wrapper("fence_async_proxy", "", &[]),

@@ -238,10 +238,6 @@ impl<'a> Emitter<'a> {
                 self.atomic((*change, *scope), target, value, *old);
             }
             StatementKind::Signal(signal) => self.signal(signal),
-            StatementKind::AsyncCommit => self.statement_call("copy_async_commit", "copy_async_commit();"),
-            StatementKind::AsyncWait(groups) => {
-                self.statement_call("copy_async_wait", &format!("copy_async_wait<{groups}>();"));
-            }
         }
     }
 
@@ -268,7 +264,7 @@ impl<'a> Emitter<'a> {
         self.line("}");
     }
 
-    fn statement_call(&mut self, function: &str, line: &str) {
+    pub(super) fn statement_call(&mut self, function: &str, line: &str) {
         self.device.call(format!("{function}("));
         self.line(line);
     }

@@ -91,11 +91,7 @@ pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut imp
             statements(then, see);
             statements(otherwise, see);
         }
-        StatementKind::Break
-        | StatementKind::Continue
-        | StatementKind::Barrier(_)
-        | StatementKind::AsyncCommit
-        | StatementKind::AsyncWait(_) => {}
+        StatementKind::Break | StatementKind::Continue | StatementKind::Barrier(_) => {}
     }
 }
 

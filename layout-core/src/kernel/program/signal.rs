@@ -51,6 +51,10 @@ pub(crate) enum Signal {
         /// Whether it is about global memory.
         global: bool,
     },
+    /// Closes the group of `cp.async` copies that this thread issued since the last one.
+    CopyCommit,
+    /// Waits until at most this many of this thread's groups are in flight.
+    CopyWait(u32),
     /// Closes the group of the tensor stores that this thread issued since the last one.
     BulkCommit,
     /// Waits until at most `groups` of this thread's groups are in flight.

@@ -79,11 +79,7 @@ pub(crate) enum StatementKind<A, O> {
         /// What was there before; where the mask does not hold, the pad.
         old: Option<VarId>,
     },
-    /// Closes the group of `cp.async` copies that this thread issued since the last one.
-    AsyncCommit,
-    /// Waits until at most this many of this thread's groups are in flight.
-    AsyncWait(u32),
-    /// What orders the work of the asynchronous proxy.
+    /// What orders asynchronous work.
     Signal(Signal),
 }
 

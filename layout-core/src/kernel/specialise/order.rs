@@ -211,10 +211,7 @@ impl Evaluator<'_> {
             StatementKind::If(_, then, otherwise) => {
                 then.iter().chain(otherwise).for_each(|one| self.changes(one, out));
             }
-            StatementKind::Barrier(_)
-            | StatementKind::AsyncCommit
-            | StatementKind::AsyncWait(_)
-            | StatementKind::Signal(_) => out.memory = true,
+            StatementKind::Barrier(_) | StatementKind::Signal(_) => out.memory = true,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::{Family, Intrinsic, has};
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Hint, Participants, Scope, StatementKind, Value};
+use crate::kernel::program::{Hint, Participants, Scope, Signal, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -146,19 +146,19 @@ impl Evaluator<'_> {
                 self.only_to_shared(&destination, &source, name, origin)?;
                 self.copy(destination, source, Some(layout.layout), asynchronous, origin)
             }
-            Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::AsyncCommit),
+            Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::Signal(Signal::CopyCommit)),
             Intrinsic::AsyncCopyWaitGroup => {
                 let groups = self.expect_index(values.remove(0), origin)?;
                 match groups.as_constant().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 64) {
-                    Some(groups) => self.effect(origin, StatementKind::AsyncWait(groups)),
+                    Some(groups) => self.effect(origin, StatementKind::Signal(Signal::CopyWait(groups))),
                     None => {
                         self.fail(origin, "the number of groups must be known at compile time, from 0 to 64")
                     }
                 }
             }
             Intrinsic::AsyncCopyWaitAll => {
-                self.push(origin, StatementKind::AsyncCommit);
-                self.effect(origin, StatementKind::AsyncWait(0))
+                self.push(origin, StatementKind::Signal(Signal::CopyCommit));
+                self.effect(origin, StatementKind::Signal(Signal::CopyWait(0)))
             }
             Intrinsic::Barrier => self.effect(origin, StatementKind::Barrier(Participants::Block)),
             Intrinsic::SyncWarp => self.effect(origin, StatementKind::Barrier(Participants::Warp)),

@@ -6,7 +6,7 @@ use crate::kernel::check::Checked;
 use crate::kernel::elem::Elem;
 use crate::kernel::emit::dynamic_shared_bytes;
 use crate::kernel::ir::{BinaryOp, Special};
-use crate::kernel::program::{Access, Operation, Participants, StatementKind, VariableKind};
+use crate::kernel::program::{Access, Operation, Participants, Signal, StatementKind, VariableKind};
 
 fn mask(mut access: Access, mask: Vec<crate::kernel::program::Comparison>) -> Access {
     access.mask = mask;
@@ -64,8 +64,8 @@ fn tiled() -> Checked {
     (destination.width, source.width) = (4, 4);
     source.pointer = Some(tile);
     let copy = b.line(StatementKind::Operation(Operation::AsyncCopy { destination, source }));
-    let commit = b.line(StatementKind::AsyncCommit);
-    let wait = b.line(StatementKind::AsyncWait(0));
+    let commit = b.line(StatementKind::Signal(Signal::CopyCommit));
+    let wait = b.line(StatementKind::Signal(Signal::CopyWait(0)));
     let barrier = b.line(StatementKind::Barrier(Participants::Block));
 
     let smem = b.at(a_smem, &plus(&times(&step_index, &number(64)), &i_index));

@@ -28,6 +28,14 @@ impl Compiler<'_> {
             Signal::BarrierInit { barrier, arrivals } => {
                 Work::Init { barrier: self.barrier(barrier)?, arrivals: (*arrivals).max(1) }
             }
+            Signal::CopyCommit => {
+                self.emit(Op::Commit);
+                return Ok(());
+            }
+            Signal::CopyWait(groups) => {
+                self.emit(Op::Wait { groups: *groups });
+                return Ok(());
+            }
             Signal::BarrierInitFence => Work::InitFence,
             Signal::BarrierArrive { barrier, expect, rank } => {
                 let barrier = self.barrier(barrier)?;
@@ -303,9 +311,7 @@ pub(super) fn accumulators(body: &[Statement<Access, Operation>]) -> BTreeSet<Pl
             | StatementKind::Continue
             | StatementKind::Barrier(_)
             | StatementKind::Collective(..)
-            | StatementKind::Atomic { .. }
-            | StatementKind::AsyncCommit
-            | StatementKind::AsyncWait(_) => {}
+            | StatementKind::Atomic { .. } => {}
         }
     }
     places

@@ -72,11 +72,7 @@ pub(super) fn walk<'p>(body: &'p Body, visit: &mut impl FnMut(Item<'p>)) {
                 walk(then, visit);
                 walk(otherwise, visit);
             }
-            StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Barrier(_)
-            | StatementKind::AsyncCommit
-            | StatementKind::AsyncWait(_) => {}
+            StatementKind::Break | StatementKind::Continue | StatementKind::Barrier(_) => {}
         }
     }
 }
@@ -170,9 +166,7 @@ pub(super) fn leaves(body: &Body) -> bool {
         | StatementKind::While(..)
         | StatementKind::Barrier(_)
         | StatementKind::Collective(..)
-        | StatementKind::Atomic { .. }
-        | StatementKind::AsyncCommit
-        | StatementKind::AsyncWait(_) => false,
+        | StatementKind::Atomic { .. } => false,
     })
 }
 

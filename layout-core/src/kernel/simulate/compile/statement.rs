@@ -124,14 +124,6 @@ impl Compiler<'_> {
             StatementKind::Atomic { change, scope, target, value, old } => {
                 self.atomic((*change, *scope), target, value, *old)
             }
-            StatementKind::AsyncCommit => {
-                self.emit(Op::Commit);
-                Ok(())
-            }
-            StatementKind::AsyncWait(groups) => {
-                self.emit(Op::Wait { groups: *groups });
-                Ok(())
-            }
         }
     }
 

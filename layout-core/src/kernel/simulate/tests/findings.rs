@@ -4,7 +4,7 @@ use super::build::{Build, as_floats, at, binary, compare, f32, floats, i32, int,
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index};
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Operation, Participants, StatementKind, Value};
+use crate::kernel::program::{Access, Operation, Participants, Signal, StatementKind, Value};
 use crate::kernel::simulate::{FindingKind, Options, Report};
 
 /// Runs a program of one tensor `c` of 64 floats, a block of 64 threads.
@@ -188,9 +188,9 @@ fn asynchronous_copies_land_at_the_wait() {
         let source = Access { mask: valid, ..b.vector(a, &four, 4, 2) };
         let destination = b.vector(s, &four, 4, 2);
         b.body.push(at(2, StatementKind::Operation(Operation::AsyncCopy { destination, source })));
-        b.body.push(at(3, StatementKind::AsyncCommit));
+        b.body.push(at(3, StatementKind::Signal(Signal::CopyCommit)));
         if wait {
-            b.body.push(at(4, StatementKind::AsyncWait(0)));
+            b.body.push(at(4, StatementKind::Signal(Signal::CopyWait(0))));
         }
         if barrier_after {
             b.body.push(barrier(5));
@@ -216,8 +216,8 @@ fn a_barrier_without_which_a_landed_copy_is_a_race() {
     let t = b.thread(0);
     let (destination, source) = (b.vector(s, &t, 1, 2), b.vector(a, &t, 1, 2));
     b.body.push(at(2, StatementKind::Operation(Operation::AsyncCopy { destination, source })));
-    b.body.push(at(3, StatementKind::AsyncCommit));
-    b.body.push(at(4, StatementKind::AsyncWait(0)));
+    b.body.push(at(3, StatementKind::Signal(Signal::CopyCommit)));
+    b.body.push(at(4, StatementKind::Signal(Signal::CopyWait(0))));
     let other = plus(&int(31), &t.scale(-1).unwrap_or_default());
     b.body.push(b.store(6, c, &t, load(b.access(s, &other, &[], 6))));
     let mut tensors = [floats(vec![1.0; 32]), floats(vec![0.0; 32])];
@@ -233,9 +233,9 @@ fn groups_of_copies_are_waited_for_in_order() {
     for number in 0..2 {
         let (destination, source) = (b.vector(s, &int(number), 1, 2), b.vector(a, &int(number), 1, 2));
         b.body.push(at(2, StatementKind::Operation(Operation::AsyncCopy { destination, source })));
-        b.body.push(at(3, StatementKind::AsyncCommit));
+        b.body.push(at(3, StatementKind::Signal(Signal::CopyCommit)));
     }
-    b.body.push(at(4, StatementKind::AsyncWait(1)));
+    b.body.push(at(4, StatementKind::Signal(Signal::CopyWait(1))));
     for number in 0..2 {
         let value = load(b.access(s, &int(number), &[], 5 + number as u32));
         b.body.push(b.store(5, c, &int(number), value));

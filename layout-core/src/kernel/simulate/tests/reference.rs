@@ -81,9 +81,7 @@ impl Thread<'_> {
                 | StatementKind::Signal(_)
                 | StatementKind::Barrier(_)
                 | StatementKind::Collective(..)
-                | StatementKind::Atomic { .. }
-                | StatementKind::AsyncCommit
-                | StatementKind::AsyncWait(_) => {}
+                | StatementKind::Atomic { .. } => {}
             }
         }
         Flow::Next
