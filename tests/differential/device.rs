@@ -119,8 +119,10 @@ fn upload(stream: &Stream, stored: &Stored, mutable: bool, aligned: bool) -> Res
         Type::I8 => of!(i8),
         Type::U8 => of!(u8),
         Type::Bool => of!(bool),
-        // A type gets a row here when it leaves `types::NOT_YET`.
-        Type::I64 | Type::U64 | Type::I16 | Type::U16 | Type::Index => of!(i64),
+        Type::I64 | Type::Index => of!(i64),
+        Type::U64 => of!(u64),
+        Type::I16 => of!(i16),
+        Type::U16 => of!(u16),
     }
 }
 
@@ -130,7 +132,10 @@ fn scalar(ty: Type, bits: u64) -> Argument<'static> {
         Type::F32 => Argument::scalar(<f32 as Element>::from_bits(bits)),
         Type::F16 => Argument::scalar(<f16 as Element>::from_bits(bits)),
         Type::Bf16 => Argument::scalar(<bf16 as Element>::from_bits(bits)),
-        Type::I64 | Type::U64 | Type::I16 | Type::U16 => Argument::scalar(bits as i64),
+        Type::I64 => Argument::scalar(bits as i64),
+        Type::U64 => Argument::scalar(bits),
+        Type::I16 => Argument::scalar(bits as i16),
+        Type::U16 => Argument::scalar(bits as u16),
         Type::I32 => Argument::scalar(bits as i32),
         Type::U32 => Argument::scalar(bits as u32),
         Type::I8 => Argument::scalar(bits as i8),
@@ -166,7 +171,7 @@ impl Trial {
     /// A kernel that the interpreter or the simulator fails with is left out: that is what [`Trial::simulated`] tells.
     pub fn on_device(&self, stream: &Stream) -> Verdict {
         let outside = match interpret(&self.kernel) {
-            Ok(outcome) => outcome.outside,
+            Ok(outcome) => outcome.outside || outcome.left_64_bits,
             Err(stuck) => return Verdict::Stuck(stuck.0),
         };
         let variants = match self.variants() {

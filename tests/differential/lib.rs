@@ -16,6 +16,7 @@ mod device;
 mod generate;
 mod host;
 mod interpret;
+mod plain;
 mod print;
 mod reduce;
 mod run;
@@ -23,10 +24,11 @@ mod tree;
 mod types;
 mod value;
 mod walk;
+mod words;
 
 pub use generate::{Family, generate};
 pub use host::compiler;
-pub use run::{Failure, Trial, Verdict, on_host};
+pub use run::{Failure, Trial, Verdict, on_host, on_rustc};
 
 /// A number of the environment, or the usual one.
 ///

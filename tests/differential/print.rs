@@ -5,12 +5,24 @@
 use crate::tree::*;
 use crate::types::{Kind, Type};
 use crate::value::Value;
+use crate::words::{Form, WORDS};
 use std::fmt::Write;
 
 /// The text of a kernel: the attribute and the function.
 pub fn kernel(kernel: &Kernel) -> String {
-    let mut printer = Printer { kernel, out: String::new(), depth: 0 };
+    let mut printer = Printer { kernel, out: String::new(), depth: 0, loops: 0, plain: false };
     printer.whole();
+    printer.out
+}
+
+/// The function as plain Rust: an index is an `isize`, and tensors are those of `plain/prelude.rs`.
+pub fn plain_rust(kernel: &Kernel) -> String {
+    let mut printer = Printer { kernel, out: String::new(), depth: 0, loops: 0, plain: true };
+    let tensors =
+        kernel.tensors.iter().enumerate().map(|(n, tensor)| format!("t{n}: &Tensor<{}>", tensor.elem.name()));
+    let scalars = kernel.scalars.iter().enumerate().map(|(n, (ty, _))| format!("s{n}: {}", ty.name()));
+    printer.line(&format!("fn random({}) {{", list(tensors.chain(scalars), |one| one)));
+    printer.inside();
     printer.out
 }
 
@@ -18,6 +30,24 @@ struct Printer<'a> {
     kernel: &'a Kernel,
     out: String,
     depth: usize,
+    /// Loops around.
+    loops: usize,
+    /// Whether rustc reads it.
+    plain: bool,
+}
+
+/// Whether a jump in it, with so many loops of the label's own and within around it, names the outermost of these.
+fn leaves(statement: &Stmt, loops: usize) -> bool {
+    let any = |list: &[Stmt], loops: usize| list.iter().any(|one| leaves(one, loops));
+    match statement {
+        Stmt::Break(out) | Stmt::Continue(out) => *out == loops && loops > 1,
+        Stmt::If(_, then, otherwise) => any(then, loops) || any(otherwise, loops),
+        Stmt::Match(_, arms, otherwise) => {
+            arms.iter().any(|(_, body)| any(body, loops)) || any(otherwise, loops)
+        }
+        Stmt::For { body, .. } | Stmt::While(_, body) => any(body, loops + 1),
+        _ => false,
+    }
 }
 
 fn list<T>(items: impl IntoIterator<Item = T>, each: impl FnMut(T) -> String) -> String {
@@ -52,6 +82,12 @@ impl Printer<'_> {
             format!("s{n}: {}", if natural { "usize" } else { ty.name() })
         }));
         self.line(&format!("fn random<{dims}>({}) {{", arguments.join(", ")));
+        self.inside();
+    }
+
+    /// Functions, statements, and the end.
+    fn inside(&mut self) {
+        let kernel = self.kernel;
         self.depth += 1;
         for (number, function) in kernel.functions.iter().enumerate() {
             self.function(number, function);
@@ -83,6 +119,21 @@ impl Printer<'_> {
         self.depth -= 1;
     }
 
+    fn looped(&mut self, body: &[Stmt]) {
+        self.loops += 1;
+        self.nested(body);
+        self.loops -= 1;
+    }
+
+    /// The label of a loop that begins here, where a jump within another loop in it needs one.
+    fn label(&self, body: &[Stmt]) -> String {
+        if body.iter().any(|statement| leaves(statement, 1)) {
+            format!("'l{}: ", self.loops + 1)
+        } else {
+            String::new()
+        }
+    }
+
     fn statement(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Let { var, mutable, written, value } => {
@@ -105,6 +156,13 @@ impl Printer<'_> {
             Stmt::Assign(var, op, value) => {
                 let value = self.expr(value);
                 self.line(&format!("v{var} {}= {value};", op.map_or("", BinaryOp::symbol)));
+            }
+            Stmt::Store(place, coordinates, op, value) if self.plain => {
+                // The value first, then the place, as of `t[[i]] = x`.
+                let (place, at, value) = (self.place(place), self.exprs(coordinates), self.expr(value));
+                let new = op.map_or("value".to_owned(), |op| format!("{place}.at(at) {} value", op.symbol()));
+                self.line(&format!("let (value, at) = ({value}, [{at}]);"));
+                self.line(&format!("{place}.put(at, {new});"));
             }
             Stmt::Store(place, coordinates, op, value) => {
                 let (target, value) = (self.element(place, coordinates), self.expr(value));
@@ -134,18 +192,50 @@ impl Printer<'_> {
                 if *unroll {
                     range = format!("unroll({range})");
                 }
-                self.line(&format!("for v{var} in {range} {{"));
-                self.nested(body);
+                let label = self.label(body);
+                self.line(&format!("{label}for v{var} in {range} {{"));
+                self.looped(body);
                 self.line("}");
             }
             Stmt::While(condition, body) => {
                 let condition = self.expr(condition);
-                self.line(&format!("while {condition} {{"));
-                self.nested(body);
+                let label = self.label(body);
+                self.line(&format!("{label}while {condition} {{"));
+                self.looped(body);
                 self.line("}");
             }
-            Stmt::Break => self.line("break;"),
-            Stmt::Continue => self.line("continue;"),
+            Stmt::Break(1) => self.line("break;"),
+            Stmt::Continue(1) => self.line("continue;"),
+            Stmt::Break(out) => self.line(&format!("break 'l{};", self.loops + 1 - out)),
+            Stmt::Continue(out) => self.line(&format!("continue 'l{};", self.loops + 1 - out)),
+            Stmt::Return => self.line("return;"),
+            Stmt::Match(value, arms, otherwise) => {
+                let ty = self.kernel.type_of(value);
+                let value = self.expr(value);
+                self.line(&format!("match {value} {{"));
+                self.depth += 1;
+                for (patterns, body) in arms {
+                    self.line(&format!("{} => {{", alternatives(ty, patterns)));
+                    self.nested(body);
+                    self.line("}");
+                }
+                self.line("_ => {");
+                self.nested(otherwise);
+                self.line("}");
+                self.depth -= 1;
+                self.line("}");
+            }
+            Stmt::LetArray { var, count, values } => {
+                let ty = self.kernel.scalar_type(*var).name();
+                let filled = values.len() == 1;
+                let values = self.exprs(values);
+                let values = if filled { format!("{values}; {count}") } else { values };
+                self.line(&format!("let mut v{var}: [{ty}; {count}] = [{values}];"));
+            }
+            Stmt::SetElement(var, at, op, value) => {
+                let (at, value) = (self.array_index(at), self.expr(value));
+                self.line(&format!("v{var}[{at}] {}= {value};", op.map_or("", BinaryOp::symbol)));
+            }
             Stmt::Expr(expr) => {
                 let expr = self.expr(expr);
                 self.line(&format!("{expr};"));
@@ -203,7 +293,15 @@ impl Printer<'_> {
         format!("{{\n{statements}{:inner$}{value}\n{:end$}}}", "", "")
     }
 
+    fn array_index(&mut self, at: &Expr) -> String {
+        let index = self.expr(at);
+        if self.plain { format!("({index}) as usize") } else { index }
+    }
+
     fn element(&mut self, place: &Place, coordinates: &[Expr]) -> String {
+        if self.plain {
+            return format!("{}.at([{}])", self.place(place), self.exprs(coordinates));
+        }
         format!("{}[[{}]]", self.place(place), self.exprs(coordinates))
     }
 
@@ -234,7 +332,15 @@ impl Printer<'_> {
 
     pub fn expr(&mut self, expr: &Expr) -> String {
         match expr {
+            Expr::Literal { ty: Type::Index, value, .. } if self.plain => {
+                format!("({}isize)", value.int() as i64)
+            }
             Expr::Literal { ty, value, bare } => literal(*ty, *value, *bare),
+            Expr::Thread if self.plain => "thread()".to_owned(),
+            Expr::Block if self.plain => "block()".to_owned(),
+            Expr::Math(Math::DivCeil, arguments) if self.plain => {
+                format!("div_ceil({})", self.exprs(arguments))
+            }
             Expr::Var(var) => format!("v{var}"),
             Expr::Field(var, part) => format!("v{var}.{part}"),
             Expr::Argument(number) => format!("s{number}"),
@@ -268,6 +374,26 @@ impl Printer<'_> {
                 let receiver = self.expr(&arguments[0]);
                 format!("{receiver}.{}({})", function.name(), self.exprs(&arguments[1..]))
             }
+            Expr::Word(word, ty, arguments) => {
+                let word = &WORDS[*word];
+                match word.form {
+                    Form::Method => {
+                        let receiver = self.expr(&arguments[0]);
+                        format!("{receiver}.{}({})", word.name, self.exprs(&arguments[1..]))
+                    }
+                    Form::Function => format!("{}({})", word.name, self.exprs(arguments)),
+                    Form::Associated => format!("{}::{}({})", ty.name(), word.name, self.exprs(arguments)),
+                }
+            }
+            Expr::Match(value, arms, otherwise) => {
+                let ty = self.kernel.type_of(value);
+                let mut text = format!("(match {} {{ ", self.expr(value));
+                for (patterns, body) in arms {
+                    text += &format!("{} => {}, ", alternatives(ty, patterns), self.body(body));
+                }
+                text + &format!("_ => {} }})", self.body(otherwise))
+            }
+            Expr::Element(var, at) => format!("v{var}[{}]", self.array_index(at)),
             Expr::Select(parts) => format!("select({})", self.exprs(&parts[..])),
             Expr::If(condition, then, otherwise) => {
                 let condition = self.expr(condition);
@@ -304,6 +430,11 @@ fn argument(number: usize, tensor: &Tensor) -> String {
     };
     let mutable = if tensor.mutable { "mut " } else { "" };
     format!("t{number}: &{mutable}LayoutTensor<{}, {layout}<{extents}>>", tensor.elem.name())
+}
+
+/// `1 | -2`
+fn alternatives(ty: Type, patterns: &[Value]) -> String {
+    patterns.iter().map(|value| plain(ty, *value)).collect::<Vec<_>>().join(" | ")
 }
 
 /// A literal without a type.

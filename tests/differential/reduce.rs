@@ -115,6 +115,7 @@ fn inside(statement: &Stmt) -> Option<Vec<Stmt>> {
     match statement {
         Stmt::If(_, then, otherwise) => Some(if then.is_empty() { otherwise.clone() } else { then.clone() }),
         Stmt::While(_, body) => Some(body.clone()),
+        Stmt::Match(_, _, otherwise) => Some(otherwise.clone()),
         Stmt::For { var, start, body, .. } => {
             let first = Stmt::Let { var: *var, mutable: false, written: false, value: start.clone() };
             Some([&[first], body.as_slice()].concat())
@@ -135,7 +136,17 @@ fn simpler(kernel: &Kernel, expr: &Expr) -> Vec<Expr> {
         Expr::Unary(_, operand) | Expr::Cast(_, operand) => out.push((**operand).clone()),
         Expr::Binary(_, sides) => out.extend(sides.iter().cloned()),
         Expr::Select(parts) => out.extend(parts.iter().cloned()),
-        Expr::Math(_, arguments) | Expr::Call(_, arguments) => out.extend(arguments.iter().cloned()),
+        Expr::Match(_, arms, otherwise) => {
+            out.extend(
+                arms.iter()
+                    .map(|(_, body)| body)
+                    .chain([&**otherwise])
+                    .map(|body| Expr::Body(Box::new(body.clone()))),
+            );
+        }
+        Expr::Math(_, arguments) | Expr::Word(_, _, arguments) | Expr::Call(_, arguments) => {
+            out.extend(arguments.iter().cloned())
+        }
         Expr::If(_, then, otherwise) => {
             out.extend([Expr::Body(then.clone()), Expr::Body(otherwise.clone())]);
         }

@@ -1,13 +1,13 @@
 //! One kernel through the compiler and the simulator, every variant that its tensors allow, against the interpreter.
 
-use crate::generate::{Family, tree};
+use crate::generate::{Family, plain_tree, tree};
 use crate::host;
 use crate::interpret::{Outcome, Stuck, interpret};
-use crate::print;
 use crate::reduce::reduce;
 use crate::tree::{Kernel, TensorLayout};
 use crate::types::Type;
 use crate::value::Value;
+use crate::{plain, print};
 use layout_core::kernel::simulate::{FindingKind, Options, SimulatorArgument, simulate};
 use layout_core::kernel::{self as core, Checked, Constant, LaunchArgument, Promises};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -150,6 +150,11 @@ impl Trial {
         Trial { kernel: tree(family, seed) }
     }
 
+    /// A kernel whose text rustc reads, but for its tensors.
+    pub fn plain(family: Family, seed: u64) -> Trial {
+        Trial { kernel: plain_tree(family, seed) }
+    }
+
     /// The same kernel in words that a GPU computes bit for bit as the simulator does: its products are not contracted.
     pub fn opaque(family: Family, seed: u64) -> Trial {
         let mut kernel = tree(family, seed);
@@ -278,7 +283,7 @@ impl Trial {
     fn each(&self, variants: &[Compiled], outcome: &Outcome) -> Verdict {
         let mut launches = 0;
         for variant in variants {
-            match self.launch(variant, outcome.outside) {
+            match self.launch(variant, outcome.outside || outcome.left_64_bits) {
                 Err(failure) => return Verdict::Failed(failure),
                 Ok(None) => {}
                 Ok(Some(tensors)) => {
@@ -392,6 +397,16 @@ pub fn on_host(compiler: &Path, trials: &[(u64, Trial)]) -> Result<Vec<(u64, Fai
         seeds.into_iter().zip(found).filter_map(|(seed, found)| Some((seed, found?))).collect();
     failed.dedup_by_key(|(seed, _)| *seed);
     Ok(failed)
+}
+
+/// Kernels as plain Rust against the interpreter: which seeds differ and how, and how many kernels ran.
+///
+/// # Errors
+/// Where rustc is not there or refuses the text.
+pub fn on_rustc(trials: &[(u64, Trial)]) -> Result<(Vec<(u64, Failure)>, usize), String> {
+    let folder = Folder::new().map_err(|error| error.to_string())?;
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    plain::run(Path::new(&rustc), &folder.0, trials)
 }
 
 /// A folder that goes with its owner.

@@ -4,7 +4,9 @@
 //! `DIFFERENTIAL_SEED` and `DIFFERENTIAL_KERNELS` choose the first seed and how many kernels of each family.
 
 use layout_cuda::Device;
-use layout_differential::{Family, Trial, Verdict, compiler, number_of_the_environment as number, on_host};
+use layout_differential::{
+    Family, Trial, Verdict, compiler, number_of_the_environment as number, on_host, on_rustc,
+};
 
 fn simulated(family: Family) {
     let (first, count) = (number("DIFFERENTIAL_SEED", 1), number("DIFFERENTIAL_KERNELS", 8));
@@ -66,6 +68,22 @@ fn the_host_gives_what_the_simulator_gives() {
             assert!(failed.is_empty(), "{family:?}: {failed:?}\n{}", text.unwrap_or_default());
         }
     }
+}
+
+/// The same trees as plain Rust: rustc gives what the interpreter gives.
+#[test]
+fn rustc_gives_what_the_interpreter_gives() {
+    let (first, count) = (number("DIFFERENTIAL_SEED", 1), number("DIFFERENTIAL_KERNELS", 8).min(200));
+    let mut ran = 0;
+    for family in [Family::Arithmetic, Family::Indices] {
+        let trials: Vec<_> = (first..first + count).map(|seed| (seed, Trial::plain(family, seed))).collect();
+        let (failed, ended) = on_rustc(&trials).unwrap_or_else(|log| panic!("{family:?}: {log}"));
+        let text = failed.first().map(|(seed, _)| Trial::plain(family, *seed).text());
+        assert!(failed.is_empty(), "{family:?}: {failed:?}\n{}", text.unwrap_or_default());
+        ran += ended;
+    }
+    assert!(ran > 0, "no kernel is plain Rust");
+    println!("{ran} kernels as plain Rust");
 }
 
 /// What the program `device` does on a GPU, on the simulator: guard zones, arguments and the choice of the variant.

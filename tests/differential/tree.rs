@@ -4,6 +4,7 @@
 
 use crate::types::Type;
 use crate::value::Value;
+use crate::words::WORDS;
 
 pub type Var = usize;
 
@@ -173,6 +174,12 @@ pub enum Expr {
     Binary(BinaryOp, Box<[Expr; 2]>),
     Cast(Type, Box<Expr>),
     Math(Math, Vec<Expr>),
+    /// A word of the table, by its number, of a type.
+    Word(usize, Type, Vec<Expr>),
+    /// `match x { 1 | 2 => a, 3 => b, _ => c }`
+    Match(Box<Expr>, Vec<(Vec<Value>, Body)>, Box<Body>),
+    /// An element of an array of the thread.
+    Element(Var, Box<Expr>),
     Select(Box<[Expr; 3]>),
     If(Box<Expr>, Box<Body>, Box<Body>),
     Body(Box<Body>),
@@ -254,8 +261,21 @@ pub enum Stmt {
         body: Vec<Stmt>,
     },
     While(Expr, Vec<Stmt>),
-    Break,
-    Continue,
+    /// Out of so many loops: 1 is the innermost. A loop around has a label where its number is named.
+    Break(usize),
+    Continue(usize),
+    /// Out of the kernel; the thread does no more.
+    Return,
+    /// `match x { 1 | 2 => { .. } _ => { .. } }`
+    Match(Expr, Vec<(Vec<Value>, Vec<Stmt>)>, Vec<Stmt>),
+    /// `let mut a = [x, y, z];` or, of one value, `[x; n]`.
+    LetArray {
+        var: Var,
+        count: usize,
+        values: Vec<Expr>,
+    },
+    /// `a[i] = x`
+    SetElement(Var, Expr, Option<BinaryOp>, Expr),
     Expr(Expr),
     LetView {
         var: Var,
@@ -296,6 +316,8 @@ pub enum VarType {
     Scalar(Type),
     Pair(Vec<Type>),
     View(Type),
+    /// So many elements, each with the thread.
+    Array(Type, usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -354,6 +376,7 @@ impl Kernel {
         match &self.vars[var] {
             VarType::Scalar(ty) | VarType::View(ty) => *ty,
             VarType::Pair(parts) => parts[0],
+            VarType::Array(ty, _) => *ty,
         }
     }
 
@@ -384,7 +407,7 @@ impl Kernel {
             Expr::Var(var) => self.scalar_type(*var),
             Expr::Field(var, part) => match &self.vars[*var] {
                 VarType::Pair(parts) => parts[*part],
-                VarType::Scalar(ty) | VarType::View(ty) => *ty,
+                VarType::Scalar(ty) | VarType::View(ty) | VarType::Array(ty, _) => *ty,
             },
             Expr::Argument(number) => self.scalars[*number].0,
             Expr::Thread | Expr::Block | Expr::Dim(_) => Type::Index,
@@ -392,6 +415,9 @@ impl Kernel {
             Expr::Binary(op, _) if op.compares() => Type::Bool,
             Expr::Binary(_, sides) => self.type_of(&sides[0]),
             Expr::Math(_, arguments) => self.type_of(&arguments[0]),
+            Expr::Word(word, ty, _) => WORDS[*word].result.of(*ty),
+            Expr::Match(_, _, otherwise) => self.type_of(&otherwise.value),
+            Expr::Element(var, _) => self.scalar_type(*var),
             Expr::Select(parts) => self.type_of(&parts[1]),
             Expr::If(_, then, _) => self.type_of(&then.value),
             Expr::Body(body) => self.type_of(&body.value),

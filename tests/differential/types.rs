@@ -53,9 +53,6 @@ const TABLE: [(Type, &str, Kind); 14] = [
     (Index, "isize", Kind::Index),
 ];
 
-/// Types that the language is to have.
-const NOT_YET: [Type; 3] = [U64, I16, U16];
-
 impl Type {
     pub fn name(self) -> &'static str {
         TABLE[self as usize].1
@@ -72,7 +69,17 @@ impl Type {
 
     /// The element types in use.
     pub fn elements() -> Vec<Type> {
-        TABLE.iter().map(|row| row.0).filter(|ty| ty.elem().is_some() && !NOT_YET.contains(ty)).collect()
+        TABLE.iter().map(|row| row.0).filter(|ty| ty.elem().is_some()).collect()
+    }
+
+    /// The unsigned integer of as many bits.
+    pub fn unsigned(self) -> Type {
+        match self.bytes() {
+            1 => U8,
+            2 => U16,
+            4 => U32,
+            _ => U64,
+        }
     }
 
     pub fn is_float(self) -> bool {

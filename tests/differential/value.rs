@@ -117,7 +117,7 @@ pub fn wrap(value: i128, ty: Type) -> i128 {
 }
 
 /// A result of f64 or f32 arithmetic, rounded to the type.
-fn rounded(ty: Type, wide: f64, single: f32) -> Value {
+pub fn rounded(ty: Type, wide: f64, single: f32) -> Value {
     Float(match ty {
         Type::F64 => wide,
         Type::F32 => single.into(),
@@ -152,6 +152,7 @@ pub fn binary(op: BinaryOp, ty: Type, a: Value, b: Value) -> Option<Value> {
             B::Sub => rounded(ty, a - b, x - y),
             B::Mul => rounded(ty, a * b, x * y),
             B::Div => rounded(ty, a / b, x / y),
+            B::Rem => rounded(ty, a % b, x % y),
             _ => return None,
         });
     }

@@ -45,13 +45,20 @@ fn statement(one: &mut Stmt, visit: Visit<'_>) -> bool {
             expr(start, visit) || expr(end, visit) || statements(body, visit)
         }
         Stmt::While(condition, body) => expr(condition, visit) || statements(body, visit),
+        Stmt::Match(value, arms, otherwise) => {
+            expr(value, visit)
+                || arms.iter_mut().any(|(_, own)| statements(own, visit))
+                || statements(otherwise, visit)
+        }
+        Stmt::LetArray { values, .. } => exprs(values, visit),
+        Stmt::SetElement(_, at, _, value) => expr(value, visit) || expr(at, visit),
         Stmt::LetView { place: at, .. } => place(at, visit),
         Stmt::Fill(at, value) => place(at, visit) || expr(value, visit),
         Stmt::Copy { to, from } => place(to, visit) || place(from, visit),
         Stmt::Together { value, number, .. } => {
             expr(value, visit) || number.as_mut().is_some_and(|number| expr(number, visit))
         }
-        Stmt::Break | Stmt::Continue | Stmt::Barrier | Stmt::LetTensor { .. } => false,
+        Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return | Stmt::Barrier | Stmt::LetTensor { .. } => false,
     }
 }
 
@@ -72,7 +79,13 @@ fn expr(one: &mut Expr, visit: Visit<'_>) -> bool {
         Expr::Unary(_, operand) | Expr::Cast(_, operand) => expr(operand, visit),
         Expr::Binary(_, sides) => exprs(&mut sides[..], visit),
         Expr::Select(parts) => exprs(&mut parts[..], visit),
-        Expr::Math(_, arguments) | Expr::Call(_, arguments) => exprs(arguments, visit),
+        Expr::Math(_, arguments) | Expr::Word(_, _, arguments) | Expr::Call(_, arguments) => {
+            exprs(arguments, visit)
+        }
+        Expr::Match(value, arms, otherwise) => {
+            expr(value, visit) || arms.iter_mut().any(|(_, own)| body(own, visit)) || body(otherwise, visit)
+        }
+        Expr::Element(_, at) => expr(at, visit),
         Expr::If(condition, then, otherwise) => {
             expr(condition, visit) || body(then, visit) || body(otherwise, visit)
         }

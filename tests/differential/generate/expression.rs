@@ -20,7 +20,10 @@ impl Generator {
         if depth == 0 {
             return self.leaf(ty);
         }
-        match self.below(22) {
+        match self.below(26) {
+            22 | 23 => self.word(ty, depth - 1),
+            24 => self.match_value(ty, depth - 1),
+            25 => self.array_element(ty),
             20 | 21 => self.overtaken(ty, depth - 1),
             0..=6 => self.arithmetic(ty, depth - 1),
             7 | 8 => self.converted(ty, depth - 1),
@@ -40,7 +43,7 @@ impl Generator {
         }
     }
 
-    fn leaf(&mut self, ty: Type) -> Expr {
+    pub fn leaf(&mut self, ty: Type) -> Expr {
         if self.chance(60)
             && let Some(known) = self.known(ty)
         {
@@ -62,7 +65,7 @@ impl Generator {
                     let parts = parts.iter().enumerate().filter(|(_, own)| **own == ty);
                     all.extend(parts.map(|(part, _)| Expr::Field(*var, part)));
                 }
-                VarType::Scalar(_) | VarType::View(_) => {}
+                VarType::Scalar(_) | VarType::View(_) | VarType::Array(..) => {}
             }
         }
         if self.row.is_some() {
@@ -104,13 +107,13 @@ impl Generator {
         }
     }
 
-    fn arithmetic(&mut self, ty: Type, depth: usize) -> Expr {
+    pub fn arithmetic(&mut self, ty: Type, depth: usize) -> Expr {
         use BinaryOp::*;
         let op = match ty.kind() {
             Kind::Bool => return self.condition(depth),
             // A function does not see the argument that keeps a product from being contracted.
             Kind::Float(4..) if self.row.is_none() => self.pick(&[Add, Sub, Div]),
-            Kind::Float(_) => self.pick(&[Add, Sub, Mul, Div]),
+            Kind::Float(_) => self.pick(&[Add, Sub, Mul, Div, Rem]),
             _ => self.pick(&[Add, Add, Sub, Mul, Mul, Div, Rem, BitAnd, BitOr, Xor, Shl, Shr]),
         };
         let left = self.expr(ty, depth);
@@ -245,6 +248,7 @@ impl Generator {
     pub fn body_of(&mut self, ty: Type, depth: usize) -> Body {
         let mark = self.scope.mark();
         let loops = std::mem::take(&mut self.loops);
+        let returns = std::mem::take(&mut self.returns);
         let mut statements = vec![];
         if self.effects && self.chance(60) {
             for _ in 0..1 + self.below(2) {
@@ -252,7 +256,7 @@ impl Generator {
             }
         }
         let value = self.expr(ty, depth);
-        self.loops = loops;
+        (self.loops, self.returns) = (loops, returns);
         self.scope.leave(mark);
         Body { statements, value }
     }

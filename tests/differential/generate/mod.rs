@@ -9,6 +9,7 @@ mod meeting;
 mod scope;
 mod statement;
 mod views;
+mod words;
 
 use crate::tree::*;
 use crate::types::{Kind, Type};
@@ -37,8 +38,21 @@ impl Family {
 
 /// The kernel of a seed.
 pub(crate) fn tree(family: Family, seed: u64) -> Kernel {
+    made(family, seed, false)
+}
+
+/// A kernel whose text rustc reads, but for its tensors: without views and floats of 16 bits.
+pub(crate) fn plain_tree(family: Family, seed: u64) -> Kernel {
+    made(family, seed, true)
+}
+
+fn made(family: Family, seed: u64, plain: bool) -> Kernel {
     let random = ChaCha8Rng::seed_from_u64(seed ^ (family as u64) << 60);
     let mut generator = Generator::new(random, family, seed);
+    if plain {
+        generator.views = false;
+        generator.types.retain(|ty| !ty.is_half());
+    }
     generator.whole();
     generator.kernel
 }
@@ -65,8 +79,12 @@ struct Generator {
     fuel: usize,
     /// Loops around, in which `break` means something.
     loops: usize,
+    /// Whether `return` may stand here: not within an expression or a function, nor where threads meet.
+    returns: bool,
     /// Whether an effect may stand here: not on the right of `&&`.
     effects: bool,
+    /// Whether there may be views.
+    views: bool,
     /// Whether arguments and literals may be huge.
     huge: bool,
 }
@@ -101,7 +119,9 @@ impl Generator {
             reserved,
             fuel: 400,
             loops,
+            returns: false,
             effects: true,
+            views: true,
             huge: false,
         }
     }
@@ -282,7 +302,11 @@ impl Generator {
         self.budget = 6 + self.below(16);
         if self.kernel.together {
             self.meetings(&mut body);
-        } else if self.chance(60) {
+            self.kernel.body = body;
+            return;
+        }
+        self.returns = true;
+        if self.chance(60) {
             let end = Expr::Dim(0);
             let inside = Expr::Binary(BinaryOp::Lt, Box::new([Expr::Var(row), end]));
             let inner = self.block(3);

@@ -31,11 +31,13 @@ pub struct Scope {
     pub views: Vec<Known>,
     /// Variables of unrolled loops, and the end of their range.
     pub unrolled: Vec<(Var, i64)>,
+    /// Arrays of the thread, and how many elements they have.
+    pub arrays: Vec<(Var, Type, usize)>,
 }
 
 /// What was in sight.
 #[derive(Clone, Copy)]
-pub struct Mark(usize, usize, usize);
+pub struct Mark(usize, usize, usize, usize);
 
 impl Scope {
     pub fn declare(&mut self, var: Var, mutable: bool) {
@@ -43,12 +45,13 @@ impl Scope {
     }
 
     pub fn mark(&self) -> Mark {
-        Mark(self.vars.len(), self.views.len(), self.unrolled.len())
+        Mark(self.vars.len(), self.views.len(), self.unrolled.len(), self.arrays.len())
     }
 
     pub fn leave(&mut self, mark: Mark) {
         self.vars.truncate(mark.0);
         self.views.truncate(mark.1);
         self.unrolled.truncate(mark.2);
+        self.arrays.truncate(mark.3);
     }
 }

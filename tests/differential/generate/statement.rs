@@ -38,7 +38,14 @@ impl Generator {
         if self.family == Family::Views && self.chance(65) {
             return self.view_statement(out);
         }
-        match self.below(12) {
+        match self.below(16) {
+            12 if depth > 0 => self.match_statement(out, depth - 1),
+            13 => self.array(out),
+            14 => self.set_element(out),
+            15 if self.returns && self.chance(30) => {
+                let condition = self.expr(Type::Bool, 2);
+                out.push(Stmt::If(condition, vec![Stmt::Return], vec![]));
+            }
             0 | 1 if depth > 0 => {
                 let condition = self.expr(Type::Bool, 2);
                 let then = self.block(depth - 1);
@@ -49,10 +56,11 @@ impl Generator {
             4 if depth > 0 => self.while_loop(out, depth - 1),
             5 if self.loops > 0 => {
                 let condition = self.expr(Type::Bool, 2);
-                let leave = if self.chance(50) { Stmt::Break } else { Stmt::Continue };
+                let loops = 1 + self.below(self.loops);
+                let leave = if self.chance(50) { Stmt::Break(loops) } else { Stmt::Continue(loops) };
                 out.push(Stmt::If(condition, vec![leave], vec![]));
             }
-            6 if self.chance(30) => self.view_statement(out),
+            6 if self.views && self.chance(30) => self.view_statement(out),
             _ => self.simple(out, 3),
         }
     }
@@ -138,7 +146,7 @@ impl Generator {
         out.push(Stmt::Assign(var, op, value));
     }
 
-    fn compound(&mut self, ty: Type) -> Option<BinaryOp> {
+    pub fn compound(&mut self, ty: Type) -> Option<BinaryOp> {
         use BinaryOp::*;
         Some(match ty.kind() {
             Kind::Bool => self.pick(&[BitAnd, BitOr, Xor]),
@@ -211,6 +219,7 @@ impl Generator {
     /// A function that later code calls; it sees its parameters alone.
     pub fn function(&mut self) {
         let scope = std::mem::take(&mut self.scope);
+        let returns = std::mem::take(&mut self.returns);
         let types: Vec<Type> = (0..1 + self.below(3)).map(|_| self.value_type()).collect();
         let parameters: Vec<Var> = types.iter().map(|ty| self.var(VarType::Scalar(*ty))).collect();
         parameters.iter().for_each(|var| self.scope.declare(*var, false));
@@ -222,6 +231,7 @@ impl Generator {
         }
         let value = self.expr(result, 2);
         self.scope = scope;
+        self.returns = returns;
         self.kernel.functions.push(Function { parameters, result, body: Body { statements, value } });
     }
 }

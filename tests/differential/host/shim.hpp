@@ -66,9 +66,43 @@ EXTREMA(long long, long long, long long)
 EXTREMA(unsigned long long, unsigned long long, unsigned long long)
 EXTREMA(long long, unsigned long long, unsigned long long)
 EXTREMA(unsigned long long, long long, unsigned long long)
-// NVRTC lacks these two: a test that compiles texts with it tells, not this one.
-EXTREMA(long long, int, long long)
-EXTREMA(int, long long, long long)
+
+// CUDA's words for bits.
+static inline int __popc(unsigned a) { return __builtin_popcount(a); }
+static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
+static inline int __clz(int a) { return a ? __builtin_clz((unsigned)a) : 32; }
+static inline int __clzll(long long a) { return a ? __builtin_clzll((unsigned long long)a) : 64; }
+static inline unsigned long long __brevll(unsigned long long a) {
+    unsigned long long out = 0;
+    for (int bit = 0; bit < 64; bit++) out |= (a >> bit & 1) << (63 - bit);
+    return out;
+}
+static inline unsigned __brev(unsigned a) { return (unsigned)(__brevll(a) >> 32); }
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+    unsigned long long eight = (unsigned long long)b << 32 | a;
+    unsigned out = 0;
+    for (int byte = 0; byte < 4; byte++) out |= (unsigned)(eight >> 8 * (selector >> 4 * byte & 7) & 255) << 8 * byte;
+    return out;
+}
+static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned n) {
+    return (unsigned)((((unsigned long long)high << 32 | low) << n % 32) >> 32);
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned n) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> n % 32);
+}
+static inline long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+template <class T, class Byte>
+static inline T dot4(T a, T b, T c) {
+    unsigned sum = (unsigned)c;
+    for (int byte = 0; byte < 4; byte++)
+        sum += (unsigned)((int)(Byte)((unsigned)a >> 8 * byte) * (int)(Byte)((unsigned)b >> 8 * byte));
+    return (T)sum;
+}
+static inline int __dp4a(int a, int b, int c) { return dot4<int, signed char>(a, b, c); }
+static inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return dot4<unsigned, unsigned char>(a, b, c); }
 
 // To the nearest integer toward zero, cut at the ends, as the hardware's `cvt.rzi` does.
 template <class To>

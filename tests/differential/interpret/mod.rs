@@ -8,6 +8,7 @@ mod view;
 use crate::tree::*;
 use crate::types::Type;
 use crate::value::{self, Value};
+use crate::words::WORDS;
 use std::collections::HashMap;
 use view::View;
 
@@ -69,6 +70,8 @@ struct Thread {
     thread: u32,
     block: u32,
     vars: Vec<Option<Slot>>,
+    /// Whether it has returned.
+    ended: bool,
 }
 
 #[derive(Clone)]
@@ -80,7 +83,7 @@ enum Slot {
 
 impl Thread {
     fn new(kernel: &Kernel, thread: u32, block: u32) -> Thread {
-        Thread { thread, block, vars: vec![None; kernel.vars.len()] }
+        Thread { thread, block, vars: vec![None; kernel.vars.len()], ended: false }
     }
 
     fn set(&mut self, var: Var, value: Value) {
@@ -92,8 +95,23 @@ impl Thread {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,
-    Break,
-    Continue,
+    /// Out of so many loops.
+    Break(usize),
+    /// To the next round of the loop that is so far out.
+    Continue(usize),
+    /// The thread is at its end.
+    Return,
+}
+
+/// What a loop does with what its body ends in: whether it goes on, or how the statement ends.
+fn after(flow: Flow) -> Option<Flow> {
+    match flow {
+        Flow::Next | Flow::Continue(1) => None,
+        Flow::Break(1) => Some(Flow::Next),
+        Flow::Break(out) => Some(Flow::Break(out - 1)),
+        Flow::Continue(out) => Some(Flow::Continue(out - 1)),
+        Flow::Return => Some(Flow::Return),
+    }
 }
 
 struct Machine<'a> {
@@ -149,9 +167,11 @@ impl Machine<'_> {
                     threads.iter_mut().zip(results).for_each(|(thread, result)| thread.set(*var, result));
                 }
                 _ => {
-                    for thread in threads.iter_mut() {
-                        if self.statement(statement, thread)? != Flow::Next {
-                            return stuck("break outside of a loop");
+                    for thread in threads.iter_mut().filter(|thread| !thread.ended) {
+                        match self.statement(statement, thread)? {
+                            Flow::Next => {}
+                            Flow::Return => thread.ended = true,
+                            Flow::Break(_) | Flow::Continue(_) => return stuck("break outside of a loop"),
                         }
                     }
                 }
@@ -230,21 +250,50 @@ impl Machine<'_> {
                 for round in rounds(start, end, *step, *reversed) {
                     self.step()?;
                     thread.set(*var, Value::Int(round));
-                    if self.list(body, thread)? == Flow::Break {
-                        break;
+                    if let Some(flow) = after(self.list(body, thread)?) {
+                        return Ok(flow);
                     }
                 }
             }
             Stmt::While(condition, body) => {
                 while self.eval(condition, thread)?.truth() {
                     self.step()?;
-                    if self.list(body, thread)? == Flow::Break {
-                        break;
+                    if let Some(flow) = after(self.list(body, thread)?) {
+                        return Ok(flow);
                     }
                 }
             }
-            Stmt::Break => return Ok(Flow::Break),
-            Stmt::Continue => return Ok(Flow::Continue),
+            Stmt::Break(out) => return Ok(Flow::Break(*out)),
+            Stmt::Continue(out) => return Ok(Flow::Continue(*out)),
+            Stmt::Return => return Ok(Flow::Return),
+            Stmt::Match(value, arms, otherwise) => {
+                let value = self.eval(value, thread)?;
+                let arm = arms.iter().find(|(patterns, _)| patterns.iter().any(|one| one.same(value)));
+                return self.list(arm.map_or(otherwise, |(_, body)| body), thread);
+            }
+            Stmt::LetArray { var, count, values } => {
+                let mut values = self.evals(values, thread)?;
+                if let [one] = values[..] {
+                    values = vec![one; *count];
+                }
+                thread.vars[*var] = Some(Slot::Pair(values));
+            }
+            Stmt::SetElement(var, at, op, value) => {
+                let ty = self.kernel.scalar_type(*var);
+                let right = self.eval(value, thread)?;
+                let at = self.index(at, thread)?;
+                let new = match op {
+                    Some(op) => {
+                        let left = self.element(*var, at, thread)?;
+                        self.binary(*op, ty, left, right)?
+                    }
+                    None => right,
+                };
+                match &mut thread.vars[*var] {
+                    Some(Slot::Pair(values)) if (at as usize) < values.len() => values[at as usize] = new,
+                    _ => return stuck("an element outside of its array"),
+                }
+            }
             Stmt::Expr(expr) => {
                 self.eval(expr, thread)?;
             }
@@ -317,6 +366,13 @@ impl Machine<'_> {
         Ok(value)
     }
 
+    fn element(&self, array: Var, at: i128, thread: &Thread) -> Run<Value> {
+        match &thread.vars[array] {
+            Some(Slot::Pair(values)) if at >= 0 && at < values.len() as i128 => Ok(values[at as usize]),
+            _ => stuck("an element outside of its array"),
+        }
+    }
+
     fn body(&mut self, body: &Body, thread: &mut Thread) -> Run<Value> {
         if self.list(&body.statements, thread)? != Flow::Next {
             return stuck("a loop is left out of an expression");
@@ -361,6 +417,19 @@ impl Machine<'_> {
                 let ty = self.kernel.type_of(&arguments[0]);
                 let values = self.evals(arguments, thread)?;
                 value::math(*function, ty, &values)
+            }
+            Expr::Word(word, ty, arguments) => {
+                let values = self.evals(arguments, thread)?;
+                WORDS[*word].apply(*ty, &values)
+            }
+            Expr::Match(value, arms, otherwise) => {
+                let value = self.eval(value, thread)?;
+                let arm = arms.iter().find(|(patterns, _)| patterns.iter().any(|one| one.same(value)));
+                self.body(arm.map_or(otherwise, |(_, body)| body), thread)?
+            }
+            Expr::Element(var, at) => {
+                let at = self.index(at, thread)?;
+                self.element(*var, at, thread)?
             }
             Expr::Select(parts) => {
                 let values = self.evals(&parts[..], thread)?;
