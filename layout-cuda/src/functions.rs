@@ -142,6 +142,15 @@ impl Family {
         once(&candidate.checked, &candidate.making, make)
     }
 
+    /// The kernel without any promise, which every input keeps.
+    pub(crate) fn unpromised(&self) -> Result<&Checked> {
+        // `new` makes it last.
+        match self.candidates.last() {
+            Some(candidate) => self.checked(candidate),
+            None => Err(not_made(self.definition, &self.kernel, &self.set, Errors::default())),
+        }
+    }
+
     /// The code of a candidate on a GPU.
     pub(crate) fn code<'a>(&self, candidate: &'a Candidate, device: &Device) -> Result<&'a Code> {
         let checked = self.checked(candidate)?;

@@ -11,8 +11,7 @@ use std::ffi::c_void;
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 use layout_core::kernel::launch::KernelParameter;
-use layout_core::kernel::simulate::Options;
-use layout_core::kernel::{BindError, Bound, Definition, LaunchArgument, ParamSet};
+use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::device::Stream;
@@ -49,12 +48,17 @@ pub fn launch<const N: usize>(
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>; N],
 ) -> Result<()> {
+    #[cfg(feature = "testing")]
+    let (definition, options) = crate::testing::taken(definition);
+    #[cfg(not(feature = "testing"))]
+    let options = None;
     let faces = arguments.each_ref().map(Argument::face);
     let family = stream.device().functions().family(definition, config.set, &faces)?;
     match stream.cuda() {
         Some(cuda) => launch_on_gpu(&family, stream, cuda, config, arguments),
         None => {
-            let report = crate::simulator::run(&family, config, arguments, &Options::default())?;
+            let options = options.unwrap_or_default();
+            let report = crate::simulator::run(&family, config, arguments, &options, false)?;
             if report.findings.is_empty() {
                 return Ok(());
             }
@@ -80,6 +84,17 @@ pub(crate) fn choose<'f>(
     }
     // The last candidate promises nothing; should it ever say otherwise, it is the one to tell.
     Err(refused(family, broken.unwrap_or(BindError::NoGrid)))
+}
+
+/// The launch of the candidate that promises nothing, which every input keeps.
+pub(crate) fn choose_unpromised<'f>(
+    family: &'f Family,
+    config: LaunchConfig<'_>,
+    arguments: &[LaunchArgument<'_>],
+) -> Result<(&'f Checked, Bound)> {
+    let checked = family.unpromised()?;
+    let bound = checked.plan().bind(arguments, config.grid).map_err(|error| refused(family, error))?;
+    Ok((checked, bound))
 }
 
 #[cold]

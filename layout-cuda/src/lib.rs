@@ -33,6 +33,7 @@
 //! | hold data | [`Tensor`], of Rust's numbers, [`struct@f16`], [`bf16`], [`E4m3`], [`E5m2`]; the caller's GPU memory by [`TensorView::over`] and [`TensorViewMut::over`] |
 //! | know what went wrong | [`Error`]; on the simulator its [`Report`] |
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
+//! | test a kernel, once it is written | `layout_cuda::testing`, with the feature `testing` |
 //! | time a launch | [`bench::time`] |
 //! | make a kernel ready early | [`prepare()`] |
 //! | learn what the launched kernels use: registers, memory, occupancy | [`prepared()`], [`Prepared::usage`] |
@@ -75,6 +76,8 @@ mod test_folder;
 mod test_gpu;
 #[cfg(test)]
 mod test_kernels;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod view;
 
 pub use argument::Argument;

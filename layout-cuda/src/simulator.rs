@@ -8,7 +8,7 @@ use layout_core::kernel::{Definition, LaunchArgument};
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
 use crate::functions::{Family, on_simulator};
-use crate::launch::{LaunchConfig, choose, other_device};
+use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device};
 use crate::launch_error::LaunchError;
 
 /// Runs a kernel on the simulator and tells what it saw; findings are part of the report, not an error.
@@ -21,18 +21,21 @@ pub fn simulate(
     arguments: &mut [Argument<'_>],
     options: &Options,
 ) -> Result<Report> {
+    #[cfg(feature = "testing")]
+    let (definition, _) = crate::testing::taken(definition);
     let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
     let family = on_simulator().family(definition, config.set, &faces)?;
     drop(faces);
-    run(&family, config, arguments, options)
+    run(&family, config, arguments, options, false)
 }
 
-/// Runs a launch.
+/// Runs a launch: by the variant that it takes, or, `unpromised`, by the one that promises nothing.
 pub(crate) fn run(
     family: &Family,
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>],
     options: &Options,
+    unpromised: bool,
 ) -> Result<Report> {
     let mut plain = Vec::with_capacity(arguments.len());
     let mut bytes: Vec<SimulatorArgument<'_>> = Vec::with_capacity(arguments.len());
@@ -60,8 +63,12 @@ pub(crate) fn run(
             }
         }
     }
-    let (candidate, bound) = choose(family, config, &plain)?;
-    let checked = family.checked(candidate)?;
+    let (checked, bound) = if unpromised {
+        choose_unpromised(family, config, &plain)?
+    } else {
+        let (candidate, bound) = choose(family, config, &plain)?;
+        (family.checked(candidate)?, bound)
+    };
     let report = simulate::simulate(checked, &bound, &mut bytes, options);
     report.map_err(|error| {
         LaunchError::Simulator { kernel: family.name().to_string(), why: error.to_string() }.into()

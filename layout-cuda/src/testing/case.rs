@@ -1,0 +1,165 @@
+//! One launch as the reference sees it: sizes, parameters, what the arguments hold, and what the kernel is to write.
+//!
+//! Law: coordinates are the tensor's, however it lies in memory; a tensor that the reference does not speak of is to stay
+//! as it was.
+
+use std::ops::Index;
+
+use layout_core::kernel::{Constant, Elem, ParamSet, ParamValue};
+
+use super::sizes::Sizes;
+use super::sum::Sum;
+
+/// An argument of one launch.
+#[derive(Clone, Debug)]
+pub(super) enum Given {
+    Tensor { elem: Elem, mutable: bool, shape: Vec<usize>, values: Vec<Constant> },
+    Scalar(Constant),
+    Index(i64),
+}
+
+/// One launch as the reference sees it. What it asks for by a wrong name, type or rank ends the test with a message that
+/// names what there is.
+#[derive(Debug)]
+pub struct Case<'a> {
+    pub(super) sizes: &'a Sizes,
+    pub(super) set: &'a ParamSet,
+    pub(super) names: &'a [String],
+    pub(super) given: &'a [Given],
+    /// What each tensor is to hold afterwards, row-major, where the reference said so.
+    pub(super) expected: Vec<Option<Vec<Sum>>>,
+}
+
+/// The elements of a tensor before the launch, by coordinates: `x[[i, j]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array<V> {
+    shape: Vec<usize>,
+    values: Vec<V>,
+}
+
+impl<V> Array<V> {
+    /// Extents.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements in row-major order of their coordinates.
+    pub fn values(&self) -> &[V] {
+        &self.values
+    }
+}
+
+impl<V, const R: usize> Index<[usize; R]> for Array<V> {
+    type Output = V;
+
+    /// # Panics
+    /// Where the coordinates are outside of the tensor, or of another rank.
+    #[track_caller]
+    fn index(&self, at: [usize; R]) -> &V {
+        let inside =
+            at.len() == self.shape.len() && at.iter().zip(&self.shape).all(|(at, extent)| at < extent);
+        assert!(inside, "the reference reads {at:?} of a tensor of shape {:?}", self.shape);
+        let place = at.iter().zip(&self.shape).fold(0, |place, (at, extent)| place * extent + at);
+        &self.values[place]
+    }
+}
+
+impl Case<'_> {
+    /// A dimension: `case.size("N")`.
+    #[track_caller]
+    pub fn size(&self, name: &str) -> usize {
+        let found = self.sizes.get(name).or_else(|| usize::try_from(self.parameter(name)?).ok());
+        found.unwrap_or_else(|| panic!("the kernel has no dimension `{name}`, it has {}", self.sizes))
+    }
+
+    /// A parameter of the attribute that is a number, where the kernel has it.
+    pub fn parameter(&self, name: &str) -> Option<i64> {
+        match self.set.get(name) {
+            Some(ParamValue::Int(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The parameters of the attribute.
+    pub fn parameters(&self) -> &ParamSet {
+        self.set
+    }
+
+    /// What a tensor holds before the launch, as doubles.
+    #[track_caller]
+    pub fn input(&self, name: &str) -> Array<f64> {
+        self.array(name, Constant::as_f64)
+    }
+
+    /// What a tensor of integers or truth values holds before the launch.
+    #[track_caller]
+    pub fn integers(&self, name: &str) -> Array<i128> {
+        self.array(name, |constant| {
+            assert!(!constant.elem.is_float(), "`{name}` is of {}: take `input`", constant.elem);
+            constant.as_i128()
+        })
+    }
+
+    #[track_caller]
+    fn array<V>(&self, name: &str, value: impl Fn(Constant) -> V) -> Array<V> {
+        let Given::Tensor { shape, values, .. } = &self.given[self.place(name)] else {
+            panic!("`{name}` is no tensor: take `scalar` or `index`");
+        };
+        Array { shape: shape.clone(), values: values.iter().copied().map(value).collect() }
+    }
+
+    /// A scalar argument, as a double; an integer likewise.
+    #[track_caller]
+    pub fn scalar(&self, name: &str) -> f64 {
+        match &self.given[self.place(name)] {
+            Given::Scalar(constant) => constant.as_f64(),
+            Given::Index(value) => *value as f64,
+            Given::Tensor { .. } => panic!("`{name}` is a tensor: take `input`"),
+        }
+    }
+
+    /// An integer argument: of an element type, `usize` or `isize`.
+    #[track_caller]
+    pub fn index(&self, name: &str) -> i128 {
+        match &self.given[self.place(name)] {
+            Given::Scalar(constant) if !constant.elem.is_float() => constant.as_i128(),
+            Given::Index(value) => i128::from(*value),
+            Given::Scalar(_) | Given::Tensor { .. } => panic!("`{name}` is no integer"),
+        }
+    }
+
+    /// What a tensor is to hold afterwards: each element by its coordinates, a number or a [`Sum`].
+    #[track_caller]
+    pub fn expect<const R: usize, S: Into<Sum>>(
+        &mut self,
+        name: &str,
+        mut element: impl FnMut([usize; R]) -> S,
+    ) {
+        let place = self.place(name);
+        let Given::Tensor { shape, mutable, .. } = &self.given[place] else {
+            panic!("`{name}` is no tensor: a kernel does not write it");
+        };
+        assert!(mutable, "`{name}` is `&`, not `&mut`: a kernel does not write it");
+        assert!(shape.len() == R, "`{name}` has {} modes, the reference {R} coordinates", shape.len());
+        let count = shape.iter().product();
+        let mut sums = Vec::with_capacity(count);
+        for number in 0..count {
+            let mut at = [0; R];
+            let mut rest = number;
+            for mode in (0..R).rev() {
+                at[mode] = rest % shape[mode];
+                rest /= shape[mode];
+            }
+            sums.push(element(at).into());
+        }
+        self.expected[place] = Some(sums);
+    }
+
+    #[track_caller]
+    fn place(&self, name: &str) -> usize {
+        let place = self.names.iter().position(|known| known == name);
+        place.unwrap_or_else(|| {
+            panic!("the kernel has no argument `{name}`, it has {}", self.names.join(", "))
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! What a test of a kernel says: where it fails first and how, or what was tried.
+
+use std::fmt;
+
+use layout_core::kernel::simulate::Report;
+
+use super::sizes::Sizes;
+
+/// A kernel that is wrong, at the smallest sizes where that was seen.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The kernel.
+    pub kernel: String,
+    /// Its Rust file: the findings' lines are of it.
+    pub file: String,
+    /// The parameter set, such as `BM64_BN64`; empty where the kernel has no parameters.
+    pub set: String,
+    /// The dimensions.
+    pub sizes: Sizes,
+    /// The device, and how the tensors lie.
+    pub device: String,
+    /// Why the launch failed, where it did not run.
+    pub error: Option<String>,
+    /// What the simulator found.
+    pub report: Option<Report>,
+    /// The tensors with wrong elements.
+    pub wrong: Vec<WrongTensor>,
+    /// What was written beside a tensor.
+    pub beside: Vec<String>,
+    /// How many launches were right before.
+    pub right: usize,
+    /// The seed that makes the same values again.
+    pub seed: u64,
+}
+
+/// A tensor with wrong elements.
+#[derive(Clone, Debug)]
+pub struct WrongTensor {
+    /// The argument.
+    pub name: String,
+    /// How many of its elements are wrong.
+    pub count: usize,
+    /// How many it has.
+    pub of: usize,
+    /// The first of them, in the order of their coordinates.
+    pub first: Vec<WrongElement>,
+}
+
+/// A wrong element.
+#[derive(Clone, Debug)]
+pub struct WrongElement {
+    /// Its coordinates.
+    pub at: Vec<usize>,
+    /// What the kernel wrote.
+    pub found: String,
+    /// What the reference says.
+    pub wanted: String,
+    /// How far they may differ; 0 for integers.
+    pub bound: f64,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Failure { kernel, file, set, sizes, device, .. } = self;
+        let set = if set.is_empty() { String::new() } else { format!(" {set}") };
+        write!(f, "kernel `{kernel}`{set} in {file} fails at {sizes}, on {device}")?;
+        write!(f, "\n  the smallest sizes found; {} launches were right, seed {}", self.right, self.seed)?;
+        if let Some(error) = &self.error {
+            write!(f, "\n  {error}")?;
+        }
+        // The cause before what follows from it.
+        for finding in self.report.iter().flat_map(|report| &report.findings) {
+            write!(f, "\n  {file}:{}: {}", finding.line, finding.to_string().replace('\n', "\n  "))?;
+        }
+        for WrongTensor { name, count, of, first } in &self.wrong {
+            write!(f, "\n  {count} of {of} elements of `{name}` are wrong:")?;
+            for WrongElement { at, found, wanted, bound } in first {
+                write!(f, "\n    {name}[{at:?}] is {found}, not {wanted}")?;
+                if *bound > 0.0 {
+                    write!(f, " within {bound:.1e}")?;
+                }
+            }
+            if first.len() < *count {
+                write!(f, "\n    and {} more", count - first.len())?;
+            }
+        }
+        for beside in &self.beside {
+            write!(f, "\n  {beside}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What was tried where nothing failed.
+#[derive(Clone, Debug, Default)]
+pub struct Passed {
+    /// Launches that were compared with the reference.
+    pub launches: usize,
+    /// Sizes beyond 2³² that the kernel was made and bound for, without a run.
+    pub bound: usize,
+    /// Launches that the kernel refused, each reason once.
+    pub refused: Vec<String>,
+    /// The devices.
+    pub devices: Vec<String>,
+}
+
+impl fmt::Display for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let devices = self.devices.join(" and ");
+        write!(f, "{} launches on {devices}, {} bound beyond 2^32", self.launches, self.bound)?;
+        for reason in &self.refused {
+            write!(f, "\n  refused: {reason}")?;
+        }
+        Ok(())
+    }
+}

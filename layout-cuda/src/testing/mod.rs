@@ -1,0 +1,287 @@
+//! `cargo test` for kernels: a kernel, its meaning in plain Rust, and a function that tries both.
+//!
+//! The feature `testing` brings this module (`layout-cuda = { .., features = ["testing"] }` under `[dev-dependencies]`). After
+//! writing a kernel, write its test:
+//!
+//! ```
+//! use layout_cuda::testing::{self, Sum};
+//! use layout_cuda::tiled_kernel;
+//!
+//! /// The sum of each row, four threads for one.
+//! #[tiled_kernel(ROWS = 8, block = [ROWS * 4], grid = [M.div_ceil(ROWS)])]
+//! fn row_sums<const M: usize, const N: usize>(
+//!     x: &LayoutTensor<f32, RowMajor<M, N>>,
+//!     y: &mut LayoutTensor<f32, RowMajor<M>>,
+//! ) {
+//!     let (row, own) = (block_idx.x * ROWS + thread_idx.x / 4, thread_idx.x % 4);
+//!     let mut sum = 0.0;
+//!     for step in 0..N.div_ceil(4) {
+//!         if row < M && step * 4 + own < N {
+//!             sum += x[[row, step * 4 + own]];
+//!         }
+//!     }
+//!     sum += sum.shuffle_xor(1);
+//!     sum += sum.shuffle_xor(2);
+//!     if row < M && own == 0 {
+//!         y[[row]] = sum;
+//!     }
+//! }
+//!
+//! // Under `#[test]`:
+//! testing::kernel(&row_sums::DEFINITION).check(|case| {
+//!     let (x, n) = (case.input("x"), case.size("N"));
+//!     case.expect("y", |[i]| (0..n).map(|j| x[[i, j]]).sum::<Sum>());
+//! });
+//! ```
+//!
+//! What it tries: every parameter set of the attribute; sizes around every tile of the kernel (0, 1, the tile, its
+//! multiples and their neighbours, primes), small ones first; tensors at aligned addresses and one element behind them,
+//! padded where their layout allows that, with a zone around them; on the simulator, with all that it finds, and on the GPU
+//! where there is one. On the simulator the second of the two runs takes the variant that promises nothing. For sizes beyond
+//! 2³¹ and 2³² the kernel is made and bound, on its proofs alone: nothing runs.
+//!
+//! What it asks: no finding; each element of each `&mut` tensor that the reference speaks of within its bound
+//! ([`Sum`]), every other one as it was; nothing written beside a tensor. It fails with the smallest sizes, the findings
+//! and the first wrong elements:
+//!
+//! ```text
+//! kernel `row_sums` ROWS8 in src/lib.rs fails at M = 1, N = 5, on simulator on the CPU (it was asked for), aligned tensors
+//!   the smallest sizes found; 14 launches were right, seed 0
+//!   1 of 1 elements of `y` are wrong:
+//!     y[[0]] is 2.5, not 1.75 within 1.9e-6
+//! ```
+//!
+//! Floats are multiples of 1/4 up to 2, integers small, unless [`Test::values`] gives a strategy of
+//! [proptest](https://docs.rs/proptest); sizes come from [`Test::sizes`] where the kernel has conditions of its own. A launch that
+//! the kernel refuses (`require`, a grid that is too large, what TMA cannot address) is no failure, unless all are.
+//! The simulator is layout-core: in a user's workspace `[profile.dev.package.layout-core] opt-level = 2` makes it quick.
+
+mod attempt;
+mod case;
+mod failure;
+mod number;
+mod operand;
+mod replace;
+mod sizes;
+mod sum;
+mod trial;
+
+pub use case::{Array, Case};
+pub use failure::{Failure, Passed, WrongElement, WrongTensor};
+pub use number::Number;
+pub use proptest;
+pub use replace::replaced;
+pub(crate) use replace::taken;
+pub use sizes::Sizes;
+pub use sum::Sum;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use layout_core::kernel::simulate::Options;
+use layout_core::kernel::{Definition, Kernel, ParamSet};
+use proptest::strategy::{BoxedStrategy, Strategy};
+
+use crate::device::Device;
+use number::Source;
+use trial::Trial;
+
+/// A test of a kernel, with everything as it usually is.
+pub fn kernel(definition: &'static Definition) -> Test<'static> {
+    let (definition, options) = taken(definition);
+    let mut devices = vec![Device::simulator()];
+    devices.extend(Some(Device::best()).filter(|device| !device.is_simulator()));
+    Test {
+        definition,
+        sets: Vec::new(),
+        sizes: BTreeMap::new(),
+        values: BTreeMap::new(),
+        scratch: BTreeSet::new(),
+        within: BTreeMap::new(),
+        grid: None,
+        cases: 64,
+        most: 1 << 17,
+        devices,
+        options: options.unwrap_or_default(),
+        seed: 0,
+    }
+}
+
+/// The grid of a launch by its dimensions.
+type Grid<'a> = Box<dyn Fn(&Sizes) -> [u32; 3] + 'a>;
+
+/// A test of a kernel: made by [`kernel`], run by [`Test::check`].
+pub struct Test<'a> {
+    definition: &'static Definition,
+    sets: Vec<ParamSet>,
+    sizes: BTreeMap<String, BoxedStrategy<usize>>,
+    values: BTreeMap<String, Source>,
+    scratch: BTreeSet<String>,
+    within: BTreeMap<String, f64>,
+    grid: Option<Grid<'a>>,
+    cases: usize,
+    most: usize,
+    devices: Vec<Device>,
+    options: Options,
+    seed: u64,
+}
+
+impl<'a> Test<'a> {
+    /// Values of a tensor's elements, or of a scalar, instead of the usual ones: `-1.0..1.0`, `0..100`, any strategy whose
+    /// values are numbers.
+    pub fn values<S>(mut self, argument: &str, strategy: S) -> Test<'a>
+    where
+        S: Strategy + 'static,
+        S::Value: Into<Number>,
+    {
+        self.values.insert(argument.to_owned(), strategy.prop_map(Into::into).boxed());
+        self
+    }
+
+    /// Sizes of a dimension, instead of those around the kernel's tiles. A failing one is made smaller within the strategy.
+    pub fn sizes(mut self, dimension: &str, strategy: impl Strategy<Value = usize> + 'static) -> Test<'a> {
+        self.sizes.insert(dimension.to_owned(), strategy.boxed());
+        self
+    }
+
+    /// A tensor that the kernel writes and nobody reads afterwards: partial sums, flags. It begins as zeros, unless
+    /// [`Test::values`] says otherwise.
+    pub fn scratch(mut self, argument: &str) -> Test<'a> {
+        self.scratch.insert(argument.to_owned());
+        self
+    }
+
+    /// How far an element of this tensor may be from the reference, as a part of the sum of its terms' absolute
+    /// values, instead of what follows from its type: 1e-3 for products that round their operands to tf32.
+    pub fn within(mut self, argument: &str, relative: f64) -> Test<'a> {
+        self.within.insert(argument.to_owned(), relative);
+        self
+    }
+
+    /// The grid, of a kernel whose attribute gives none.
+    pub fn grid(mut self, grid: impl Fn(&Sizes) -> [u32; 3] + 'a) -> Test<'a> {
+        self.grid = Some(Box::new(grid));
+        self
+    }
+
+    /// This parameter set, one that the attribute lists or not, instead of all that it lists. May be said several times.
+    pub fn set(mut self, set: ParamSet) -> Test<'a> {
+        self.sets.push(set);
+        self
+    }
+
+    /// How many sizes are tried, of all sets together, but at least 8 of each; 64 unless said.
+    pub fn cases(mut self, cases: usize) -> Test<'a> {
+        self.cases = cases;
+        self
+    }
+
+    /// The most elements of a tensor that is run: sizes that take more are not tried. 2¹⁷ unless said.
+    pub fn elements(mut self, most: usize) -> Test<'a> {
+        self.most = most;
+        self
+    }
+
+    /// The devices, instead of the simulator and the first GPU.
+    pub fn devices(mut self, devices: &[Device]) -> Test<'a> {
+        self.devices = devices.to_vec();
+        self
+    }
+
+    /// How the simulator runs.
+    pub fn options(mut self, options: Options) -> Test<'a> {
+        self.options = options;
+        self
+    }
+
+    /// Other values; the same seed gives the same ones.
+    pub fn seed(mut self, seed: u64) -> Test<'a> {
+        self.seed = seed;
+        self
+    }
+
+    /// Runs the test and says what was tried.
+    ///
+    /// # Panics
+    /// Where the kernel is wrong, with all that [`Failure`] says; where the reference asks for what is not there.
+    #[track_caller]
+    pub fn check(self, reference: impl FnMut(&mut Case<'_>)) {
+        match self.run(reference) {
+            Ok(passed) => println!("{}: {passed}", self.definition.name),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+
+    /// Runs the test.
+    ///
+    /// # Errors
+    /// The smallest failure. So is a test that names what the kernel does not have, and one whose launches were all
+    /// refused.
+    pub fn run(&self, mut reference: impl FnMut(&mut Case<'_>)) -> Result<Passed, Box<Failure>> {
+        let kernel = self.definition.kernel().map_err(|error| self.failure(error.to_string()))?;
+        self.names(&kernel)?;
+        let mut sets = Vec::new();
+        for set in &self.sets {
+            sets.push(kernel.choose(set, &[]).map_err(|errors| self.failure(errors.to_string()))?);
+        }
+        if sets.is_empty() {
+            sets = kernel.listed().map_err(|errors| self.failure(errors.to_string()))?;
+        }
+        let mut passed = Passed::default();
+        passed.devices = self.devices.iter().map(Device::describe).collect();
+        let cases = (self.cases / sets.len().max(1)).max(8);
+        for set in sets {
+            let trial = Trial::new(self, &kernel, set).map_err(|error| self.failure(error.to_string()))?;
+            trial.run(cases, &mut reference, &mut passed)?;
+        }
+        if passed.launches == 0 {
+            let reasons = passed.refused.join("; ");
+            let why =
+                format!("no launch was run: {reasons}. `.sizes(..)` gives dimensions that the kernel takes");
+            return Err(self.failure(why));
+        }
+        Ok(passed)
+    }
+
+    /// Refuses a test that speaks of what the kernel does not have.
+    fn names(&self, kernel: &Kernel) -> Result<(), Box<Failure>> {
+        let own: Vec<&str> = kernel.arguments.iter().map(|argument| argument.name.as_str()).collect();
+        let said = self.values.keys().chain(&self.scratch).chain(self.within.keys());
+        for name in said.filter(|name| !own.contains(&name.as_str())) {
+            let known = own.join(", ");
+            return Err(
+                self.failure(format!("the test speaks of `{name}`, the kernel has the arguments {known}"))
+            );
+        }
+        for name in self.sizes.keys().filter(|name| !kernel.dims.contains(name)) {
+            let known = kernel.dims.join(", ");
+            return Err(
+                self.failure(format!("the test speaks of `{name}`, the kernel has the dimensions {known}"))
+            );
+        }
+        Ok(())
+    }
+
+    /// A failure without sizes.
+    fn failure(&self, error: String) -> Box<Failure> {
+        Box::new(Failure {
+            kernel: self.definition.name.to_owned(),
+            file: self.definition.file.to_owned(),
+            set: String::new(),
+            sizes: Sizes::default(),
+            device: "any device".to_owned(),
+            error: Some(error),
+            report: None,
+            wrong: Vec::new(),
+            beside: Vec::new(),
+            right: 0,
+            seed: self.seed,
+        })
+    }
+}
+
+impl fmt::Debug for Test<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Test").field("kernel", &self.definition.name).field("cases", &self.cases).finish()
+    }
+}
