@@ -49,8 +49,8 @@ impl Evaluator<'_> {
     pub(super) fn element_of(&mut self, array: ExprId, index: ExprId, origin: Origin) -> Outcome<Datum> {
         if self.mutable_array(array).is_some() {
             let index = self.expr(index)?;
-            let (access, elem) = self.array_place(array, index, origin)?;
-            return Ok(Datum::Scalar(Value::Load(Box::new(access)), elem));
+            let (view, index) = self.array_place(array, index, origin)?;
+            return self.read_element(&view, &index, origin);
         }
         let mut operands = self.exprs(&[array, index])?.into_iter();
         let (array, index) = (operands.next().ok_or(Failed)?, operands.next().ok_or(Failed)?);
@@ -146,6 +146,66 @@ impl Evaluator<'_> {
         )
     }
 
+    /// One register of a mutable array.
+    fn register(&self, view: &View, number: i64, origin: Origin) -> (TileAccess, Elem) {
+        let coordinates = vec![Index::constant(number)];
+        (TileAccess { view: view.clone(), coordinates, origin }, self.tables.place(view.place).elem)
+    }
+
+    /// The registers of a mutable array, as values that are read where they are used.
+    fn loads(&self, view: &View, origin: Origin) -> Vec<Datum> {
+        let len = view.modes[0].extent.as_constant().unwrap_or(0);
+        let load = |number| {
+            let (access, elem) = self.register(view, number, origin);
+            Datum::Scalar(Value::Load(Box::new(access)), elem)
+        };
+        (0..len).map(load).collect()
+    }
+
+    fn read_element(&mut self, view: &View, index: &Index, origin: Origin) -> Outcome<Datum> {
+        let mut all = self.loads(view, origin);
+        match index.as_constant() {
+            Some(number) if (number as usize) < all.len() => Ok(all.swap_remove(number as usize)),
+            _ => self.chosen_of(all, index, origin),
+        }
+    }
+
+    /// `array[index] = value`, `array[index] += value`. Registers have no addresses: at an index known at run time each register
+    /// takes the value or keeps its own.
+    pub(super) fn assign_element(
+        &mut self,
+        (array, index): (ExprId, Datum),
+        op: Option<BinaryOp>,
+        value: Datum,
+        origin: Origin,
+    ) -> Outcome<()> {
+        let (view, index) = self.array_place(array, index, origin)?;
+        if let Some(number) = index.as_constant() {
+            let place = self.register(&view, number, origin);
+            return self.store(place, op, value, origin);
+        }
+        let elem = self.tables.place(view.place).elem;
+        let value = match op {
+            Some(op) => {
+                let old = self.read_element(&view, &index, origin)?;
+                self.binary(op, old, value, origin)?
+            }
+            None => value,
+        };
+        let value = Datum::Scalar(self.coerce(value, elem, origin)?, elem);
+        let Datum::Scalar(value, _) = self.hold("element", value, origin) else { return Err(Failed) };
+        for (number, own) in (0..).zip(self.loads(&view, origin)) {
+            let Datum::Scalar(own, _) = own else { return Err(Failed) };
+            let comparison =
+                Comparison { op: BinaryOp::Eq, left: index.clone(), right: Index::constant(number) };
+            let condition = Box::new(Value::Compare(comparison));
+            let next = Value::Select(condition, Box::new(value.clone()), Box::new(own));
+            let (access, _) = self.register(&view, number, origin);
+            self.push(origin, StatementKind::Store(access, next));
+        }
+        Ok(())
+    }
+
     /// The registers of a mutable array that an expression names.
     fn mutable_array(&self, array: ExprId) -> Option<View> {
         match self.named(array) {
@@ -154,13 +214,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// An element of a mutable array.
-    pub(super) fn array_place(
-        &mut self,
-        array: ExprId,
-        index: Datum,
-        origin: Origin,
-    ) -> Outcome<(TileAccess, Elem)> {
+    /// The registers of a mutable array, and an index that is inside.
+    fn array_place(&mut self, array: ExprId, index: Datum, origin: Origin) -> Outcome<(View, Index)> {
         let Some(view) = self.mutable_array(array) else {
             // Of a name whose own error is told nothing more is.
             self.expr(array)?;
@@ -176,8 +231,7 @@ impl Evaluator<'_> {
         if index.as_constant().is_none() && self.ask(&[&index]) {
             return Err(Failed);
         }
-        let elem = self.tables.place(view.place).elem;
-        Ok((TileAccess { view, coordinates: vec![index], origin }, elem))
+        Ok((view, index))
     }
 
     /// Registers for the elements of a `let mut` array.

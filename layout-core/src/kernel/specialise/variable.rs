@@ -242,8 +242,7 @@ impl Evaluator<'_> {
                 let mut operands = self.exprs(&[value, *index])?.into_iter();
                 let value = operands.next().unwrap_or(Datum::Unknown);
                 let index = operands.next().unwrap_or(Datum::Unknown);
-                let place = self.array_place(*array, index, origin)?;
-                self.store(place, op, value, origin)
+                self.assign_element((*array, index), op, value, origin)
             }
             _ => {
                 self.fail_help(origin, "this cannot be assigned", "assign a `let mut` name or `view[[i, j]]`")
@@ -311,7 +310,7 @@ impl Evaluator<'_> {
     }
 
     /// `place = value`, `place += value` of an element.
-    fn store(
+    pub(super) fn store(
         &mut self,
         (access, elem): (TileAccess, Elem),
         op: Option<BinaryOp>,
