@@ -1,6 +1,7 @@
 //! Early `return`, taken out of a function's body before it is lowered.
 //!
-//! Law: `if c { a; return v; } rest` is `if c { a; v } else { rest }`. A `return v` in a loop leaves the loop with a mark set:
+//! Law: `if c { a; return v; } rest` is `if c { a; v } else { rest }`. Where several ways go on to what follows, a way that returns
+//! sets a mark instead, `result = v; returned = true;`, and what follows stands behind it. A `return v` in a loop leaves the loop with a mark set:
 //! `result = v; returned = true; break 'returned;`, and what follows the loop stands behind `if returned { return result; }`.
 //! Statements move into a branch only where the names of that branch do not reach them, and are never written twice.
 
@@ -18,12 +19,24 @@ pub fn without_returns<'b>(body: &'b Block, errors: &mut Errors) -> Cow<'b, Bloc
         return Cow::Borrowed(body);
     }
     let mut block = body.clone();
-    block.stmts = Rewrite { errors }.statements(block.stmts);
+    block.stmts = Rewrite { errors, marks: 0, leaving: None }.statements(block.stmts);
     Cow::Owned(block)
 }
 
 struct Rewrite<'e> {
     errors: &'e mut Errors,
+    /// Marks made so far.
+    marks: usize,
+    /// What a `return` sets, where it does not end the function by itself.
+    leaving: Option<Mark>,
+}
+
+/// The variables of a `return` on one way of several.
+struct Mark {
+    returned: Ident,
+    result: Ident,
+    /// Whether one has a value.
+    valued: bool,
 }
 
 impl Rewrite<'_> {
@@ -44,11 +57,11 @@ impl Rewrite<'_> {
             let rest: Vec<Stmt> = open.by_ref().collect();
             match expr {
                 // What follows is never reached.
-                Expr::Return(node) => out.extend(node.expr.map(|value| Stmt::Expr(*value, None))),
+                Expr::Return(node) => out.extend(self.left(node)),
                 Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => out.extend(self.looped(expr, rest)),
-                // At most one way goes on to what follows.
+                // What follows is never written twice.
                 branches if ways_on(&branches) > 1 && !rest.is_empty() => {
-                    self.refuse(&Stmt::Expr(branches, semicolon));
+                    out.extend(self.marked(branches, semicolon, rest));
                 }
                 branches => out.push(Stmt::Expr(self.with_rest(branches, rest), None)),
             }
@@ -84,7 +97,7 @@ impl Rewrite<'_> {
             }
             Expr::Return(node) => {
                 let span = node.return_token.span;
-                block_expr(node.expr.map(|value| Stmt::Expr(*value, None)).into_iter().collect(), span)
+                block_expr(self.left(node), span)
             }
             other => {
                 let span = other.span();
@@ -109,13 +122,64 @@ impl Rewrite<'_> {
             all.extend(rest.iter().cloned());
             return self.statements(all);
         }
-        if let Some(first) = own.iter().find(|statement| statement_returns(statement)) {
-            self.refuse(first);
-            return vec![];
-        }
         let span = own[0].span();
+        if own.iter().any(statement_returns) {
+            return self.marked(block_expr(own, span), Some(syn::Token![;](span)), rest.to_vec());
+        }
         let scope = Stmt::Expr(block_expr(own, span), Some(syn::Token![;](span)));
         std::iter::once(scope).chain(self.statements(rest.to_vec())).collect()
+    }
+
+    /// What a `return` is: the value of the function, or a mark.
+    fn left(&mut self, node: syn::ExprReturn) -> Vec<Stmt> {
+        let span = node.return_token.span;
+        let Some(Mark { returned, result, valued }) = &mut self.leaving else {
+            return node.expr.map(|value| Stmt::Expr(*value, None)).into_iter().collect();
+        };
+        let mut out = vec![];
+        if let Some(value) = node.expr {
+            *valued = true;
+            out.push(syn::parse_quote_spanned!(span=> #result = #value;));
+        }
+        out.push(syn::parse_quote_spanned!(span=> #returned = true;));
+        out
+    }
+
+    /// Branches of which several go on to `rest`, and one or more return.
+    fn marked(&mut self, branches: Expr, semicolon: Option<syn::Token![;]>, rest: Vec<Stmt>) -> Vec<Stmt> {
+        let span = branches.span();
+        let mut all = branches.to_token_stream();
+        rest.iter().for_each(|statement| statement.to_tokens(&mut all));
+        let [returned, result] = self.free(&all, span);
+        let mark = Mark { returned: returned.clone(), result: result.clone(), valued: false };
+        let outer = self.leaving.replace(mark);
+        let branches = self.with_rest(branches, vec![]);
+        let valued = std::mem::replace(&mut self.leaving, outer).is_some_and(|mark| mark.valued);
+        let mut out = vec![];
+        if valued {
+            out.push(syn::parse_quote_spanned!(span=> let #result;));
+        }
+        out.push(syn::parse_quote_spanned!(span=> let mut #returned = false;));
+        out.push(Stmt::Expr(branches, semicolon.or(Some(syn::Token![;](span)))));
+        let test: Expr = match valued {
+            true => syn::parse_quote_spanned!(span=> if #returned { return #result; }),
+            false => syn::parse_quote_spanned!(span=> if #returned { return; }),
+        };
+        out.extend(self.statements(std::iter::once(Stmt::Expr(test, None)).chain(rest).collect()));
+        out
+    }
+
+    /// Names for a mark and a result that nobody else uses.
+    fn free(&mut self, all: &TokenStream, span: Span) -> [Ident; 2] {
+        self.marks += 1;
+        let number = if self.marks == 1 { String::new() } else { format!("_{}", self.marks) };
+        ["returned", "result"].map(|name| {
+            let mut name = format!("{name}{number}");
+            while names(all.clone(), &name) {
+                name.push('_');
+            }
+            Ident::new(&name, span)
+        })
     }
 
     /// A loop with a `return` in it.
@@ -127,16 +191,8 @@ impl Rewrite<'_> {
             statement.to_tokens(&mut all);
             all
         });
-        let free = |name: &str| {
-            let mut name = String::from(name);
-            while names(all.clone(), &name) {
-                name.push('_');
-            }
-            name
-        };
-        let (name, result) = (free("returned"), free("result"));
-        let (mark, result) = (Ident::new(&name, span), Ident::new(&result, span));
-        let label = syn::Lifetime::new(&format!("'{name}"), span);
+        let [mark, result] = self.free(&all, span);
+        let label = syn::Lifetime::new(&format!("'{mark}"), span);
         let (body, old) = match &mut expr {
             Expr::ForLoop(node) => (&mut node.body, &mut node.label),
             Expr::While(node) => (&mut node.body, &mut node.label),
@@ -173,14 +229,6 @@ impl Rewrite<'_> {
             out.push(Stmt::Expr(syn::parse_quote_spanned!(span=> #result), None));
         }
         out
-    }
-
-    fn refuse(&mut self, statement: &Stmt) {
-        self.errors.push(
-            Place::of(statement),
-            "a `return` on one way of several that go on",
-            "let each branch either return or go on: `if c { return; }`; or put what follows into the other branch",
-        );
     }
 }
 
