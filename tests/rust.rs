@@ -150,6 +150,88 @@ same! {
         }
         found
     }
+    loop_values: |x: i32| -> i32 {
+        let mut k = 0;
+        let first = loop {
+            if k * k > x {
+                break k;
+            }
+            k += 1;
+        };
+        let (a, b) = 'outer: loop {
+            for j in 0..9 {
+                if j * first > 20 {
+                    break 'outer (j, 0.5f32);
+                }
+            }
+            if x < 0 {
+                break (-1, 1.5);
+            }
+            k += 1;
+            if k > 12 {
+                break (k, 2.5);
+            }
+        };
+        loop {
+            k -= 1;
+            if k < 0 {
+                break;
+            }
+        }
+        first * 100 + a * 10 + (b * 2.0) as i32
+    }
+    returned_from_loops: |x: i32| -> i32 {
+        fn root(x: i32) -> i32 {
+            for k in 0..64 {
+                if k * k == x {
+                    return k;
+                }
+                let mut j = 0;
+                while j < k {
+                    if j * k == x + 1 {
+                        return -j;
+                    }
+                    j += 1;
+                }
+            }
+            let mut z = x;
+            loop {
+                z += 3;
+                match z {
+                    0..=9 => return z,
+                    n if n > 100 => return 7,
+                    _ => {}
+                }
+            }
+        }
+        root(x) * 2
+    }
+    given_later: |x: i32| -> i32 {
+        let sign;
+        if x < 0 {
+            sign = -1;
+        } else {
+            sign = 1;
+        }
+        let mut best = (0, 0.0);
+        for k in 0..5 {
+            let near = if k == 3 { continue } else { x * k % 7 };
+            let next = match near {
+                0 => continue,
+                n if n > 5 => break,
+                n => n as f32,
+            };
+            if next > best.1 {
+                best = (k, next);
+            }
+            best.0 += 1;
+        }
+        let mut counts = [0; 3];
+        for k in unroll(0..3) {
+            counts[k] += k as i32 * 2;
+        }
+        sign * 1000 + best.0 * 10 + best.1 as i32 + counts[2] + counts[0]
+    }
     tuples: |x: i32| -> i32 {
         let (mut a, mut b) = (1i32, 1i32);
         let mut c = 0i32;

@@ -1,8 +1,8 @@
 //! Early `return`, taken out of a function's body before it is lowered.
 //!
-//! Law: `if c { a; return v; } rest` is `if c { a; v } else { rest }`. A `return` in a loop leaves the loop with a mark set:
-//! `returned = true; break 'returned;`, and what follows the loop stands behind `if returned { return; }`. Statements move
-//! into a branch only where the names of that branch do not reach them, and are never written twice.
+//! Law: `if c { a; return v; } rest` is `if c { a; v } else { rest }`. A `return v` in a loop leaves the loop with a mark set:
+//! `result = v; returned = true; break 'returned;`, and what follows the loop stands behind `if returned { return result; }`.
+//! Statements move into a branch only where the names of that branch do not reach them, and are never written twice.
 
 use crate::place::Place;
 use crate::report::Errors;
@@ -118,23 +118,24 @@ impl Rewrite<'_> {
         std::iter::once(scope).chain(self.statements(rest.to_vec())).collect()
     }
 
-    /// A loop with a `return` in it, of a function without a value.
+    /// A loop with a `return` in it.
     fn looped(&mut self, expr: Expr, rest: Vec<Stmt>) -> Vec<Stmt> {
         let mut expr = expr;
         let span = expr.span();
-        // A name that the function does not use.
-        let mut name = String::from("returned");
-        let used = |name: &str| {
-            let all = rest.iter().fold(expr.to_token_stream(), |mut all, statement| {
-                statement.to_tokens(&mut all);
-                all
-            });
-            names(all, name)
+        // Names that the function does not use.
+        let all = rest.iter().fold(expr.to_token_stream(), |mut all, statement| {
+            statement.to_tokens(&mut all);
+            all
+        });
+        let free = |name: &str| {
+            let mut name = String::from(name);
+            while names(all.clone(), &name) {
+                name.push('_');
+            }
+            name
         };
-        while used(&name) {
-            name.push('_');
-        }
-        let mark = Ident::new(&name, span);
+        let (name, result) = (free("returned"), free("result"));
+        let (mark, result) = (Ident::new(&name, span), Ident::new(&result, span));
         let label = syn::Lifetime::new(&format!("'{name}"), span);
         let (body, old) = match &mut expr {
             Expr::ForLoop(node) => (&mut node.body, &mut node.label),
@@ -144,20 +145,32 @@ impl Rewrite<'_> {
         };
         let label =
             old.get_or_insert_with(|| Label { name: label, colon_token: syn::Token![:](span) }).name.clone();
-        if !marked(&mut body.stmts, &mark, &label) {
+        let mut leaving = Leaving { mark: &mark, result: &result, label: &label, valued: false };
+        if let Some(within) = leaving.marked(&mut body.stmts) {
             self.errors.push(
-                Place::of(&expr),
-                "a `return` with a value in a loop",
-                "set a `let mut` that is declared before the loop, `break;`, and let the function end with it",
+                within,
+                "a `return` within a value",
+                "let it stand as a statement of its own: `if c { return x; }`",
             );
             return vec![];
         }
-        let declare: Stmt = syn::parse_quote_spanned!(span=> let mut #mark = false;);
-        let test: Expr = syn::parse_quote_spanned!(span=> if #mark { return; });
-        let after: Vec<Stmt> = std::iter::once(Stmt::Expr(test, None)).chain(rest.clone()).collect();
-        let mut out = vec![declare, Stmt::Expr(expr, None)];
+        let mut out = vec![];
+        if leaving.valued {
+            out.push(syn::parse_quote_spanned!(span=> let #result;));
+        }
+        let test: Expr = match leaving.valued {
+            true => syn::parse_quote_spanned!(span=> if #mark { return #result; }),
+            false => syn::parse_quote_spanned!(span=> if #mark { return; }),
+        };
+        let endless = matches!(expr, Expr::Loop(_));
+        out.push(syn::parse_quote_spanned!(span=> let mut #mark = false;));
+        out.push(Stmt::Expr(expr, Some(syn::Token![;](span))));
         if !rest.is_empty() {
+            let after: Vec<Stmt> = std::iter::once(Stmt::Expr(test, None)).chain(rest).collect();
             out.extend(self.statements(after));
+        } else if leaving.valued && endless {
+            // A `loop` that ends the function is left by its `return`s only.
+            out.push(Stmt::Expr(syn::parse_quote_spanned!(span=> #result), None));
         }
         out
     }
@@ -171,48 +184,71 @@ impl Rewrite<'_> {
     }
 }
 
-/// Turns each `return` of a loop's body into a mark and a `break`; false where one has a value.
-fn marked(statements: &mut Vec<Stmt>, mark: &Ident, label: &syn::Lifetime) -> bool {
-    let mut sound = true;
-    let open = std::mem::take(statements);
-    for statement in open {
-        match statement {
-            Stmt::Expr(Expr::Return(node), _) => {
-                sound &= node.expr.is_none();
-                let span = node.return_token.span;
-                let leave: Block = syn::parse_quote_spanned!(span=> { #mark = true; break #label; });
-                statements.extend(leave.stmts);
-            }
-            Stmt::Expr(mut expr, semicolon) => {
-                sound &= marked_expr(&mut expr, mark, label);
-                statements.push(Stmt::Expr(expr, semicolon));
-            }
-            other => {
-                sound &= !statement_returns(&other);
-                statements.push(other);
-            }
-        }
-    }
-    sound
+/// How the `return`s of a loop leave it.
+struct Leaving<'l> {
+    mark: &'l Ident,
+    result: &'l Ident,
+    label: &'l syn::Lifetime,
+    /// Whether one has a value.
+    valued: bool,
 }
 
-fn marked_expr(expr: &mut Expr, mark: &Ident, label: &syn::Lifetime) -> bool {
-    match expr {
-        Expr::If(node) => {
-            let then = marked(&mut node.then_branch.stmts, mark, label);
-            node.else_branch.as_mut().is_none_or(|(_, otherwise)| marked_expr(otherwise, mark, label)) && then
+impl Leaving<'_> {
+    /// Turns each `return` of a loop's body into a mark and a `break`; gives the place of one that stands within a value.
+    fn marked(&mut self, statements: &mut Vec<Stmt>) -> Option<Place> {
+        let mut within = None;
+        for statement in std::mem::take(statements) {
+            match statement {
+                Stmt::Expr(Expr::Return(node), _) => statements.extend(self.leave(node).stmts),
+                Stmt::Expr(mut expr, semicolon) => {
+                    within = within.or(self.marked_expr(&mut expr));
+                    statements.push(Stmt::Expr(expr, semicolon));
+                }
+                other => {
+                    within = within.or(statement_returns(&other).then(|| Place::of(&other)));
+                    statements.push(other);
+                }
+            }
         }
-        Expr::Match(node) => node.arms.iter_mut().all(|arm| marked_expr(&mut arm.body, mark, label)),
-        Expr::Block(node) => marked(&mut node.block.stmts, mark, label),
-        Expr::ForLoop(node) => marked(&mut node.body.stmts, mark, label),
-        Expr::While(node) => marked(&mut node.body.stmts, mark, label),
-        Expr::Loop(node) => marked(&mut node.body.stmts, mark, label),
-        Expr::Return(node) => {
-            let (span, plain) = (node.return_token.span, node.expr.is_none());
-            *expr = syn::parse_quote_spanned!(span=> { #mark = true; break #label; });
-            plain
+        within
+    }
+
+    fn marked_expr(&mut self, expr: &mut Expr) -> Option<Place> {
+        match expr {
+            Expr::If(node) => {
+                let then = self.marked(&mut node.then_branch.stmts);
+                let otherwise =
+                    node.else_branch.as_mut().and_then(|(_, otherwise)| self.marked_expr(otherwise));
+                then.or(otherwise)
+            }
+            Expr::Match(node) => {
+                let arms = node.arms.iter_mut().map(|arm| self.marked_expr(&mut arm.body));
+                arms.fold(None, Option::or)
+            }
+            Expr::Block(node) => self.marked(&mut node.block.stmts),
+            Expr::ForLoop(node) => self.marked(&mut node.body.stmts),
+            Expr::While(node) => self.marked(&mut node.body.stmts),
+            Expr::Loop(node) => self.marked(&mut node.body.stmts),
+            Expr::Return(node) => {
+                let (span, node) = (node.return_token.span, node.clone());
+                *expr = block_expr(self.leave(node).stmts, span);
+                None
+            }
+            other => has_return(other.to_token_stream()).then(|| Place::of(other)),
         }
-        other => !has_return(other.to_token_stream()),
+    }
+
+    /// `result = value; returned = true; break 'returned;`
+    fn leave(&mut self, node: syn::ExprReturn) -> Block {
+        let (mark, result, label) = (self.mark, self.result, self.label);
+        let span = node.return_token.span;
+        match node.expr {
+            Some(value) => {
+                self.valued = true;
+                syn::parse_quote_spanned!(span=> { #result = #value; #mark = true; break #label; })
+            }
+            None => syn::parse_quote_spanned!(span=> { #mark = true; break #label; }),
+        }
     }
 }
 

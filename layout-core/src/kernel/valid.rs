@@ -133,6 +133,7 @@ impl Check<'_> {
             StatementKind::Let { pattern, ty, value, .. } => {
                 self.pattern(pattern, MAX_DEPTH) && self.annotation(ty, MAX_DEPTH) && expr(value)
             }
+            StatementKind::Declare { local, ty } => self.local(*local) && self.annotation(ty, MAX_DEPTH),
             StatementKind::Assign { place, value, .. } => expr(place) && expr(value),
             StatementKind::Expr(value) => expr(value),
             StatementKind::For { local, start, end, step, body, .. } => {

@@ -92,7 +92,7 @@ pub use threads::{
     grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, sync_warp,
     thread_idx, warp_group, warp_id,
 };
-pub use view::{LayoutTensor, Read, View, Write, local, shared};
+pub use view::{LayoutTensor, Read, View, Write, local, read_of, shared, view_of};
 pub use wgmma::{accumulator, store_matrix, wgmma, wgmma_commit_group, wgmma_wait_group};
 pub use whole::*;
 

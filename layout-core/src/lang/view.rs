@@ -6,6 +6,7 @@
 use super::device_only;
 use super::layout::Layout;
 use super::number::{Element, Integer};
+use super::tensor::Tensor;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
@@ -170,4 +171,50 @@ impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
     fn index_mut(&mut self, _coordinate: [I; R]) -> &mut T {
         device_only()
     }
+}
+
+/// The view of a tensor, as a nested function sees what it is given: where it asks for a `View<f32, Write>` or an
+/// `impl Tensor`, a whole tensor will do.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn marked(x: &mut LayoutTensor<f32, RowMajor<2, 2>>) {
+///     fn mark(corner: View<f32, Write>) {
+///         corner[[0, 0]] = 1.0;
+///     }
+///     mark(x.tile([1, 1], [1, 1]));
+///     mark(x);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.zeros::<f32, 2>([2, 2])?;
+/// marked::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [1.0, 0.0, 0.0, 1.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn view_of<V: Tensor>(_tensor: V) -> View<V::Elem, V::Access> {
+    device_only()
+}
+
+/// The same where a function asks for a `View<f32, Read>`: what may be written may be read.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn added(x: &LayoutTensor<f32, RowMajor<4>>, y: &mut LayoutTensor<f32, RowMajor<4>>) {
+///     fn ends(of: View<f32, Read>) -> f32 {
+///         of[[0]] + of[[3]]
+///     }
+///     let sum = ends(x) + ends(y.tile([4], [0]));
+///     y[[0]] = sum;
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&[1.0f32, 2.0, 3.0, 4.0], [4])?;
+/// let mut y = device.upload(&[10.0f32, 0.0, 0.0, 20.0], [4])?;
+/// added::launch(&device.stream(), &x, &mut y)?;
+/// assert_eq!(y.download()?[0], 35.0);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn read_of<V: Tensor>(_tensor: V) -> View<V::Elem, Read> {
+    device_only()
 }

@@ -2,14 +2,17 @@
 //!
 //! Parameters stand beside it as `const` items and types, dimensions stay const generics. Nothing of the program
 //! around the kernel is in scope. Types that a list binds are checked for the list's first value; the stages of
-//! layout-core check each.
+//! layout-core check each. A nested function that asks for a `View` takes every tensor of its elements, as in the language: its
+//! parameter becomes `impl Tensor`, and a view of that takes its name.
 
 use crate::attr::Attribute;
 use crate::signature::Signature;
 use layout_core::kernel::{Kernel, ParamSet, ParamValue};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{Expr, FnArg, GenericArgument, GenericParam, ItemFn, PathArguments, Type};
+use syn::{
+    Expr, FnArg, GenericArgument, GenericParam, Item, ItemFn, Pat, PathArguments, Stmt, Type, TypeParamBound,
+};
 
 /// The module that holds the copy.
 pub fn checked_copy(
@@ -59,7 +62,9 @@ pub fn checked_copy(
         GenericParam::Type(ty) => !bound(&ty.ident) && signature.types.contains(&ty.ident),
         GenericParam::Lifetime(_) => true,
     });
-    let (name, output, statements) = (&function.sig.ident, &function.sig.output, &function.block.stmts);
+    let (name, output) = (&function.sig.ident, &function.sig.output);
+    let mut statements = function.block.stmts.clone();
+    views(&mut statements);
     let plain = |name: &Ident| bound(name) || signature.dims.contains(name);
     let inputs = function.sig.inputs.iter().cloned().map(|mut input| {
         if let FnArg::Typed(typed) = &mut input {
@@ -106,4 +111,69 @@ fn extents(ty: &mut Type, plain: &impl Fn(&Ident) -> bool) {
         }
         _ => {}
     }
+}
+
+/// Lets the functions among these statements take tensors for views.
+fn views(statements: &mut [Stmt]) {
+    for statement in statements {
+        let Stmt::Item(Item::Fn(function)) = statement else { continue };
+        views(&mut function.block.stmts);
+        let generics = function.sig.generics.clone();
+        let output = &function.sig.output;
+        let result = quote!(#output);
+        let mut taken: Vec<Stmt> = vec![];
+        for input in &mut function.sig.inputs {
+            let FnArg::Typed(typed) = input else { continue };
+            let Pat::Ident(pat) = &mut *typed.pat else { continue };
+            let (name, mutable) = (pat.ident.clone(), pat.mutability);
+            let view = match &*typed.ty {
+                Type::Path(path) => match view_of(path) {
+                    Some((tensor, view)) => {
+                        *typed.ty = tensor;
+                        view
+                    }
+                    None if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
+                    None => continue,
+                },
+                Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+                Type::Reference(reference) => match &*reference.elem {
+                    Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            pat.mutability = None;
+            taken.push(syn::parse_quote!(let #mutable #name = #view(#name);));
+        }
+        // Items come first in any case.
+        taken.append(&mut function.block.stmts);
+        function.block.stmts = taken;
+    }
+}
+
+/// What stands for `View<T, Read>`, `View<T, Write>`, `View<T, A>`, and what makes the view of it.
+fn view_of(path: &syn::TypePath) -> Option<(Type, TokenStream)> {
+    let last = path.path.segments.last().filter(|last| last.ident == "View")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let mut arguments = arguments.args.iter();
+    let (Some(elem), Some(access), None) = (arguments.next(), arguments.next(), arguments.next()) else {
+        return None;
+    };
+    let reads = matches!(access, GenericArgument::Type(Type::Path(path)) if path.path.is_ident("Read"));
+    Some(match reads {
+        true => (syn::parse_quote!(impl Tensor<Elem = #elem>), quote!(read_of)),
+        false => (syn::parse_quote!(impl Tensor<Elem = #elem, Access = #access>), quote!(view_of)),
+    })
+}
+
+fn is_tensor(bound: &TypeParamBound) -> bool {
+    let TypeParamBound::Trait(bound) = bound else { return false };
+    bound.path.segments.last().is_some_and(|last| last.ident == "Tensor")
+}
+
+/// Whether a type is a type parameter that is a tensor, and not also what the function gives.
+fn is_tensor_parameter(path: &syn::TypePath, generics: &syn::Generics, result: &TokenStream) -> bool {
+    let Some(name) = path.path.get_ident() else { return false };
+    let given = result.clone().into_iter().any(|tree| tree.to_string() == name.to_string());
+    !given && generics.type_params().any(|own| own.ident == *name && own.bounds.iter().any(is_tensor))
 }

@@ -73,6 +73,12 @@ impl Lowering<'_> {
                 let block = self.block(&node.block);
                 self.add(Place::of_expr(expr), ExprKind::Block(block))
             }
+            Expr::Loop(node) => {
+                let place = Place::of_expr(expr);
+                let (statements, value) = self.endless(place, node);
+                let value = value.map(|local| self.add(place, ExprKind::Local(local)));
+                self.add(place, ExprKind::Block(Block { statements, value }))
+            }
             Expr::If(node) => self.if_else(expr, node),
             Expr::Match(node) => self.match_expr(expr, node),
             Expr::Closure(node) => self.closure(expr, node),

@@ -6,12 +6,12 @@
 
 use super::Lowering;
 use super::written::Ty;
-use layout_core::kernel::ParamValue;
 use layout_core::kernel::intrinsic::Intrinsic;
 use layout_core::kernel::ir::Annotation;
 use layout_core::kernel::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
 };
+use layout_core::kernel::{Elem, ParamValue};
 use std::collections::HashMap;
 
 /// Elements within elements of a type that is looked into.
@@ -26,12 +26,17 @@ impl Lowering<'_> {
             locals: self.written.clone(),
             known: vec![],
             literals: vec![],
+            arrays: vec![],
             done: HashMap::new(),
         };
         inference.block(&self.kernel.body);
         // Those that nothing calls.
         for number in 0..self.kernel.functions.len() {
             inference.function(number as u32);
+        }
+        // Registers have an element type: where nothing says which, it is rustc's, i32.
+        for elem in std::mem::take(&mut inference.arrays) {
+            inference.unify(&elem, &Ty::Number(TypeRef::Elem(Elem::I32)));
         }
         let Inference { known, literals, .. } = inference;
         let typed: Vec<(ExprId, TypeRef)> = literals
@@ -58,6 +63,8 @@ struct Inference<'k> {
     known: Vec<Option<Ty>>,
     /// The literals, with their variables.
     literals: Vec<(ExprId, usize)>,
+    /// The elements of arrays that may be assigned.
+    arrays: Vec<Ty>,
     done: HashMap<u32, Ty>,
 }
 
@@ -145,6 +152,11 @@ impl Inference<'_> {
             Pattern::Local(local) => {
                 let own = self.local(*local);
                 self.unify(&own, ty);
+                if let Ty::Array(elem) = resolve(&self.known, ty)
+                    && self.kernel.locals[local.0 as usize].mutable
+                {
+                    self.arrays.push(*elem);
+                }
             }
             Pattern::Tuple(parts) => {
                 if let Ty::Tuple(types) = resolve(&self.known, ty) {
@@ -166,6 +178,10 @@ impl Inference<'_> {
                         found = written;
                     }
                     self.bind(pattern, &found);
+                }
+                StatementKind::Declare { local, ty } => {
+                    let (own, written) = (self.local(*local), self.annotated(ty));
+                    self.unify(&own, &written);
                 }
                 StatementKind::Assign { place, op, value } => {
                     let (place, value) = (self.expr(*place), self.expr(*value));

@@ -1,19 +1,24 @@
 //! Leaving loops: `break`, `continue`, and labels.
 //!
 //! Law: `break 'outer` in an inner loop is a mark that is set and a `break`; each loop that is left on the way ends with a
-//! test of the mark. So a loop is left by its own `break` only, and no stage knows of labels.
+//! test of the mark. So a loop is left by its own `break` only, and no stage knows of labels. `break value` sets a variable that
+//! is declared before the loop, which is the loop's value.
 
 use super::Lowering;
 use crate::place::Place;
 use layout_core::kernel::ir::{Annotation, Block, ExprKind, LocalId, Pattern, Statement, StatementKind};
-use proc_macro2::Ident;
-use syn::{Label, Lifetime};
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Expr, ExprLoop, Label, Lifetime};
 
 /// A loop around the code that is lowered.
 pub(super) struct Around {
     label: Option<String>,
     /// The ways on which it is left for a loop further out.
     ways: Vec<Way>,
+    /// Whether it is a `loop`, which may have a value; and its variable, once a `break` sets it.
+    endless: bool,
+    value: Option<LocalId>,
 }
 
 /// A way out of several loops at once.
@@ -34,13 +39,64 @@ impl Lowering<'_> {
         body: &syn::Block,
         whole: impl FnOnce(&mut Self, Block) -> Option<StatementKind>,
     ) -> Vec<Statement> {
-        let label = label.as_ref().map(|label| label.name.ident.to_string());
-        self.around.push(Around { label, ways: vec![] });
+        let around = Around { label: named(label), ways: vec![], endless: false, value: None };
+        self.around(around, place, body, whole).0
+    }
+
+    /// A `loop`, and the variable that holds its value where a `break` gives it one.
+    pub(super) fn endless(&mut self, place: Place, node: &ExprLoop) -> (Vec<Statement>, Option<LocalId>) {
+        self.no_attributes(&node.attrs);
+        let condition = self.add(Place::token(node.loop_token.span), ExprKind::Bool(true));
+        let around = Around { label: named(&node.label), ways: vec![], endless: true, value: None };
+        self.around(around, place, &node.body, |_, body| Some(StatementKind::While { condition, body }))
+    }
+
+    /// What `break value` does before it leaves: the loop's variable takes the value.
+    pub(super) fn loop_value(
+        &mut self,
+        place: Place,
+        label: Option<&Lifetime>,
+        value: &Expr,
+    ) -> Option<Statement> {
+        let value = self.expr(value);
+        let target = self.target(label)?;
+        let around = &self.around[target];
+        if !around.endless {
+            self.errors.push(
+                place,
+                "a `break` with a value leaves a `for` or a `while`",
+                "only a `loop` has a value, as in Rust: set a variable that is declared before, then `break;`",
+            );
+            return None;
+        }
+        let local = match around.value {
+            Some(local) => local,
+            None => {
+                let local = self.local(&Ident::new("value", place.start), true);
+                self.around[target].value = Some(local);
+                local
+            }
+        };
+        let place_of = self.add(place, ExprKind::Local(local));
+        Some(self.statement(place, StatementKind::Assign { place: place_of, op: None, value }))
+    }
+
+    fn around(
+        &mut self,
+        around: Around,
+        place: Place,
+        body: &syn::Block,
+        whole: impl FnOnce(&mut Self, Block) -> Option<StatementKind>,
+    ) -> (Vec<Statement>, Option<LocalId>) {
+        self.around.push(around);
         let body = self.block(body);
-        let ways = self.around.pop().map(|own| own.ways).unwrap_or_default();
+        let (ways, value) = self.around.pop().map(|own| (own.ways, own.value)).unwrap_or_default();
         let depth = self.around.len();
-        let Some(kind) = whole(self, body) else { return vec![] };
+        let Some(kind) = whole(self, body) else { return (vec![], value) };
         let mut out = vec![];
+        if let Some(local) = value {
+            out.push(self.statement(place, StatementKind::Declare { local, ty: Annotation::Any }));
+        }
         for way in ways.iter().filter(|way| way.target + 1 == depth) {
             let value = self.add(place, ExprKind::Bool(false));
             let pattern = Pattern::Local(way.mark);
@@ -58,7 +114,18 @@ impl Lowering<'_> {
             let test = self.add(place, ExprKind::If(condition, leave, Block::default()));
             out.push(self.statement(place, StatementKind::Expr(test)));
         }
-        out
+        (out, value)
+    }
+
+    /// The loop that a `break` or a `continue` means: its place among those around.
+    fn target(&self, label: Option<&Lifetime>) -> Option<usize> {
+        match label {
+            None => self.around.len().checked_sub(1),
+            Some(label) => {
+                let name = label.ident.to_string();
+                self.around.iter().rposition(|around| around.label.as_deref() == Some(&name))
+            }
+        }
     }
 
     /// `break` or `continue`, perhaps of a loop further out.
@@ -69,22 +136,13 @@ impl Lowering<'_> {
             self.errors.push(place, message, "leave it out, or write the loop around it");
             return vec![];
         };
-        let named = |label: &Lifetime| {
-            let name = label.ident.to_string();
-            self.around.iter().rposition(|around| around.label.as_deref() == Some(&name))
-        };
-        let target = match label {
-            None => innermost,
-            Some(label) => match named(label) {
-                Some(target) => target,
-                None => {
-                    let message = format!("no loop around is called `{label}`");
-                    let help =
-                        format!("write the label in front of the loop: `{label}: for i in 0..n {{ .. }}`");
-                    self.errors.push(Place::token(label.ident.span()), message, help);
-                    return vec![];
-                }
-            },
+        let Some(target) = self.target(label) else {
+            if let Some(label) = label {
+                let message = format!("no loop around is called `{label}`");
+                let help = format!("write the label in front of the loop: `{label}: for i in 0..n {{ .. }}`");
+                self.errors.push(Place::token(label.ident.span()), message, help);
+            }
+            return vec![];
         };
         if target == innermost {
             let kind = if goes_on { StatementKind::Continue } else { StatementKind::Break };
@@ -108,4 +166,37 @@ impl Lowering<'_> {
             self.statement(place, StatementKind::Break),
         ]
     }
+}
+
+fn named(label: &Option<Label>) -> Option<String> {
+    label.as_ref().map(|label| label.name.ident.to_string())
+}
+
+/// Whether some `break` of a `loop` has a value.
+pub(super) fn has_value(node: &ExprLoop) -> bool {
+    breaks(node.body.to_token_stream())
+}
+
+/// Whether a `break` among these tokens is followed by more than a label. One of another loop inside may be: then the value is
+/// that of a loop without any, which is nothing.
+fn breaks(tokens: TokenStream) -> bool {
+    let mut open = tokens.into_iter().peekable();
+    while let Some(tree) = open.next() {
+        match tree {
+            TokenTree::Group(group) if breaks(group.stream()) => return true,
+            TokenTree::Ident(word) if word == "break" => {
+                if matches!(open.peek(), Some(TokenTree::Punct(quote)) if quote.as_char() == '\'') {
+                    open.next();
+                    open.next();
+                }
+                match open.peek() {
+                    None => {}
+                    Some(TokenTree::Punct(end)) if matches!(end.as_char(), ';' | ',') => {}
+                    Some(_) => return true,
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }

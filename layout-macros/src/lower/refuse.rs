@@ -21,8 +21,8 @@ pub fn expression(expr: &Expr) -> (&'static str, &'static str) {
             "copies that run beside the threads are `copy_dram_to_sram_async` and `async_copy_wait_all`",
         ),
         Expr::Assign(_) => ("an assignment as a value", "assign in a statement of its own"),
-        Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => {
-            ("a loop as a value", "set a variable inside the loop")
+        Expr::ForLoop(_) | Expr::While(_) => {
+            ("a `for` or a `while` as a value", "only a `loop` has one: `let x = loop { .. break x; };`")
         }
         Expr::Break(_) | Expr::Continue(_) => ("`break` or `continue` as a value", "write it as a statement"),
         Expr::Const(_) => ("a `const` block", "write a `const` item: `const THREADS: usize = BM * BN;`"),

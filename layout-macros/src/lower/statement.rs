@@ -127,22 +127,14 @@ impl Lowering<'_> {
                     Some(StatementKind::While { condition, body })
                 });
             }
-            Expr::Loop(node) => {
-                self.no_attributes(&node.attrs);
-                let condition = self.add(Place::token(node.loop_token.span), ExprKind::Bool(true));
-                return self.loop_with(&node.label, place, &node.body, |_, body| {
-                    Some(StatementKind::While { condition, body })
-                });
-            }
+            Expr::Loop(node) => return self.endless(place, node).0,
             Expr::Break(node) => {
+                let mut out = vec![];
                 if let Some(value) = &node.expr {
-                    self.errors.push(
-                        Place::of(value),
-                        "a loop has no value",
-                        "set a variable that is declared before the loop, then `break;`",
-                    );
+                    out.extend(self.loop_value(place, node.label.as_ref(), value));
                 }
-                return self.leave(place, false, node.label.as_ref());
+                out.extend(self.leave(place, false, node.label.as_ref()));
+                return out;
             }
             Expr::Continue(node) => return self.leave(place, true, node.label.as_ref()),
             Expr::Macro(node) => return self.assertion(place, &node.mac).into_iter().collect(),
@@ -204,6 +196,13 @@ impl Lowering<'_> {
                 true
             }
             ExprKind::Index(..) | ExprKind::Element(..) => true,
+            ExprKind::Field(of, _) => {
+                let mut of = *of;
+                while let ExprKind::Field(inner, _) = self.kernel.exprs[of.0 as usize].kind {
+                    of = inner;
+                }
+                matches!(self.kernel.exprs[of.0 as usize].kind, ExprKind::Local(_))
+            }
             _ => false,
         };
         if !is_place {
@@ -213,11 +212,27 @@ impl Lowering<'_> {
             self.errors.push(
                 Place::of_expr(target),
                 "this cannot be assigned",
-                "assign a `let mut` local or an element: `c[[row, column]] = x;`",
+                "assign a `let mut` local, a part of a tuple, or an element: `c[[row, column]] = x;`",
             );
             return None;
         }
         Some(StatementKind::Assign { place, op, value })
+    }
+
+    /// `let x;`
+    fn declare(&mut self, place: Place, pat: &Pat, ty: Annotation) -> Option<Statement> {
+        let Pat::Ident(ident) = pat else {
+            self.errors.push(
+                Place::of(pat),
+                "a pattern without a value",
+                "declare each name by itself: `let a; let b;`",
+            );
+            self.pattern(pat);
+            return None;
+        };
+        // Its one value is an assignment.
+        let local = self.bind(&ident.ident, true);
+        Some(self.statement(place, StatementKind::Declare { local, ty }))
     }
 
     fn let_statement(&mut self, node: &syn::Local) -> Option<Statement> {
@@ -227,15 +242,7 @@ impl Lowering<'_> {
             Pat::Type(typed) => (&*typed.pat, self.annotation(&typed.ty)),
             other => (other, Annotation::Any),
         };
-        let Some(init) = &node.init else {
-            self.errors.push(
-                Place::of(pat),
-                "a local without a value",
-                "give it one: `let mut sum = 0.0;`; register tiles are `local::<f32>(layout)`",
-            );
-            self.pattern(pat);
-            return None;
-        };
+        let Some(init) = &node.init else { return self.declare(place, pat, ty) };
         if let Some((_, otherwise)) = &init.diverge {
             self.errors.push(
                 Place::of(otherwise),
@@ -480,7 +487,8 @@ impl Lowering<'_> {
 /// Whether a block's last expression is the block's value; a loop, an assignment or an `if` of statements is not.
 pub(super) fn is_value(expr: &Expr) -> bool {
     match expr {
-        Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Assign(_) | Expr::Macro(_) => false,
+        Expr::ForLoop(_) | Expr::While(_) | Expr::Assign(_) | Expr::Macro(_) => false,
+        Expr::Loop(node) => super::leave::has_value(node),
         Expr::Break(_) | Expr::Continue(_) | Expr::Return(_) => false,
         Expr::Tuple(node) if node.elems.is_empty() => false,
         Expr::Binary(node) => !matches!(binary_op(&node.op), Some((_, true))),

@@ -39,6 +39,11 @@ pub(super) struct Lower {
 /// The error is told.
 pub(super) struct Failed;
 
+/// Whether statements end with leaving the loop around them, or its round.
+fn leaves(statements: &Out) -> bool {
+    statements.last().is_some_and(|last| matches!(last.kind, StatementKind::Break | StatementKind::Continue))
+}
+
 impl Lower {
     pub(super) fn fail<T>(
         &mut self,
@@ -65,9 +70,17 @@ impl Lower {
     /// Lowers statements; one that fails has told its error and is left out.
     pub(super) fn statements(&mut self, statements: &[Statement<TileAccess, TileOperation>]) -> Out {
         let mut out = Vec::new();
+        let mark = self.facts.len();
         for statement in statements {
             let _ = self.statement(statement, &mut out);
+            // Behind `if c { continue; }` the condition does not hold.
+            if let Some(Statement { kind: StatementKind::If(condition, then, otherwise), .. }) = out.last()
+                && leaves(then) != leaves(otherwise)
+            {
+                self.facts.assume_condition(&self.tables.atoms, condition, leaves(otherwise));
+            }
         }
+        self.facts.truncate(mark);
         out
     }
 

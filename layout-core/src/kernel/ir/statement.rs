@@ -66,9 +66,16 @@ wire! {
             /// Whether it is a `const` item.
             constant: bool,
         },
+        /// `let local: ty;`: the value comes later, and the type with it where none is written.
+        Declare {
+            /// The name.
+            local: LocalId,
+            /// What is written of its type.
+            ty: Annotation,
+        },
         /// `place = value;`, `place += value;`.
         Assign {
-            /// A local or an indexed view.
+            /// A local, a part of a tuple that is a local, or an indexed view.
             place: ExprId,
             /// The operator of a compound assignment.
             op: Option<BinaryOp>,

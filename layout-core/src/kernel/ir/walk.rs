@@ -49,7 +49,7 @@ impl Kernel {
                     self.in_block(body, depth, see);
                 }
                 StatementKind::Assert { condition, .. } => self.in_expr(*condition, depth, see),
-                StatementKind::Break | StatementKind::Continue => {}
+                StatementKind::Declare { .. } | StatementKind::Break | StatementKind::Continue => {}
             }
         }
         block.value.iter().for_each(|value| self.in_expr(*value, depth, see));

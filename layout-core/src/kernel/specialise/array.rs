@@ -8,7 +8,7 @@ use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileAccess;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
-use crate::kernel::ir::{BinaryOp, ExprId, ExprKind, TypeRef};
+use crate::kernel::ir::{BinaryOp, ExprId, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, StatementKind, Value};
 use crate::kernel::view::View;
@@ -148,9 +148,8 @@ impl Evaluator<'_> {
 
     /// The registers of a mutable array that an expression names.
     fn mutable_array(&self, array: ExprId) -> Option<View> {
-        let ExprKind::Local(local) = self.kernel.expr(array).kind else { return None };
-        match self.bindings.get(&local) {
-            Some(Binding::Array(view)) => Some(view.clone()),
+        match self.named(array) {
+            Some((_, Binding::Array(view))) => Some(view.clone()),
             _ => None,
         }
     }

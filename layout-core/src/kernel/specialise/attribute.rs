@@ -12,6 +12,9 @@ use crate::kernel::params::ParamValue;
 use crate::kernel::program::{Comparison, Place, PlaceId, Space, Value};
 use crate::kernel::view::View;
 
+/// A promised divisor of a dimension at most.
+const MAX_DIVISOR: i64 = 1 << 30;
+
 /// What the attribute settles.
 pub(super) struct Head {
     pub entry: String,
@@ -29,10 +32,17 @@ impl Evaluator<'_> {
             Some(number) => kernel.variant_if.get(number as usize).cloned().unwrap_or_default(),
             None => Vec::new(),
         };
-        // Twice: first the divisors that `K % 8 == 0` promises, which are the form of the dimensions, then the rest.
-        self.open_dims();
-        for condition in kernel.require.iter().chain(&promised) {
-            self.divisors(*condition);
+        // First the divisors that follow from the conditions, which are the form of the dimensions, then the rest. One may
+        // follow from another: `N % 8 == 0, K == 4 * N`.
+        for _ in 0..=kernel.dims.len() {
+            self.open_dims();
+            let before = self.dim_divisors.clone();
+            for condition in kernel.require.iter().chain(&promised) {
+                self.divisors(*condition);
+            }
+            if self.dim_divisors == before {
+                break;
+            }
         }
         self.open_dims();
         let block = self.threads();
@@ -52,16 +62,17 @@ impl Evaluator<'_> {
         let mut require = Vec::new();
         for condition in &kernel.require {
             let text = self.describe(*condition);
-            if let Ok(comparisons) = self.host_condition(*condition) {
-                facts.extend(comparisons.iter().cloned());
-                require.extend(comparisons.into_iter().map(|comparison| (comparison, text.clone())));
+            if let Ok((known, tested)) = self.promised(*condition) {
+                facts.extend(known);
+                require.extend(tested.into_iter().map(|comparison| (comparison, text.clone())));
             }
         }
         let mut variant_if = Vec::new();
         for condition in &promised {
-            variant_if.extend(self.host_condition(*condition).unwrap_or_default());
+            let (known, tested) = self.promised(*condition).unwrap_or_default();
+            facts.extend(known);
+            variant_if.extend(tested);
         }
-        facts.extend(variant_if.iter().cloned());
         let (block, grid, cluster) = (block?, grid?, cluster?);
         if let Some(first) = kernel.cluster.first() {
             self.needs("cluster", "sm_90", self.origin(*first))?;
@@ -144,7 +155,8 @@ impl Evaluator<'_> {
             .collect();
     }
 
-    /// The divisors that a condition promises: `K % 8 == 0`, and conjunctions of such.
+    /// The divisors of dimensions that follow from a condition: from `form % m == r` and `form == form`, and conjunctions of
+    /// such, where the forms are linear in a dimension.
     fn divisors(&mut self, condition: ExprId) {
         let kernel = self.kernel;
         let ExprKind::Binary(op, left, right) = &kernel.expr(condition).kind else { return };
@@ -154,23 +166,49 @@ impl Evaluator<'_> {
                 self.divisors(*right);
             }
             BinaryOp::Eq => {
-                let ExprKind::Binary(BinaryOp::Rem, dim, by) = &kernel.expr(*left).kind else { return };
-                let ExprKind::Dim(number) = kernel.expr(*dim).kind else { return };
-                let zero =
-                    matches!(self.expr(*right), Ok(Datum::Index(zero)) if zero.as_constant() == Some(0));
-                let by = match self.expr(*by) {
-                    Ok(Datum::Index(by)) => by.as_constant().filter(|by| (1..=1 << 30).contains(by)),
+                let mut value = |id: ExprId| match self.expr(id) {
+                    Ok(Datum::Index(index)) => Some(index),
                     _ => None,
                 };
-                if let (true, Some(by)) = (zero, by) {
-                    let known = self.dim_divisors[number as usize];
-                    let lcm = (known / gcd(known, by)).saturating_mul(by);
-                    if lcm <= 1 << 30 {
-                        self.dim_divisors[number as usize] = lcm;
+                let (form, modulus) = match &kernel.expr(*left).kind {
+                    ExprKind::Binary(BinaryOp::Rem, form, by) => {
+                        let by = value(*by).and_then(|by| by.as_constant());
+                        (value(*form), by.filter(|by| (1..=MAX_DIVISOR).contains(by)))
                     }
+                    _ => (value(*left), Some(0)),
+                };
+                let (Some(form), Some(right), Some(modulus)) = (form, value(*right), modulus) else { return };
+                if let Ok(zero) = form.sub(&right) {
+                    self.divides(&zero, modulus);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What follows for each dimension from `modulus` dividing an index; of modulus 0 the index is 0.
+    fn divides(&mut self, zero: &Index, modulus: i64) {
+        for number in 0..self.dims.len() {
+            let Some((id, divisor)) = self.dims[number].terms().first().and_then(|(monomial, divisor)| {
+                let [id] = monomial.as_slice() else { return None };
+                Some((*id, *divisor))
+            }) else {
+                continue;
+            };
+            let (own, rest) = zero.partition(|monomial, _| monomial.contains(&id));
+            let [(monomial, factor)] = own.terms() else { continue };
+            if monomial.as_slice() != [id] {
+                continue;
+            }
+            // `factor * atom` is a multiple of this.
+            let step = gcd(self.tables.atoms.divisor(&rest), modulus);
+            if step == 0 {
+                continue;
+            }
+            let known = divisor.saturating_mul(step / gcd(step, factor.saturating_abs()));
+            if (2..=MAX_DIVISOR).contains(&known) {
+                self.dim_divisors[number] = known;
+            }
         }
     }
 
@@ -254,13 +292,7 @@ impl Evaluator<'_> {
             return Ok(left);
         }
         match self.expr(id)? {
-            Datum::Bool(true) => {
-                // Known to hold by the very divisor that it promises; launch still has to test it.
-                let ExprKind::Binary(BinaryOp::Eq, left, right) = self.kernel.expr(id).kind else {
-                    return Ok(vec![]);
-                };
-                self.plain_remainder(left, right)
-            }
+            Datum::Bool(true) => Ok(vec![]),
             Datum::Bool(false) => {
                 let text = self.describe(id);
                 self.fail(origin, format!("`{text}` never holds for {}", self.params.key()))
@@ -275,21 +307,16 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `K % 8 == 0` over the plain dimension, not over the form that already relies on it.
-    fn plain_remainder(&mut self, left: ExprId, right: ExprId) -> Outcome<Vec<Comparison>> {
-        let origin = self.origin(left);
-        let ExprKind::Binary(BinaryOp::Rem, dim, by) = self.kernel.expr(left).kind else { return Ok(vec![]) };
-        let ExprKind::Dim(number) = self.kernel.expr(dim).kind else { return Ok(vec![]) };
-        if self.dims[number as usize].as_constant().is_some() {
-            return Ok(vec![]);
-        }
-        let (by, right) = (self.expr(by)?, self.expr(right)?);
-        let (by, right) = (self.expect_index(by, origin)?, self.expect_index(right, origin)?);
-        let range = Range::new(0, i128::from(self.limit()));
-        let atom =
-            Index::atom(self.tables.atoms.intern(Atom::Dim { dim: number, divisor: 1 }, range, 1, None));
-        let remainder = self.tables.atoms.rem(&atom, &by);
-        Ok(vec![Comparison { op: BinaryOp::Eq, left: self.index(origin, remainder)?, right }])
+    /// What a condition says of the dimensions in their form, and what a launch tests: the same over the plain dimensions,
+    /// since the form relies on it already.
+    fn promised(&mut self, id: ExprId) -> Outcome<(Vec<Comparison>, Vec<Comparison>)> {
+        let known = self.host_condition(id)?;
+        let divisors = std::mem::replace(&mut self.dim_divisors, vec![1; self.kernel.dims.len()]);
+        self.open_dims();
+        let tested = self.host_condition(id);
+        self.dim_divisors = divisors;
+        self.open_dims();
+        Ok((known, tested?))
     }
 
     /// The arguments: their places, their views, and what a launch checks of them.

@@ -90,4 +90,19 @@ pub(super) enum Binding {
     Index(VarId),
     /// A mutable array: registers.
     Array(View),
+    /// A mutable tuple: each part is a variable of its own.
+    Tuple(Vec<Binding>),
+    /// `let x;`: what it holds is known at its first assignment. Its declaration is that of this variable.
+    Later(VarId),
+}
+
+impl Binding {
+    /// The mutable index variables of a name.
+    pub(super) fn indices(&self, out: &mut Vec<VarId>) {
+        match self {
+            Binding::Index(var) => out.push(*var),
+            Binding::Tuple(parts) => parts.iter().for_each(|part| part.indices(out)),
+            Binding::Value(_) | Binding::Element(_) | Binding::Array(_) | Binding::Later(_) => {}
+        }
+    }
 }

@@ -69,6 +69,8 @@ pub(super) struct Evaluator<'k> {
     pub copies: Vec<(VarId, VarId)>,
     /// Those whose type was found, with their first value.
     pub decided: Vec<(VarId, f64, Elem)>,
+    /// For each `let x;` the variables that it became: they are declared where it stands.
+    pub later: HashMap<VarId, Vec<VarId>>,
     /// Variables that a member of the vocabulary made: a `let` of one gives it the user's name.
     pub unnamed: HashSet<VarId>,
     /// A promised divisor of each dimension.

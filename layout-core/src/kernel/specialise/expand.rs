@@ -25,6 +25,7 @@ struct Checkpoint {
     undecided: HashMap<VarId, Option<f64>>,
     copies: Vec<(VarId, VarId)>,
     decided: Vec<(VarId, f64, Elem)>,
+    later: HashMap<VarId, Vec<VarId>>,
     unnamed: HashSet<VarId>,
     shared_bytes: u64,
 }
@@ -41,6 +42,7 @@ impl Evaluator<'_> {
             undecided: self.undecided.clone(),
             copies: self.copies.clone(),
             decided: self.decided.clone(),
+            later: self.later.clone(),
             unnamed: self.unnamed.clone(),
             shared_bytes: self.shared_bytes,
         }
@@ -56,6 +58,7 @@ impl Evaluator<'_> {
         self.undecided = before.undecided;
         self.copies = before.copies;
         self.decided = before.decided;
+        self.later = before.later;
         self.unnamed = before.unnamed;
         self.shared_bytes = before.shared_bytes;
     }

@@ -1,7 +1,7 @@
 //! Expressions: evaluated as far as they are known, the rest becomes values.
 
 use super::datum::{Binding, Datum};
-use super::evaluator::{Evaluator, Failed, Outcome};
+use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem, Known};
 use crate::kernel::index::{Atom, Index, Range};
@@ -130,17 +130,8 @@ impl Evaluator<'_> {
 
     fn read(&mut self, local: LocalId) -> Outcome<Datum> {
         match self.bindings.get(&local).cloned() {
-            Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
-            // Its type may have been found since.
-            Some(Binding::Value(Datum::Scalar(Value::Variable(var), _)) | Binding::Element(var)) => {
-                match self.tables.variable(var).kind {
-                    VariableKind::Elem(elem) => Ok(Datum::Scalar(Value::Variable(var), elem)),
-                    VariableKind::Index { .. } | VariableKind::Pointer(_) => Err(Failed),
-                }
-            }
-            Some(Binding::Value(datum)) => Ok(datum),
-            Some(Binding::Index(var)) => Ok(Datum::Index(self.read_index(var))),
-            Some(Binding::Array(view)) => self.whole_array(&view),
+            Some(binding) => self.read_binding(local, &binding),
+            None => Err(Failed),
         }
     }
 
@@ -375,13 +366,17 @@ impl Evaluator<'_> {
     /// The statements and the value of a block.
     pub(super) fn block(&mut self, block: &Block) -> Outcome<Datum> {
         let mut failed = false;
+        let facts = self.facts.len();
         for statement in &block.statements {
+            let before = self.out.len();
             failed |= self.statement(statement).is_err();
+            self.assume_stayed(before);
         }
         let value = match block.value {
             Some(value) => self.expr(value),
             None => Ok(Datum::Unit),
         };
+        self.facts.truncate(facts);
         if failed { Err(Failed) } else { value }
     }
 
@@ -410,6 +405,15 @@ impl Evaluator<'_> {
         value
     }
 
+    /// Behind `if c { continue; }` the condition does not hold.
+    fn assume_stayed(&mut self, from: usize) {
+        let Some(last) = self.out.get(from..).and_then(<[_]>::last) else { return };
+        let StatementKind::If(condition, then, otherwise) = &last.kind else { return };
+        if leaves(then) != leaves(otherwise) {
+            self.facts.assume_condition(&self.tables.atoms, condition, leaves(otherwise));
+        }
+    }
+
     fn if_expr(
         &mut self,
         condition: ExprId,
@@ -431,7 +435,15 @@ impl Evaluator<'_> {
         for var in changed {
             self.forget(var);
         }
-        let (condition, first, second) = (condition?, first?, second?);
+        self.forget_late();
+        let (condition, mut first, mut second) = (condition?, first?, second?);
+        // A branch that leaves the loop has no value: the other one's is that of the `if`.
+        let (left, right) = (leaves(&yes), leaves(&no));
+        match (&first, &second) {
+            (Datum::Unit, value) if left && !right => first = value.clone(),
+            (value, Datum::Unit) if right && !left => second = value.clone(),
+            _ => {}
+        }
         let value = match (first, second) {
             (Datum::Unit, Datum::Unit) => Datum::Unit,
             (Datum::Index(_), Datum::Index(_)) if self.ask_condition(&condition) => return Err(Failed),
@@ -443,8 +455,8 @@ impl Evaluator<'_> {
                     kind: StatementKind::AssignIndex(var, index),
                     origin,
                 };
-                yes.push(assign(a.clone()));
-                no.push(assign(b.clone()));
+                yes.extend((!left).then(|| assign(a.clone())));
+                no.extend((!right).then(|| assign(b.clone())));
                 let atoms = &mut self.tables.atoms;
                 let natural = atoms.range(&a).union(atoms.range(&b)).beyond_i64();
                 let (a, b) = (atoms.signed(&a), atoms.signed(&b));
@@ -466,8 +478,8 @@ impl Evaluator<'_> {
                     kind: StatementKind::Assign(var, value),
                     origin,
                 };
-                yes.push(assign(a));
-                no.push(assign(b));
+                yes.extend((!left).then(|| assign(a)));
+                no.extend((!right).then(|| assign(b)));
                 Datum::Scalar(Value::Variable(var), elem)
             }
         };
@@ -478,6 +490,11 @@ impl Evaluator<'_> {
         }
         Ok(value)
     }
+}
+
+/// Whether statements end with leaving the loop around them, or its round.
+pub(super) fn leaves(statements: &[TileStatement]) -> bool {
+    statements.last().is_some_and(|last| matches!(last.kind, StatementKind::Break | StatementKind::Continue))
 }
 
 fn is_number(first: &Datum, second: &Datum) -> bool {

@@ -21,6 +21,7 @@ mod statement;
 mod tile;
 mod tiling;
 mod together;
+mod variable;
 mod vocabulary;
 
 pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
@@ -30,7 +31,7 @@ use super::ir::{Kernel, LocalId};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
-use super::program::{Comparison, Statement, StatementKind, Tables, Value};
+use super::program::{Comparison, Statement, Tables};
 use super::valid::valid;
 use evaluator::{Course, Evaluator};
 use std::collections::{HashMap, HashSet};
@@ -97,11 +98,9 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         courses = evaluator.courses;
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
-    let Evaluator { tables, errors, out, decided, shared_bytes, .. } = evaluator;
+    let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
     let mut body = errors.propagate(out)?;
-    for (var, first, elem) in decided {
-        settle(&mut body, var, first, elem);
-    }
+    variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
     let mut plan = head.plan;
     plan.shared_bytes = shared_bytes as u32;
     Ok(Specialised {
@@ -146,6 +145,7 @@ fn evaluator<'k>(
         undecided: HashMap::new(),
         copies: Vec::new(),
         decided: Vec::new(),
+        later: HashMap::new(),
         unnamed: HashSet::new(),
         dim_divisors: vec![1; kernel.dims.len()],
         dims: Vec::new(),
@@ -172,27 +172,5 @@ fn shared_limit(arch: Option<&str>) -> u64 {
         Some("75") => 65_536,
         Some("86" | "89" | "120" | "121") => 101_376,
         _ => place::MAX_SHARED_BYTES,
-    }
-}
-
-/// Gives the first value of a float variable the type that was found later.
-fn settle(
-    body: &mut [Statement<TileAccess, TileOperation>],
-    var: super::index::VarId,
-    first: f64,
-    elem: super::elem::Elem,
-) {
-    for statement in body {
-        match &mut statement.kind {
-            StatementKind::Let(known, value) if *known == var => {
-                *value = super::elem::Constant::float(elem, first).map(Value::Constant);
-            }
-            StatementKind::For { body, .. } | StatementKind::While(_, body) => settle(body, var, first, elem),
-            StatementKind::If(_, then, otherwise) => {
-                settle(then, var, first, elem);
-                settle(otherwise, var, first, elem);
-            }
-            _ => {}
-        }
     }
 }

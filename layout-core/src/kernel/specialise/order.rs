@@ -4,11 +4,11 @@
 //! the place where an expression stands and its use nothing that it reads is changed. So before a later operand changes
 //! something, the earlier ones that read it are given names, and what is bound by `let` is a copy.
 
-use super::datum::{Binding, Datum};
+use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::index::{Atom, AtomId, Index, IndexOverflow, VarId};
-use crate::kernel::ir::{Block, ExprId, ExprKind, Statement, StatementKind as Ast};
+use crate::kernel::ir::{Block, ExprId, Statement, StatementKind as Ast};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{BarrierAt, Comparison, PlaceId, Space, StatementKind, Value};
 use crate::kernel::view::View;
@@ -219,22 +219,17 @@ impl Evaluator<'_> {
     pub(super) fn assigned_indices(&self, condition: Option<ExprId>, blocks: &[&Block]) -> Vec<VarId> {
         let mut locals = Vec::new();
         let mut see = |statement: &Statement| {
-            if let Ast::Assign { place, .. } = &statement.kind
-                && let ExprKind::Local(local) = self.kernel.expr(*place).kind
-            {
-                locals.push(local);
+            if let Ast::Assign { place, .. } = &statement.kind {
+                locals.extend(self.named(*place).map(|(local, _)| local));
             }
             true
         };
         condition.iter().for_each(|id| self.kernel.each_statement_in(*id, &mut see));
         blocks.iter().for_each(|block| self.kernel.each_statement(block, &mut see));
-        let mut vars: Vec<VarId> = locals
-            .into_iter()
-            .filter_map(|local| match self.bindings.get(&local) {
-                Some(Binding::Index(var)) => Some(*var),
-                _ => None,
-            })
-            .collect();
+        let mut vars = Vec::new();
+        for local in locals {
+            self.bindings.get(&local).into_iter().for_each(|binding| binding.indices(&mut vars));
+        }
         // `state.advance()` assigns too.
         vars.extend(self.bounded.keys());
         vars.sort_unstable();

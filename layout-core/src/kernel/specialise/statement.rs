@@ -2,13 +2,11 @@
 
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome};
-use super::tile::TileAccess;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range, VarId};
 use crate::kernel::ir::{
-    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind as Ast,
-    TypeRef, UnaryOp,
+    Annotation, Block, ExprId, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef, UnaryOp,
 };
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{StatementKind, Value, VariableKind};
@@ -45,6 +43,7 @@ impl Evaluator<'_> {
                 self.bind(pattern, datum.unwrap_or(Datum::Unknown), origin);
                 if failed { Err(Failed) } else { Ok(()) }
             }
+            Ast::Declare { local, ty } => self.declare(*local, ty, origin),
             Ast::Assign { place, op, value } => self.assign(*place, *op, *value, origin),
             Ast::Expr(value) => self.expr(*value).map(|_| ()),
             Ast::For { local, start, end, closed, step, unroll, reversed, body } => {
@@ -129,7 +128,8 @@ impl Evaluator<'_> {
         match (pattern, datum) {
             (Pattern::Wildcard, _) => {}
             (Pattern::Local(local), datum) => {
-                let binding = self.binding(*local, datum);
+                let mutable = self.kernel.locals[local.0 as usize].mutable;
+                let binding = self.binding(*local, mutable, datum);
                 self.bindings.insert(*local, binding);
             }
             (Pattern::Tuple(patterns), Datum::Tuple(parts)) if patterns.len() == parts.len() => {
@@ -146,177 +146,6 @@ impl Evaluator<'_> {
                     self.bind(pattern, Datum::Unknown, origin);
                 }
             }
-        }
-    }
-
-    fn binding(&mut self, id: LocalId, datum: Datum) -> Binding {
-        let kernel = self.kernel;
-        let local = &kernel.locals[id.0 as usize];
-        if !local.mutable {
-            return Binding::Value(match datum {
-                Datum::Float(value) => Datum::Float(value),
-                other => self.hold(&local.name, other, local.origin),
-            });
-        }
-        match datum {
-            Datum::Index(index) => {
-                let var = self.variable(&local.name, VariableKind::Index { wide: true }, true, local.origin);
-                self.supposed(id, var);
-                let index = self.taken(id, &index);
-                self.push(local.origin, StatementKind::LetIndex(var, index));
-                self.forget(var);
-                Binding::Index(var)
-            }
-            Datum::Scalar(value, elem) => self.element(&local.name, Some(value), elem, local.origin),
-            Datum::Bool(value) => {
-                let value = Value::Constant(Constant::bool(value));
-                self.element(&local.name, Some(value), Elem::Bool, local.origin)
-            }
-            Datum::Float(value) => {
-                let first = Constant::float(Elem::F32, value).map(Value::Constant);
-                let binding = self.element(&local.name, first, Elem::F32, local.origin);
-                if let Binding::Element(var) = binding {
-                    self.undecided.insert(var, Some(value));
-                }
-                binding
-            }
-            Datum::Array(parts) => self.array_binding(&local.name, parts, local.origin),
-            other => Binding::Value(self.hold(&local.name, other, local.origin)),
-        }
-    }
-
-    fn element(
-        &mut self,
-        name: &str,
-        value: Option<Value<super::tile::TileAccess>>,
-        elem: Elem,
-        origin: Origin,
-    ) -> Binding {
-        let var = self.variable(name, VariableKind::Elem(elem), true, origin);
-        if let Some(Value::Variable(source)) = &value {
-            self.same_type(*source, var);
-        }
-        self.push(origin, StatementKind::Let(var, value));
-        Binding::Element(var)
-    }
-
-    fn assign(&mut self, place: ExprId, op: Option<BinaryOp>, value: ExprId, origin: Origin) -> Outcome<()> {
-        let kernel = self.kernel;
-        match &kernel.expr(place).kind {
-            ExprKind::Local(local) => {
-                let value = self.expr(value)?;
-                let name = &kernel.locals[local.0 as usize].name;
-                let value = match op {
-                    Some(op) => {
-                        let old = self.expr(place)?;
-                        self.binary(op, old, value, origin)?
-                    }
-                    None => value,
-                };
-                match self.bindings.get(local).cloned() {
-                    Some(Binding::Element(var)) => {
-                        let VariableKind::Elem(elem) = self.tables.variable(var).kind else {
-                            return Err(Failed);
-                        };
-                        let elem = match (&value, self.undecided.contains_key(&var)) {
-                            (Datum::Scalar(_, found), true) if found.is_float() => *found,
-                            _ => elem,
-                        };
-                        if self.undecided.contains_key(&var) {
-                            self.decide(var, elem);
-                        }
-                        let value = self.coerce(value, elem, origin)?;
-                        self.push(origin, StatementKind::Assign(var, value));
-                        Ok(())
-                    }
-                    Some(Binding::Index(var)) => {
-                        let index = self.expect_index(value, origin)?;
-                        let index = self.taken(*local, &index);
-                        self.push(origin, StatementKind::AssignIndex(var, index));
-                        self.forget(var);
-                        Ok(())
-                    }
-                    Some(Binding::Array(view)) => self.assign_array(view, value, origin),
-                    Some(Binding::Value(Datum::Unknown)) | None => Err(Failed),
-                    Some(Binding::Value(datum)) => self.fail_help(
-                        origin,
-                        format!("`{name}` is {} and cannot be assigned", datum.kind()),
-                        "bind a new name, or write through an index: `view[[i, j]] = x`",
-                    ),
-                }
-            }
-            ExprKind::Index(view, coordinates) => {
-                // As in Rust: the value first, then the place.
-                let mut operands = self.exprs(&[&[value, *view], &coordinates[..]].concat())?.into_iter();
-                let value = operands.next().unwrap_or(Datum::Unknown);
-                let view = operands.next().unwrap_or(Datum::Unknown);
-                let (access, elem) = self.place(view, operands.collect(), origin)?;
-                self.store((access, elem), op, value, origin)
-            }
-            ExprKind::Element(array, index) => {
-                let mut operands = self.exprs(&[value, *index])?.into_iter();
-                let value = operands.next().unwrap_or(Datum::Unknown);
-                let index = operands.next().unwrap_or(Datum::Unknown);
-                let place = self.array_place(*array, index, origin)?;
-                self.store(place, op, value, origin)
-            }
-            _ => {
-                self.fail_help(origin, "this cannot be assigned", "assign a `let mut` name or `view[[i, j]]`")
-            }
-        }
-    }
-
-    /// `place = value`, `place += value` of an element.
-    fn store(
-        &mut self,
-        (access, elem): (TileAccess, Elem),
-        op: Option<BinaryOp>,
-        value: Datum,
-        origin: Origin,
-    ) -> Outcome<()> {
-        let place = self.tables.place(access.view.place).name.clone();
-        if !access.view.mutable {
-            return self.fail_help(
-                origin,
-                format!("`{place}` is not mutable"),
-                format!("make the argument `&mut`: `{place}: &mut LayoutTensor<..>`"),
-            );
-        }
-        let value = match op {
-            Some(op) => {
-                let old = Datum::Scalar(Value::Load(Box::new(access.clone())), elem);
-                self.binary(op, old, value, origin)?
-            }
-            None => value,
-        };
-        let value = self.coerce(value, elem, origin)?;
-        self.push(origin, StatementKind::Store(access, value));
-        Ok(())
-    }
-
-    /// Settles the type of a float variable whose first value was a literal, and of those that are its copies or whose copy
-    /// it is.
-    pub(super) fn decide(&mut self, var: VarId, elem: Elem) {
-        let mut found = vec![var];
-        while let Some(var) = found.pop() {
-            let Some(first) = self.undecided.remove(&var) else { continue };
-            self.tables.variables[var.0 as usize].kind = VariableKind::Elem(elem);
-            self.decided.extend(first.map(|first| (var, first, elem)));
-            for (source, copy) in &self.copies {
-                match var {
-                    _ if var == *source => found.push(*copy),
-                    _ if var == *copy => found.push(*source),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    /// `copy` has the type of `source`, once that is known.
-    pub(super) fn same_type(&mut self, source: VarId, copy: VarId) {
-        if self.undecided.contains_key(&source) {
-            self.undecided.insert(copy, None);
-            self.copies.push((source, copy));
         }
     }
 
@@ -423,6 +252,7 @@ impl Evaluator<'_> {
             _ => Some(self.nested(|this| this.block(body))),
         };
         self.loops -= 1;
+        self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         header?;
         let Some((body, result)) = evaluated else { return Ok(()) };
@@ -495,6 +325,7 @@ impl Evaluator<'_> {
             this.block(body)
         });
         self.loops -= 1;
+        self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         result?;
         let kind = StatementKind::For {
@@ -538,6 +369,7 @@ impl Evaluator<'_> {
             _ => self.nested(|this| this.block(body)),
         };
         self.loops -= 1;
+        self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         let value = match condition? {
             // What it does besides happens once.
