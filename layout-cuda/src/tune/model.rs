@@ -5,19 +5,13 @@
 use layout_core::kernel::simulate::Counts;
 use layout_core::kernel::{ParamSet, ParamValue};
 
-use crate::prepare::Usage;
 use crate::probe::Planned;
 
 /// Multiprocessors that the estimate goes by where no GPU tells: an H200's.
 const MULTIPROCESSORS: f64 = 132.0;
 
 /// The features of a set: its numbers in logarithms, their squares and products, and how its blocks fill the device.
-pub(crate) fn features(
-    set: &ParamSet,
-    planned: &Planned,
-    usage: Option<&Usage>,
-    multiprocessors: u32,
-) -> Vec<f64> {
+pub(crate) fn features(set: &ParamSet, planned: &Planned, multiprocessors: u32) -> Vec<f64> {
     let number = |value: &ParamValue| match value {
         ParamValue::Int(value) => f64::from(u32::try_from(*value).unwrap_or(0).saturating_add(1)).log2(),
         ParamValue::Bool(value) => f64::from(u8::from(*value)),
@@ -31,10 +25,7 @@ pub(crate) fn features(
     }
     let blocks = planned.blocks().max(1) as f64;
     let threads = f64::from(planned.threads().max(1));
-    let at_once = match usage {
-        Some(usage) => f64::from(usage.blocks_per_multiprocessor.max(1)),
-        None => (2048.0 / threads).floor().clamp(1.0, 32.0),
-    };
+    let at_once = blocks_at_once(planned);
     let places = at_once * f64::from(multiprocessors.max(1));
     let waves = (blocks / places).ceil().max(1.0);
     all.push(waves.log2());
@@ -42,18 +33,22 @@ pub(crate) fn features(
     all.push(blocks / (waves * places));
     all.push((at_once * threads / 32.0).log2());
     all.push((blocks * threads).log2());
-    if let Some(usage) = usage {
-        all.push(f64::from(usage.registers) / 64.0);
-        all.push((f64::from(usage.local_bytes) + 1.0).log2());
-    }
+    all.push((f64::from(planned.shared_bytes) + 1.0).log2());
     all
+}
+
+/// Blocks that a multiprocessor of 2048 threads and 228 KiB of shared memory holds, registers apart.
+fn blocks_at_once(planned: &Planned) -> f64 {
+    let by_threads = 2048.0 / f64::from(planned.threads().max(1));
+    let by_memory = 233_472.0 / (f64::from(planned.shared_bytes) + 1024.0);
+    by_threads.min(by_memory).floor().clamp(1.0, 32.0)
 }
 
 /// A guess before anything is measured, smaller is better: full places first, then much work a thread.
 pub(crate) fn guess(planned: &Planned, multiprocessors: u32) -> f64 {
     let blocks = planned.blocks().max(1) as f64;
     let threads = f64::from(planned.threads().max(1));
-    let places = f64::from(multiprocessors.max(1)) * (2048.0 / threads).floor().clamp(1.0, 32.0);
+    let places = f64::from(multiprocessors.max(1)) * blocks_at_once(planned);
     let waves = (blocks / places).ceil().max(1.0);
     let idle = 1.0 - (blocks / (waves * places)).min(1.0);
     // Many threads in all mean that each value that was loaded serves few results.

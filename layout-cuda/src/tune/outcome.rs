@@ -6,6 +6,10 @@ use std::fmt;
 
 use layout_core::kernel::ParamSet;
 
+use super::model::features;
+use super::search::{Course, Open, Search};
+use crate::probe::Planned;
+
 /// What became of a set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
@@ -64,6 +68,8 @@ pub struct Trial {
     pub fate: Fate,
     /// Whether a record of an earlier run says so.
     pub known: bool,
+    /// What its launch is, where it was not refused.
+    pub planned: Option<Planned>,
 }
 
 /// What a run found.
@@ -81,6 +87,8 @@ pub struct Outcome {
     pub default: Option<(ParamSet, f64)>,
     /// How many sets were measured in this run, in their order: milliseconds.
     pub history: Vec<f64>,
+    /// Multiprocessors of the device.
+    pub multiprocessors: u32,
 }
 
 impl Outcome {
@@ -89,10 +97,46 @@ impl Outcome {
         self.trials.first().and_then(|trial| Some((&trial.set, trial.fate.ms()?)))
     }
 
+    /// What a search would have found, trial by trial, had it been asked for these times: the best so far, as a share of the best
+    /// of all. The default comes first.
+    pub fn replay(&self, search: Search) -> Vec<f64> {
+        let Some((_, best)) = self.best() else { return vec![] };
+        let timed = |trial: &Trial| Some((trial.fate.ms()?, trial.planned.clone()?));
+        let mut open: Vec<Open> = self
+            .trials
+            .iter()
+            .enumerate()
+            .filter_map(|(number, trial)| {
+                let (_, planned) = timed(trial)?;
+                let features = features(&trial.set, &planned, self.multiprocessors);
+                Some(Open { number, planned, features })
+            })
+            .collect();
+        // By name, with the default in front: the order says nothing of the times.
+        open.sort_by_key(|one| self.trials[one.number].set.key());
+        if let Some((default, _)) = &self.default {
+            open.sort_by_key(|one| self.trials[one.number].set != *default);
+        }
+        let mut course = Course::new(search, self.multiprocessors);
+        let (mut measured, mut least, mut shares) = (vec![], f64::INFINITY, vec![]);
+        while let Some(next) = course.next(&mut open, &measured) {
+            let Some((ms, _)) = timed(&self.trials[next.number]) else { continue };
+            measured.push((next.features, ms));
+            least = least.min(ms);
+            shares.push(best / least);
+        }
+        shares
+    }
+
     /// The default's time over the best's.
     pub fn speed_up(&self) -> Option<f64> {
         Some(self.default.as_ref()?.1 / self.best()?.1)
     }
+}
+
+/// Milliseconds, or microseconds where there is less than a tenth of one.
+fn time(ms: f64) -> String {
+    if ms < 0.1 { format!("{:>9.3} µs", ms * 1e3) } else { format!("{ms:>9.4} ms") }
 }
 
 impl fmt::Display for Outcome {
@@ -112,11 +156,13 @@ impl fmt::Display for Outcome {
             let mark = if own { " (default)" } else { "" };
             match &trial.fate {
                 Fate::Timed(ms) => {
-                    writeln!(f, "  {key:<wide$}  {ms:>10.4} ms  {:>6.3} of the best{mark}", best / ms)?
+                    writeln!(f, "  {key:<wide$}  {}  {:>6.3} of the best{mark}", time(*ms), best / ms)?
                 }
                 Fate::NotTried => writeln!(f, "  {key:<wide$}  not tried{mark}")?,
                 fate => {
-                    let why = fate.why().lines().next().unwrap_or_default();
+                    // A line that ends in a colon only says of what the next one speaks.
+                    let mut lines = fate.why().lines().map(str::trim);
+                    let why = lines.find(|line| !line.ends_with(':')).unwrap_or_default();
                     writeln!(f, "  {key:<wide$}  {}: {why}{mark}", fate.word())?;
                 }
             }

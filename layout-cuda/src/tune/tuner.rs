@@ -79,12 +79,6 @@ pub struct Tuner {
     progress: Option<Box<dyn Fn(usize, usize, f64)>>,
 }
 
-/// A set on its way.
-struct Way {
-    open: Open,
-    usage: Option<Usage>,
-}
-
 /// What a worker compiles.
 struct Job {
     number: usize,
@@ -247,6 +241,7 @@ struct Run<'t> {
     sets: Vec<ParamSet>,
     fates: Vec<Fate>,
     known: Vec<bool>,
+    planned: Vec<Option<Planned>>,
     texts: Vec<u64>,
     shape: Vec<usize>,
     records: Records,
@@ -267,6 +262,7 @@ impl<'t> Run<'t> {
             sets: sets.to_vec(),
             fates: vec![Fate::NotTried; sets.len()],
             known: vec![false; sets.len()],
+            planned: vec![None; sets.len()],
             texts: vec![0; sets.len()],
             shape: vec![],
             records,
@@ -300,8 +296,9 @@ impl<'t> Run<'t> {
                 continue;
             };
             self.shape.clone_from(&planned.shape);
+            self.planned[number] = Some(planned.clone());
             self.texts[number] = self.text(&set, &planned);
-            let features = features(&set, &planned, None, self.multiprocessors());
+            let features = features(&set, &planned, self.multiprocessors());
             let trial = self.record(number, &Fate::NotTried);
             if let Some(record) = self.records.all().iter().find(|record| record.same_trial(&trial)) {
                 self.known[number] = true;
@@ -428,14 +425,14 @@ impl<'t> Run<'t> {
                 self.keep(number, Fate::Refused(why))?;
                 continue;
             }
-            let fate = self.trial(stream, problem, &Way { open: next, usage })?;
+            let fate = self.trial(stream, problem, &next)?;
             self.keep(number, fate)?;
         }
     }
 
     /// One launch against the reference, then a few samples; more where they are near the best.
-    fn trial(&mut self, stream: &Stream, problem: &mut dyn Problem, way: &Way) -> Result<Fate, RunError> {
-        let set = self.sets[way.open.number].clone();
+    fn trial(&mut self, stream: &Stream, problem: &mut dyn Problem, open: &Open) -> Result<Fate, RunError> {
+        let set = self.sets[open.number].clone();
         let probe = Probe::watching();
         let config = LaunchConfig { set: Some(&set), probe: Some(&probe), ..LaunchConfig::default() };
         problem.spoil()?;
@@ -459,11 +456,7 @@ impl<'t> Run<'t> {
                 }
             }
         };
-        let features = features(&set, &way.open.planned, way.usage.as_ref(), self.multiprocessors());
-        // Points are of one length: without the compiler's numbers where others lack them.
-        let width = self.measured.first().map_or(features.len(), |(other, _)| other.len());
-        let plain = if features.len() == width { features } else { way.open.features.clone() };
-        self.measured.push((plain, ms));
+        self.measured.push((open.features.clone(), ms));
         Ok(Fate::Timed(ms))
     }
 
@@ -504,6 +497,7 @@ impl<'t> Run<'t> {
                 self.fates[*at] = Fate::Timed(own[own.len() / 2]);
             }
         }
+        let multiprocessors = self.multiprocessors();
         let default_ms = default.and_then(|at| self.fates[at].ms());
         if let Some(path) = &self.tuner.records {
             for at in &last {
@@ -516,6 +510,7 @@ impl<'t> Run<'t> {
                 set: self.sets[at].clone(),
                 fate: self.fates[at].clone(),
                 known: self.known[at],
+                planned: self.planned[at].clone(),
             })
             .collect();
         let rank = |trial: &Trial| (trial.fate.ms().unwrap_or(f64::INFINITY), trial.fate == Fate::NotTried);
@@ -531,6 +526,7 @@ impl<'t> Run<'t> {
             trials,
             default: default_ms.map(|ms| (self.sets[0].clone(), ms)),
             history: self.history,
+            multiprocessors,
         })
     }
 }
