@@ -21,6 +21,7 @@ mod scan;
 mod stencil;
 mod transpose;
 mod truth;
+pub mod tune;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,7 @@ mod padding;
 mod pair;
 pub mod puzzles;
 mod register_tiles;
+mod schedule;
 mod split;
 mod tensor_cores;
 
@@ -25,6 +26,7 @@ pub use multipliers::{sgemm, sgemm_fed, sgemm_sliced, sgemm_sliced_fed};
 pub use padding::{resize, resize_both, turn};
 pub use pair::gemm_pair;
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
+pub use schedule::scheduled;
 pub use split::gemm_split;
 pub use tensor_cores::tensor_core;
 

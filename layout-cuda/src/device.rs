@@ -191,6 +191,25 @@ impl Device {
         }
     }
 
+    /// From now on launches that choose no parameter set take the one that the records choose for the kernel, this device and
+    /// the tensors' shapes.
+    ///
+    /// ```
+    /// use layout_cuda::{Device, tune::Tuned};
+    /// Device::simulator().take_tuned(Tuned::parse("")?);
+    /// # Ok::<(), layout_cuda::tune::RecordError>(())
+    /// ```
+    #[cfg(feature = "tune")]
+    pub fn take_tuned(&self, tuned: crate::tune::Tuned) {
+        self.functions().take(tuned);
+    }
+
+    /// Its name in records.
+    #[cfg(feature = "tune")]
+    pub(crate) fn name(&self) -> &str {
+        self.properties().map_or("simulator", |properties| properties.name.as_str())
+    }
+
     /// Its name in messages.
     pub(crate) fn short_name(&self) -> String {
         self.context().map_or("the simulator".into(), |context| format!("GPU {}", context.ordinal()))

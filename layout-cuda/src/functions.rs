@@ -19,7 +19,12 @@ use crate::nvrtc::{Compiled, NvrtcError, Resources, SlowPath, slow_paths};
 
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
-pub(crate) struct Functions(RwLock<HashMap<usize, Vec<Arc<Family>>>>);
+pub(crate) struct Functions {
+    families: RwLock<HashMap<usize, Vec<Arc<Family>>>>,
+    /// What launches that choose no set go by.
+    #[cfg(feature = "tune")]
+    tuned: RwLock<Option<Arc<crate::tune::Tuned>>>,
+}
 
 /// The kernels that are ready on the simulator, which is one device however often it is made.
 pub(crate) fn on_simulator() -> &'static Functions {
@@ -83,7 +88,7 @@ impl Functions {
         let key = std::ptr::from_ref(definition) as usize;
         if !arguments.is_empty() {
             // The map is whole whenever the lock is free, whatever became of its last holder.
-            let families = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let families = self.families.read().unwrap_or_else(PoisonError::into_inner);
             let mut known = families.get(&key).into_iter().flatten();
             let fits = |family: &&Arc<Family>| {
                 family.asked.as_ref() == asked && family.needs.iter().all(|need| need.is_met(arguments))
@@ -93,7 +98,7 @@ impl Functions {
             }
         }
         let made = Arc::new(Family::new(definition, asked, arguments)?);
-        let mut families = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut families = self.families.write().unwrap_or_else(PoisonError::into_inner);
         let known = families.entry(key).or_default();
         let same = |family: &&Arc<Family>| family.asked.as_ref() == asked && family.set == made.set;
         if let Some(family) = known.iter().find(same) {
@@ -101,6 +106,25 @@ impl Functions {
         }
         known.push(made.clone());
         Ok(made)
+    }
+}
+
+#[cfg(feature = "tune")]
+impl Functions {
+    /// From now on launches that choose no set take these.
+    pub(crate) fn take(&self, tuned: crate::tune::Tuned) {
+        *self.tuned.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(tuned));
+    }
+
+    /// The set that the records choose.
+    pub(crate) fn tuned(
+        &self,
+        definition: &Definition,
+        device: &Device,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Option<ParamSet> {
+        let tuned = self.tuned.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        tuned.for_launch(definition.name, device.name(), arguments).cloned()
     }
 }
 
@@ -149,6 +173,12 @@ impl Family {
             Some(candidate) => self.checked(candidate),
             None => Err(not_made(self.definition, &self.kernel, &self.set, Errors::default())),
         }
+    }
+
+    /// The candidate of these promises.
+    #[cfg(feature = "tune")]
+    pub(crate) fn candidate(&self, promises: Promises) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.promises == promises)
     }
 
     /// The code of a candidate on a GPU.

@@ -11,13 +11,14 @@ use std::ffi::c_void;
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 use layout_core::kernel::launch::KernelParameter;
-use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet};
+use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::device::Stream;
 use crate::error::Result;
 use crate::functions::{Candidate, Family};
 use crate::launch_error::LaunchError;
+use crate::probe::{Planned, Probe};
 use crate::view::gpu_name;
 
 /// Kernels of up to this many parameters are launched without an allocation for them.
@@ -35,6 +36,8 @@ pub struct LaunchConfig<'a> {
     /// Whether a kernel that asks for Hopper's units may run although its code takes slow paths: spills, arrays in local
     /// memory, serialised products. Else that is [`LaunchError::SlowPaths`].
     pub allow_slow_paths: bool,
+    /// Sees what the launch would start, or starts.
+    pub probe: Option<&'a Probe>,
 }
 
 /// Launches a kernel on the stream's device. On a GPU the launch is asynchronous: [`Stream::synchronize`] or a
@@ -53,18 +56,46 @@ pub fn launch<const N: usize>(
     #[cfg(not(feature = "testing"))]
     let options = None;
     let faces = arguments.each_ref().map(Argument::face);
-    let family = stream.device().functions().family(definition, config.set, &faces)?;
+    let device = stream.device();
+    #[cfg(feature = "tune")]
+    let tuned =
+        if config.set.is_none() { device.functions().tuned(definition, device, &faces) } else { None };
+    #[cfg(feature = "tune")]
+    let config = LaunchConfig { set: config.set.or(tuned.as_ref()), ..config };
+    let family = device.functions().family(definition, config.set, &faces)?;
     match stream.cuda() {
         Some(cuda) => launch_on_gpu(&family, stream, cuda, config, arguments),
         None => {
             let options = options.unwrap_or_default();
             let report = crate::simulator::run(&family, config, arguments, &options, false)?;
+            let Some(report) = report else { return Ok(()) };
             if report.findings.is_empty() {
                 return Ok(());
             }
             let (kernel, file) = (family.name().to_string(), family.definition.file.to_string());
             Err(LaunchError::Findings { kernel, file, report: Box::new(report) }.into())
         }
+    }
+}
+
+/// What a launch would start.
+pub(crate) fn planned(
+    promises: Promises,
+    bound: &Bound,
+    shared_bytes: u32,
+    arguments: &[LaunchArgument<'_>],
+) -> Planned {
+    let each = |argument: &LaunchArgument<'_>| match argument {
+        LaunchArgument::Tensor { shape, .. } => shape.to_vec(),
+        LaunchArgument::Scalar(..) | LaunchArgument::Index(_) => vec![],
+    };
+    Planned {
+        promises,
+        grid: bound.grid,
+        block: bound.block,
+        shared_bytes,
+        shape: arguments.iter().flat_map(each).collect(),
+        counts: None,
     }
 }
 
@@ -148,6 +179,13 @@ fn launch_on_gpu<const N: usize>(
         };
     }
     let (candidate, bound) = choose(family, config, &plain)?;
+    if let Some(probe) = config.probe {
+        let shared_bytes = family.checked(candidate)?.plan().shared_bytes;
+        probe.see(planned(candidate.promises, &bound, shared_bytes, &plain));
+        if !probe.starts() {
+            return Ok(());
+        }
+    }
     if bound.grid.contains(&0) {
         return Ok(());
     }

@@ -35,6 +35,8 @@
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
 //! | test a kernel, once it is written | `layout_cuda::testing`, with the feature `testing` |
 //! | time a launch | [`bench::time`] |
+//! | find the fastest parameter set, keep it, and have launches take it | `tune` (feature `tune`) |
+//! | see what a launch would start | [`Probe`] |
 //! | make a kernel ready early | [`prepare()`] |
 //! | learn what the launched kernels use: registers, memory, occupancy | [`prepared()`], [`Prepared::usage`] |
 //! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
@@ -65,6 +67,7 @@ mod loader;
 mod module;
 pub mod nvrtc;
 mod prepare;
+mod probe;
 pub mod rust;
 mod shape;
 mod simulator;
@@ -78,6 +81,8 @@ mod test_gpu;
 mod test_kernels;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "tune")]
+pub mod tune;
 mod view;
 
 pub use argument::Argument;
@@ -133,6 +138,7 @@ pub use layout_macros::tiled_kernel;
 /// ```
 pub use layout_macros::tiled_kernels;
 pub use prepare::{Prepared, Usage, prepare, prepared};
+pub use probe::{Planned, Probe};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
 pub use tensor_map::TensorMapError;

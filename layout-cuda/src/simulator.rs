@@ -3,12 +3,12 @@
 //! Law: what the simulator is given is what the launch plan has bound, and tensors are the host's memory.
 
 use layout_core::kernel::simulate::{self, Options, Report, SimulatorArgument};
-use layout_core::kernel::{Definition, LaunchArgument};
+use layout_core::kernel::{Definition, LaunchArgument, Promises};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
 use crate::functions::{Family, on_simulator};
-use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device};
+use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device, planned};
 use crate::launch_error::LaunchError;
 
 /// Runs a kernel on the simulator and tells what it saw; findings are part of the report, not an error.
@@ -26,17 +26,22 @@ pub fn simulate(
     let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
     let family = on_simulator().family(definition, config.set, &faces)?;
     drop(faces);
-    run(&family, config, arguments, options, false)
+    let report = run(&family, config, arguments, options, false)?;
+    report.ok_or_else(|| {
+        let (kernel, why) = (definition.name.to_string(), "the probe starts nothing: launch it".to_string());
+        LaunchError::Simulator { kernel, why }.into()
+    })
 }
 
-/// Runs a launch: by the variant that it takes, or, `unpromised`, by the one that promises nothing.
+/// Runs a launch: by the variant that it takes, or, `unpromised`, by the one that promises nothing. There is no report where the
+/// configuration's probe starts nothing.
 pub(crate) fn run(
     family: &Family,
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>],
     options: &Options,
     unpromised: bool,
-) -> Result<Report> {
+) -> Result<Option<Report>> {
     let mut plain = Vec::with_capacity(arguments.len());
     let mut bytes: Vec<SimulatorArgument<'_>> = Vec::with_capacity(arguments.len());
     for (number, argument) in arguments.iter_mut().enumerate() {
@@ -63,14 +68,26 @@ pub(crate) fn run(
             }
         }
     }
-    let (checked, bound) = if unpromised {
-        choose_unpromised(family, config, &plain)?
+    let (checked, promises, bound) = if unpromised {
+        let (checked, bound) = choose_unpromised(family, config, &plain)?;
+        (checked, Promises::default(), bound)
     } else {
         let (candidate, bound) = choose(family, config, &plain)?;
-        (family.checked(candidate)?, bound)
+        (family.checked(candidate)?, candidate.promises, bound)
     };
+    let mut seen = config.probe.map(|_| planned(promises, &bound, checked.plan().shared_bytes, &plain));
+    if let (Some(probe), Some(seen)) = (config.probe.filter(|probe| !probe.starts()), &seen) {
+        probe.see(seen.clone());
+        return Ok(None);
+    }
     let report = simulate::simulate(checked, &bound, &mut bytes, options);
-    report.map_err(|error| {
-        LaunchError::Simulator { kernel: family.name().to_string(), why: error.to_string() }.into()
-    })
+    let report = report.map_err(|error| LaunchError::Simulator {
+        kernel: family.name().to_string(),
+        why: error.to_string(),
+    })?;
+    if let (Some(probe), Some(mut seen)) = (config.probe, seen.take()) {
+        seen.counts = Some(report.totals);
+        probe.see(seen);
+    }
+    Ok(Some(report))
 }

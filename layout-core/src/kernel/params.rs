@@ -25,6 +25,29 @@ wire! {
     }
 }
 
+macro_rules! integers {
+    ($($ty:ty)*) => {$(
+        impl From<$ty> for ParamValue {
+            fn from(value: $ty) -> ParamValue {
+                ParamValue::Int(value.into())
+            }
+        }
+    )*};
+}
+integers!(i32 u32 i64);
+
+impl From<bool> for ParamValue {
+    fn from(value: bool) -> ParamValue {
+        ParamValue::Bool(value)
+    }
+}
+
+impl From<Elem> for ParamValue {
+    fn from(elem: Elem) -> ParamValue {
+        ParamValue::Type(elem)
+    }
+}
+
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

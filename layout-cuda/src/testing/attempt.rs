@@ -244,7 +244,7 @@ impl Trial<'_> {
         let report = if device.is_simulator() {
             // Once the variant that a launch takes, once the one that promises nothing: it is right for every input.
             let options = &self.test.options;
-            Some(simulator::run(&self.family, config, &mut arguments, options, skewed)?)
+            simulator::run(&self.family, config, &mut arguments, options, skewed)?
         } else {
             launched(self.test.definition, device, config, &mut arguments)?;
             device.stream().synchronize()?;
