@@ -167,3 +167,23 @@ fn the_committed_pictures_are_pictures() {
     assert_eq!(std::fs::read_to_string(folder.join("mma.svg")).ok(), mma_svg(&atom).ok());
     assert_eq!(seen, 10);
 }
+
+#[test]
+fn the_pictures_of_the_records_are_up_to_date() {
+    use layout_examples::benchmarks::plot;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    let read = |name: &str| {
+        std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let all = plot::read(&format!("{}\n{}", read("h200.jsonl"), read("h200_ladder.jsonl"))).expect("records");
+    for picture in [plot::ladder(&all), plot::roofline(&all, &plot::h200()), plot::sizes(&all)] {
+        let picture = picture.expect("a picture");
+        let command = "cargo run --example plot -- tests/records/h200.jsonl tests/records/h200_ladder.jsonl --out tests/records";
+        assert!(
+            read(picture.name) == picture.svg,
+            "{} is not what the records give: {command}",
+            picture.name
+        );
+        assert!(Tree::from_str(&picture.svg, &Options::default()).is_ok(), "{} is no SVG", picture.name);
+    }
+}

@@ -11,6 +11,7 @@ pub mod matmul;
 pub mod memory;
 pub mod noise;
 pub mod options;
+pub mod plot;
 mod product;
 mod progress;
 mod race;

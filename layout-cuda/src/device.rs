@@ -66,6 +66,12 @@ pub struct Properties {
     pub l2_bytes: u32,
     /// The driver's CUDA version, `(major, minor)`.
     pub driver: (u32, u32),
+    /// The highest clock of the multiprocessors, kHz.
+    pub clock_khz: u32,
+    /// The highest clock of the memory, kHz.
+    pub memory_clock_khz: u32,
+    /// Bits that the memory's bus moves at once.
+    pub memory_bus_bits: u32,
 }
 
 /// The device of this context of the driver that was opened first; this one, if none was.
@@ -253,6 +259,9 @@ fn properties(context: &CudaContext) -> Result<Properties> {
         shared_bytes_per_block: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         l2_bytes: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
         driver: driver::version()?,
+        clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+        memory_clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?,
+        memory_bus_bits: attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
     })
 }
 

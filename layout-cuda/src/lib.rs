@@ -35,6 +35,7 @@
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
 //! | test a kernel, once it is written | `layout_cuda::testing`, with the feature `testing` |
 //! | time a launch | [`bench::time`] |
+//! | know what bounds a kernel, and how near it is | [`roofline`] |
 //! | find the fastest parameter set, keep it, and have launches take it | `tune` (feature `tune`) |
 //! | see what a launch would start | [`Probe`] |
 //! | make a kernel ready early | [`prepare()`] |
@@ -68,6 +69,7 @@ mod module;
 pub mod nvrtc;
 mod prepare;
 mod probe;
+pub mod roofline;
 pub mod rust;
 mod shape;
 mod simulator;
