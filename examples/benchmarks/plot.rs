@@ -238,7 +238,7 @@ pub fn roofline(all: &[Measured], device: &Properties) -> Result<Picture> {
             let height = peaks.flops * 1e-12;
             let line = [(peaks.critical_intensity(), height), (20_000.0, height)];
             chart.draw_series(LineSeries::new(line, INK.stroke_width(2)))?;
-            let label = EmptyElement::at((5_000.0, height))
+            let label = EmptyElement::at((1.2 * peaks.critical_intensity(), height))
                 + Text::new(format!("{name} {height:.0}"), (0, -15), ("sans-serif", 12).into_font());
             chart.draw_series([label])?;
         }
