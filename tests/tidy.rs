@@ -120,6 +120,114 @@ fn few_files_name_an_elementwise_word() {
     none(found, "an elementwise word is named in four files at most");
 }
 
+/// An arm of a `match`: its line, and its pattern without what stands behind `if`.
+type Arm = (usize, String);
+
+/// The arms of each `match` of a formatted text.
+fn matches(text: &str) -> Vec<Vec<Arm>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut all = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let own = line.trim_start();
+        if own.starts_with("//") || !(own.starts_with("match ") || own.contains(" match ")) {
+            continue;
+        }
+        // Its arms stand four further in than the line that opens it, up to the brace that stands where that does.
+        let Some(opens) = lines[number..].iter().position(|line| line.ends_with('{')) else { continue };
+        let column = indent(lines[number + opens]);
+        let inside = lines.iter().enumerate().skip(number + opens + 1);
+        let inside = inside.take_while(|(_, line)| line.trim().is_empty() || indent(line) > column);
+        let (mut arms, mut pattern): (Vec<Arm>, Option<Arm>) = (Vec::new(), None);
+        for (at, line) in inside {
+            let own = line.trim_start();
+            if pattern.is_none()
+                && indent(line) == column + 4
+                && !own.starts_with(['{', '}', ')', ']', '/', '#'])
+            {
+                pattern = Some((at + 1, String::new()));
+            }
+            let Some((_, text)) = &mut pattern else { continue };
+            text.push_str(own.split("=>").next().unwrap_or_default());
+            text.push(' ');
+            if own.contains("=>") {
+                arms.extend(pattern.take());
+            }
+        }
+        let bare = |pattern: String| pattern.split(" if ").next().unwrap_or_default().trim().to_owned();
+        all.push(arms.into_iter().map(|(at, pattern)| (at, bare(pattern))).collect());
+    }
+    all
+}
+
+/// Whether a pattern is names and `_`.
+fn takes_all(pattern: &str) -> bool {
+    let mut words = pattern.split(|c: char| !c.is_alphanumeric() && !"_:\"'".contains(c));
+    !pattern.contains("[]")
+        && words.all(|word| {
+            let name = word.starts_with(|c: char| c.is_lowercase() || c == '_') && !word.contains("::");
+            word.is_empty() || name && !["true", "false"].contains(&word)
+        })
+}
+
+/// The arms that take whatever is left of a statement, an operation or a signal.
+fn leftovers(text: &str) -> Vec<Arm> {
+    let mut found = Vec::new();
+    for arms in matches(text) {
+        let names = |name: &str| arms.iter().any(|(_, pattern)| pattern.contains(name));
+        if !["StatementKind::", "Operation::", "Signal::"].into_iter().any(names) {
+            continue;
+        }
+        // So do names in what a statement holds, where another arm asks for one kind of it.
+        let held = ["Operation", "Signal"].map(|kind| format!("StatementKind::{kind}("));
+        let asked = ["Operation", "Signal"].map(|kind| names(&format!("StatementKind::{kind}({kind}::")));
+        let rest = |pattern: &str| {
+            held.iter().zip(asked).filter(|(_, asked)| *asked).any(|(held, _)| {
+                let mut inner = pattern.split(held.as_str()).skip(1);
+                inner.any(|inner| inner.split(')').next().is_some_and(takes_all))
+            })
+        };
+        found.extend(arms.iter().filter(|(_, pattern)| takes_all(pattern) || rest(pattern)).cloned());
+    }
+    found
+}
+
+#[test]
+fn no_arm_takes_the_rest_of_the_program() {
+    let stages =
+        ["program", "check", "emit", "simulate"].map(|stage| format!("layout-core/src/kernel/{stage}"));
+    let (mut found, mut matches) = (Vec::new(), 0);
+    for Source { path, text } in sources(&[".rs"]) {
+        if stages.iter().any(|stage| path.starts_with(stage)) {
+            matches += text.matches("StatementKind::Signal(").count();
+            found.extend(leftovers(&text).iter().map(|(line, arm)| format!("{path}:{line}: `{arm} =>`")));
+        }
+    }
+    none(found, "what is new in the program is told by the compiler: name each kind, or ask `program::walk`");
+    assert!(matches > 20, "only {matches} statements were found");
+    let arms = |body: &str| leftovers(&format!("fn f() {{\n    match kind {{\n{body}    }}\n}}\n"));
+    let planted = [
+        "        StatementKind::Break => {}\n        _ => {}\n",
+        "        StatementKind::Let(_, Some(value)) => go(value),\n        other => rest(other),\n",
+        "        Operation::Move { .. } | Operation::Mma(_) => {}\n        _ if odd => {}\n        _ => return,\n",
+        "        (Signal::BulkCommit, true) => {\n            go();\n        }\n        (_, _) => {}\n",
+        "        StatementKind::Signal(Signal::BulkCommit) => {}\n        StatementKind::Break\n        | StatementKind::Signal(_) => {}\n",
+        "        StatementKind::Operation(Operation::Mma(mma)) => go(mma),\n        StatementKind::Operation(rest) => all(rest),\n",
+    ];
+    for body in planted {
+        assert!(!arms(body).is_empty(), "this passes:\n{body}");
+    }
+    let right = [
+        "        StatementKind::Break => {}\n        StatementKind::Operation(one) => go(one),\n",
+        "        Signal::BulkCommit => match other {\n            Some(1) => {}\n            _ => {}\n        },\n        Signal::BulkWait { .. } => {}\n",
+        "        Atom::Dim { .. } => {}\n        _ => {}\n",
+        "        [] => {}\n        [Statement { kind: StatementKind::Break, .. }, ..]\n            if odd =>\n        {\n            go();\n        }\n        [Statement { .. }, ..] => {}\n",
+    ];
+    for body in right {
+        assert_eq!(arms(body), [], "this is refused:\n{body}");
+    }
+}
+
 #[test]
 fn the_algebra_names_no_kernel() {
     let mut found = Vec::new();

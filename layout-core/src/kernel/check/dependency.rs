@@ -26,7 +26,7 @@ pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) -> bool {
     let Some(wait) = body.iter().position(waits) else { return false };
     for statement in &body[..wait] {
         let mut uses = Uses::default();
-        uses.statements(tables, &vec![statement.clone()]);
+        uses.statement(tables, statement);
         let global = |place: &u32| matches!(tables.places[*place as usize].space, Space::Global(_));
         if uses.touched.iter().any(global) || !uses.maps.is_empty() {
             fail(
@@ -41,15 +41,8 @@ pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) -> bool {
 
 /// Where a wait stands in a condition or a loop.
 fn inside<A, O>(statement: &Statement<A, O>) -> Option<Origin> {
-    let find = |list: &[Statement<A, O>]| {
-        list.iter().find_map(|statement| match statement.kind {
-            StatementKind::Signal(Signal::DependencyWait) => Some(statement.origin),
-            _ => inside(statement),
-        })
-    };
-    match &statement.kind {
-        StatementKind::For { body, .. } | StatementKind::While(_, body) => find(body),
-        StatementKind::If(_, then, otherwise) => find(then).or_else(|| find(otherwise)),
-        _ => None,
-    }
+    statement.kind.lists().into_iter().flatten().find_map(|inner| {
+        let waits = matches!(inner.kind, StatementKind::Signal(Signal::DependencyWait));
+        if waits { Some(inner.origin) } else { inside(inner) }
+    })
 }

@@ -4,8 +4,7 @@ use super::lower::Out;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
 use crate::kernel::program::{
-    Access, BarrierAt, Mask, MatrixSource, Mma, Operation, PlaceId, Signal, Space, Statement, StatementKind,
-    Tables, Value,
+    Access, Operation, Part, PlaceId, Space, Statement, StatementKind, Tables, VariableKind, walk,
 };
 use std::collections::BTreeSet;
 
@@ -42,25 +41,6 @@ impl Uses {
         }
     }
 
-    fn mask(&mut self, atoms: &Atoms, mask: &Mask) {
-        for comparison in mask {
-            self.index(atoms, &comparison.left);
-            self.index(atoms, &comparison.right);
-        }
-    }
-
-    fn access(&mut self, tables: &Tables, access: &Access) {
-        self.touched.insert(access.place.0);
-        self.index(&tables.atoms, &access.index);
-        self.mask(&tables.atoms, &access.mask);
-        match access.pointer {
-            Some(pointer) => {
-                self.variables.insert(pointer);
-            }
-            None => self.place(tables, access.place),
-        }
-    }
-
     fn place(&mut self, tables: &Tables, place: PlaceId) {
         self.places.insert(place.0);
         if let Space::Remote { of, rank } = tables.place(place).space {
@@ -69,136 +49,42 @@ impl Uses {
         }
     }
 
-    fn value(&mut self, tables: &Tables, value: &Value<Access>) {
-        match value {
-            Value::Constant(_) => {}
-            Value::Argument(number, _) => {
-                self.arguments.insert(*number);
-            }
-            Value::Variable(var) => {
-                self.variables.insert(*var);
-            }
-            Value::Index(index, _) => self.index(&tables.atoms, index),
-            Value::Compare(comparison) => self.mask(&tables.atoms, &vec![comparison.clone()]),
-            Value::Load(access) => self.access(tables, access),
-            Value::Unary(_, operand) | Value::Cast(_, operand) => self.value(tables, operand),
-            Value::Binary(_, left, right) => {
-                self.value(tables, left);
-                self.value(tables, right);
-            }
-            Value::Math(_, parts) => parts.iter().for_each(|part| self.value(tables, part)),
-            Value::Select(condition, then, otherwise) => {
-                self.value(tables, condition);
-                self.value(tables, then);
-                self.value(tables, otherwise);
-            }
-        }
-    }
-
-    fn barrier(&mut self, tables: &Tables, barrier: &BarrierAt) {
-        self.index(&tables.atoms, &barrier.index);
-        self.places.insert(barrier.place.0);
-    }
-
-    fn signal(&mut self, tables: &Tables, signal: &Signal) {
-        signal.barrier().into_iter().for_each(|barrier| self.barrier(tables, barrier));
-        signal.index().into_iter().for_each(|index| self.index(&tables.atoms, index));
-        if let Signal::PrefetchMap(map) = signal {
-            self.maps.insert(*map);
-        }
-    }
-
-    fn operation(&mut self, tables: &Tables, operation: &Operation) {
-        match operation {
-            Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
-                self.access(tables, destination);
-                self.access(tables, source);
-            }
-            Operation::TensorLoad(load) => {
-                self.maps.insert(load.map);
-                self.access(tables, &load.destination);
-                load.coordinates.iter().for_each(|at| self.index(&tables.atoms, at));
-                self.barrier(tables, &load.barrier);
-            }
-            Operation::TensorStore(store) => {
-                self.maps.insert(store.map);
-                self.access(tables, &store.source);
-                store.coordinates.iter().for_each(|at| self.index(&tables.atoms, at));
-            }
-            Operation::Wgmma(product) => {
-                self.access(tables, &product.accumulator);
-                match &product.a {
-                    MatrixSource::Shared(matrix) => self.access(tables, &matrix.first),
-                    MatrixSource::Registers(parts) => parts.iter().for_each(|part| self.access(tables, part)),
+    fn part(&mut self, tables: &Tables, part: Part<'_>) {
+        match part {
+            Part::Index(index) => self.index(&tables.atoms, index),
+            Part::Bound(var, index) => {
+                self.index(&tables.atoms, index);
+                if let VariableKind::Pointer(place) = tables.variable(var).kind {
+                    self.place(tables, place);
                 }
-                self.access(tables, &product.b.first);
-                self.value(tables, &product.accumulate);
             }
-            Operation::Mma(mma) => {
-                let Mma { accumulator, left, right, .. } = &**mma;
-                [accumulator, left, right].into_iter().for_each(|part| self.access(tables, part));
-            }
-            Operation::LoadMatrix(load) => {
-                self.access(tables, &load.destination);
-                self.access(tables, &load.source);
-            }
-            Operation::RemoteStore(store) => {
-                self.access(tables, &store.destination);
-                if let Space::Remote { rank, .. } = tables.place(store.destination.place).space {
+            Part::Read(access) | Part::Write(access) => {
+                self.touched.insert(access.place.0);
+                self.variables.extend(access.pointer);
+                // The text of a store to another block names the rank, also where a pointer says the place.
+                if let Space::Remote { rank, .. } = tables.place(access.place).space {
                     self.variables.insert(rank);
                 }
-                self.access(tables, &store.source);
-                self.barrier(tables, &store.barrier);
+                if access.pointer.is_none() {
+                    self.place(tables, access.place);
+                }
             }
-            Operation::StoreMatrix(store) => {
-                self.access(tables, &store.destination);
-                store.values.iter().for_each(|value| self.value(tables, value));
-            }
+            Part::Variable(var) => drop(self.variables.insert(var)),
+            Part::Argument(number) => drop(self.arguments.insert(number)),
+            Part::Barrier(place) => drop(self.places.insert(place.0)),
+            Part::Map(map) => drop(self.maps.insert(map)),
+            // What they hold are parts of their own.
+            Part::Statement(_) | Part::Compare(_) => {}
+            Part::Hint(_) | Part::Assigned(_) | Part::Declared(_) | Part::Word(_) => {}
         }
     }
 
-    pub(super) fn statements(&mut self, tables: &Tables, statements: &Out) {
-        for statement in statements {
-            match &statement.kind {
-                StatementKind::Let(_, value) => value.iter().for_each(|value| self.value(tables, value)),
-                StatementKind::LetIndex(var, index) => {
-                    self.index(&tables.atoms, index);
-                    if let crate::kernel::program::VariableKind::Pointer(place) = tables.variable(*var).kind {
-                        self.place(tables, place);
-                    }
-                }
-                StatementKind::AssignIndex(_, index) => self.index(&tables.atoms, index),
-                StatementKind::Assign(_, value) => self.value(tables, value),
-                StatementKind::Store(access, value) => {
-                    self.access(tables, access);
-                    self.value(tables, value);
-                }
-                StatementKind::Operation(operation) => self.operation(tables, operation),
-                StatementKind::Signal(signal) => self.signal(tables, signal),
-                StatementKind::Collective(_, _, parts) => {
-                    parts.iter().for_each(|part| self.value(tables, part));
-                }
-                StatementKind::Atomic { target, value, .. } => {
-                    self.access(tables, target);
-                    self.value(tables, value);
-                }
-                StatementKind::For { start, end, body, .. } => {
-                    self.index(&tables.atoms, start);
-                    self.index(&tables.atoms, end);
-                    self.statements(tables, body);
-                }
-                StatementKind::While(condition, body) => {
-                    self.value(tables, condition);
-                    self.statements(tables, body);
-                }
-                StatementKind::If(condition, then, otherwise) => {
-                    self.value(tables, condition);
-                    self.statements(tables, then);
-                    self.statements(tables, otherwise);
-                }
-                StatementKind::Break | StatementKind::Continue | StatementKind::Barrier(_) => {}
-            }
-        }
+    pub(super) fn statement(&mut self, tables: &Tables, statement: &Statement<Access, Operation>) {
+        walk::statement(statement, &mut |part| self.part(tables, part));
+    }
+
+    fn statements(&mut self, tables: &Tables, body: &Out) {
+        walk::statements(body, &mut |part| self.part(tables, part));
     }
 }
 
@@ -223,7 +109,15 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
         | StatementKind::Collective(var, ..) => used.contains(var),
         StatementKind::If(_, then, otherwise) => !(then.is_empty() && otherwise.is_empty()),
         StatementKind::For { body, .. } => !body.is_empty(),
-        _ => true,
+        StatementKind::Store(..)
+        | StatementKind::Operation(_)
+        | StatementKind::While(..)
+        | StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Barrier(_)
+        | StatementKind::Atomic { .. }
+        | StatementKind::SetMaxRegisters { .. }
+        | StatementKind::Signal(_) => true,
     });
     let mut changed = body.len() != before;
     for Statement { kind, .. } in body {
@@ -234,7 +128,18 @@ fn remove(body: &mut Out, used: &BTreeSet<VarId>) -> bool {
                 *old = old.filter(|var| used.contains(var));
                 false
             }
-            _ => false,
+            StatementKind::Let(..)
+            | StatementKind::LetIndex(..)
+            | StatementKind::Assign(..)
+            | StatementKind::AssignIndex(..)
+            | StatementKind::Store(..)
+            | StatementKind::Operation(_)
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Barrier(_)
+            | StatementKind::Collective(..)
+            | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Signal(_) => false,
         };
     }
     changed

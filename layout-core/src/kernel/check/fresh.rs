@@ -5,7 +5,9 @@
 
 use super::lower::Out;
 use crate::kernel::origin::{Errors, KernelError, Origin};
-use crate::kernel::program::{Operation, Participants, PlaceId, Signal, StatementKind, Tables};
+use crate::kernel::program::{
+    Access, Control, Operation, Part, Participants, PlaceId, Signal, Statement, StatementKind, Tables, walk,
+};
 use std::collections::BTreeSet;
 
 /// Tells every use of mbarriers that no barrier stands before.
@@ -13,34 +15,34 @@ pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) {
     list(tables, body, &mut BTreeSet::new(), errors);
 }
 
-fn list(tables: &Tables, body: &Out, fresh: &mut BTreeSet<PlaceId>, errors: &mut Errors) {
+fn list(
+    tables: &Tables,
+    body: &[Statement<Access, Operation>],
+    fresh: &mut BTreeSet<PlaceId>,
+    errors: &mut Errors,
+) {
     for statement in body {
-        match &statement.kind {
-            StatementKind::For { body, .. } | StatementKind::While(_, body) => {
-                list(tables, body, fresh, errors)
+        if let StatementKind::Signal(Signal::BarrierInit { barrier, .. }) = &statement.kind {
+            fresh.insert(barrier.place);
+            continue;
+        }
+        if let StatementKind::Barrier(Participants::Block | Participants::Cluster) = statement.kind {
+            fresh.clear();
+        }
+        walk::own(statement, &mut |part| {
+            if let Part::Barrier(place) = part {
+                used(tables, place, fresh, statement.origin, errors);
             }
-            StatementKind::If(_, then, otherwise) => {
+        });
+        match statement.kind.control() {
+            Control::Loop(body) => list(tables, body, fresh, errors),
+            Control::Branch(then, otherwise) => {
                 let mut other = fresh.clone();
                 list(tables, then, fresh, errors);
                 list(tables, otherwise, &mut other, errors);
                 fresh.append(&mut other);
             }
-            StatementKind::Barrier(Participants::Block | Participants::Cluster) => fresh.clear(),
-            StatementKind::Signal(Signal::BarrierInit { barrier, .. }) => {
-                fresh.insert(barrier.place);
-            }
-            StatementKind::Signal(signal) => {
-                if let Some(barrier) = signal.barrier() {
-                    used(tables, barrier.place, fresh, statement.origin, errors);
-                }
-            }
-            StatementKind::Operation(Operation::TensorLoad(load)) => {
-                used(tables, load.barrier.place, fresh, statement.origin, errors);
-            }
-            StatementKind::Operation(Operation::RemoteStore(store)) => {
-                used(tables, store.barrier.place, fresh, statement.origin, errors);
-            }
-            _ => {}
+            Control::Leave | Control::Straight => {}
         }
     }
 }

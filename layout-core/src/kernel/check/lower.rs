@@ -159,6 +159,9 @@ impl Lower {
                 let target = self.element(target)?;
                 StatementKind::Atomic { change: *change, scope: *scope, target, value: value?, old: *old }
             }
+            StatementKind::SetMaxRegisters { registers, increase } => {
+                StatementKind::SetMaxRegisters { registers: *registers, increase: *increase }
+            }
             StatementKind::Signal(signal) => StatementKind::Signal(self.signal(signal, origin)?),
         };
         out.push(Statement { kind, origin });

@@ -18,9 +18,7 @@ use super::index::Index;
 use super::ir::BinaryOp;
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
-use super::program::{
-    Access, Comparison, Operation, Signal, Statement, StatementKind, Tables, TensorMap, Value,
-};
+use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, TensorMap, Value};
 use super::prove::Facts;
 use super::specialise::Specialised;
 use std::collections::HashSet;
@@ -150,7 +148,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     // The copy engine reads a map from memory first; the block's first thread sends for them at once.
     if !maps.is_empty() {
         let origin = super::origin::Origin(0);
-        let hint = |map: usize| StatementKind::Signal(Signal::PrefetchMap(map as u32));
+        let hint = |map: usize| StatementKind::Operation(Operation::PrefetchMap(map as u32));
         let hints = (0..maps.len()).map(|map| Statement { kind: hint(map), origin }).collect();
         let first =
             Comparison { op: BinaryOp::Eq, left: specialised.thread.clone(), right: Index::constant(0) };

@@ -48,13 +48,32 @@ fn stored(copy: Statement<Access, Operation>, barrier: &BarrierAt) -> Option<Sta
         plain.then(|| StatementKind::Operation(Operation::RemoteStore(Box::new(store))))
     };
     let kind = match copy.kind {
-        StatementKind::Operation(Operation::Move { destination, source }) => store(destination, source)?,
-        StatementKind::Store(destination, Value::Load(source)) => store(destination, *source)?,
+        StatementKind::Operation(operation) => {
+            let Operation::Move { destination, source } = operation else { return None };
+            store(destination, source)?
+        }
+        StatementKind::Store(destination, value) => {
+            let Value::Load(source) = value else { return None };
+            store(destination, *source)?
+        }
         StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
             let body = body.into_iter().map(|inner| stored(inner, barrier)).collect::<Option<_>>()?;
             StatementKind::For { variable, start, end, step, unroll, reversed, body }
         }
-        _ => return None,
+        // A guard, or nothing that a copy consists of.
+        StatementKind::Let(..)
+        | StatementKind::LetIndex(..)
+        | StatementKind::Assign(..)
+        | StatementKind::AssignIndex(..)
+        | StatementKind::While(..)
+        | StatementKind::If(..)
+        | StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Barrier(_)
+        | StatementKind::Collective(..)
+        | StatementKind::Atomic { .. }
+        | StatementKind::SetMaxRegisters { .. }
+        | StatementKind::Signal(_) => return None,
     };
     Some(Statement { kind, ..copy })
 }

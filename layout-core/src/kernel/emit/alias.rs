@@ -3,9 +3,8 @@
 //! Law: `long long v = k;` may be left out, and `k` read for `v`, where nothing reads `v` once `k` is assigned, and nothing
 //! assigns `v`.
 
-use super::visit::{self, Part};
 use crate::kernel::index::{Atom, VarId};
-use crate::kernel::program::{Access, Operation, Space, Statement, StatementKind, Tables};
+use crate::kernel::program::{Access, Operation, Part, Space, Statement, StatementKind, Tables, walk};
 use std::collections::BTreeMap;
 
 /// For each such copy the variable that is read for it.
@@ -15,52 +14,34 @@ pub(super) fn copies(
     out: &mut BTreeMap<VarId, VarId>,
 ) {
     for (number, statement) in list.iter().enumerate() {
-        match &statement.kind {
-            StatementKind::LetIndex(copy, index) => {
-                if let Some(id) = index.as_atom()
-                    && let Atom::Variable(source, _) = tables.atoms.atom(id)
-                    && tables.variable(*source).mutable
-                    && !tables.variable(*copy).mutable
-                    && tables.variable(*source).kind == tables.variable(*copy).kind
-                    // Who lies in another block is read with each of its elements.
-                    && !tables.places.iter().any(|place| matches!(place.space, Space::Remote { rank, .. } if rank == *copy))
-                {
-                    let later = &list[number + 1..];
-                    let first = later.iter().position(|one| assigns(one, *source)).unwrap_or(later.len());
-                    if !later[first..].iter().any(|one| reads(tables, one, *copy)) {
-                        out.insert(*copy, *source);
-                    }
-                }
+        if let StatementKind::LetIndex(copy, index) = &statement.kind
+            && let Some(id) = index.as_atom()
+            && let Atom::Variable(source, _) = tables.atoms.atom(id)
+            && tables.variable(*source).mutable
+            && !tables.variable(*copy).mutable
+            && tables.variable(*source).kind == tables.variable(*copy).kind
+            // Who lies in another block is read with each of its elements.
+            && !tables.places.iter().any(|place| matches!(place.space, Space::Remote { rank, .. } if rank == *copy))
+        {
+            let later = &list[number + 1..];
+            let first = later.iter().position(|one| assigns(one, *source)).unwrap_or(later.len());
+            if !later[first..].iter().any(|one| reads(tables, one, *copy)) {
+                out.insert(*copy, *source);
             }
-            StatementKind::For { body, .. } | StatementKind::While(_, body) => copies(tables, body, out),
-            StatementKind::If(_, then, otherwise) => {
-                copies(tables, then, out);
-                copies(tables, otherwise, out);
-            }
-            StatementKind::Let(..)
-            | StatementKind::Assign(..)
-            | StatementKind::AssignIndex(..)
-            | StatementKind::Store(..)
-            | StatementKind::Operation(_)
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Barrier(_)
-            | StatementKind::Collective(..)
-            | StatementKind::Atomic { .. }
-            | StatementKind::Signal(_) => {}
         }
+        statement.kind.lists().into_iter().for_each(|list| copies(tables, list, out));
     }
 }
 
 fn assigns(statement: &Statement<Access, Operation>, variable: VarId) -> bool {
     let mut found = false;
-    visit::statement(statement, &mut |part| found |= matches!(part, Part::Assigned(one) if one == variable));
+    walk::statement(statement, &mut |part| found |= matches!(part, Part::Assigned(one) if one == variable));
     found
 }
 
 fn reads(tables: &Tables, statement: &Statement<Access, Operation>, variable: VarId) -> bool {
     let mut found = false;
-    visit::statement(statement, &mut |part| {
+    walk::statement(statement, &mut |part| {
         if let Part::Index(index) | Part::Bound(_, index) = part {
             tables.atoms.each(index, &mut |id| {
                 found |= matches!(tables.atoms.atom(id), Atom::Variable(one, _) if *one == variable);

@@ -15,16 +15,6 @@ use crate::kernel::program::{
 /// The text of a product, with a place for each number that depends on its shape.
 const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
 
-/// Whether a warpgroup multiplies matrices.
-pub(super) fn multiplies(list: &[Statement<Access, Operation>]) -> bool {
-    list.iter().any(|statement| match &statement.kind {
-        StatementKind::Operation(operation) => matches!(operation, Operation::Wgmma(_)),
-        StatementKind::For { body, .. } | StatementKind::While(_, body) => multiplies(body),
-        StatementKind::If(_, then, otherwise) => multiplies(then) || multiplies(otherwise),
-        _ => false,
-    })
-}
-
 impl Emitter<'_> {
     /// `head(arguments);`, and the wrapper is taken.
     pub(super) fn wrapper(&mut self, head: &str, template: &str, arguments: &[Expression]) {
@@ -48,11 +38,6 @@ impl Emitter<'_> {
             Signal::BarrierInit { barrier, arrivals } => {
                 let arguments = [self.barrier(barrier), types::integer(i64::from(*arrivals))];
                 self.wrapper("mbarrier_init", "", &arguments);
-            }
-            Signal::PrefetchMap(map) => {
-                self.device.call("TensorMap {");
-                let map = self.name(Name::Map(*map));
-                self.wrapper("tensor_map_prefetch", "", &[map]);
             }
             Signal::BarrierInitFence => self.wrapper("mbarrier_init_fence", "", &[]),
             Signal::BarrierArrive { barrier, expect: 0, rank: None } => {
@@ -93,10 +78,6 @@ impl Emitter<'_> {
                 let arguments = [self.index(barrier), types::integer(i64::from(*threads))];
                 self.wrapper("named_barrier", "", &arguments);
             }
-            Signal::SetMaxRegisters { registers, increase } => {
-                let head = if *increase { "registers_up" } else { "registers_down" };
-                self.wrapper(head, &format!("<{registers}>"), &[]);
-            }
         }
     }
 
@@ -107,6 +88,11 @@ impl Emitter<'_> {
             | Operation::AsyncCopy { .. }
             | Operation::Mma(_)
             | Operation::LoadMatrix(_) => {}
+            Operation::PrefetchMap(map) => {
+                self.device.call("TensorMap {");
+                let map = self.name(Name::Map(*map));
+                self.wrapper("tensor_map_prefetch", "", &[map]);
+            }
             Operation::TensorLoad(load) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![

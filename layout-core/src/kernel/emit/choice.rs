@@ -4,24 +4,17 @@
 //! the kernel also writes. NVRTC 13.0 makes one load through a chosen pointer of `c ? x[i] : y[i]`, and takes it from the
 //! read-only cache where only `x` is `const __restrict__`: the element of `y` is then the old one (seen on an H200).
 
-use super::visit::{self, Part};
 use crate::kernel::check::Checked;
-use crate::kernel::program::{Access, Space};
+use crate::kernel::program::{Access, Part, Space, walk};
 use std::collections::BTreeSet;
 
 /// The tensor arguments that are only read, by loads as wide as those of a tensor that is read and written.
 pub(super) fn ambiguous(checked: &Checked) -> BTreeSet<u32> {
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
-    visit::statements(&checked.body, &mut |part| match part {
+    walk::statements(&checked.body, &mut |part| match part {
         Part::Read(access) => reads.push(access),
         Part::Write(access) => writes.push(access),
-        Part::Index(_)
-        | Part::Bound(..)
-        | Part::Barrier(_)
-        | Part::Hint(_)
-        | Part::Assigned(_)
-        | Part::Declared(_)
-        | Part::Word(_) => {}
+        _ => {}
     });
     // An atomic operation reads and writes one access, and is no load.
     reads.retain(|read| !writes.iter().any(|write| std::ptr::eq(*read, *write)));

@@ -11,7 +11,6 @@ use super::index::{Scope, Steps};
 use super::names::{Name, Names};
 use super::placement;
 use super::types;
-use super::visit::{self, Part};
 use super::wrap;
 use super::writer::Writer;
 use crate::kernel::check::Checked;
@@ -19,8 +18,8 @@ use crate::kernel::index::{Atom, Index, VarId};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    Access, Mask, Operation, Participants, PlaceId, Signal, Space, Statement, StatementKind, Tables, Value,
-    VariableKind,
+    Access, Mask, Operation, Part, Participants, PlaceId, Signal, Space, Statement, StatementKind, Tables,
+    Value, VariableKind, walk,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +47,7 @@ impl<'a> Emitter<'a> {
         let mut aliases = BTreeMap::new();
         alias::copies(&checked.tables, &checked.body, &mut aliases);
         let mut words = BTreeSet::new();
-        visit::statements(&checked.body, &mut |part| {
+        walk::statements(&checked.body, &mut |part| {
             if let Part::Word(word) = part {
                 words.insert(word);
             }
@@ -237,6 +236,10 @@ impl<'a> Emitter<'a> {
             StatementKind::Atomic { change, scope, target, value, old } => {
                 self.atomic((*change, *scope), target, value, *old);
             }
+            StatementKind::SetMaxRegisters { registers, increase } => {
+                let head = if *increase { "registers_up" } else { "registers_down" };
+                self.wrapper(head, &format!("<{registers}>"), &[]);
+            }
             StatementKind::Signal(signal) => self.signal(signal),
         }
     }
@@ -245,20 +248,17 @@ impl<'a> Emitter<'a> {
     fn branches(&mut self, then: &List, otherwise: &List, first: Vec<PlaceId>, second: Vec<PlaceId>) {
         let line = self.rust;
         self.nested(then, first);
-        match otherwise {
-            [] => {}
-            [Statement { kind: StatementKind::If(condition, then, otherwise), origin }]
-                if second.is_empty() =>
-            {
-                self.at(*origin);
-                let condition = self.value(condition);
-                self.open("} else if", &condition);
-                return self.branches(then, otherwise, Vec::new(), Vec::new());
-            }
-            _ => {
-                self.line("} else {");
-                self.nested(otherwise, second);
-            }
+        if let [Statement { kind: StatementKind::If(condition, then, otherwise), origin }] = otherwise
+            && second.is_empty()
+        {
+            self.at(*origin);
+            let condition = self.value(condition);
+            self.open("} else if", &condition);
+            return self.branches(then, otherwise, Vec::new(), Vec::new());
+        }
+        if !otherwise.is_empty() {
+            self.line("} else {");
+            self.nested(otherwise, second);
         }
         self.rust = line;
         self.line("}");
@@ -397,7 +397,8 @@ impl<'a> Emitter<'a> {
         match operation {
             Operation::Move { destination, source } => self.moved(destination, source),
             Operation::AsyncCopy { destination, source } => self.copied_async(destination, source),
-            Operation::TensorLoad(_)
+            Operation::PrefetchMap(_)
+            | Operation::TensorLoad(_)
             | Operation::TensorStore(_)
             | Operation::RemoteStore(_)
             | Operation::Wgmma(_)
@@ -415,7 +416,7 @@ impl<'a> Emitter<'a> {
         end: &Index,
         body: &List,
     ) -> (Expression, Expression) {
-        let changed = visit::changed(body);
+        let changed = walk::changed(body);
         let bound = |emitter: &mut Self, index: &Index, what: &str| {
             let mut varies = false;
             emitter.tables.atoms.each(index, &mut |id| {
@@ -506,8 +507,20 @@ fn last_round(start: Expression, end: Expression, step: i64) -> Expression {
 /// Whether a loop's body is asynchronous copies and the loops and guards around them.
 fn copies(body: &[Statement<Access, Operation>]) -> bool {
     body.iter().all(|statement| match &statement.kind {
-        StatementKind::Operation(Operation::AsyncCopy { .. }) => true,
+        StatementKind::Operation(operation) => matches!(operation, Operation::AsyncCopy { .. }),
         StatementKind::For { body, .. } | StatementKind::If(_, body, _) => copies(body),
-        _ => false,
+        StatementKind::Let(..)
+        | StatementKind::LetIndex(..)
+        | StatementKind::Assign(..)
+        | StatementKind::AssignIndex(..)
+        | StatementKind::Store(..)
+        | StatementKind::While(..)
+        | StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Barrier(_)
+        | StatementKind::Collective(..)
+        | StatementKind::Atomic { .. }
+        | StatementKind::SetMaxRegisters { .. }
+        | StatementKind::Signal(_) => false,
     })
 }

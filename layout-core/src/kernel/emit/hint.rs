@@ -4,15 +4,14 @@ use super::cuda_c::Emitter;
 use super::expression::Expression;
 use super::names::Name;
 use super::types;
-use super::visit::{self, Part};
-use crate::kernel::program::{Access, Hint};
+use crate::kernel::program::{Access, Hint, Part, walk};
 use std::collections::BTreeSet;
 
 impl Emitter<'_> {
     /// Declares the policies that the kernel's hints need.
     pub(super) fn policies(&mut self) {
         let mut used = BTreeSet::new();
-        visit::statements(&self.checked.body, &mut |part| {
+        walk::statements(&self.checked.body, &mut |part| {
             if let Part::Hint(hint @ (Hint::EvictFirst | Hint::EvictLast)) = part {
                 used.insert(hint);
             }

@@ -28,7 +28,6 @@ mod tests;
 mod together;
 mod types;
 mod value;
-mod visit;
 mod wrap;
 mod writer;
 
@@ -36,12 +35,11 @@ use super::check::Checked;
 use super::index::{Atom, Index};
 use super::ir::Special;
 use super::launch::{KernelParameter, PlanArgumentKind};
-use super::program::{PlaceId, Space, VariableKind};
+use super::program::{Operation, Part, PlaceId, Space, StatementKind, VariableKind, walk};
 use cuda_c::Emitter;
 use expression::Expression;
 use names::Name;
 use std::collections::{BTreeMap, BTreeSet};
-use visit::Part;
 
 /// The text of a kernel.
 ///
@@ -274,7 +272,7 @@ impl Emitter<'_> {
                 _ => {}
             });
         };
-        visit::statements(&self.checked.body, &mut |part| match part {
+        walk::statements(&self.checked.body, &mut |part| match part {
             Part::Index(index) => scan(index),
             // A register that the kernel itself gives a name needs no other.
             Part::Bound(variable, index) => {
@@ -284,13 +282,7 @@ impl Emitter<'_> {
                     scan(index);
                 }
             }
-            Part::Read(_)
-            | Part::Write(_)
-            | Part::Assigned(_)
-            | Part::Declared(_)
-            | Part::Barrier(_)
-            | Part::Hint(_)
-            | Part::Word(_) => {}
+            _ => {}
         });
         for (special, axis) in used {
             let name = self.names.declare(Name::Special(special, axis), &names::special(special, axis));
@@ -299,7 +291,7 @@ impl Emitter<'_> {
         // Of more dimensions a warp may have threads of several rows; and every lane that is asked has to be there.
         if let Some(group) = group
             && matches!(self.checked.plan.block, [threads, 1, 1] if threads % 32 == 0)
-            && asynchronous::multiplies(&self.checked.body)
+            && self.multiplies()
         {
             // Printed before it has a name, as what it is.
             let value = Expression::call("warp_uniform", vec![self.index(&Index::atom(group))]);
@@ -309,10 +301,19 @@ impl Emitter<'_> {
         }
     }
 
+    /// Whether a warpgroup multiplies matrices.
+    fn multiplies(&self) -> bool {
+        let mut found = false;
+        walk::statements(&self.checked.body, &mut |part| {
+            found |= matches!(part, Part::Statement(one) if matches!(one.kind, StatementKind::Operation(Operation::Wgmma(_))));
+        });
+        found
+    }
+
     /// Declares shared memory; gives the local places, in order, which their first use declares.
     fn places(&mut self) -> Vec<PlaceId> {
         let mut used = BTreeSet::new();
-        visit::statements(&self.checked.body, &mut |part| match part {
+        walk::statements(&self.checked.body, &mut |part| match part {
             Part::Read(access) | Part::Write(access) => {
                 used.insert(access.place);
             }
@@ -322,7 +323,7 @@ impl Emitter<'_> {
                 }
             }
             Part::Barrier(place) => drop(used.insert(place)),
-            Part::Index(_) | Part::Bound(..) | Part::Assigned(_) | Part::Hint(_) | Part::Word(_) => {}
+            _ => {}
         });
         let dynamic = dynamic_shared_bytes(self.checked) > 0;
         let mut shared: BTreeMap<(u32, PlaceId), PlaceId> = BTreeMap::new();

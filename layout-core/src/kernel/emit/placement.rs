@@ -4,10 +4,9 @@
 //! what an earlier round wrote: where the loop's body writes every element before it reads one. Law: with the arrays
 //! declared where this says, each read gives the element that was written last, as if all stood at the function's head.
 
-use super::visit::{self, Part};
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::program::{
-    Access, Operation, PlaceId, Statement, StatementKind, Tables, Value, VariableKind,
+    Access, Control, Operation, Part, PlaceId, Statement, StatementKind, Tables, Value, VariableKind, walk,
 };
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,17 +18,12 @@ const MOST_ROUNDS: u32 = 1 << 14;
 /// Whether a statement uses a place.
 pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tables: &Tables) -> bool {
     let mut found = false;
-    visit::statement(statement, &mut |part| match part {
+    walk::statement(statement, &mut |part| match part {
         Part::Read(access) | Part::Write(access) => found |= access.place == place,
         Part::Declared(variable) => {
             found |= tables.variable(variable).kind == VariableKind::Pointer(place);
         }
-        Part::Barrier(_)
-        | Part::Index(_)
-        | Part::Bound(..)
-        | Part::Assigned(_)
-        | Part::Hint(_)
-        | Part::Word(_) => {}
+        _ => {}
     });
     found
 }
@@ -38,18 +32,11 @@ pub(super) fn uses(statement: &Statement<Access, Operation>, place: PlaceId, tab
 pub(super) fn alignment(list: &List, place: PlaceId, tables: &Tables) -> u32 {
     let bytes = tables.place(place).elem.bytes();
     let mut most = bytes;
-    visit::statements(list, &mut |part| match part {
+    walk::statements(list, &mut |part| match part {
         Part::Read(access) | Part::Write(access) if access.place == place => {
             most = most.max(access.width * bytes)
         }
-        Part::Read(_) | Part::Write(_) => {}
-        Part::Barrier(_)
-        | Part::Index(_)
-        | Part::Bound(..)
-        | Part::Assigned(_)
-        | Part::Declared(_)
-        | Part::Hint(_)
-        | Part::Word(_) => {}
+        _ => {}
     });
     most
 }
@@ -62,23 +49,26 @@ pub(super) fn inner_list(
     tables: &Tables,
 ) -> Option<usize> {
     let used = |list: &List| list.iter().any(|inner| uses(inner, place, tables));
-    match &statement.kind {
-        StatementKind::For { body, .. } => written_first(body, place, tables).then_some(0),
-        StatementKind::While(condition, body) => {
-            (!reads(condition, place) && written_first(body, place, tables)).then_some(0)
-        }
-        StatementKind::If(condition, then, otherwise) => match (used(then), used(otherwise)) {
-            (true, false) if !reads(condition, place) => Some(0),
-            (false, true) if !reads(condition, place) => Some(1),
-            _ => None,
+    // A condition is evaluated outside of the lists.
+    if let StatementKind::While(condition, _) | StatementKind::If(condition, ..) = &statement.kind
+        && reads(condition, place)
+    {
+        return None;
+    }
+    match statement.kind.control() {
+        Control::Loop(body) => written_first(body, place, tables).then_some(0),
+        Control::Branch(then, otherwise) => match (used(then), used(otherwise)) {
+            (true, false) => Some(0),
+            (false, true) => Some(1),
+            (true, true) | (false, false) => None,
         },
-        _ => None,
+        Control::Leave | Control::Straight => None,
     }
 }
 
 fn reads(value: &Value<Access>, place: PlaceId) -> bool {
     let mut found = false;
-    visit::value(value, &mut |part| {
+    walk::value(value, &mut |part| {
         if let Part::Read(access) = part {
             found |= access.place == place;
         }
@@ -92,13 +82,13 @@ fn written_first(list: &List, place: PlaceId, tables: &Tables) -> bool {
     if let (Some(only), None) = (users.next(), users.next())
         && let Some(number) = inner_list(only, place, tables)
     {
-        let written = match &only.kind {
+        let written = match only.kind.control() {
             // Of a loop, `inner_list` has asked for just this.
-            StatementKind::For { .. } | StatementKind::While(..) => true,
-            StatementKind::If(_, then, otherwise) => {
+            Control::Loop(_) => true,
+            Control::Branch(then, otherwise) => {
                 written_first(if number == 0 { then } else { otherwise }, place, tables)
             }
-            _ => false,
+            Control::Leave | Control::Straight => false,
         };
         if written {
             return true;
@@ -138,15 +128,12 @@ impl Cover<'_> {
         }
         self.rounds = self.rounds.checked_sub(1)?;
         if !uses(statement, self.place, self.tables) {
-            return goes_on(statement).then_some(());
+            return (!statement.kind.leaves()).then_some(());
         }
         match &statement.kind {
             StatementKind::Store(_, stored) if reads(stored, self.place) => None,
             StatementKind::Store(target, _) => self.write(target),
-            StatementKind::Operation(Operation::Move { destination, source }) => {
-                if source.place == self.place { None } else { self.write(destination) }
-            }
-            StatementKind::Operation(Operation::LoadMatrix(load)) => self.write(&load.destination),
+            StatementKind::Operation(operation) => self.operation(operation),
             StatementKind::For { variable, start, end, step, unroll: true, body, .. } => {
                 let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
                 let mut value = start;
@@ -160,7 +147,37 @@ impl Cover<'_> {
                 self.values.remove(variable);
                 Some(())
             }
-            _ => None,
+            StatementKind::Let(..)
+            | StatementKind::LetIndex(..)
+            | StatementKind::Assign(..)
+            | StatementKind::AssignIndex(..)
+            | StatementKind::For { .. }
+            | StatementKind::While(..)
+            | StatementKind::If(..)
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Barrier(_)
+            | StatementKind::Collective(..)
+            | StatementKind::Atomic { .. }
+            | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Signal(_) => None,
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation) -> Option<()> {
+        match operation {
+            Operation::Move { destination, source } if source.place != self.place => self.write(destination),
+            Operation::LoadMatrix(load) => self.write(&load.destination),
+            // They read the place, or write it later.
+            Operation::Move { .. }
+            | Operation::AsyncCopy { .. }
+            | Operation::PrefetchMap(_)
+            | Operation::TensorLoad(_)
+            | Operation::TensorStore(_)
+            | Operation::RemoteStore(_)
+            | Operation::Wgmma(_)
+            | Operation::StoreMatrix(_)
+            | Operation::Mma(_) => None,
         }
     }
 
@@ -183,14 +200,5 @@ impl Cover<'_> {
             Atom::Variable(variable, _) => self.values.get(variable).copied(),
             compound => compound.evaluate(of),
         }
-    }
-}
-
-/// Whether control goes on after a statement: nothing in it leaves a loop.
-fn goes_on(statement: &Statement<Access, Operation>) -> bool {
-    match &statement.kind {
-        StatementKind::Break | StatementKind::Continue => false,
-        StatementKind::If(_, then, otherwise) => then.iter().chain(otherwise).all(goes_on),
-        _ => true,
     }
 }

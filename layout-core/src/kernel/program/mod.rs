@@ -17,6 +17,7 @@
 //! | copies of boxes by TMA | `tensor_map.rs` |
 //! | matrix instructions of a warp | `matrix.rs` |
 //! | matrix products of a warpgroup | `wgmma.rs` |
+//! | the walk over all of it | `walk.rs` |
 
 mod access;
 mod atomic;
@@ -28,6 +29,7 @@ mod signal;
 mod statement;
 mod tensor_map;
 mod value;
+pub(crate) mod walk;
 mod wgmma;
 
 pub(crate) use access::{Access, Claim, Hint};
@@ -37,10 +39,11 @@ pub(crate) use matrix::{LoadMatrix, Mma, Operand, StoreMatrix, TensorCore, WARP}
 pub(crate) use operation::{Operation, RemoteStore};
 pub(crate) use place::{Place, PlaceId, Space, Variable, VariableKind};
 pub(crate) use signal::{BarrierAt, Signal};
-pub(crate) use statement::{Participants, Statement, StatementKind};
+pub(crate) use statement::{Control, Participants, Statement, StatementKind};
 pub use tensor_map::TensorMap;
 pub(crate) use tensor_map::{TensorLoad, TensorStore};
 pub(crate) use value::{Comparison, Mask, Value};
+pub(crate) use walk::Part;
 pub(crate) use wgmma::{MatrixSource, SharedMatrix, Wgmma};
 
 use super::index::{Atoms, VarId};

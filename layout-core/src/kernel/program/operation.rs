@@ -34,6 +34,8 @@ pub(crate) enum Operation {
         /// Read, in global memory; its mask decides between data and zeros.
         source: Access,
     },
+    /// A hint: this tensor map will be used soon.
+    PrefetchMap(u32),
     /// A box of a tensor to shared memory. Proxy: asynchronous. Completed by: an mbarrier.
     TensorLoad(TensorLoad),
     /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.

@@ -24,8 +24,6 @@ pub(crate) enum Signal {
         /// Arrivals of a phase.
         arrivals: u32,
     },
-    /// A hint: this tensor map will be used soon.
-    PrefetchMap(u32),
     /// Makes the thread's [`Signal::BarrierInit`]s seen by the asynchronous proxy and by the cluster.
     BarrierInitFence,
     /// Arrives, and makes the phase wait for so many bytes more. The thread's writes before are seen by who waits.
@@ -83,13 +81,6 @@ pub(crate) enum Signal {
         /// Threads.
         threads: u32,
     },
-    /// By the warpgroup: from here on each of its threads has so many registers.
-    SetMaxRegisters {
-        /// 24 to 256, a multiple of 8.
-        registers: u32,
-        /// Whether that is more than at the start.
-        increase: bool,
-    },
 }
 
 impl Signal {
@@ -99,7 +90,18 @@ impl Signal {
             Signal::BarrierInit { barrier, .. }
             | Signal::BarrierArrive { barrier, .. }
             | Signal::BarrierWait { barrier, .. } => Some(barrier),
-            _ => None,
+            Signal::NamedBarrier { .. }
+            | Signal::BarrierInitFence
+            | Signal::AsyncProxyFence { .. }
+            | Signal::CopyCommit
+            | Signal::CopyWait(_)
+            | Signal::BulkCommit
+            | Signal::BulkWait { .. }
+            | Signal::MatrixFence
+            | Signal::MatrixCommit
+            | Signal::MatrixWait(_)
+            | Signal::DependencyWait
+            | Signal::LaunchDependents => None,
         }
     }
 
@@ -109,7 +111,18 @@ impl Signal {
             Signal::BarrierArrive { rank, .. } => rank.as_ref(),
             Signal::BarrierWait { parity, .. } => Some(parity),
             Signal::NamedBarrier { barrier, .. } => Some(barrier),
-            _ => None,
+            Signal::BarrierInit { .. }
+            | Signal::BarrierInitFence
+            | Signal::AsyncProxyFence { .. }
+            | Signal::CopyCommit
+            | Signal::CopyWait(_)
+            | Signal::BulkCommit
+            | Signal::BulkWait { .. }
+            | Signal::MatrixFence
+            | Signal::MatrixCommit
+            | Signal::MatrixWait(_)
+            | Signal::DependencyWait
+            | Signal::LaunchDependents => None,
         }
     }
 }

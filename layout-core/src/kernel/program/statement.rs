@@ -79,8 +79,70 @@ pub(crate) enum StatementKind<A, O> {
         /// What was there before; where the mask does not hold, the pad.
         old: Option<VarId>,
     },
+    /// By the warpgroup: from here on each of its threads has so many registers.
+    SetMaxRegisters {
+        /// 24 to 256, a multiple of 8.
+        registers: u32,
+        /// Whether that is more than at the start.
+        increase: bool,
+    },
     /// What orders asynchronous work.
     Signal(Signal),
+}
+
+/// How control goes through a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Control<'a, A, O> {
+    /// Any number of rounds of this list.
+    Loop(&'a [Statement<A, O>]),
+    /// One of these lists.
+    Branch(&'a [Statement<A, O>], &'a [Statement<A, O>]),
+    /// Out of the innermost loop, or to its next round.
+    Leave,
+    /// To the next statement.
+    Straight,
+}
+
+impl<A, O> StatementKind<A, O> {
+    /// How control goes through it.
+    pub(crate) fn control(&self) -> Control<'_, A, O> {
+        match self {
+            StatementKind::For { body, .. } | StatementKind::While(_, body) => Control::Loop(body),
+            StatementKind::If(_, then, otherwise) => Control::Branch(then, otherwise),
+            StatementKind::Break | StatementKind::Continue => Control::Leave,
+            StatementKind::Let(..)
+            | StatementKind::LetIndex(..)
+            | StatementKind::Assign(..)
+            | StatementKind::AssignIndex(..)
+            | StatementKind::Store(..)
+            | StatementKind::Operation(_)
+            | StatementKind::Barrier(_)
+            | StatementKind::Collective(..)
+            | StatementKind::Atomic { .. }
+            | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Signal(_) => Control::Straight,
+        }
+    }
+
+    /// The statement lists inside; empty ones where there are fewer.
+    pub(crate) fn lists(&self) -> [&[Statement<A, O>]; 2] {
+        match self.control() {
+            Control::Loop(body) => [body, &[]],
+            Control::Branch(then, otherwise) => [then, otherwise],
+            Control::Leave | Control::Straight => [&[], &[]],
+        }
+    }
+
+    /// Whether it may leave the loop around it, or begin its next round.
+    pub(crate) fn leaves(&self) -> bool {
+        match self.control() {
+            Control::Leave => true,
+            Control::Branch(then, otherwise) => {
+                then.iter().chain(otherwise).any(|statement| statement.kind.leaves())
+            }
+            Control::Loop(_) | Control::Straight => false,
+        }
+    }
 }
 
 /// Who takes part in an operation.

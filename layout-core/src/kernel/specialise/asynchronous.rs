@@ -91,7 +91,8 @@ impl Evaluator<'_> {
                 }
                 let threads: u32 = self.block.iter().product();
                 let at_start = (65_536 / threads.max(1)).min(255) / 8 * 8;
-                Signal::SetMaxRegisters { registers, increase: registers > at_start }
+                let increase = registers > at_start;
+                return self.effect(origin, StatementKind::SetMaxRegisters { registers, increase });
             }
             Intrinsic::BulkCommitGroup => Signal::BulkCommit,
             Intrinsic::BulkWaitGroup | Intrinsic::BulkWaitGroupRead => {

@@ -211,7 +211,9 @@ impl Evaluator<'_> {
             StatementKind::If(_, then, otherwise) => {
                 then.iter().chain(otherwise).for_each(|one| self.changes(one, out));
             }
-            StatementKind::Barrier(_) | StatementKind::Signal(_) => out.memory = true,
+            StatementKind::Barrier(_) | StatementKind::SetMaxRegisters { .. } | StatementKind::Signal(_) => {
+                out.memory = true
+            }
         }
     }
 

@@ -9,8 +9,8 @@ use super::access::Located;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::program::{
-    Access, BarrierAt, MatrixSource, Operation, PlaceId, RemoteStore, SharedMatrix, Signal, Space, Statement,
-    StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma,
+    Access, BarrierAt, MatrixSource, Operation, Part, PlaceId, RemoteStore, SharedMatrix, Signal, Space,
+    Statement, StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma, walk,
 };
 use std::collections::BTreeSet;
 
@@ -48,37 +48,21 @@ impl Compiler<'_> {
             Signal::AsyncProxyFence { global } => Work::ProxyFence { global: *global },
             Signal::BulkCommit => Work::BulkCommit,
             Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
-            // Registers are in order here, maps are at hand, and a launch begins when those before have ended.
-            Signal::MatrixFence
-            | Signal::PrefetchMap(_)
-            | Signal::DependencyWait
-            | Signal::LaunchDependents => return Ok(()),
+            // Registers are in order here, and a launch begins when those before have ended.
+            Signal::MatrixFence | Signal::DependencyWait | Signal::LaunchDependents => return Ok(()),
             Signal::MatrixCommit => Work::MatrixCommit { site },
             Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
             Signal::NamedBarrier { barrier, threads } => {
                 Work::Named { barrier: self.index(barrier)?, threads: (*threads).max(32), site }
             }
-            Signal::SetMaxRegisters { registers, .. } => Work::Registers { registers: *registers, site },
         };
         self.work(work);
         Ok(())
     }
 
-    /// A box, a product, a store of matrices.
-    pub(super) fn asynchronous(&mut self, operation: &Operation) -> Result<(), SimulateError> {
-        match operation {
-            Operation::TensorLoad(load) => self.tensor_load(load),
-            Operation::TensorStore(store) => self.tensor_store(store),
-            Operation::RemoteStore(store) => self.remote_store(store),
-            Operation::Wgmma(product) => self.product(product),
-            Operation::StoreMatrix(store) => self.store_matrix(store),
-            Operation::Move { .. }
-            | Operation::AsyncCopy { .. }
-            | Operation::Mma(_)
-            | Operation::LoadMatrix(_) => {
-                Err(SimulateError::Malformed("a copy that is not asynchronous".to_owned()))
-            }
-        }
+    /// From here on each thread of the warpgroup has so many registers.
+    pub(super) fn registers(&mut self, registers: u32) {
+        self.work(Work::Registers { registers, site: self.site });
     }
 
     fn barrier(&mut self, barrier: &BarrierAt) -> Result<BarrierUse, SimulateError> {
@@ -153,20 +137,20 @@ impl Compiler<'_> {
         Ok(BoxUse { plan, shared: first, shared_site, global_site, coordinates })
     }
 
-    fn tensor_load(&mut self, load: &TensorLoad) -> Result<(), SimulateError> {
+    pub(super) fn tensor_load(&mut self, load: &TensorLoad) -> Result<(), SimulateError> {
         let copy = self.copied_box(load.map, &load.destination, &load.coordinates)?;
         let barrier = self.barrier(&load.barrier)?;
         self.work(Work::Load { copy, barrier, multicast: load.multicast });
         Ok(())
     }
 
-    fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
+    pub(super) fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
         let copy = self.copied_box(store.map, &store.source, &store.coordinates)?;
         self.work(Work::Store { copy });
         Ok(())
     }
 
-    fn remote_store(&mut self, store: &RemoteStore) -> Result<(), SimulateError> {
+    pub(super) fn remote_store(&mut self, store: &RemoteStore) -> Result<(), SimulateError> {
         let (to, from) = (self.place(store.destination.place)?.elem, self.place(store.source.place)?.elem);
         let width = store.source.width;
         let (read, site) = (self.site(Some(&store.source))?, self.site(Some(&store.destination))?);
@@ -214,7 +198,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn product(&mut self, product: &Wgmma) -> Result<(), SimulateError> {
+    pub(super) fn product(&mut self, product: &Wgmma) -> Result<(), SimulateError> {
         let (n, elem) = (product.n, product.elem);
         let site = self.site(Some(&product.accumulator))?;
         let known = &self.program.sites[site as usize];
@@ -257,7 +241,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn store_matrix(&mut self, store: &StoreMatrix) -> Result<(), SimulateError> {
+    pub(super) fn store_matrix(&mut self, store: &StoreMatrix) -> Result<(), SimulateError> {
         let site = self.site(Some(&store.destination))?;
         let known = &self.program.sites[site as usize];
         let fits = matches!(known.target, Target::Shared(_)) && known.elem.bytes() == 2 && known.width == 8;
@@ -288,31 +272,12 @@ impl Compiler<'_> {
 /// The places that products write.
 pub(super) fn accumulators(body: &[Statement<Access, Operation>]) -> BTreeSet<PlaceId> {
     let mut places = BTreeSet::new();
-    for statement in body {
-        match &statement.kind {
-            StatementKind::Operation(Operation::Wgmma(product)) => {
-                places.insert(product.accumulator.place);
-            }
-            StatementKind::For { body, .. } | StatementKind::While(_, body) => {
-                places.append(&mut accumulators(body));
-            }
-            StatementKind::If(_, then, otherwise) => {
-                places.append(&mut accumulators(then));
-                places.append(&mut accumulators(otherwise));
-            }
-            StatementKind::Let(..)
-            | StatementKind::LetIndex(..)
-            | StatementKind::Assign(..)
-            | StatementKind::AssignIndex(..)
-            | StatementKind::Store(..)
-            | StatementKind::Operation(_)
-            | StatementKind::Signal(_)
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Barrier(_)
-            | StatementKind::Collective(..)
-            | StatementKind::Atomic { .. } => {}
+    walk::statements(body, &mut |part| {
+        if let Part::Statement(statement) = part
+            && let StatementKind::Operation(Operation::Wgmma(product)) = &statement.kind
+        {
+            places.insert(product.accumulator.place);
         }
-    }
+    });
     places
 }

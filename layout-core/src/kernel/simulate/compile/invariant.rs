@@ -6,193 +6,19 @@ use super::super::SimulateError;
 use super::Compiler;
 use crate::kernel::index::{Atom, AtomId, Index, VarId};
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{
-    Access, Comparison, MatrixSource, Operation, Signal, Statement, StatementKind, Value,
-};
+use crate::kernel::program::{Access, Operation, Part, Statement, Value, walk};
 use std::collections::BTreeSet;
 
-/// Something that a statement list holds.
-pub(super) enum Item<'p> {
-    /// An index that is evaluated.
-    Index(&'p Index),
-    /// A comparison of indices.
-    Comparison(&'p Comparison),
-    /// A variable that is declared or assigned.
-    Changes(VarId),
-    /// A statement.
-    Statement,
-}
-
 type Body = [Statement<Access, Operation>];
-
-/// Visits everything in a statement list, nested lists included.
-pub(super) fn walk<'p>(body: &'p Body, visit: &mut impl FnMut(Item<'p>)) {
-    for statement in body {
-        visit(Item::Statement);
-        match &statement.kind {
-            StatementKind::Let(variable, value) => {
-                visit(Item::Changes(*variable));
-                value.iter().for_each(|value| walk_value(value, visit));
-            }
-            StatementKind::Assign(variable, value) => {
-                visit(Item::Changes(*variable));
-                walk_value(value, visit);
-            }
-            StatementKind::LetIndex(variable, index) | StatementKind::AssignIndex(variable, index) => {
-                visit(Item::Changes(*variable));
-                visit(Item::Index(index));
-            }
-            StatementKind::Store(access, value) => {
-                walk_access(access, visit);
-                walk_value(value, visit);
-            }
-            StatementKind::Operation(operation) => walk_operation(operation, visit),
-            StatementKind::Signal(signal) => walk_signal(signal, visit),
-            StatementKind::Collective(variable, _, parts) => {
-                visit(Item::Changes(*variable));
-                parts.iter().for_each(|part| walk_value(part, visit));
-            }
-            StatementKind::Atomic { target, value, old, .. } => {
-                old.iter().for_each(|variable| visit(Item::Changes(*variable)));
-                walk_access(target, visit);
-                walk_value(value, visit);
-            }
-            StatementKind::For { variable, start, end, body, .. } => {
-                visit(Item::Changes(*variable));
-                visit(Item::Index(start));
-                visit(Item::Index(end));
-                walk(body, visit);
-            }
-            StatementKind::While(condition, body) => {
-                walk_value(condition, visit);
-                walk(body, visit);
-            }
-            StatementKind::If(condition, then, otherwise) => {
-                walk_value(condition, visit);
-                walk(then, visit);
-                walk(otherwise, visit);
-            }
-            StatementKind::Break | StatementKind::Continue | StatementKind::Barrier(_) => {}
-        }
-    }
-}
-
-fn walk_operation<'p>(operation: &'p Operation, visit: &mut impl FnMut(Item<'p>)) {
-    match operation {
-        Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
-            walk_access(destination, visit);
-            walk_access(source, visit);
-        }
-        Operation::TensorLoad(load) => {
-            walk_access(&load.destination, visit);
-            load.coordinates.iter().for_each(|at| visit(Item::Index(at)));
-            visit(Item::Index(&load.barrier.index));
-        }
-        Operation::TensorStore(store) => {
-            walk_access(&store.source, visit);
-            store.coordinates.iter().for_each(|at| visit(Item::Index(at)));
-        }
-        Operation::Wgmma(product) => {
-            walk_access(&product.accumulator, visit);
-            match &product.a {
-                MatrixSource::Shared(matrix) => walk_access(&matrix.first, visit),
-                MatrixSource::Registers(parts) => parts.iter().for_each(|part| walk_access(part, visit)),
-            }
-            walk_access(&product.b.first, visit);
-            walk_value(&product.accumulate, visit);
-        }
-        Operation::Mma(mma) => {
-            [&mma.accumulator, &mma.left, &mma.right].into_iter().for_each(|part| walk_access(part, visit));
-        }
-        Operation::RemoteStore(store) => {
-            walk_access(&store.destination, visit);
-            walk_access(&store.source, visit);
-            visit(Item::Index(&store.barrier.index));
-        }
-        Operation::LoadMatrix(load) => {
-            walk_access(&load.destination, visit);
-            walk_access(&load.source, visit);
-        }
-        Operation::StoreMatrix(store) => {
-            walk_access(&store.destination, visit);
-            store.values.iter().for_each(|value| walk_value(value, visit));
-        }
-    }
-}
-
-fn walk_signal<'p>(signal: &'p Signal, visit: &mut impl FnMut(Item<'p>)) {
-    let barrier = signal.barrier().map(|barrier| &barrier.index);
-    barrier.into_iter().chain(signal.index()).for_each(|index| visit(Item::Index(index)));
-}
-
-fn walk_access<'p>(access: &'p Access, visit: &mut impl FnMut(Item<'p>)) {
-    visit(Item::Index(&access.index));
-    access.mask.iter().for_each(|comparison| visit(Item::Comparison(comparison)));
-}
-
-fn walk_value<'p>(value: &'p Value<Access>, visit: &mut impl FnMut(Item<'p>)) {
-    match value {
-        Value::Constant(_) | Value::Argument(..) | Value::Variable(_) => {}
-        Value::Index(index, _) => visit(Item::Index(index)),
-        Value::Compare(comparison) => visit(Item::Comparison(comparison)),
-        Value::Load(access) => walk_access(access, visit),
-        Value::Unary(_, a) | Value::Cast(_, a) => walk_value(a, visit),
-        Value::Binary(_, a, b) => {
-            walk_value(a, visit);
-            walk_value(b, visit);
-        }
-        Value::Math(_, values) => values.iter().for_each(|value| walk_value(value, visit)),
-        Value::Select(a, b, c) => {
-            walk_value(a, visit);
-            walk_value(b, visit);
-            walk_value(c, visit);
-        }
-    }
-}
-
-/// Whether a list holds `break` or `continue` of the loop around it.
-pub(super) fn leaves(body: &Body) -> bool {
-    body.iter().any(|statement| match &statement.kind {
-        StatementKind::Break | StatementKind::Continue => true,
-        StatementKind::If(_, then, otherwise) => leaves(then) || leaves(otherwise),
-        StatementKind::Let(..)
-        | StatementKind::LetIndex(..)
-        | StatementKind::Assign(..)
-        | StatementKind::AssignIndex(..)
-        | StatementKind::Store(..)
-        | StatementKind::Operation(_)
-        | StatementKind::Signal(_)
-        | StatementKind::For { .. }
-        | StatementKind::While(..)
-        | StatementKind::Barrier(_)
-        | StatementKind::Collective(..)
-        | StatementKind::Atomic { .. } => false,
-    })
-}
-
-/// The variables that a loop with this body changes, its own included.
-pub(super) fn changes(variable: Option<VarId>, body: &Body) -> BTreeSet<VarId> {
-    let mut changed: BTreeSet<VarId> = variable.into_iter().collect();
-    walk(body, &mut |item| {
-        if let Item::Changes(variable) = item {
-            changed.insert(variable);
-        }
-    });
-    changed
-}
 
 impl Compiler<'_> {
     /// Enters a loop: computes what it does not change, forgets what it changes. `self.loops` has one more level then.
     pub(super) fn enter_loop(&mut self, changed: BTreeSet<VarId>, body: &Body) -> Result<(), SimulateError> {
         let (mut indices, mut comparisons) = (Vec::new(), Vec::new());
-        walk(body, &mut |item| match item {
-            Item::Index(index) => indices.push(index),
-            Item::Comparison(comparison) => {
-                comparisons.push(comparison);
-                indices.push(&comparison.left);
-                indices.push(&comparison.right);
-            }
-            Item::Changes(_) | Item::Statement => {}
+        walk::statements(body, &mut |part| match part {
+            Part::Index(index) | Part::Bound(_, index) => indices.push(index),
+            Part::Compare(comparison) => comparisons.push(comparison),
+            _ => {}
         });
         self.loops.push(changed);
         let level = self.loops.len() - 1;

@@ -2,13 +2,12 @@
 
 use super::super::SimulateError;
 use super::super::bytecode::{Bank, IndexOp, Op, Register, Sum};
-use super::invariant::{Item, changes, leaves, walk};
 use super::{Compiler, Taken};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Operation, Statement, StatementKind, Value, VariableKind};
-use std::collections::HashSet;
+use crate::kernel::program::{Access, Operation, Part, Statement, StatementKind, Value, VariableKind, walk};
+use std::collections::{BTreeSet, HashSet};
 
 /// Unrolled loops beyond this many statements run as loops: their local tensors are then indexed at run time.
 const UNROLL_LIMIT: u64 = 300_000;
@@ -23,6 +22,15 @@ struct For<'p> {
     step: i64,
     reversed: bool,
     body: &'p Body,
+}
+
+impl For<'_> {
+    /// The variables that it changes, its own included.
+    fn changed(&self) -> BTreeSet<VarId> {
+        let mut changed = walk::changed(self.body);
+        changed.insert(self.variable);
+        changed
+    }
 }
 
 /// Where registers and cache stood at the start of a statement list.
@@ -86,18 +94,11 @@ impl Compiler<'_> {
                 (self.taken.f32, self.taken.f64) = floats;
                 Ok(())
             }
-            StatementKind::Operation(Operation::Move { destination, source }) => {
-                let floats = (self.taken.f32, self.taken.f64);
-                self.vector_move(destination, source)?;
-                (self.taken.f32, self.taken.f64) = floats;
+            StatementKind::Operation(operation) => self.operation(operation),
+            StatementKind::SetMaxRegisters { registers, .. } => {
+                self.registers(*registers);
                 Ok(())
             }
-            StatementKind::Operation(Operation::AsyncCopy { destination, source }) => {
-                self.copy_async(destination, source)
-            }
-            StatementKind::Operation(Operation::Mma(mma)) => self.mma(mma),
-            StatementKind::Operation(Operation::LoadMatrix(load)) => self.load_matrix(load),
-            StatementKind::Operation(operation) => self.asynchronous(operation),
             StatementKind::Signal(signal) => self.signal(signal),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 let (variable, step, reversed) = (*variable, *step, *reversed);
@@ -124,6 +125,27 @@ impl Compiler<'_> {
             StatementKind::Atomic { change, scope, target, value, old } => {
                 self.atomic((*change, *scope), target, value, *old)
             }
+        }
+    }
+
+    fn operation(&mut self, operation: &Operation) -> Result<(), SimulateError> {
+        match operation {
+            Operation::Move { destination, source } => {
+                let floats = (self.taken.f32, self.taken.f64);
+                self.vector_move(destination, source)?;
+                (self.taken.f32, self.taken.f64) = floats;
+                Ok(())
+            }
+            Operation::AsyncCopy { destination, source } => self.copy_async(destination, source),
+            Operation::Mma(mma) => self.mma(mma),
+            Operation::LoadMatrix(load) => self.load_matrix(load),
+            // Maps are at hand here.
+            Operation::PrefetchMap(_) => Ok(()),
+            Operation::TensorLoad(load) => self.tensor_load(load),
+            Operation::TensorStore(store) => self.tensor_store(store),
+            Operation::RemoteStore(store) => self.remote_store(store),
+            Operation::Wgmma(product) => self.product(product),
+            Operation::StoreMatrix(store) => self.store_matrix(store),
         }
     }
 
@@ -204,7 +226,7 @@ impl Compiler<'_> {
 
     fn while_loop(&mut self, condition: &Value<Access>, body: &Body) -> Result<(), SimulateError> {
         let mark = self.mark();
-        self.enter_loop(changes(None, body), body)?;
+        self.enter_loop(walk::changed(body), body)?;
         let before = self.initialised.clone();
         self.emit(Op::LoopBegin);
         let top = self.here();
@@ -245,8 +267,8 @@ impl Compiler<'_> {
         if let (true, Some(start), Some(end)) = (unroll, start.as_constant(), end.as_constant()) {
             let rounds = rounds(start, end, it.step);
             let mut statements = 0u64;
-            walk(it.body, &mut |item| {
-                statements += u64::from(matches!(item, Item::Statement));
+            walk::statements(it.body, &mut |part| {
+                statements += u64::from(matches!(part, Part::Statement(_)));
             });
             let taken = (self.program.code.len() as u64).saturating_add(statements.saturating_mul(rounds));
             if taken <= UNROLL_LIMIT {
@@ -256,7 +278,7 @@ impl Compiler<'_> {
         let line = (self.line, self.site);
         let mark = self.mark();
         let (start, end) = (self.kept(it.start, start), self.kept(it.end, end));
-        self.enter_loop(changes(Some(it.variable), it.body), it.body)?;
+        self.enter_loop(it.changed(), it.body)?;
         let before = self.initialised.clone();
         let uniform = start.uniform() && end.uniform();
         let counter =
@@ -328,9 +350,9 @@ impl Compiler<'_> {
 
     /// Every round its own code.
     fn unrolled(&mut self, it: &For<'_>, start: i64, rounds: u64) -> Result<(), SimulateError> {
-        let leaves = leaves(it.body);
+        let leaves = it.body.iter().any(|statement| statement.kind.leaves());
         let mark = self.mark();
-        self.enter_loop(changes(Some(it.variable), it.body), it.body)?;
+        self.enter_loop(it.changed(), it.body)?;
         let before = self.initialised.clone();
         if leaves {
             self.emit(Op::LoopBegin);

@@ -54,7 +54,8 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
         10 => signal(Signal::MatrixWait(n.below(2) as u32)),
         11 => signal(Signal::NamedBarrier { barrier: index(n, 4), threads: 32 * n.below(6) as u32 }),
         12 => {
-            signal(Signal::SetMaxRegisters { registers: 8 * n.below(33) as u32, increase: n.below(2) == 0 })
+            let (registers, increase) = (8 * n.below(33) as u32, n.below(2) == 0);
+            at(line, StatementKind::SetMaxRegisters { registers, increase })
         }
         13 => operation(Operation::TensorLoad(TensorLoad {
             map: n.below(2) as u32,

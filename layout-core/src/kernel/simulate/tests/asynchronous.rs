@@ -305,8 +305,9 @@ fn registers_beyond_the_blocks_are_a_deadlock() {
         b.tensor("c", Elem::F32, true);
         let thread = b.thread(0);
         let half = Comparison { op: crate::kernel::ir::BinaryOp::Lt, left: thread, right: int(128) };
-        let set =
-            |line, registers, increase| vec![signal(line, Signal::SetMaxRegisters { registers, increase })];
+        let set = |line, registers, increase| {
+            vec![at(line, StatementKind::SetMaxRegisters { registers, increase })]
+        };
         let choice = StatementKind::If(Value::Compare(half), set(2, low, false), set(3, high, true));
         b.body.push(at(2, choice));
         b.run_with(&mut [floats(vec![0.0])], &Options::default()).expect("it runs")

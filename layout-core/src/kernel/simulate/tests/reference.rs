@@ -80,6 +80,7 @@ impl Thread<'_> {
                 | StatementKind::Operation(_)
                 | StatementKind::Signal(_)
                 | StatementKind::Barrier(_)
+                | StatementKind::SetMaxRegisters { .. }
                 | StatementKind::Collective(..)
                 | StatementKind::Atomic { .. } => {}
             }

@@ -1,15 +1,29 @@
-//! Walks over statements: what they read and write, in the order in which it stands.
+//! The one walk over a program: what statements, operations, signals and values hold, in the order in which it stands.
+//!
+//! Law: nothing is skipped. What is new in the program is named here, or the compiler tells; each pass that asks the walk
+//! then sees it. What is read comes before what is written.
 
+use super::{
+    Access, BarrierAt, Comparison, Hint, MatrixSource, Operation, PlaceId, Signal, Statement, StatementKind,
+    Value,
+};
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::math::Math;
-use crate::kernel::program::{
-    Access, BarrierAt, Hint, MatrixSource, Operation, PlaceId, Signal, Statement, StatementKind, Value,
-};
 use std::collections::BTreeSet;
 
 /// What a statement holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part<'a> {
+pub(crate) enum Part<'a> {
+    /// A statement, before its parts.
+    Statement(&'a Statement<Access, Operation>),
+    /// A comparison of indices, before its two.
+    Compare(&'a Comparison),
+    /// An element variable that is read.
+    Variable(VarId),
+    /// A scalar argument that is read, of an element type.
+    Argument(u32),
+    /// A tensor map, of the plan's.
+    Map(u32),
     /// An index, wherever it stands but in a [`Part::Bound`].
     Index(&'a Index),
     /// The index that a variable's declaration gives it.
@@ -31,14 +45,21 @@ pub(super) enum Part<'a> {
 }
 
 /// Every part of the statements, nested ones included; what an assignment reads comes before what it writes.
-pub(super) fn statements<'a>(list: &'a [Statement<Access, Operation>], see: &mut impl FnMut(Part<'a>)) {
+pub(crate) fn statements<'a>(list: &'a [Statement<Access, Operation>], see: &mut impl FnMut(Part<'a>)) {
     for one in list {
         statement(one, see);
     }
 }
 
-/// Every part of a statement.
-pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMut(Part<'a>)) {
+/// Every part of a statement, those of nested lists included.
+pub(crate) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMut(Part<'a>)) {
+    own(one, see);
+    one.kind.lists().into_iter().for_each(|list| statements(list, see));
+}
+
+/// The parts of a statement without those of nested lists: of a loop its bounds, of an `if` its condition.
+pub(crate) fn own<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMut(Part<'a>)) {
+    see(Part::Statement(one));
     match &one.kind {
         StatementKind::Let(variable, initial) => {
             if let Some(initial) = initial {
@@ -76,22 +97,16 @@ pub(super) fn statement<'a>(one: &'a Statement<Access, Operation>, see: &mut imp
             see(Part::Write(target));
             old.iter().for_each(|variable| see(Part::Declared(*variable)));
         }
-        StatementKind::For { variable, start, end, body, .. } => {
+        StatementKind::For { variable, start, end, .. } => {
             see(Part::Index(start));
             see(Part::Index(end));
             see(Part::Declared(*variable));
-            statements(body, see);
         }
-        StatementKind::While(condition, body) => {
-            value(condition, see);
-            statements(body, see);
-        }
-        StatementKind::If(condition, then, otherwise) => {
-            value(condition, see);
-            statements(then, see);
-            statements(otherwise, see);
-        }
-        StatementKind::Break | StatementKind::Continue | StatementKind::Barrier(_) => {}
+        StatementKind::While(condition, _) | StatementKind::If(condition, ..) => value(condition, see),
+        StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Barrier(_)
+        | StatementKind::SetMaxRegisters { .. } => {}
     }
 }
 
@@ -103,7 +118,9 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             access(destination, see);
             see(Part::Write(destination));
         }
+        Operation::PrefetchMap(map) => see(Part::Map(*map)),
         Operation::TensorLoad(load) => {
+            see(Part::Map(load.map));
             load.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
             load.coordinates.iter().for_each(|at| see(Part::Index(at)));
             barrier(&load.barrier, see);
@@ -111,6 +128,7 @@ fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
             see(Part::Write(&load.destination));
         }
         Operation::TensorStore(store) => {
+            see(Part::Map(store.map));
             store.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
             store.coordinates.iter().for_each(|at| see(Part::Index(at)));
             access(&store.source, see);
@@ -175,14 +193,13 @@ fn signal<'a>(one: &'a Signal, see: &mut impl FnMut(Part<'a>)) {
 }
 
 /// Every part of a value.
-pub(super) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) {
+pub(crate) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) {
     match one {
-        Value::Constant(_) | Value::Argument(..) | Value::Variable(_) => {}
+        Value::Constant(_) => {}
+        Value::Argument(number, _) => see(Part::Argument(*number)),
+        Value::Variable(variable) => see(Part::Variable(*variable)),
         Value::Index(index, _) => see(Part::Index(index)),
-        Value::Compare(comparison) => {
-            see(Part::Index(&comparison.left));
-            see(Part::Index(&comparison.right));
-        }
+        Value::Compare(one) => comparison(one, see),
         Value::Load(source) => {
             access(source, see);
             see(Part::Read(source));
@@ -207,14 +224,17 @@ pub(super) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) 
 fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
     one.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
     see(Part::Index(&one.index));
-    for comparison in &one.mask {
-        see(Part::Index(&comparison.left));
-        see(Part::Index(&comparison.right));
-    }
+    one.mask.iter().for_each(|one| comparison(one, see));
+}
+
+fn comparison<'a>(one: &'a Comparison, see: &mut impl FnMut(Part<'a>)) {
+    see(Part::Compare(one));
+    see(Part::Index(&one.left));
+    see(Part::Index(&one.right));
 }
 
 /// The variables that statements assign, or declare.
-pub(super) fn changed(list: &[Statement<Access, Operation>]) -> BTreeSet<VarId> {
+pub(crate) fn changed(list: &[Statement<Access, Operation>]) -> BTreeSet<VarId> {
     let mut found = BTreeSet::new();
     statements(list, &mut |part| {
         if let Part::Assigned(variable) | Part::Declared(variable) = part {
