@@ -47,33 +47,17 @@ fn stored(copy: Statement<Access, Operation>, barrier: &BarrierAt) -> Option<Sta
         let store = RemoteStore { destination, source, barrier: barrier.clone() };
         plain.then(|| StatementKind::Operation(Operation::RemoteStore(Box::new(store))))
     };
-    let kind = match copy.kind {
-        StatementKind::Operation(operation) => {
-            let Operation::Move { destination, source } = operation else { return None };
-            store(destination, source)?
-        }
-        StatementKind::Store(destination, value) => {
-            let Value::Load(source) = value else { return None };
-            store(destination, *source)?
-        }
-        StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
-            let body = body.into_iter().map(|inner| stored(inner, barrier)).collect::<Option<_>>()?;
-            StatementKind::For { variable, start, end, step, unroll, reversed, body }
-        }
-        // A guard, or nothing that a copy consists of.
-        StatementKind::Let(..)
-        | StatementKind::LetIndex(..)
-        | StatementKind::Assign(..)
-        | StatementKind::AssignIndex(..)
-        | StatementKind::While(..)
-        | StatementKind::If(..)
-        | StatementKind::Break
-        | StatementKind::Continue
-        | StatementKind::Barrier(_)
-        | StatementKind::Collective(..)
-        | StatementKind::Atomic { .. }
-        | StatementKind::SetMaxRegisters { .. }
-        | StatementKind::Signal(_) => return None,
+    let Statement { kind, origin } = copy;
+    let kind = if let StatementKind::Operation(Operation::Move { destination, source }) = kind {
+        store(destination, source)?
+    } else if let StatementKind::Store(destination, Value::Load(source)) = kind {
+        store(destination, *source)?
+    } else if let StatementKind::For { variable, start, end, step, unroll, reversed, body } = kind {
+        let body = body.into_iter().map(|inner| stored(inner, barrier)).collect::<Option<_>>()?;
+        StatementKind::For { variable, start, end, step, unroll, reversed, body }
+    } else {
+        // A guard: the copy has a mask.
+        return None;
     };
-    Some(Statement { kind, ..copy })
+    Some(Statement { kind, origin })
 }

@@ -506,21 +506,10 @@ fn last_round(start: Expression, end: Expression, step: i64) -> Expression {
 
 /// Whether a loop's body is asynchronous copies and the loops and guards around them.
 fn copies(body: &[Statement<Access, Operation>]) -> bool {
-    body.iter().all(|statement| match &statement.kind {
-        StatementKind::Operation(operation) => matches!(operation, Operation::AsyncCopy { .. }),
-        StatementKind::For { body, .. } | StatementKind::If(_, body, _) => copies(body),
-        StatementKind::Let(..)
-        | StatementKind::LetIndex(..)
-        | StatementKind::Assign(..)
-        | StatementKind::AssignIndex(..)
-        | StatementKind::Store(..)
-        | StatementKind::While(..)
-        | StatementKind::Break
-        | StatementKind::Continue
-        | StatementKind::Barrier(_)
-        | StatementKind::Collective(..)
-        | StatementKind::Atomic { .. }
-        | StatementKind::SetMaxRegisters { .. }
-        | StatementKind::Signal(_) => false,
+    body.iter().all(|statement| {
+        if let StatementKind::For { body, .. } | StatementKind::If(_, body, _) = &statement.kind {
+            return copies(body);
+        }
+        matches!(statement.kind, StatementKind::Operation(Operation::AsyncCopy { .. }))
     })
 }

@@ -130,55 +130,31 @@ impl Cover<'_> {
         if !uses(statement, self.place, self.tables) {
             return (!statement.kind.leaves()).then_some(());
         }
-        match &statement.kind {
-            StatementKind::Store(_, stored) if reads(stored, self.place) => None,
-            StatementKind::Store(target, _) => self.write(target),
-            StatementKind::Operation(operation) => self.operation(operation),
-            StatementKind::For { variable, start, end, step, unroll: true, body, .. } => {
-                let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
-                let mut value = start;
-                while value < end {
-                    self.values.insert(*variable, value);
-                    for inner in body {
-                        self.run(inner)?;
-                    }
-                    value = value.checked_add(*step)?;
-                }
-                self.values.remove(variable);
-                Some(())
+        if let StatementKind::Store(target, stored) = &statement.kind {
+            return if reads(stored, self.place) { None } else { self.write(target) };
+        }
+        if let StatementKind::Operation(Operation::Move { destination, source }) = &statement.kind {
+            return if source.place == self.place { None } else { self.write(destination) };
+        }
+        if let StatementKind::Operation(Operation::LoadMatrix(load)) = &statement.kind {
+            return self.write(&load.destination);
+        }
+        // What else uses the place may read it, or write it in some rounds only.
+        let StatementKind::For { variable, start, end, step, unroll: true, body, .. } = &statement.kind
+        else {
+            return None;
+        };
+        let (start, end) = (self.evaluate(start)?, self.evaluate(end)?);
+        let mut value = start;
+        while value < end {
+            self.values.insert(*variable, value);
+            for inner in body {
+                self.run(inner)?;
             }
-            StatementKind::Let(..)
-            | StatementKind::LetIndex(..)
-            | StatementKind::Assign(..)
-            | StatementKind::AssignIndex(..)
-            | StatementKind::For { .. }
-            | StatementKind::While(..)
-            | StatementKind::If(..)
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Barrier(_)
-            | StatementKind::Collective(..)
-            | StatementKind::Atomic { .. }
-            | StatementKind::SetMaxRegisters { .. }
-            | StatementKind::Signal(_) => None,
+            value = value.checked_add(*step)?;
         }
-    }
-
-    fn operation(&mut self, operation: &Operation) -> Option<()> {
-        match operation {
-            Operation::Move { destination, source } if source.place != self.place => self.write(destination),
-            Operation::LoadMatrix(load) => self.write(&load.destination),
-            // They read the place, or write it later.
-            Operation::Move { .. }
-            | Operation::AsyncCopy { .. }
-            | Operation::PrefetchMap(_)
-            | Operation::TensorLoad(_)
-            | Operation::TensorStore(_)
-            | Operation::RemoteStore(_)
-            | Operation::Wgmma(_)
-            | Operation::StoreMatrix(_)
-            | Operation::Mma(_) => None,
-        }
+        self.values.remove(variable);
+        Some(())
     }
 
     fn write(&mut self, target: &Access) -> Option<()> {

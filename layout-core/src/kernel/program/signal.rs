@@ -84,14 +84,15 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
-    /// The mbarrier that it is about, where it is about one.
-    pub(crate) fn barrier(&self) -> Option<&BarrierAt> {
+    /// The mbarrier that it is about, where it is about one; and its indices beside that one's own: a rank, a parity, the
+    /// number of a named barrier.
+    pub(crate) fn parts(&self) -> (Option<&BarrierAt>, Option<&Index>) {
         match self {
-            Signal::BarrierInit { barrier, .. }
-            | Signal::BarrierArrive { barrier, .. }
-            | Signal::BarrierWait { barrier, .. } => Some(barrier),
-            Signal::NamedBarrier { .. }
-            | Signal::BarrierInitFence
+            Signal::BarrierInit { barrier, .. } => (Some(barrier), None),
+            Signal::BarrierArrive { barrier, rank, .. } => (Some(barrier), rank.as_ref()),
+            Signal::BarrierWait { barrier, parity } => (Some(barrier), Some(parity)),
+            Signal::NamedBarrier { barrier, .. } => (None, Some(barrier)),
+            Signal::BarrierInitFence
             | Signal::AsyncProxyFence { .. }
             | Signal::CopyCommit
             | Signal::CopyWait(_)
@@ -101,28 +102,7 @@ impl Signal {
             | Signal::MatrixCommit
             | Signal::MatrixWait(_)
             | Signal::DependencyWait
-            | Signal::LaunchDependents => None,
-        }
-    }
-
-    /// Its indices beside that mbarrier's own: a rank, a parity, the number of a named barrier.
-    pub(crate) fn index(&self) -> Option<&Index> {
-        match self {
-            Signal::BarrierArrive { rank, .. } => rank.as_ref(),
-            Signal::BarrierWait { parity, .. } => Some(parity),
-            Signal::NamedBarrier { barrier, .. } => Some(barrier),
-            Signal::BarrierInit { .. }
-            | Signal::BarrierInitFence
-            | Signal::AsyncProxyFence { .. }
-            | Signal::CopyCommit
-            | Signal::CopyWait(_)
-            | Signal::BulkCommit
-            | Signal::BulkWait { .. }
-            | Signal::MatrixFence
-            | Signal::MatrixCommit
-            | Signal::MatrixWait(_)
-            | Signal::DependencyWait
-            | Signal::LaunchDependents => None,
+            | Signal::LaunchDependents => (None, None),
         }
     }
 }

@@ -188,8 +188,9 @@ fn barrier<'a>(one: &'a BarrierAt, see: &mut impl FnMut(Part<'a>)) {
 }
 
 fn signal<'a>(one: &'a Signal, see: &mut impl FnMut(Part<'a>)) {
-    one.barrier().into_iter().for_each(|at| barrier(at, see));
-    one.index().into_iter().for_each(|index| see(Part::Index(index)));
+    let (at, index) = one.parts();
+    at.into_iter().for_each(|at| barrier(at, see));
+    index.into_iter().for_each(|index| see(Part::Index(index)));
 }
 
 /// Every part of a value.

@@ -276,11 +276,10 @@ impl Evaluator<'_> {
             return self.fail(origin, format!("{count} mbarriers of {arrivals} arrivals"));
         }
         let place = PlaceId(self.tables.places.len() as u32);
-        let offset = self.shared_bytes.next_multiple_of(8);
-        self.shared_bytes = offset + u64::from(count) * 8;
+        let space = self.shared_memory(u64::from(count) * 8, 8, origin)?;
         self.tables.places.push(Place {
             name: "mbarriers".to_owned(),
-            space: Space::Shared { byte_offset: offset as u32 },
+            space,
             elem: Elem::I64,
             len: u64::from(count),
             align: 8,

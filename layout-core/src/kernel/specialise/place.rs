@@ -105,21 +105,9 @@ impl Evaluator<'_> {
             (false, _) => 16,
         };
         let space = if shared {
-            let offset =
-                self.shared_bytes.next_multiple_of(if swizzle.is_some() { 1024 } else { u64::from(align) });
             let bytes = u64::try_from(cosize).unwrap_or(u64::MAX).saturating_mul(u64::from(elem.bytes()));
-            self.shared_bytes = offset.saturating_add(bytes);
-            if self.shared_bytes > self.shared_limit {
-                let (total, limit) = (self.shared_bytes, self.shared_limit);
-                // Told once; further tensors would only repeat it.
-                self.shared_bytes = 0;
-                return self.fail_help(
-                    origin,
-                    format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
-                    "choose smaller tiles or fewer stages",
-                );
-            }
-            Space::Shared { byte_offset: offset as u32 }
+            let multiple = if swizzle.is_some() { 1024 } else { u64::from(align) };
+            self.shared_memory(bytes, multiple, origin)?
         } else {
             if cosize > MAX_LOCAL_ELEMENTS {
                 return self.fail_help(
@@ -143,6 +131,23 @@ impl Evaluator<'_> {
         let mut view = View::whole(id, constants(&extents), constants(&strides), true);
         view.swizzle = swizzle;
         Ok(Datum::View(view))
+    }
+
+    /// Takes bytes of the block's shared memory, from a multiple on; the only place that does.
+    pub(super) fn shared_memory(&mut self, bytes: u64, multiple: u64, origin: Origin) -> Outcome<Space> {
+        let offset = self.shared_bytes.next_multiple_of(multiple);
+        let (total, limit) = (offset.saturating_add(bytes), self.shared_limit);
+        if total <= limit {
+            self.shared_bytes = total;
+            return Ok(Space::Shared { byte_offset: offset as u32 });
+        }
+        // Told once; further tensors would only repeat it.
+        self.shared_bytes = 0;
+        self.fail_help(
+            origin,
+            format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
+            "choose smaller tiles or fewer stages",
+        )
     }
 
     /// A named view of global or shared memory gets a pointer, so that its offset is computed once.

@@ -143,21 +143,11 @@ impl Evaluator<'_> {
             (atoms.rem(&thread, &size), atoms.div(&thread, &size))
         };
         let (lane, warp) = (self.index(origin, lane)?, self.index(origin, warp)?);
-        let offset = self.shared_bytes.next_multiple_of(16);
-        self.shared_bytes = offset + warps as u64 * u64::from(elem.bytes());
-        if self.shared_bytes > self.shared_limit {
-            let (total, limit) = (self.shared_bytes, self.shared_limit);
-            self.shared_bytes = 0;
-            return self.fail_help(
-                origin,
-                format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
-                "choose smaller tiles or fewer stages",
-            );
-        }
+        let space = self.shared_memory(warps as u64 * u64::from(elem.bytes()), 16, origin)?;
         let place = PlaceId(self.tables.places.len() as u32);
         self.tables.places.push(Place {
             name: "of_warps".to_owned(),
-            space: Space::Shared { byte_offset: offset as u32 },
+            space,
             elem,
             len: warps as u64,
             align: 16,
