@@ -15,7 +15,8 @@ fn the_gpu_gives_what_reference_and_simulator_give() {
     let simulator = Device::simulator();
     println!("device: {}", gpu.describe());
     for case in cases() {
-        let named = case.definition.kernel().expect("bytes of this version").arch;
+        let named =
+            case.definition.kernel().expect("bytes of this version").arch.map(|arch| arch.to_string());
         if named.is_some() && named != arch {
             println!("{}: for {named:?}, not for {arch:?}", case.definition.name);
             continue;

@@ -4,6 +4,7 @@
 //! Law: a kernel's result does not depend on when its copies land. A stage that is read too early or overwritten too soon
 //! shows here as a wrong element, at some size or in some run.
 
+use layout_core::kernel::Arch;
 use layout_cuda::{Device, Error, Stream, Tensor, bf16, tiled_kernel};
 use layout_examples::kernels::gemm::gemm;
 use layout_examples::kernels::{gemm_pair, gemm_split};
@@ -47,7 +48,7 @@ fn random_sizes() {
     let Some(device) = hopper() else { return };
     let mut numbers = noise(usize::MAX, 5).map(|bits| 1 + (bits >> 20) % MOST);
     for case in cases() {
-        if case.definition.kernel().expect("bytes of this version").arch.as_deref() != Some("sm_90a") {
+        if case.definition.kernel().expect("bytes of this version").arch != Some(Arch::SM_90A) {
             continue;
         }
         for set in &case.sets() {

@@ -3,7 +3,7 @@
 //!
 //! Fails where NVRTC is missing: `tests/run.sh` installs it.
 
-use layout_core::kernel::{Promises, compile, emit};
+use layout_core::kernel::{Arch, Promises, compile, emit};
 use layout_cuda::{Definition, nvrtc};
 use layout_examples::host::{memory, product};
 use layout_examples::kernels::tensor_core;
@@ -43,9 +43,9 @@ fn every_variant_becomes_a_cubin() {
                 _ => number % 2 == which,
             };
             let others = ARCHS.into_iter().enumerate().filter(|(which, _)| wanted(*which));
-            let others = others.map(|(_, arch)| arch).filter(|_| own.is_none());
-            for arch in own.iter().map(String::as_str).chain(others) {
-                let (text, arch) = (variant.text.to_string(), arch.to_string());
+            let others = others.map(|(_, arch)| arch.to_string()).filter(|_| own.is_none());
+            for arch in own.map(|arch| arch.to_string()).into_iter().chain(others) {
+                let text = variant.text.to_string();
                 jobs.push(Job { name: variant.entry.to_string(), text, arch, flags: variant.flags });
             }
         }
@@ -66,7 +66,7 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
             let promises = Promises { narrow, aligned, variant_if: None };
             let checked = compile(&kernel, &set, promises).expect("a kernel that the macro compiled");
             let source = emit(&checked);
-            let arch = kernel.arch.clone().unwrap_or_else(|| "sm_80".to_string());
+            let arch = kernel.arch.unwrap_or(Arch::SM_80).to_string();
             jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
         }
     }
@@ -91,7 +91,7 @@ fn the_sets_that_host_functions_pick_become_cubins() {
             let checked = compile(&kernel, &set, Promises { variant_if, ..Promises::USUAL });
             let source = emit(&checked.expect("a set of the kernel"));
             // By turns, where a kernel is for both.
-            let arch = kernel.arch.clone().unwrap_or_else(|| ARCHS[jobs.len() % 2].to_string());
+            let arch = kernel.arch.map_or_else(|| ARCHS[jobs.len() % 2].to_string(), |arch| arch.to_string());
             jobs.push(Job { name: source.entry, text: source.text, arch, flags: source.flags });
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::hopper::both_halves;
 use crate::tensor_map::copy_boxes;
-use layout_core::kernel::{Elem, Variant};
+use layout_core::kernel::{Arch, Elem, Variant};
 use layout_cuda::{Definition, ParamValue, nvrtc};
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
@@ -33,7 +33,7 @@ fn kernels() -> Vec<&'static Definition> {
     let mut list = vec![&gemm::DEFINITION, &copy_boxes::DEFINITION, &both_halves::DEFINITION];
     for definition in definitions() {
         let arch = definition.kernel().expect("bytes of this version").arch;
-        if arch.as_deref() == Some("sm_90a") && !list.iter().any(|known| std::ptr::eq(*known, definition)) {
+        if arch == Some(Arch::SM_90A) && !list.iter().any(|known| std::ptr::eq(*known, definition)) {
             list.push(definition);
         }
     }

@@ -239,8 +239,9 @@ impl Family {
         };
         let kernel = || self.name().to_string();
         let arch = gpu.properties.arch.as_str();
-        if let Some(needed) = checked.arch().filter(|needed| *needed != arch) {
-            let (needed, device) = (needed.to_string(), arch.to_string());
+        if let Some(needed) = checked.arch().map(|needed| needed.to_string()).filter(|needed| needed != arch)
+        {
+            let device = arch.to_string();
             return Err(LaunchError::Arch { kernel: kernel(), needed, device }.into());
         }
         let (needed, most) = (checked.plan().shared_bytes, gpu.properties.shared_bytes_per_block);

@@ -5,7 +5,7 @@
 
 use crate::place::Place;
 use crate::report::Errors;
-use layout_core::kernel::{Elem, ParamValue};
+use layout_core::kernel::{Arch, Elem, ParamValue};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
@@ -48,7 +48,7 @@ pub struct Attribute {
     /// `cluster = [..]`
     pub cluster: Option<(Ident, Vec<Expr>)>,
     /// `arch = ".."`
-    pub arch: Option<(Ident, String)>,
+    pub arch: Option<(Ident, Arch)>,
     /// `min_blocks = n`
     pub min_blocks: Option<(Ident, Expr)>,
     /// `opt_level = n`
@@ -131,15 +131,14 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
                 Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
                 _ => None,
             };
-            match text {
-                Some(text) if is_architecture(&text) => once(&mut attribute.arch, name, text, errors),
-                Some(text) if text.starts_with("sm_") => errors.push(
+            let known =
+                text.as_ref().and_then(|text| text.parse().ok()).filter(|arch: &Arch| arch.is_known());
+            match (text, known) {
+                (_, Some(arch)) => once(&mut attribute.arch, name, arch, errors),
+                (Some(text), None) if text.starts_with("sm_") => errors.push(
                     Place::of_expr(&value),
                     format!("`{text}` is no architecture that is known here"),
-                    format!(
-                        "they are sm_{}, from sm_90 on also with `a`, from sm_100 on with `f`",
-                        KNOWN.map(|n| n.to_string()).join(", sm_")
-                    ),
+                    format!("they are {}", Arch::list()),
                 ),
                 _ => errors.push(
                     Place::of_expr(&value),
@@ -171,22 +170,6 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
 
 fn is_parameter(name: &str) -> bool {
     name.chars().next().is_some_and(char::is_uppercase)
-}
-
-/// The architectures that NVRTC of CUDA 12 and 13 compiles for.
-const KNOWN: [u32; 18] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 120, 121];
-
-/// `sm_` and a number that is known, perhaps with the letter of an architecture's own features.
-fn is_architecture(text: &str) -> bool {
-    let Some(number) = text.strip_prefix("sm_") else { return false };
-    let digits = number.trim_end_matches(['a', 'f']);
-    let known = digits.parse().ok().filter(|digits| KNOWN.contains(digits));
-    match (known, &number[digits.len()..]) {
-        (Some(_), "") => true,
-        (Some(known), "a") => known >= 90,
-        (Some(known), "f") => known >= 100,
-        _ => false,
-    }
 }
 
 fn once<T>(slot: &mut Option<(Ident, T)>, name: Ident, value: T, errors: &mut Errors) {
@@ -333,7 +316,7 @@ fn fold(expr: &Expr) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::{Attribute, Errors, Written, parse};
-    use layout_core::kernel::{Elem, ParamValue};
+    use layout_core::kernel::{Arch, Elem, ParamValue};
 
     fn attribute(text: &str) -> (Attribute, Vec<String>) {
         let mut errors = Errors::default();

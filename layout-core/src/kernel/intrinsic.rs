@@ -5,6 +5,7 @@
 //! own, [`super::math`]. The macro resolves names with it, `lang` holds a documented stub for each row (a test
 //! compares), [`super::specialise()`] gives the meaning.
 
+use super::arch::Arch;
 use super::math::Math;
 use super::wire::wire;
 
@@ -150,7 +151,7 @@ macro_rules! vocabulary {
             /// The architecture that it needs, where some that kernels are compiled for lack it: `sm_90` or a later
             /// one, or `sm_90a` alone, the only one with warpgroup products, and of those with a change of registers
             /// the only one that kernels here are written for (PTX ISA 9.0, the target notes of the instructions).
-            pub(crate) const fn needs(self) -> Option<&'static str> {
+            pub(crate) const fn needs(self) -> Option<Arch> {
                 match self {
                     Intrinsic::Math(word) => word.needs(),
                     $(Intrinsic::$variant => $arch,)+
@@ -284,21 +285,21 @@ vocabulary! {
     /// `warp_group()`: the warpgroup's place in its block.
     WarpGroup = "warp_group", Function, 0..=0, Asynchronous, None;
     /// `cluster_rank()`: the block's place in its cluster.
-    ClusterRank = "cluster_rank", Function, 0..=0, Asynchronous, Some("sm_90");
+    ClusterRank = "cluster_rank", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `view.map_shared_rank(rank)`: the same view of the shared memory of block `rank` of the cluster.
-    MapSharedRank = "map_shared_rank", Method, 2..=2, Asynchronous, Some("sm_90");
+    MapSharedRank = "map_shared_rank", Method, 2..=2, Asynchronous, Some(Arch::SM_90);
     /// `cluster_barrier()`: every thread of the cluster waits for every other.
-    ClusterBarrier = "cluster_barrier", Function, 0..=0, Asynchronous, Some("sm_90");
+    ClusterBarrier = "cluster_barrier", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
-    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some("sm_90");
+    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
-    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some("sm_90");
+    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
     NamedBarrier = "named_barrier", Function, 2..=2, Asynchronous, None;
     /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.
-    SetMaxRegisters = "set_max_registers", Function, 1..=1, Asynchronous, Some("sm_90a");
+    SetMaxRegisters = "set_max_registers", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
     /// `mbarriers(count, arrivals)`: barriers in shared memory whose phases end after so many arrivals.
-    Mbarriers = "mbarriers", Function, 2..=2, Asynchronous, Some("sm_90");
+    Mbarriers = "mbarriers", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
     /// `barriers.at(i)`: one of them.
     At = "at", Method, 2..=2, Asynchronous, None;
     /// `barrier.arrive()`
@@ -318,29 +319,29 @@ vocabulary! {
     /// `state.advance()`: goes to the next stage.
     Advance = "advance", Method, 1..=1, Asynchronous, None;
     /// `tma_load(&mut dst, &src, barrier)`: one thread starts the copy of a tile; it reports its bytes to the barrier.
-    TmaLoad = "tma_load", Function, 3..=3, Asynchronous, Some("sm_90");
+    TmaLoad = "tma_load", Function, 3..=3, Asynchronous, Some(Arch::SM_90);
     /// `tma_load_multicast(&mut dst, &src, barrier, mask)`: to the blocks of the cluster that the mask names.
-    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4, Asynchronous, Some("sm_90");
+    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4, Asynchronous, Some(Arch::SM_90);
     /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
-    TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some("sm_90");
+    TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
     /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
-    StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some("sm_90");
+    StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some(Arch::SM_90);
     /// `bulk_commit_group()`: closes the group of the `tma_store`s that this thread issued since the last one.
-    BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some("sm_90");
+    BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
-    BulkWaitGroup = "bulk_wait_group", Function, 1..=1, Asynchronous, Some("sm_90");
+    BulkWaitGroup = "bulk_wait_group", Function, 1..=1, Asynchronous, Some(Arch::SM_90);
     /// `bulk_wait_group_read(n)`: likewise, until they have read shared memory.
-    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1, Asynchronous, Some("sm_90");
+    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1, Asynchronous, Some(Arch::SM_90);
     /// `fence_async_proxy()`: the thread's accesses to shared memory before come before those of `tma_store` and `wgmma`.
-    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0, Asynchronous, Some("sm_90");
+    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `accumulator([64, n])`: the warpgroup's part of a product, in registers: `(2, n / 8)` vectors of `(1, 2)`.
-    Accumulator = "accumulator", Function, 1..=1, Asynchronous, Some("sm_90a");
+    Accumulator = "accumulator", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
     /// `wgmma(&mut acc, &a, &b, accumulate)`: `acc = a b` or `acc += a b`, by the warpgroup; in flight until the wait.
-    Wgmma = "wgmma", Function, 4..=4, Asynchronous, Some("sm_90a");
+    Wgmma = "wgmma", Function, 4..=4, Asynchronous, Some(Arch::SM_90A);
     /// `wgmma_commit_group()`: closes the group of the products since the last one.
-    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0, Asynchronous, Some("sm_90a");
+    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0, Asynchronous, Some(Arch::SM_90A);
     /// `wgmma_wait_group(n)`: waits until at most `n` groups of the warpgroup are in flight.
-    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1, Asynchronous, Some("sm_90a");
+    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
     /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
     StoreMatrix = "store_matrix", Function, 2..=2, Asynchronous, None;
     /// `view.load_relaxed([i, j])`: reads an element, undivided, as it is in memory now; orders nothing.
@@ -372,9 +373,9 @@ vocabulary! {
     /// `view.no_allocate()`: the view whose elements get no place in L1.
     NoAllocate = "no_allocate", Method, 1..=1, Views, None;
     /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of the copy engine.
-    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some("sm_90");
+    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.
-    ElectOne = "elect_one", Function, 0..=0, Together, Some("sm_90");
+    ElectOne = "elect_one", Function, 0..=0, Together, Some(Arch::SM_90);
     /// `sync_warp()`: every thread of the warp waits for every other; what they wrote before is seen after.
     SyncWarp = "sync_warp", Function, 0..=0, Threads, None;
 }
@@ -394,15 +395,5 @@ impl Intrinsic {
     /// Whether it means something on the host too, where the attribute's entries are evaluated.
     pub(crate) fn on_host(self) -> bool {
         matches!(self, Intrinsic::DivCeil | Intrinsic::SizeOf | Intrinsic::Math(_))
-    }
-}
-
-/// Whether a kernel for an architecture, or for every one, may use what needs this.
-pub(crate) fn has(arch: Option<&str>, needed: &str) -> bool {
-    let number = |arch: &str| arch.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().unwrap_or(0);
-    match arch {
-        Some(arch) if needed.ends_with('a') => arch == needed,
-        Some(arch) => number(arch) >= number(needed),
-        None => false,
     }
 }

@@ -12,6 +12,7 @@
 //! Law: `meaning.rs` has a meaning for each, which is the simulator's and that of what is known at compile time.
 //! A new word is a row here, a line there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
 
+use super::arch::Arch;
 use super::elem::{Elem, Format};
 use super::intrinsic::Form;
 use super::wire::wire;
@@ -193,7 +194,7 @@ macro_rules! words {
             }
 
             /// The architecture that it needs, where some that kernels are compiled for lack it.
-            pub(crate) const fn needs(self) -> Option<&'static str> {
+            pub(crate) const fn needs(self) -> Option<Arch> {
                 match self { $(Math::$variant => $arch,)+ }
             }
         }

@@ -8,6 +8,7 @@
 //! A stage is a type with one constructor. `emit` and `simulate` take only `&Checked` and cannot fail on the kernel's
 //! account.
 
+mod arch;
 mod arith;
 mod bind;
 mod bind_error;
@@ -36,6 +37,7 @@ mod valid;
 mod view;
 pub mod wire;
 
+pub use arch::{Arch, ArchError, Features};
 pub use bind::{Bound, BoundMap, LaunchArgument};
 pub use bind_error::{BindError, Broken};
 pub use check::{Checked, check, compile};

@@ -4,6 +4,7 @@
 //! bare name could find another version first), a missing symbol is an error and not a panic, and status codes are
 //! plain numbers, so that a newer NVRTC's unknown code is no undefined behaviour.
 
+use layout_core::kernel::Arch;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -193,7 +194,9 @@ impl Nvrtc {
         arch: &str,
         flags: &[&str],
     ) -> Result<(OwnedProgram<'_>, String), NvrtcError> {
-        let supported = capability(arch).is_some_and(|number| self.architectures.contains(&number));
+        // A virtual architecture has no CUBIN, so it is none here.
+        let known = arch.parse::<Arch>();
+        let supported = known.is_ok_and(|arch| self.architectures.contains(&arch.number));
         if !supported {
             return Err(NvrtcError::UnsupportedArch {
                 arch: arch.to_string(),
@@ -279,12 +282,6 @@ impl Drop for OwnedProgram<'_> {
             unsafe { (self.table.destroy)(&mut self.program) };
         }
     }
-}
-
-/// The number in an architecture's name: 90 of `sm_90a`. A virtual architecture has no CUBIN, so it has no number here.
-fn capability(arch: &str) -> Option<u32> {
-    let digits = arch.strip_prefix("sm_")?;
-    digits.trim_end_matches(['a', 'f']).parse().ok()
 }
 
 fn c_string(text: &str) -> Result<CString, NvrtcError> {

@@ -34,7 +34,7 @@ pub fn lower(
         block: vec![],
         grid: None,
         cluster: vec![],
-        arch: attribute.arch.as_ref().map(|(_, arch)| arch.clone()),
+        arch: attribute.arch.as_ref().map(|(_, arch)| *arch),
         min_blocks: None,
         opt_level: None,
         fast_math: None,

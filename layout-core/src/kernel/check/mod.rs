@@ -14,6 +14,7 @@ mod remote;
 mod tensor_map;
 mod vectors;
 
+use super::arch::Arch;
 use super::index::Index;
 use super::ir::BinaryOp;
 use super::launch::{LaunchPlan, PlanArgument};
@@ -42,7 +43,7 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     pub(super) entry: String,
-    pub(super) arch: Option<String>,
+    pub(super) arch: Option<Arch>,
     pub(super) min_blocks: Option<u32>,
     pub(super) opt_level: Option<u32>,
     pub(super) fast_math: bool,
@@ -68,7 +69,7 @@ impl Checked {
     /// The only architecture the kernel is for, where it names one.
     ///
     /// ```
-    /// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
+    /// # use layout_core::kernel::{Arch, ParamSet, ParamValue, Promises, compile};
     /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double; use layout_cuda::tiled_kernel;
     /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
     /// #[tiled_kernel(arch = "sm_90a", block = [1], grid = [1])]
@@ -76,12 +77,12 @@ impl Checked {
     ///     x.fill(1.0);
     /// }
     /// let checked = compile(&hopper::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?;
-    /// assert_eq!(checked.arch(), Some("sm_90a"));
+    /// assert_eq!(checked.arch(), Some(Arch::SM_90A));
     /// assert_eq!(compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?.arch(), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn arch(&self) -> Option<&str> {
-        self.arch.as_deref()
+    pub fn arch(&self) -> Option<Arch> {
+        self.arch
     }
     /// What a launch needs to know.
     ///
@@ -165,7 +166,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
     Ok(Checked {
         entry: specialised.entry.clone(),
-        arch: specialised.arch.clone(),
+        arch: specialised.arch,
         min_blocks: specialised.min_blocks,
         opt_level: specialised.opt_level,
         fast_math: specialised.fast_math,

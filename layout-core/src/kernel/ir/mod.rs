@@ -14,6 +14,7 @@ mod walk;
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
+use super::arch::Arch;
 use super::origin::{Origin, Position};
 use super::params::ParamValue;
 use super::wire::wire;
@@ -70,7 +71,7 @@ wire! {
         /// `cluster = [x, y, z]`: blocks of a cluster; empty for none.
         pub cluster: Vec<ExprId>,
         /// `arch = "sm_90a"`: the only architecture the kernel is for.
-        pub arch: Option<String>,
+        pub arch: Option<Arch>,
         /// `min_blocks = n`: blocks that an SM must be able to hold.
         pub min_blocks: Option<ExprId>,
         /// `opt_level = n`: how hard ptxas optimises.

@@ -2,6 +2,7 @@
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
+use crate::kernel::arch::Arch;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
@@ -75,7 +76,7 @@ impl Evaluator<'_> {
         }
         let (block, grid, cluster) = (block?, grid?, cluster?);
         if let Some(first) = kernel.cluster.first() {
-            self.needs("cluster", "sm_90", self.origin(*first))?;
+            self.needs("cluster", Arch::SM_90, self.origin(*first))?;
         }
         let (min_blocks, opt_level, fast_math) = (min_blocks?, opt_level?, fast_math?);
         if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {

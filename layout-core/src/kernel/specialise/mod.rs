@@ -26,6 +26,7 @@ mod vocabulary;
 
 pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
+use super::arch::Arch;
 use super::index::{Atoms, Index};
 use super::ir::{Kernel, LocalId};
 use super::launch::LaunchPlan;
@@ -49,7 +50,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Specialised {
     pub(super) entry: String,
-    pub(super) arch: Option<String>,
+    pub(super) arch: Option<Arch>,
     pub(super) min_blocks: Option<u32>,
     pub(super) opt_level: Option<u32>,
     /// Whether the compiler may take approximations everywhere.
@@ -105,7 +106,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     plan.shared_bytes = shared_bytes as u32;
     Ok(Specialised {
         entry: head.entry,
-        arch: kernel.arch.clone(),
+        arch: kernel.arch,
         min_blocks: head.min_blocks,
         opt_level: head.opt_level,
         fast_math: head.fast_math,
@@ -155,22 +156,12 @@ fn evaluator<'k>(
         cluster: [1; 3],
         grid: None,
         shared_bytes: 0,
-        shared_limit: shared_limit(kernel.arch.as_deref()),
+        shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
         unrolled: Vec::new(),
         asked: None,
         loops: 0,
         calls: 0,
         host: true,
         budget: 200_000,
-    }
-}
-
-/// Shared memory that a block may have, bytes.
-fn shared_limit(arch: Option<&str>) -> u64 {
-    match arch.map(|arch| arch.trim_start_matches("sm_").trim_end_matches(char::is_alphabetic)) {
-        Some("80" | "87") => 166_912,
-        Some("75") => 65_536,
-        Some("86" | "89" | "120" | "121") => 101_376,
-        _ => place::MAX_SHARED_BYTES,
     }
 }

@@ -12,8 +12,6 @@ use crate::kernel::program::{Place, PlaceId, Space, StatementKind, VariableKind}
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout, Swizzle};
 
-/// Shared memory that a block may have on the largest architecture (sm_90), bytes.
-pub(super) const MAX_SHARED_BYTES: u64 = 232_448;
 /// Elements of a local tensor at most: beyond, no register file holds it.
 const MAX_LOCAL_ELEMENTS: i64 = 1024;
 

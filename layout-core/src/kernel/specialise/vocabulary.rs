@@ -3,9 +3,10 @@
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
+use crate::kernel::arch::{Arch, Features};
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::intrinsic::{Family, Intrinsic, has};
+use crate::kernel::intrinsic::{Family, Intrinsic};
 use crate::kernel::ir::{ExprId, Special, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Hint, Participants, Scope, Signal, StatementKind, Value};
@@ -14,13 +15,13 @@ use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
     /// Refuses what the kernel's architecture lacks.
-    pub(super) fn needs(&mut self, name: &str, needed: &str, origin: Origin) -> Outcome<()> {
-        let arch = self.kernel.arch.as_deref();
-        if has(arch, needed) {
+    pub(super) fn needs(&mut self, name: &str, needed: Arch, origin: Origin) -> Outcome<()> {
+        let arch = self.kernel.arch;
+        if arch.is_some_and(|arch| arch.has(needed)) {
             return Ok(());
         }
-        let later = if needed.ends_with('a') { "" } else { " or later" };
-        let own = arch.map_or("every architecture".to_string(), str::to_string);
+        let later = if needed.features == Features::Common { " or later" } else { "" };
+        let own = arch.map_or("every architecture".to_string(), |arch| arch.to_string());
         self.fail_help(
             origin,
             format!("`{name}` needs {needed}{later}, and the kernel is for {own}"),
