@@ -393,21 +393,6 @@ impl<'a> Emitter<'a> {
         self.set(&format!("{target} {op}="), &value);
     }
 
-    fn operation(&mut self, operation: &Operation) {
-        match operation {
-            Operation::Move { destination, source } => self.moved(destination, source),
-            Operation::AsyncCopy { destination, source } => self.copied_async(destination, source),
-            Operation::PrefetchMap(_)
-            | Operation::TensorLoad(_)
-            | Operation::TensorStore(_)
-            | Operation::RemoteStore(_)
-            | Operation::Wgmma(_)
-            | Operation::StoreMatrix(_) => self.asynchronous(operation),
-            Operation::Mma(mma) => self.mma(mma),
-            Operation::LoadMatrix(load) => self.load_matrix(load),
-        }
-    }
-
     /// The bounds of a loop. Rust evaluates them once; where C's loop would see them change they get a name first.
     fn bounds(
         &mut self,

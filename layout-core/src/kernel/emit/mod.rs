@@ -13,7 +13,6 @@
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
 mod alias;
-mod asynchronous;
 mod choice;
 mod cuda_c;
 mod device;
@@ -22,6 +21,7 @@ mod hint;
 mod index;
 mod matrix;
 mod names;
+mod operation;
 mod placement;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,10 @@
 //!
 //! [`Signal::AsyncProxyFence`]: super::Signal::AsyncProxyFence
 
-use super::{Access, BarrierAt, LoadMatrix, Mma, StoreMatrix, TensorLoad, TensorStore, Wgmma};
+use super::walk::{access, barrier, value};
+use super::{
+    Access, BarrierAt, LoadMatrix, MatrixSource, Mma, Part, StoreMatrix, TensorLoad, TensorStore, Wgmma,
+};
 
 /// The scalar level's operations on more than one element.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,4 +64,79 @@ pub(crate) struct RemoteStore {
     pub source: Access,
     /// Who is told: the mbarrier at this place of that block.
     pub barrier: BarrierAt,
+}
+
+impl Operation {
+    /// Every part of it, what it reads before what it writes.
+    pub(super) fn parts<'a>(&'a self, see: &mut impl FnMut(Part<'a>)) {
+        match self {
+            Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
+                access(source, see);
+                see(Part::Read(source));
+                access(destination, see);
+                see(Part::Write(destination));
+            }
+            Operation::PrefetchMap(map) => see(Part::Map(*map)),
+            Operation::TensorLoad(load) => {
+                see(Part::Map(load.map));
+                load.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
+                load.coordinates.iter().for_each(|at| see(Part::Index(at)));
+                barrier(&load.barrier, see);
+                access(&load.destination, see);
+                see(Part::Write(&load.destination));
+            }
+            Operation::TensorStore(store) => {
+                see(Part::Map(store.map));
+                store.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
+                store.coordinates.iter().for_each(|at| see(Part::Index(at)));
+                access(&store.source, see);
+                see(Part::Read(&store.source));
+            }
+            Operation::Wgmma(product) => {
+                value(&product.accumulate, see);
+                match &product.a {
+                    MatrixSource::Shared(matrix) => {
+                        access(&matrix.first, see);
+                        see(Part::Read(&matrix.first));
+                    }
+                    MatrixSource::Registers(parts) => {
+                        for part in parts {
+                            access(part, see);
+                            see(Part::Read(part));
+                        }
+                    }
+                }
+                access(&product.b.first, see);
+                see(Part::Read(&product.b.first));
+                access(&product.accumulator, see);
+                see(Part::Read(&product.accumulator));
+                see(Part::Write(&product.accumulator));
+            }
+            Operation::Mma(mma) => {
+                for part in [&mma.left, &mma.right, &mma.accumulator] {
+                    access(part, see);
+                    see(Part::Read(part));
+                }
+                see(Part::Write(&mma.accumulator));
+            }
+            Operation::RemoteStore(store) => {
+                barrier(&store.barrier, see);
+                access(&store.source, see);
+                see(Part::Read(&store.source));
+                access(&store.destination, see);
+                see(Part::Write(&store.destination));
+            }
+            Operation::LoadMatrix(load) => {
+                access(&load.source, see);
+                see(Part::Read(&load.source));
+                access(&load.destination, see);
+                see(Part::Write(&load.destination));
+            }
+            Operation::StoreMatrix(store) => {
+                store.values.iter().for_each(|part| value(part, see));
+                access(&store.destination, see);
+                see(Part::Write(&store.destination));
+            }
+        }
+    }
 }

@@ -4,8 +4,7 @@
 //! then sees it. What is read comes before what is written.
 
 use super::{
-    Access, BarrierAt, Comparison, Hint, MatrixSource, Operation, PlaceId, Signal, Statement, StatementKind,
-    Value,
+    Access, BarrierAt, Comparison, Hint, Operation, PlaceId, Signal, Statement, StatementKind, Value,
 };
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::math::Math;
@@ -84,7 +83,7 @@ pub(crate) fn own<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMu
             access(target, see);
             see(Part::Write(target));
         }
-        StatementKind::Operation(one) => operation(one, see),
+        StatementKind::Operation(one) => one.parts(see),
         StatementKind::Signal(one) => signal(one, see),
         StatementKind::Collective(variable, _, parts) => {
             parts.iter().for_each(|part| value(part, see));
@@ -110,79 +109,7 @@ pub(crate) fn own<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMu
     }
 }
 
-fn operation<'a>(one: &'a Operation, see: &mut impl FnMut(Part<'a>)) {
-    match one {
-        Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
-            access(source, see);
-            see(Part::Read(source));
-            access(destination, see);
-            see(Part::Write(destination));
-        }
-        Operation::PrefetchMap(map) => see(Part::Map(*map)),
-        Operation::TensorLoad(load) => {
-            see(Part::Map(load.map));
-            load.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
-            load.coordinates.iter().for_each(|at| see(Part::Index(at)));
-            barrier(&load.barrier, see);
-            access(&load.destination, see);
-            see(Part::Write(&load.destination));
-        }
-        Operation::TensorStore(store) => {
-            see(Part::Map(store.map));
-            store.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
-            store.coordinates.iter().for_each(|at| see(Part::Index(at)));
-            access(&store.source, see);
-            see(Part::Read(&store.source));
-        }
-        Operation::Wgmma(product) => {
-            value(&product.accumulate, see);
-            match &product.a {
-                MatrixSource::Shared(matrix) => {
-                    access(&matrix.first, see);
-                    see(Part::Read(&matrix.first));
-                }
-                MatrixSource::Registers(parts) => {
-                    for part in parts {
-                        access(part, see);
-                        see(Part::Read(part));
-                    }
-                }
-            }
-            access(&product.b.first, see);
-            see(Part::Read(&product.b.first));
-            access(&product.accumulator, see);
-            see(Part::Read(&product.accumulator));
-            see(Part::Write(&product.accumulator));
-        }
-        Operation::Mma(mma) => {
-            for part in [&mma.left, &mma.right, &mma.accumulator] {
-                access(part, see);
-                see(Part::Read(part));
-            }
-            see(Part::Write(&mma.accumulator));
-        }
-        Operation::RemoteStore(store) => {
-            barrier(&store.barrier, see);
-            access(&store.source, see);
-            see(Part::Read(&store.source));
-            access(&store.destination, see);
-            see(Part::Write(&store.destination));
-        }
-        Operation::LoadMatrix(load) => {
-            access(&load.source, see);
-            see(Part::Read(&load.source));
-            access(&load.destination, see);
-            see(Part::Write(&load.destination));
-        }
-        Operation::StoreMatrix(store) => {
-            store.values.iter().for_each(|part| value(part, see));
-            access(&store.destination, see);
-            see(Part::Write(&store.destination));
-        }
-    }
-}
-
-fn barrier<'a>(one: &'a BarrierAt, see: &mut impl FnMut(Part<'a>)) {
+pub(super) fn barrier<'a>(one: &'a BarrierAt, see: &mut impl FnMut(Part<'a>)) {
     see(Part::Index(&one.index));
     see(Part::Barrier(one.place));
 }
@@ -222,7 +149,7 @@ pub(crate) fn value<'a>(one: &'a Value<Access>, see: &mut impl FnMut(Part<'a>)) 
     }
 }
 
-fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
+pub(super) fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
     one.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
     see(Part::Index(&one.index));
     one.mask.iter().for_each(|one| comparison(one, see));

@@ -60,6 +60,28 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// An operation on more than one element.
+    pub(super) fn operation(&mut self, operation: &Operation) -> Result<(), SimulateError> {
+        match operation {
+            Operation::Move { destination, source } => {
+                let floats = (self.taken.f32, self.taken.f64);
+                self.vector_move(destination, source)?;
+                (self.taken.f32, self.taken.f64) = floats;
+                Ok(())
+            }
+            Operation::AsyncCopy { destination, source } => self.copy_async(destination, source),
+            Operation::Mma(mma) => self.mma(mma),
+            Operation::LoadMatrix(load) => self.load_matrix(load),
+            // Maps are at hand here.
+            Operation::PrefetchMap(_) => Ok(()),
+            Operation::TensorLoad(load) => self.tensor_load(load),
+            Operation::TensorStore(store) => self.tensor_store(store),
+            Operation::RemoteStore(store) => self.remote_store(store),
+            Operation::Wgmma(product) => self.product(product),
+            Operation::StoreMatrix(store) => self.store_matrix(store),
+        }
+    }
+
     /// From here on each thread of the warpgroup has so many registers.
     pub(super) fn registers(&mut self, registers: u32) {
         self.work(Work::Registers { registers, site: self.site });
@@ -137,20 +159,20 @@ impl Compiler<'_> {
         Ok(BoxUse { plan, shared: first, shared_site, global_site, coordinates })
     }
 
-    pub(super) fn tensor_load(&mut self, load: &TensorLoad) -> Result<(), SimulateError> {
+    fn tensor_load(&mut self, load: &TensorLoad) -> Result<(), SimulateError> {
         let copy = self.copied_box(load.map, &load.destination, &load.coordinates)?;
         let barrier = self.barrier(&load.barrier)?;
         self.work(Work::Load { copy, barrier, multicast: load.multicast });
         Ok(())
     }
 
-    pub(super) fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
+    fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
         let copy = self.copied_box(store.map, &store.source, &store.coordinates)?;
         self.work(Work::Store { copy });
         Ok(())
     }
 
-    pub(super) fn remote_store(&mut self, store: &RemoteStore) -> Result<(), SimulateError> {
+    fn remote_store(&mut self, store: &RemoteStore) -> Result<(), SimulateError> {
         let (to, from) = (self.place(store.destination.place)?.elem, self.place(store.source.place)?.elem);
         let width = store.source.width;
         let (read, site) = (self.site(Some(&store.source))?, self.site(Some(&store.destination))?);
@@ -198,7 +220,7 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn product(&mut self, product: &Wgmma) -> Result<(), SimulateError> {
+    fn product(&mut self, product: &Wgmma) -> Result<(), SimulateError> {
         let (n, elem) = (product.n, product.elem);
         let site = self.site(Some(&product.accumulator))?;
         let known = &self.program.sites[site as usize];
@@ -241,7 +263,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    pub(super) fn store_matrix(&mut self, store: &StoreMatrix) -> Result<(), SimulateError> {
+    fn store_matrix(&mut self, store: &StoreMatrix) -> Result<(), SimulateError> {
         let site = self.site(Some(&store.destination))?;
         let known = &self.program.sites[site as usize];
         let fits = matches!(known.target, Target::Shared(_)) && known.elem.bytes() == 2 && known.width == 8;

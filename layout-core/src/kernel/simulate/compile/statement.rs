@@ -128,27 +128,6 @@ impl Compiler<'_> {
         }
     }
 
-    fn operation(&mut self, operation: &Operation) -> Result<(), SimulateError> {
-        match operation {
-            Operation::Move { destination, source } => {
-                let floats = (self.taken.f32, self.taken.f64);
-                self.vector_move(destination, source)?;
-                (self.taken.f32, self.taken.f64) = floats;
-                Ok(())
-            }
-            Operation::AsyncCopy { destination, source } => self.copy_async(destination, source),
-            Operation::Mma(mma) => self.mma(mma),
-            Operation::LoadMatrix(load) => self.load_matrix(load),
-            // Maps are at hand here.
-            Operation::PrefetchMap(_) => Ok(()),
-            Operation::TensorLoad(load) => self.tensor_load(load),
-            Operation::TensorStore(store) => self.tensor_store(store),
-            Operation::RemoteStore(store) => self.remote_store(store),
-            Operation::Wgmma(product) => self.product(product),
-            Operation::StoreMatrix(store) => self.store_matrix(store),
-        }
-    }
-
     fn declare(&mut self, id: VarId, value: Option<&Value<Access>>) -> Result<(), SimulateError> {
         let kind = self.tables.variables.get(id.0 as usize).map(|variable| variable.kind);
         let Some(VariableKind::Elem(elem)) = kind else {

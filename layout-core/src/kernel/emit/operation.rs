@@ -1,4 +1,4 @@
-//! The copy engine, matrix products of a warpgroup and their order, as calls of wrappers.
+//! Operations on more than one element, and what orders them, as calls of wrappers.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;
@@ -81,13 +81,13 @@ impl Emitter<'_> {
         }
     }
 
-    /// A box, a product, a store of matrices.
-    pub(super) fn asynchronous(&mut self, operation: &Operation) {
+    /// An operation on more than one element.
+    pub(super) fn operation(&mut self, operation: &Operation) {
         match operation {
-            Operation::Move { .. }
-            | Operation::AsyncCopy { .. }
-            | Operation::Mma(_)
-            | Operation::LoadMatrix(_) => {}
+            Operation::Move { destination, source } => self.moved(destination, source),
+            Operation::AsyncCopy { destination, source } => self.copied_async(destination, source),
+            Operation::Mma(mma) => self.mma(mma),
+            Operation::LoadMatrix(load) => self.load_matrix(load),
             Operation::PrefetchMap(map) => {
                 self.device.call("TensorMap {");
                 let map = self.name(Name::Map(*map));
