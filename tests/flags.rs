@@ -163,7 +163,7 @@ fn flags_order_tensor_loads() -> Result<(), Error> {
         &run_carried(3)?.0,
         FindingKind::MissingFence,
         "fetched",
-        "by the copy engine, which a thread of block (0, 0, 0) writes without `fence_async_proxy_global()`",
+        "by TMA, which a thread of block (0, 0, 0) writes without `fence_async_proxy_global()`",
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Order inside a warp: what a lane acquires, releases, arrives at, waits for, fences or hands to the copy engine counts for
+//! Order inside a warp: what a lane acquires, releases, arrives at, waits for, fences or hands to TMA counts for
 //! that lane, until `sync_warp`, a shuffle, a vote or a barrier orders it with others.
 
 use super::zeros;
@@ -148,7 +148,7 @@ fn a_lane_releases_and_acquires_for_itself() {
     });
 }
 
-/// A warp hands a line to the copy engine, and writes it again.
+/// A warp hands a line to TMA, and writes it again.
 #[tiled_kernel(FLAW = [0, 1, 2, 3], arch = "sm_90a", block = [32], grid = [1])]
 fn hands_over(y: &mut LayoutTensor<f32, RowMajor<2, 32>>) {
     let mut line = shared::<f32>(row_major([1, 32]));
@@ -189,7 +189,7 @@ fn a_lane_hands_over_what_is_its_own() {
     table!(SOURCE, hands_over(&mut y) { 0 => None, 1 => Some(wanted[0]), 2 => Some(wanted[1]), });
 }
 
-/// Warp 1 reads a stage that lane 0 gives back; the copy engine fills it again.
+/// Warp 1 reads a stage that lane 0 gives back; TMA fills it again.
 #[tiled_kernel(FLAW = [0, 1, 2], arch = "sm_90a", block = [64], grid = [1])]
 fn gives_back(x: &LayoutTensor<f32, RowMajor<2, 32>>, y: &mut LayoutTensor<f32, RowMajor<2, 32>>) {
     let mut line = shared::<f32>(row_major([1, 32]));

@@ -178,7 +178,7 @@ impl LaunchPlan {
         Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps })
     }
 
-    /// A tensor for the copy engine, which asks for addresses and pitches that are multiples of 16 bytes.
+    /// A tensor for TMA, which asks for addresses and pitches that are multiples of 16 bytes.
     fn map(&self, map: &TensorMap, arguments: &[LaunchArgument<'_>]) -> Result<BoundMap, BindError> {
         let number = map.argument as usize;
         let name = || self.arguments.get(number).map(|argument| argument.name.clone()).unwrap_or_default();

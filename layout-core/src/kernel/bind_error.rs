@@ -124,7 +124,7 @@ pub enum BindError {
         /// Blocks of a cluster along it.
         cluster: u32,
     },
-    /// The copy engine cannot address a tensor.
+    /// TMA cannot address a tensor.
     Map {
         /// The argument.
         argument: String,
@@ -222,7 +222,7 @@ impl fmt::Display for BindError {
             ),
             BindError::Map { argument, reason } => write!(
                 f,
-                "the copy engine cannot address tensor `{argument}`: {reason}; pad the rows of the tensor, or take a \
+                "TMA cannot address tensor `{argument}`: {reason}; pad the rows of the tensor, or take a \
                  kernel without `tma_load` for it"
             ),
             BindError::TooLarge { argument } => write!(f, "tensor `{argument}` is beyond 2^48 elements"),

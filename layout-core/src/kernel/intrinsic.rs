@@ -372,7 +372,7 @@ vocabulary! {
     EvictLast = "evict_last", Method, 1..=1, Views, None;
     /// `view.no_allocate()`: the view whose elements get no place in L1.
     NoAllocate = "no_allocate", Method, 1..=1, Views, None;
-    /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of the copy engine.
+    /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of TMA.
     FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.
     ElectOne = "elect_one", Function, 0..=0, Together, Some(Arch::SM_90);

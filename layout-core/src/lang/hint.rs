@@ -77,7 +77,7 @@ pub trait Hinted: Tensor {
     }
 
     /// These elements get no place in L1: no other thread of the multiprocessor reads them. Asynchronous copies and
-    /// the copy engine pass by L1 in any case and refuse it.
+    /// TMA pass by L1 in any case and refuse it.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

@@ -263,7 +263,7 @@ impl Layout {
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
-    /// // As the copy engine lays rows of 128 bytes.
+    /// // As TMA lays rows of 128 bytes.
     /// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [1])]
     /// fn through(x: &LayoutTensor<f32, RowMajor<8, 32>>, y: &mut LayoutTensor<f32, RowMajor<8, 32>>) {
     ///     let mut tile = shared::<f32>(row_major([8, 32]).swizzle_bytes(128));

@@ -47,7 +47,6 @@
 //! ```
 
 mod atomic;
-mod copy_engine;
 mod float;
 mod hint;
 mod layout;
@@ -55,6 +54,7 @@ mod matrix;
 mod mbarrier;
 mod movement;
 mod number;
+mod tma;
 #[doc = include_str!("numbers.md")]
 pub mod numbers {}
 mod order;
@@ -67,10 +67,6 @@ mod wgmma;
 mod whole;
 
 pub use atomic::Atomic;
-pub use copy_engine::{
-    bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, fence_async_proxy_global,
-    tma_load, tma_load_multicast, tma_store,
-};
 pub use float::{Approximate, Float};
 pub use hint::Hinted;
 pub use layout::{ColMajor, Contiguous, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
@@ -91,6 +87,10 @@ pub use threads::{
     Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, elect_one,
     grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, sync_warp,
     thread_idx, warp_group, warp_id,
+};
+pub use tma::{
+    bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, fence_async_proxy_global,
+    tma_load, tma_load_multicast, tma_store,
 };
 pub use view::{LayoutTensor, Read, View, Write, local, read_of, shared, view_of};
 pub use wgmma::{accumulator, store_matrix, wgmma, wgmma_commit_group, wgmma_wait_group};

@@ -146,7 +146,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     flight::check(&tables, &body, &mut errors);
     fresh::check(&tables, &body, &mut errors);
     let dependent = dependency::check(&tables, &body, &mut errors);
-    // The copy engine reads a map from memory first; the block's first thread sends for them at once.
+    // TMA reads a map from memory first; the block's first thread sends for them at once.
     if !maps.is_empty() {
         let origin = super::origin::Origin(0);
         let hint = |map: usize| StatementKind::Operation(Operation::PrefetchMap(map as u32));

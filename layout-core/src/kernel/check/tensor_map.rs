@@ -74,7 +74,7 @@ impl Lower {
         if to.elem != from.elem {
             let message =
                 format!("`{name}` between `{}` of {} and `{}` of {}", to.name, to.elem, from.name, from.elem);
-            return self.fail(origin, message, "the copy engine converts nothing");
+            return self.fail(origin, message, "TMA converts nothing");
         }
         let extents = self.extents(global, origin)?;
         let inside = self.extents(shared, origin)?;
@@ -84,7 +84,7 @@ impl Lower {
         let contiguous = global.modes.iter().position(|mode| mode.stride == Index::constant(1));
         let Some(contiguous) = contiguous else {
             let message = format!("`{name}` of `{}` along modes of which none is contiguous", from.name);
-            return self.fail(origin, message, "the copy engine needs one mode of stride 1 in the tile");
+            return self.fail(origin, message, "TMA needs one mode of stride 1 in the tile");
         };
         // The shared view has the tile's modes, or slabs of one of them first.
         let slabs = if inside.len() == extents.len() + 1 { inside[0] } else { 1 };
@@ -122,8 +122,11 @@ impl Lower {
             if strides[*mode] != Some(compact) && of_box[*mode] != 1 {
                 return self.fail(
                     origin,
-                    format!("`{name}`: the part of `{}` is not compact with the tile's contiguous mode first", to.name),
-                    "the copy engine writes boxes densely: `row_major(..)` of the box, `.transpose()` where needed",
+                    format!(
+                        "`{name}`: the part of `{}` is not compact with the tile's contiguous mode first",
+                        to.name
+                    ),
+                    "TMA writes boxes densely: `row_major(..)` of the box, `.transpose()` where needed",
                 );
             }
             compact *= of_box[*mode];
@@ -139,7 +142,7 @@ impl Lower {
             );
         }
         if row % 16 != 0 {
-            let message = format!("`{name}`: rows of {row} bytes; the copy engine moves multiples of 16");
+            let message = format!("`{name}`: rows of {row} bytes; TMA moves multiples of 16");
             return self.fail(origin, message, "choose a wider tile");
         }
         if let Some(extent) = of_box.iter().find(|extent| **extent > BOX) {

@@ -221,7 +221,7 @@ impl Emitter<'_> {
                 let kind = match argument(number).map(|argument| &argument.kind) {
                     Some(PlanArgumentKind::Tensor { elem, mutable, .. }) => {
                         let constness = if *mutable { "" } else { "const " };
-                        // Through its map the copy engine reads and writes the same memory.
+                        // Through its map TMA reads and writes the same memory.
                         let mapped = plan.maps.iter().any(|map| map.argument == number);
                         let shared = mapped && *mutable || self.ambiguous.contains(&number);
                         let alone = if shared { "" } else { " __restrict__" };

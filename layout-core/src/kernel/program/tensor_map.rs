@@ -42,7 +42,7 @@ pub struct TensorMap {
     pub swizzle_bytes: u32,
     /// Whether a copy to shared memory rounds each `f32` to the nearest tf32; else the matrix units cut it off.
     pub round_tf32: bool,
-    /// Whether boxes are stored by it. The copy engine writes whole 16 bytes: a launch refuses a tensor whose rows end
+    /// Whether boxes are stored by it. TMA writes whole 16 bytes: a launch refuses a tensor whose rows end
     /// inside of 16 (seen on an H200, where the rest was overwritten).
     pub stored: bool,
 }

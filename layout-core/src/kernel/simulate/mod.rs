@@ -2,7 +2,7 @@
 //!
 //! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
 //! barriers (`machine`); each element of shared memory and of written tensors has a shadow that knows its last
-//! accesses (`shadow`). What the copy engine and the matrix units do beside the threads is in flight until somebody waits
+//! accesses (`shadow`). What TMA and the matrix units do beside the threads is in flight until somebody waits
 //! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads.
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an

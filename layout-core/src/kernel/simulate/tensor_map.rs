@@ -6,7 +6,7 @@
 use crate::kernel::bind::BoundMap;
 use crate::kernel::program::TensorMap;
 
-/// Bytes that the copy engine keeps together.
+/// Bytes that TMA keeps together.
 pub(super) const PIECE: usize = 16;
 
 /// A swizzled address of shared memory.

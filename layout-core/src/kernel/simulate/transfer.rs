@@ -197,7 +197,7 @@ impl Machine<'_> {
         if made && !fenced && !by_threads {
             let name = self.barrier_name(at);
             self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
-                format!("a tensor load tells {name}, which the copy engine does not see: no fence after its making")
+                format!("a tensor load tells {name}, which TMA does not see: no fence after its making")
             });
         }
         let (engine, time) = (self.proxy.barrier_engine(at), phase + 1);
@@ -425,7 +425,7 @@ impl Machine<'_> {
         }
         let shared = &mut self.sites[copy.shared_site as usize];
         shared.shared_requests += 1;
-        // The copy engine moves 128 bytes a pass, without conflicts.
+        // TMA moves 128 bytes a pass, without conflicts.
         shared.shared_wavefronts += plan.bytes().div_ceil(128);
         match kind {
             Kind::Read => shared.shared_bytes_written += plan.bytes(),

@@ -265,7 +265,7 @@ impl Machine<'_> {
             Hazard::Hidden { block } => {
                 let who = self.block_name(Some(block));
                 let message = format!(
-                    "{what} of element {index} of `{name}` by the copy engine, which a thread of {who} writes without \
+                    "{what} of element {index} of `{name}` by TMA, which a thread of {who} writes without \
                      `fence_async_proxy_global()` after it"
                 );
                 (FindingKind::MissingFence, message)

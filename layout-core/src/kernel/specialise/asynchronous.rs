@@ -1,4 +1,4 @@
-//! The copy engine, matrix products of a warpgroup, and what orders them: the vocabulary's meaning.
+//! TMA, matrix products of a warpgroup, and what orders them: the vocabulary's meaning.
 
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};

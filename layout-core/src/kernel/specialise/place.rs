@@ -96,7 +96,7 @@ impl Evaluator<'_> {
             None => layout.layout.cosize(),
         };
         let id = PlaceId(self.tables.places.len() as u32);
-        // The copy engine takes multiples of 128, its swizzles of 1024.
+        // TMA takes multiples of 128, its swizzles of 1024.
         let align = match (shared && self.kernel.arch.is_some(), swizzle) {
             (true, Some(_)) => 1024,
             (true, None) => 128,

@@ -78,7 +78,7 @@ pub(crate) enum TileOperation {
         /// As many elements as the accumulator has columns.
         right: View,
     },
-    /// By one thread: a tile to shared memory by the copy engine.
+    /// By one thread: a tile to shared memory by TMA.
     TensorLoad {
         /// Written, in shared memory.
         destination: View,
@@ -89,7 +89,7 @@ pub(crate) enum TileOperation {
         /// The blocks of the cluster that get it.
         multicast: Option<u32>,
     },
-    /// By one thread: a tile from shared memory by the copy engine.
+    /// By one thread: a tile from shared memory by TMA.
     TensorStore {
         /// A tile of a tensor argument.
         destination: View,

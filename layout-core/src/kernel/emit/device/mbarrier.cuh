@@ -6,7 +6,7 @@ __device__ __forceinline__ void mbarrier_init(long long* barrier, unsigned int a
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(arrivals) : "memory");
 }
 
-// The barriers made before are seen by the copy engine and by the cluster.
+// The barriers made before are seen by TMA and by the cluster.
 __device__ __forceinline__ void mbarrier_init_fence() {
     asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
 }

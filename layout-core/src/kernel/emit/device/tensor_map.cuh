@@ -1,4 +1,4 @@
-// Copies of a tensor's boxes by the copy engine (sm_90 and later).
+// Copies of a tensor's boxes by TMA (sm_90 and later).
 
 // A tensor and how it is cut into boxes, as the driver encodes it.
 struct __align__(64) TensorMap {
@@ -226,12 +226,12 @@ __device__ __forceinline__ void bulk_wait_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }
 
-// This thread's accesses to shared memory before come before those of the copy engine and the matrix units after.
+// This thread's accesses to shared memory before come before those of TMA and the matrix units after.
 __device__ __forceinline__ void fence_async_proxy() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// This thread's accesses to global memory before come before those of the copy engine after.
+// This thread's accesses to global memory before come before those of TMA after.
 __device__ __forceinline__ void fence_async_proxy_global() {
     asm volatile("fence.proxy.async.global;" ::: "memory");
 }

@@ -25,9 +25,9 @@ enum Kind {
     Atomic,
     /// By one of the block's scope.
     Narrow,
-    /// Written by the copy engine, and there.
+    /// Written by TMA, and there.
     Landed,
-    /// Written by the copy engine, and in flight.
+    /// Written by TMA, and in flight.
     InFlight,
 }
 
@@ -266,7 +266,7 @@ impl Stamps {
 
 /// See the head of the file.
 pub(in super::super) struct GlobalShadow {
-    /// The last plain write of each element, by threads or by the copy engine.
+    /// The last plain write of each element, by threads or by TMA.
     writes: Stamps,
     /// Reads and atomic operations.
     accesses: Stamps,
@@ -301,7 +301,7 @@ impl GlobalShadow {
         self.accesses.find(element, |before| conflict(before, who, before.kind != Kind::Plain))
     }
 
-    /// The copy engine reads an element, for a thread.
+    /// TMA reads an element, for a thread.
     pub(crate) fn read_by_proxy(
         &self,
         element: usize,
@@ -314,7 +314,7 @@ impl GlobalShadow {
         })
     }
 
-    /// The copy engine starts to write an element, for a thread; from here on it is in flight.
+    /// TMA starts to write an element, for a thread; from here on it is in flight.
     pub(crate) fn write_by_proxy(
         &self,
         element: usize,
@@ -333,7 +333,7 @@ impl GlobalShadow {
         })
     }
 
-    /// What the copy engine wrote is there, and the thread knows.
+    /// What TMA wrote is there, and the thread knows.
     pub(crate) fn land_by_proxy(&self, element: usize, who: Who<'_>) {
         self.writes.replace(element, Stamp::of(who, Kind::Landed), |_| None::<Hazard>);
     }
@@ -368,7 +368,7 @@ fn narrow(before: Stamp, who: Who<'_>, scope: Scope) -> Option<Hazard> {
     conflict(before, who, true).map(|_| Hazard::Narrow { block })
 }
 
-/// What the copy engine does not see of a write, though the thread that starts it knows of the write.
+/// What TMA does not see of a write, though the thread that starts it knows of the write.
 fn hidden(before: Stamp, who: Who<'_>, fences: &GlobalFences) -> Option<Hazard> {
     if matches!(before.kind, Kind::Landed | Kind::InFlight) || before.block == MANY_BLOCKS {
         return None;

@@ -1,4 +1,4 @@
-//! Hopper's copy engine: boxes of a tensor to and from shared memory, beside the threads.
+//! Hopper's TMA (tensor memory accelerator): boxes of a tensor to and from shared memory, beside the threads.
 //!
 //! Source: PTX ISA, "cp.async.bulk.tensor".
 
@@ -203,7 +203,7 @@ pub fn bulk_wait_group_read(_groups: usize) {
 ///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
-/// // Without it the copy engine may not see what the threads wrote; the simulator says so.
+/// // Without it TMA may not see what the threads wrote; the simulator says so.
 /// #[tiled_kernel(FENCE = [true, false], arch = "sm_90a", block = [32], grid = [1])]
 /// fn store(y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
 ///     let mut tile = shared::<f32>(row_major([1, 32]));
@@ -237,7 +237,7 @@ pub fn fence_async_proxy() {
 ///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
-/// // The copy engine brings back what the threads wrote.
+/// // TMA brings back what the threads wrote.
 /// #[tiled_kernel(FENCE = [true, false], arch = "sm_90a", block = [32], grid = [1])]
 /// fn back(x: &mut LayoutTensor<f32, RowMajor<1, 32>>, y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
 ///     let mut tile = shared::<f32>(row_major([1, 32]));
