@@ -66,16 +66,13 @@ mod view;
 mod wgmma;
 mod whole;
 
-pub use atomic::Atomic;
+pub use atomic::*;
 pub use float::{Approximate, Float};
-pub use hint::Hinted;
+pub use hint::*;
 pub use layout::{ColMajor, Contiguous, Layout, Pitched, RowMajor, Strided, col_major, layout, row_major};
-pub use matrix::{TensorCore, mma_atom};
-pub use mbarrier::{Mbarrier, Mbarriers, PipelineState, mbarriers, pipeline_state};
-pub use movement::{
-    async_copy_commit_group, async_copy_wait_all, async_copy_wait_group, copy_dram_to_sram,
-    copy_dram_to_sram_async, outer_product_acc, store_async,
-};
+pub use matrix::*;
+pub use mbarrier::*;
+pub use movement::*;
 pub use number::{Constants, Element, Integer, Literal, Number, select, unroll};
 pub use order::{grouped, hilbert};
 pub use small_float::{bf16, e4m3, e5m2, f16};
@@ -83,17 +80,10 @@ pub use small_float::{bf16, e4m3, e5m2, f16};
 pub use std::f32::consts;
 pub use sum::{add_compensated, group_max, group_sum};
 pub use tensor::Tensor;
-pub use threads::{
-    Axes, all, any, ballot, barrier, block_dim, block_idx, cluster_barrier, cluster_rank, elect_one,
-    grid_dependency_wait, grid_dim, lane_id, launch_dependents, named_barrier, set_max_registers, sync_warp,
-    thread_idx, warp_group, warp_id,
-};
-pub use tma::{
-    bulk_commit_group, bulk_wait_group, bulk_wait_group_read, fence_async_proxy, fence_async_proxy_global,
-    tma_load, tma_load_multicast, tma_store,
-};
+pub use threads::*;
+pub use tma::*;
 pub use view::{LayoutTensor, Read, View, Write, local, read_of, shared, view_of};
-pub use wgmma::{accumulator, store_matrix, wgmma, wgmma_commit_group, wgmma_wait_group};
+pub use wgmma::*;
 pub use whole::*;
 
 /// What a stub does when it is called after all.

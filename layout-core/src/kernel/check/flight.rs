@@ -41,8 +41,12 @@ impl Walk<'_> {
                 });
                 touched.into_iter().for_each(|place| self.touch(place, flying, origin));
             }
-            if let StatementKind::Signal(signal) = &statement.kind {
-                groups(signal, flying);
+            if let StatementKind::Signal(Signal::MatrixCommit) = statement.kind {
+                flying.values_mut().for_each(|closed| *closed += 1);
+            }
+            // The products of at most `groups` closed groups stay in flight; so do those of an open one.
+            if let StatementKind::Signal(Signal::MatrixWait(groups)) = statement.kind {
+                flying.retain(|_, closed| *closed <= groups);
             }
             match statement.kind.control() {
                 Control::Loop(body) => self.rounds(body, flying),
@@ -91,28 +95,6 @@ impl Walk<'_> {
                 origin,
             });
         }
-    }
-}
-
-/// What a signal makes of the products in flight.
-fn groups(signal: &Signal, flying: &mut Flying) {
-    match signal {
-        Signal::MatrixCommit => flying.values_mut().for_each(|closed| *closed += 1),
-        // The products of at most `groups` closed groups stay in flight; so do those of an open one.
-        Signal::MatrixWait(groups) => flying.retain(|_, closed| *closed <= *groups),
-        Signal::BarrierInit { .. }
-        | Signal::BarrierInitFence
-        | Signal::BarrierArrive { .. }
-        | Signal::BarrierWait { .. }
-        | Signal::NamedBarrier { .. }
-        | Signal::AsyncProxyFence { .. }
-        | Signal::CopyCommit
-        | Signal::CopyWait(_)
-        | Signal::BulkCommit
-        | Signal::BulkWait { .. }
-        | Signal::MatrixFence
-        | Signal::DependencyWait
-        | Signal::LaunchDependents => {}
     }
 }
 
