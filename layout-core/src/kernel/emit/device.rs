@@ -1,30 +1,46 @@
-//! The device functions of `device/*.cuh`: a kernel's text gets those that it calls, and no other.
+//! The device functions of `device/`: a kernel's text gets those that it calls, and no other.
 //!
-//! Each file compiles alone. It opens with a comment on the whole; every paragraph after that (blank lines between) is
+//! Those that differ in little are made by [`super::wrappers`] from templates. A file opens with a comment on the whole; every paragraph after that (blank lines between) is
 //! one function with its comment, so that a paragraph can be taken alone. Invariant: no function calls another.
 
+use super::wrappers::{self, paragraphs};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-const FILES: [&str; 18] = [
-    include_str!("device/copy_async.cuh"),
-    include_str!("device/barrier.cuh"),
-    include_str!("device/mbarrier.cuh"),
-    include_str!("device/tensor_map.cuh"),
-    include_str!("device/hint.cuh"),
-    include_str!("device/matrix.cuh"),
-    include_str!("device/warp.cuh"),
-    include_str!("device/atomic.cuh"),
-    include_str!("device/flag.cuh"),
-    include_str!("device/scope.cuh"),
-    include_str!("device/mma.cuh"),
-    include_str!("device/wrapping.cuh"),
-    include_str!("device/integer.cuh"),
-    include_str!("device/math.cuh"),
-    include_str!("device/approximate.cuh"),
-    include_str!("device/saturate.cuh"),
-    include_str!("device/float16.cuh"),
-    include_str!("device/float8.cuh"),
-];
+/// A file of functions that are written as they are.
+macro_rules! file {
+    ($name:literal) => {
+        paragraphs(include_str!(concat!("device/", $name, ".cuh")))
+            .map(str::to_owned)
+            .collect::<Vec<String>>()
+    };
+}
+
+/// Every function with its comment, in the order in which texts have them.
+static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let files = [
+        file!("copy_async"),
+        file!("barrier"),
+        file!("mbarrier"),
+        wrappers::tensor_maps(),
+        wrappers::hints(),
+        file!("matrix"),
+        file!("warp"),
+        wrappers::atomic_extremes("", ""),
+        wrappers::atomic_adds(),
+        wrappers::flags(),
+        wrappers::atomic_extremes("_system", "; undivided for the host, too"),
+        file!("mma"),
+        file!("wrapping"),
+        file!("integer"),
+        file!("math"),
+        file!("approximate"),
+        file!("saturate"),
+        file!("float16"),
+        wrappers::float8(),
+    ];
+    files.concat()
+});
 
 /// The functions that a kernel calls, each as the head of its definition: `copy_async_16(`, `wrapping_add(int`.
 #[derive(Debug, Default)]
@@ -47,9 +63,9 @@ impl Device {
     /// The definitions of the called functions, an empty line after each.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for paragraph in FILES.iter().flat_map(|file| file.split("\n\n").skip(1)) {
-            if self.called.iter().any(|head| paragraph.contains(&format!(" {head}"))) {
-                text.push_str(paragraph.trim_end());
+        for function in FUNCTIONS.iter() {
+            if self.called.iter().any(|head| function.contains(&format!(" {head}"))) {
+                text.push_str(function);
                 text.push_str("\n\n");
             }
         }
@@ -63,7 +79,7 @@ impl Device {
 
 /// The names of all functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let lines = FILES.iter().flat_map(|file| file.lines());
+    let lines = FUNCTIONS.iter().flat_map(|function| function.lines());
     let signatures = lines.filter(|line| line.starts_with("__device__"));
     signatures.filter_map(|line| line.split_once('(')?.0.rsplit(' ').next())
 }
@@ -89,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_paragraph_is_one_function() {
-        for paragraph in FILES.iter().flat_map(|file| file.split("\n\n").skip(1)) {
+        for paragraph in FUNCTIONS.iter() {
             let functions = paragraph.matches("__device__").count();
             assert_eq!(functions + paragraph.matches("struct ").count(), 1, "{paragraph}");
         }

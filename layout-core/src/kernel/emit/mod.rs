@@ -29,6 +29,7 @@ mod together;
 mod types;
 mod value;
 mod wrap;
+mod wrappers;
 mod writer;
 
 use super::check::Checked;

@@ -5,15 +5,13 @@ use super::expression::Expression;
 use super::names::Name;
 use super::types;
 use super::wrap;
+use super::wrappers::{self, WGMMA};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::program::{
     Access, BarrierAt, MatrixSource, Operation, SharedMatrix, Signal, Space, Statement, StatementKind,
     StoreMatrix, Value, Wgmma,
 };
-
-/// The text of a product, with a place for each number that depends on its shape.
-const PRODUCT: &str = include_str!("device/wgmma.cuh.template");
 
 impl Emitter<'_> {
     /// `head(arguments);`, and the wrapper is taken.
@@ -201,7 +199,6 @@ impl Emitter<'_> {
         let registers = rows.join(", \"\n        \"");
         let operands: Vec<String> = (0..half).map(|number| format!("\"+f\"(d[{number}])")).collect();
         let operands: Vec<String> = operands.chunks(8).map(|row| row.join(", ")).collect();
-        let text = PRODUCT.split_once("\n\n").map_or("", |(_, text)| text);
         // Registers of A take four places where a descriptor takes one.
         let in_registers = matches!(product.a, MatrixSource::Registers(_));
         let more = if in_registers { 3 } else { 0 };
@@ -219,43 +216,35 @@ impl Emitter<'_> {
             false => ("unsigned long long a", "\"l\"(a)".to_owned(), format!("%{}", next(0))),
         };
         let name = if in_registers { format!("{name}_registers") } else { name.to_owned() };
-        let text = text
-            .replace("REGISTERS", &format!("        \"{registers}\""))
-            .replace("COLUMNS", &product.n.to_string())
-            .replace("HALF", &half.to_string())
-            .replace("DEPTH", &depth.to_string())
-            .replace("NAME", &name)
-            .replace("LEFT_OPERANDS", &left_operands)
-            .replace("LEFT", left)
-            .replace("TYPE", kind)
-            .replace("%ACCUMULATE", &format!("%{}", next(2)))
-            .replace("%A", &left_place)
-            .replace("%B", &format!("%{}", next(1)))
-            .replace(
-                "TEMPLATE",
-                match (sixteen, in_registers) {
-                    (true, true) => "template <int b_transposed>\n",
-                    (true, false) => "template <int a_transposed, int b_transposed>\n",
-                    (false, _) => "",
-                },
-            )
-            .replace(
-                "TRANSPOSED",
-                &match (sixteen, in_registers) {
-                    (true, true) => format!(", %{}", next(3)),
-                    (true, false) => format!(", %{}, %{}", next(3), next(4)),
-                    (false, _) => String::new(),
-                },
-            )
-            .replace("OPERANDS", &format!("        : {}", operands.join(",\n          ")))
-            .replace(
-                "MAJORS",
-                match (sixteen, in_registers) {
-                    (true, true) => ", \"n\"(b_transposed)",
-                    (true, false) => ", \"n\"(a_transposed), \"n\"(b_transposed)",
-                    (false, _) => "",
-                },
-            );
+        let (template, transposed, majors) = match (sixteen, in_registers) {
+            (true, true) => {
+                ("template <int b_transposed>\n", format!(", %{}", next(3)), ", \"n\"(b_transposed)")
+            }
+            (true, false) => (
+                "template <int a_transposed, int b_transposed>\n",
+                format!(", %{}, %{}", next(3), next(4)),
+                ", \"n\"(a_transposed), \"n\"(b_transposed)",
+            ),
+            (false, _) => ("", String::new(), ""),
+        };
+        let row = [
+            ("template", template),
+            ("columns", &product.n.to_string()),
+            ("depth", &depth.to_string()),
+            ("name", &name),
+            ("half", &half.to_string()),
+            ("left", left),
+            ("type", kind),
+            ("registers", &format!("        \"{registers}\"")),
+            ("a", &left_place),
+            ("b", &format!("%{}", next(1))),
+            ("accumulate", &format!("%{}", next(2))),
+            ("transposed", &transposed),
+            ("operands", &format!("        : {}", operands.join(",\n          "))),
+            ("left_operands", &left_operands),
+            ("majors", majors),
+        ];
+        let text = wrappers::paragraphs(WGMMA).map(|text| wrappers::fill(text, &row)).collect();
         self.device.define(text);
         let a = match &product.a {
             MatrixSource::Shared(matrix) => vec![self.descriptor(matrix)],
