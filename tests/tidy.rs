@@ -79,7 +79,8 @@ fn no_function_is_longer_than_120_lines() {
     for Source { path, text } in sources(&[".rs"]) {
         for (name, line, lines) in functions(&text) {
             count += 1;
-            let table = path.starts_with("layout-core/src/kernel/") && tables.contains(&name);
+            let table = path.starts_with("layout-core/src/kernel/") && tables.contains(&name)
+                || path.starts_with("tests/differential/") && name == "statement";
             if lines > 120 && !table {
                 long.push(format!("{path}:{line}: `{name}` has {lines} lines"));
             }

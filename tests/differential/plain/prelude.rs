@@ -1,4 +1,4 @@
-// What the text of a random kernel needs to be a program of plain Rust: one thread after the other.
+//! What the text of a random kernel needs to be a program of plain Rust: one thread after the other.
 
 use std::cell::Cell;
 
