@@ -30,16 +30,6 @@ impl Evaluator<'_> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(Datum::Unknown);
         let signal = match intrinsic {
-            Intrinsic::Slice => {
-                let view = self.view(next(), name, origin)?;
-                let at = self.coordinates(&view, vec![next()], &[], origin)?;
-                return self.slice(&view, &at[0], origin);
-            }
-            Intrinsic::Bytes => {
-                let view = self.view(next(), name, origin)?;
-                return self.bytes(&view, origin);
-            }
-            Intrinsic::SwizzleBytes => return self.swizzle_bytes(next(), next(), origin),
             Intrinsic::WarpGroup => {
                 let thread = self.linear_thread(origin)?;
                 let group = self.tables.atoms.div(&thread, &Index::constant(GROUP));
@@ -174,51 +164,6 @@ impl Evaluator<'_> {
             _ => return self.fail(origin, format!("`{name}` is about no asynchronous work")),
         };
         self.effect(origin, StatementKind::Signal(signal))
-    }
-
-    /// A number known now, from 0 to `most`.
-    pub(super) fn number(&mut self, datum: Datum, most: i64, what: &str, origin: Origin) -> Outcome<u32> {
-        let index = self.expect_index(datum, origin)?;
-        match index.as_constant() {
-            Some(value) if (0..=most).contains(&value) => Ok(value as u32),
-            Some(value) => self.fail(origin, format!("{what}: {value}; it may be 0 to {most}")),
-            None => self.fail(origin, format!("{what} must be known at compile time")),
-        }
-    }
-
-    fn slice(&mut self, view: &View, at: &Index, origin: Origin) -> Outcome<Datum> {
-        if view.rank() < 2 || view.modes[0].lanes != 1 {
-            let message = format!("`slice` of a view of rank {}", view.rank());
-            return self.fail_help(origin, message, "it takes the first of two modes or more");
-        }
-        let sliced = view.slice(at);
-        Ok(Datum::View(self.index(origin, sliced)?))
-    }
-
-    fn bytes(&mut self, view: &View, origin: Origin) -> Outcome<Datum> {
-        let elem = self.tables.place(view.place).elem;
-        let count = view.modes.iter().try_fold(1i64, |count, mode| {
-            count.checked_mul(mode.extent.as_constant()?.checked_mul(mode.lanes)?)
-        });
-        match count.and_then(|count| count.checked_mul(i64::from(elem.bytes()))) {
-            Some(bytes) => Ok(Datum::Index(Index::constant(bytes))),
-            None => self.fail_help(
-                origin,
-                "`bytes` of an extent that is not known at compile time",
-                "take a `tile` first",
-            ),
-        }
-    }
-
-    fn swizzle_bytes(&mut self, layout: Datum, bytes: Datum, origin: Origin) -> Outcome<Datum> {
-        let Datum::Layout(layout) = layout else {
-            return self.fail(origin, "`swizzle_bytes` applies to a layout");
-        };
-        let bytes = self.number(bytes, 128, "the bytes of a swizzle", origin)?;
-        if !matches!(bytes, 32 | 64 | 128) {
-            return self.fail(origin, format!("a swizzle over {bytes} bytes; there are 32, 64 and 128"));
-        }
-        Ok(Datum::Layout(LayoutDatum { swizzle_bytes: Some(bytes), swizzle: None, ..layout }))
     }
 
     /// The block's place in its cluster, `x` fastest.

@@ -3,58 +3,19 @@
 //! Law: a place holds every offset of its layout, swizzled or not; the block's places lie one after the other, each at
 //! its alignment, and fit the architecture.
 
-use super::datum::{Datum, LayoutDatum};
+use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
+use crate::Swizzle;
 use crate::kernel::index::Index;
 use crate::kernel::ir::TypeRef;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Place, PlaceId, Space, StatementKind, VariableKind};
 use crate::kernel::view::View;
-use crate::{IntTuple, Layout, Swizzle};
 
 /// Elements of a local tensor at most: beyond, no register file holds it.
 const MAX_LOCAL_ELEMENTS: i64 = 1024;
 
 impl Evaluator<'_> {
-    pub(super) fn compact(&mut self, shape: Vec<i64>, row_major: bool, origin: Origin) -> Outcome<Datum> {
-        let shape = IntTuple::flat(shape);
-        let layout = if row_major { Layout::row_major(shape) } else { Layout::col_major(shape) };
-        match layout {
-            Ok(layout) => Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None })),
-            Err(error) => self.fail(origin, error.to_string()),
-        }
-    }
-
-    pub(super) fn swizzle(&mut self, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
-        let mut values = values.into_iter();
-        let Some(Datum::Layout(mut layout)) = values.next() else {
-            return self.fail(origin, "`swizzle` applies to a layout");
-        };
-        let mut parts = Vec::new();
-        for value in values {
-            let part = self.expect_index(value, origin)?.as_constant().and_then(|v| u32::try_from(v).ok());
-            match part.filter(|part| *part <= 16) {
-                Some(part) => parts.push(part),
-                None => {
-                    return self.fail(origin, "bits, base and shift of `swizzle` are numbers from 0 to 16");
-                }
-            }
-        }
-        let swizzle = Swizzle::new(parts[0], parts[1], parts[2] as i32);
-        match swizzle {
-            Ok(swizzle) => layout.swizzle = Some(swizzle),
-            Err(error) => {
-                return self.fail_help(
-                    origin,
-                    error.to_string(),
-                    "128-byte swizzle of f32: `swizzle(3, 2, 3)`",
-                );
-            }
-        }
-        layout.swizzle_bytes = None;
-        Ok(Datum::Layout(layout))
-    }
-
     pub(super) fn allocate(
         &mut self,
         layout: Datum,

@@ -1,17 +1,16 @@
-//! The vocabulary's meaning: each member of [`Intrinsic`] as code, view by view.
+//! The vocabulary's meaning: each member of [`Intrinsic`] as code, in the file of its family.
+//!
+//! Law: what a word takes and needs is its row's; only its meaning stands in the family's file.
 
-use super::datum::{Datum, LayoutDatum};
+use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
 use crate::kernel::arch::{Arch, Features};
-use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::intrinsic::{Family, Intrinsic};
-use crate::kernel::ir::{ExprId, Special, TypeRef};
+use crate::kernel::ir::{ExprId, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Hint, Participants, Scope, Signal, StatementKind, Value};
+use crate::kernel::program::StatementKind;
 use crate::kernel::view::View;
-use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
     /// Refuses what the kernel's architecture lacks.
@@ -42,7 +41,7 @@ impl Evaluator<'_> {
             return self
                 .fail(origin, format!("`{name}` takes {least} arguments, {} were given", arguments.len()));
         }
-        let mut values = self.exprs(arguments)?;
+        let values = self.exprs(arguments)?;
         if values.iter().any(|value| matches!(value, Datum::Unknown)) {
             return Err(Failed);
         }
@@ -52,179 +51,26 @@ impl Evaluator<'_> {
         if let Some(needed) = intrinsic.needs() {
             self.needs(name, needed, origin)?;
         }
-        match intrinsic {
-            Intrinsic::RowMajor | Intrinsic::ColMajor => {
-                let shape = self.sizes(values.remove(0), name, origin)?;
-                self.compact(shape, intrinsic == Intrinsic::RowMajor, origin)
-            }
-            Intrinsic::Layout => {
-                let shape = self.sizes(values.remove(0), name, origin)?;
-                let stride = self.sizes(values.remove(0), name, origin)?;
-                match Layout::new(IntTuple::flat(shape), IntTuple::flat(stride)) {
-                    Ok(layout) => {
-                        Ok(Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }))
-                    }
-                    Err(error) => self.fail(origin, error.to_string()),
-                }
-            }
-            Intrinsic::Swizzle => self.swizzle(values, origin),
-            Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),
-            Intrinsic::Local => self.allocate(values.remove(0), types, false, origin),
-            Intrinsic::Tile => self.tile(values, origin),
-            Intrinsic::Window => self.window(values, origin),
-            Intrinsic::Vectorize => self.vectorize(values, origin),
-            Intrinsic::Distribute => self.distribute(values, origin),
-            Intrinsic::Transpose => Ok(Datum::View(self.view(values.remove(0), name, origin)?.transpose())),
-            Intrinsic::Pad => {
-                let value = values.remove(1);
-                let mut view = self.view(values.remove(0), name, origin)?;
-                let elem = self.tables.place(view.place).elem;
-                // `f32::NEG_INFINITY` is a number of every float type.
-                let same = match &value {
-                    Datum::Scalar(Value::Constant(known), from) if from.is_float() && elem.is_float() => {
-                        Constant::float(elem, known.as_f64()).filter(|own| own.as_f64() == known.as_f64())
-                    }
-                    _ => None,
-                };
-                let value = same.map_or(value, |own| Datum::Scalar(Value::Constant(own), elem));
-                let Value::Constant(pad) = self.coerce(value, elem, origin)? else {
-                    return self.fail_help(
-                        origin,
-                        "the value of `pad` is not known at compile time",
-                        "choose at the access: `if i < n { x[[i]] } else { last }`",
-                    );
-                };
-                view.pad = Some(pad);
-                Ok(Datum::View(view))
-            }
-            Intrinsic::DimOf => {
-                let mode = self.expect_index(values.remove(1), origin)?.as_constant();
-                let view = self.view(values.remove(0), name, origin)?;
-                match mode.and_then(|mode| view.modes.get(usize::try_from(mode).ok()?)) {
-                    Some(mode) => Ok(Datum::Index(mode.extent.clone())),
-                    None => self.fail(origin, format!("a view of rank {} has no such mode", view.rank())),
-                }
-            }
-            Intrinsic::Fill => {
-                let value = values.remove(1);
-                let destination = self.written(values.remove(0), name, origin)?;
-                let elem = self.tables.place(destination.place).elem;
-                let value = self.coerce(value, elem, origin)?;
-                self.push(
-                    origin,
-                    StatementKind::Operation(TileOperation::Fill { destination: destination.clone(), value }),
-                );
-                Ok(Datum::View(destination))
-            }
-            Intrinsic::CopyFrom => {
-                let source = self.view(values.remove(1), name, origin)?;
-                let destination = self.written(values.remove(0), name, origin)?;
-                self.copy(destination, source, None, false, origin)
-            }
-            Intrinsic::CopyFromAsync => {
-                let source = self.view(values.remove(1), name, origin)?;
-                let source = self.past_l1(source, name, origin)?;
-                let destination = self.written(values.remove(0), name, origin)?;
-                self.only_to_shared(&destination, &source, name, origin)?;
-                self.copy(destination, source, None, true, origin)
-            }
-            Intrinsic::ToLocal => {
-                let source = self.view(values.remove(0), name, origin)?;
-                self.copy_to_local(source, None, origin)
-            }
-            Intrinsic::CopyDramToSram | Intrinsic::CopyDramToSramAsync => {
-                let threads = values.remove(2);
-                let Datum::Layout(layout) = threads else {
-                    return self.fail(
-                        origin,
-                        format!("the threads of `{name}` are a layout, not {}", threads.kind()),
-                    );
-                };
-                let asynchronous = intrinsic == Intrinsic::CopyDramToSramAsync;
-                let source = self.view(values.remove(1), name, origin)?;
-                let source = if asynchronous { self.past_l1(source, name, origin)? } else { source };
-                let destination = self.written(values.remove(0), name, origin)?;
-                self.only_to_shared(&destination, &source, name, origin)?;
-                self.copy(destination, source, Some(layout.layout), asynchronous, origin)
-            }
-            Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::Signal(Signal::CopyCommit)),
-            Intrinsic::AsyncCopyWaitGroup => {
-                let groups = self.expect_index(values.remove(0), origin)?;
-                match groups.as_constant().and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= 64) {
-                    Some(groups) => self.effect(origin, StatementKind::Signal(Signal::CopyWait(groups))),
-                    None => {
-                        self.fail(origin, "the number of groups must be known at compile time, from 0 to 64")
-                    }
-                }
-            }
-            Intrinsic::AsyncCopyWaitAll => {
-                self.push(origin, StatementKind::Signal(Signal::CopyCommit));
-                self.effect(origin, StatementKind::Signal(Signal::CopyWait(0)))
-            }
-            Intrinsic::Barrier => self.effect(origin, StatementKind::Barrier(Participants::Block)),
-            Intrinsic::SyncWarp => self.effect(origin, StatementKind::Barrier(Participants::Warp)),
-            Intrinsic::OuterProductAcc => self.outer_product(values, origin),
-            Intrinsic::LaneId | Intrinsic::WarpId => {
-                let thread = self.linear_thread(origin)?;
-                let warp = Index::constant(32);
-                let atoms = &mut self.tables.atoms;
-                let result = if intrinsic == Intrinsic::LaneId {
-                    atoms.rem(&thread, &warp)
-                } else {
-                    atoms.div(&thread, &warp)
-                };
-                Ok(Datum::Index(self.index(origin, result)?))
-            }
-            Intrinsic::DivCeil => {
-                let by = self.expect_index(values.remove(1), origin)?;
-                let index = self.expect_index(values.remove(0), origin)?;
-                if by.as_constant() == Some(0) {
-                    return self.fail(origin, "`div_ceil` by zero");
-                }
-                let result = self.tables.atoms.div_ceil(&index, &by);
-                let result = self.index(origin, result)?;
-                Ok(Datum::Index(self.tables.atoms.wrapped(result)))
-            }
-            Intrinsic::Math(function) => self.elementwise(function, values, origin),
-            Intrinsic::BlockScope | Intrinsic::SystemScope => {
-                let mut view = self.written(values.remove(0), name, origin)?;
-                view.scope =
-                    Some(if intrinsic == Intrinsic::BlockScope { Scope::Block } else { Scope::System });
-                Ok(Datum::View(view))
-            }
-            Intrinsic::EvictFirst => self.hinted(values.remove(0), Hint::EvictFirst, origin),
-            Intrinsic::EvictLast => self.hinted(values.remove(0), Hint::EvictLast, origin),
-            Intrinsic::NoAllocate => self.hinted(values.remove(0), Hint::NoAllocate, origin),
-            Intrinsic::SizeOf => {
-                let elem = match types {
-                    [ty] => self.elem(*ty, origin)?,
-                    _ => None,
-                };
-                match elem {
-                    Some(elem) => Ok(Datum::Index(Index::constant(i64::from(elem.bytes())))),
-                    None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
-                }
-            }
-            Intrinsic::Slice | Intrinsic::Bytes | Intrinsic::SwizzleBytes => {
-                self.asynchronous(intrinsic, values, origin)
-            }
-            Intrinsic::Select => {
-                let (b, a) = (values.remove(2), values.remove(1));
-                self.choice(values.remove(0), a, b, name, origin)
-            }
-            other => match other.family() {
-                Family::Composed => self.composed(intrinsic, values, origin),
-                Family::Together => self.together(intrinsic, values, origin),
-                Family::Asynchronous => self.asynchronous(intrinsic, values, origin),
-                Family::Fragments => self.matrix(intrinsic, types, values, origin),
-                Family::Elementwise
-                | Family::Numbers
-                | Family::Layouts
-                | Family::Views
-                | Family::Movement
-                | Family::Threads => self.fail(origin, format!("`{name}` has no meaning")),
+        match intrinsic.family() {
+            Family::Elementwise => match intrinsic {
+                Intrinsic::Math(function) => self.elementwise(function, values, origin),
+                _ => self.meaningless(name, origin),
             },
+            Family::Composed => self.composed(intrinsic, values, origin),
+            Family::Numbers => self.number_word(intrinsic, types, values, origin),
+            Family::Layouts => self.layout_word(intrinsic, values, origin),
+            Family::Views => self.view_word(intrinsic, types, values, origin),
+            Family::Movement => self.movement_word(intrinsic, values, origin),
+            Family::Threads => self.thread_word(intrinsic, origin),
+            Family::Together => self.together(intrinsic, values, origin),
+            Family::Fragments => self.matrix(intrinsic, types, values, origin),
+            Family::Asynchronous => self.asynchronous(intrinsic, values, origin),
         }
+    }
+
+    /// A word that the table gives a family whose file does not know it: a mistake of the table.
+    pub(super) fn meaningless(&mut self, name: &str, origin: Origin) -> Outcome<Datum> {
+        self.fail(origin, format!("`{name}` has no meaning"))
     }
 
     pub(super) fn effect(
@@ -234,23 +80,6 @@ impl Evaluator<'_> {
     ) -> Outcome<Datum> {
         self.push(origin, kind);
         Ok(Datum::Unit)
-    }
-
-    /// The thread's number in its block, `x` fastest.
-    pub(super) fn linear_thread(&mut self, origin: Origin) -> Outcome<Index> {
-        let mut sum = Index::constant(0);
-        let mut stride = 1i64;
-        for axis in 0..3u32 {
-            let count = i64::from(self.block[axis as usize]);
-            if count > 1 {
-                let range = Range::new(0, i128::from(count - 1));
-                let atom = self.tables.atoms.intern(Atom::Special(Special::ThreadIdx, axis), range, 1, None);
-                let next = sum.add_scaled(&Index::atom(atom), stride);
-                sum = self.index(origin, next)?;
-            }
-            stride *= count;
-        }
-        Ok(sum)
     }
 
     pub(super) fn view(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<View> {
@@ -286,6 +115,16 @@ impl Evaluator<'_> {
         )
     }
 
+    /// A number known now, from 0 to `most`.
+    pub(super) fn number(&mut self, datum: Datum, most: i64, what: &str, origin: Origin) -> Outcome<u32> {
+        let index = self.expect_index(datum, origin)?;
+        match index.as_constant() {
+            Some(value) if (0..=most).contains(&value) => Ok(value as u32),
+            Some(value) => self.fail(origin, format!("{what}: {value}; it may be 0 to {most}")),
+            None => self.fail(origin, format!("{what} must be known at compile time")),
+        }
+    }
+
     /// Numbers known now: the extents of a tile, the shape of a layout.
     pub(super) fn sizes(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<Vec<i64>> {
         let parts = match datum {
@@ -312,160 +151,5 @@ impl Evaluator<'_> {
                 }
             })
             .collect()
-    }
-
-    fn copy(
-        &mut self,
-        destination: View,
-        source: View,
-        threads: Option<Layout>,
-        asynchronous: bool,
-        origin: Origin,
-    ) -> Outcome<Datum> {
-        self.same_shape(&destination, &source, origin)?;
-        if let Some(threads) = &threads {
-            let (size, block) = (threads.size(), self.block.iter().map(|n| i64::from(*n)).product::<i64>());
-            if threads.rank() != destination.rank() {
-                let message = format!(
-                    "a thread layout of rank {} for tiles of rank {}",
-                    threads.rank(),
-                    destination.rank()
-                );
-                return self.fail(origin, message);
-            }
-            if size > block || size == 0 {
-                return self.fail_help(
-                    origin,
-                    format!("the copy is laid out for {size} threads and the block has {block}"),
-                    "the product of the thread layout's extents is at most the block's threads",
-                );
-            }
-        }
-        self.push(
-            origin,
-            StatementKind::Operation(TileOperation::Copy {
-                destination: destination.clone(),
-                source,
-                threads,
-                asynchronous,
-            }),
-        );
-        Ok(Datum::View(destination))
-    }
-
-    fn same_shape(&mut self, destination: &View, source: &View, origin: Origin) -> Outcome<()> {
-        let (to, from) =
-            (self.tables.place(destination.place).clone(), self.tables.place(source.place).clone());
-        if to.elem != from.elem {
-            return self.fail(
-                origin,
-                format!("a copy from `{}` of {} to `{}` of {}", from.name, from.elem, to.name, to.elem),
-            );
-        }
-        // Modes of one element do not count, as a row of a tile is as good as a list.
-        let extents = |view: &View| -> Vec<(Index, i64)> {
-            let all = view.modes.iter().map(|mode| (mode.extent.clone(), mode.lanes));
-            all.filter(|(extent, lanes)| extent.as_constant() != Some(1) || *lanes != 1).collect()
-        };
-        let (a, b) = (extents(destination), extents(source));
-        if a != b {
-            let show = |list: &[(Index, i64)]| -> String {
-                let parts: Vec<String> = list
-                    .iter()
-                    .map(|(extent, lanes)| match extent.as_constant() {
-                        Some(extent) if *lanes == 1 => extent.to_string(),
-                        Some(extent) => format!("{extent} vectors of {lanes}"),
-                        None => "?".into(),
-                    })
-                    .collect();
-                format!("({})", parts.join(", "))
-            };
-            return self.fail_help(
-                origin,
-                format!("`{}` has extents {} and `{}` has {}", to.name, show(&a), from.name, show(&b)),
-                "both sides of a copy need the same tile and the same `vectorize`",
-            );
-        }
-        if a.iter().any(|(extent, _)| extent.as_constant().is_none()) {
-            return self.fail_help(
-                origin,
-                "a copy of an extent that is not known at compile time",
-                "take a `tile` of both sides first",
-            );
-        }
-        Ok(())
-    }
-
-    /// A local tensor with the elements of a view, converted to `elem`.
-    pub(super) fn copy_to_local(
-        &mut self,
-        source: View,
-        elem: Option<Elem>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
-        let mut shape = Vec::new();
-        for mode in &source.modes {
-            let extent = mode.extent.as_constant().and_then(|extent| extent.checked_mul(mode.lanes));
-            match extent {
-                Some(extent) => shape.push(extent),
-                None => {
-                    return self.fail_help(
-                        origin,
-                        "`to_local` of an extent that is not known at compile time",
-                        "take a `tile` first",
-                    );
-                }
-            }
-        }
-        let layout = self.compact(shape, true, origin)?;
-        let elem = elem.unwrap_or(self.tables.place(source.place).elem);
-        let Datum::View(whole) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
-            return Err(Failed);
-        };
-        let lanes: Vec<i64> = source.modes.iter().map(|mode| mode.lanes).collect();
-        let destination = whole.vectorize(&lanes, &mut |extent, lanes| {
-            extent.exact_div(lanes).ok_or(crate::kernel::index::IndexOverflow)
-        });
-        let destination = self.index(origin, destination)?;
-        let copy = TileOperation::Copy { destination, source, threads: None, asynchronous: false };
-        self.push(origin, StatementKind::Operation(copy));
-        Ok(Datum::View(whole))
-    }
-
-    fn outer_product(&mut self, mut values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
-        let name = "outer_product_acc";
-        let right = self.view(values.remove(2), name, origin)?;
-        let left = self.view(values.remove(1), name, origin)?;
-        let accumulator = self.written(values.remove(0), name, origin)?;
-        let elems = |view: &View, this: &Self| this.tables.place(view.place).elem;
-        if elems(&left, self) != elems(&accumulator, self) || elems(&right, self) != elems(&accumulator, self)
-        {
-            return self.fail(origin, format!("`{name}` of tensors of different element types"));
-        }
-        let count = |view: &View| -> Option<i64> {
-            if view.lanes() != 1
-                || view.modes.iter().filter(|m| m.extent.as_constant() != Some(1)).count() > 1
-            {
-                return None;
-            }
-            view.modes.iter().map(|mode| mode.extent.as_constant()).product()
-        };
-        let rows_columns: Option<Vec<i64>> =
-            accumulator.modes.iter().map(|mode| mode.extent.as_constant()).collect();
-        let sides = (count(&left), count(&right));
-        match (rows_columns.as_deref(), sides) {
-            (Some([m, n]), (Some(a), Some(b))) if *m == a && *n == b && accumulator.lanes() == 1 => {}
-            (shape, (a, b)) => {
-                let message = format!(
-                    "`{name}` of shape {:?} with lists of {:?} and {:?} elements",
-                    shape.unwrap_or(&[]),
-                    a.unwrap_or(0),
-                    b.unwrap_or(0)
-                );
-                return self.fail_help(origin, message, "`acc` has rank 2: as many rows as the first list has elements, as many columns as the second");
-            }
-        }
-        let operation = TileOperation::OuterProduct { accumulator, left, right };
-        self.effect(origin, StatementKind::Operation(operation))
     }
 }
