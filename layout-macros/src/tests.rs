@@ -499,6 +499,25 @@ fn names_of_every_kind_reach_the_text() {
 }
 
 #[test]
+fn mbarriers_and_sums_of_the_block_count_to_the_limit_of_shared_memory() {
+    for bytes in [232_440, 232_448] {
+        let (room, barriers) =
+            (bytes + 8 <= 232_448, "let full = mbarriers(1, 1).at(0); barrier(); full.arrive();");
+        let sum = "c[[0]] = c[[0]].block_sum();";
+        for (word, fits) in [(barriers, room), (sum, false)] {
+            let item = format!(
+                "fn k<const N: usize>(c: &mut LayoutTensor<f32, RowMajor<N>>) {{
+                    let mut all = shared::<u8>(row_major([{bytes}])); all[[0]] = 1u8; {word}
+                }}"
+            );
+            let found = messages("block = [128], arch = \"sm_90a\"", &item);
+            let told = found.iter().any(|text| text.contains("bytes, the architecture has 232448"));
+            assert_eq!((told, found.len()), (!fits, usize::from(!fits)), "{bytes}: {found:#?}");
+        }
+    }
+}
+
+#[test]
 fn lists_that_make_too_many_variants_are_refused() {
     let list = (1..=32).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let found = messages(

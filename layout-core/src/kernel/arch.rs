@@ -46,12 +46,28 @@ const KNOWN: [u32; 18] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90
 
 impl Arch {
     /// Ampere, as of an A100.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Arch::SM_80.to_string(), "sm_80");
+    /// ```
     pub const SM_80: Arch = Arch { number: 80, features: Features::Common };
     /// Ada.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Arch::SM_89.to_string(), "sm_89");
+    /// ```
     pub const SM_89: Arch = Arch { number: 89, features: Features::Common };
     /// Hopper, without what no later device has.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Arch::SM_90.to_string(), "sm_90");
+    /// ```
     pub const SM_90: Arch = Arch { number: 90, features: Features::Common };
     /// Hopper, as of an H100 or an H200.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::kernel::Arch::SM_90A.to_string(), "sm_90a");
+    /// ```
     pub const SM_90A: Arch = Arch { number: 90, features: Features::Specific };
 
     /// The architecture whose code uses all that a device of this compute capability has: `sm_90a` for (9, 0), whose
@@ -83,6 +99,10 @@ impl Arch {
     }
 
     /// The known ones, in words.
+    ///
+    /// ```
+    /// assert!(layout_core::kernel::Arch::list().starts_with("sm_50, sm_52, "));
+    /// ```
     pub fn list() -> String {
         let names = KNOWN.map(|number| format!("sm_{number}"));
         format!("{}, from sm_90 on also with `a`, from sm_100 on with `f`", names.join(", "))

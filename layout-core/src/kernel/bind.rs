@@ -5,7 +5,6 @@
 use super::bind_error::{BindError, Broken};
 use super::elem::Elem;
 use super::index::{Atom, AtomId, Index};
-use super::ir::BinaryOp;
 use super::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
 use super::params::{NARROW_LIMIT, WIDE_LIMIT};
 use super::program::{Comparison, TensorMap};
@@ -477,14 +476,6 @@ impl Values<'_> {
         else {
             return false;
         };
-        match comparison.op {
-            BinaryOp::Eq => left == right,
-            BinaryOp::Ne => left != right,
-            BinaryOp::Lt => left < right,
-            BinaryOp::Le => left <= right,
-            BinaryOp::Gt => left > right,
-            BinaryOp::Ge => left >= right,
-            _ => false,
-        }
+        comparison.op.compare(&left, &right)
     }
 }

@@ -371,24 +371,5 @@ fn narrowed(elem: Elem, value: Expression) -> Expression {
 }
 
 fn is_condition(op: BinaryOp) -> bool {
-    match op {
-        BinaryOp::Eq
-        | BinaryOp::Ne
-        | BinaryOp::Lt
-        | BinaryOp::Le
-        | BinaryOp::Gt
-        | BinaryOp::Ge
-        | BinaryOp::And
-        | BinaryOp::Or => true,
-        BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::BitAnd
-        | BinaryOp::BitOr
-        | BinaryOp::BitXor
-        | BinaryOp::Shl
-        | BinaryOp::Shr => false,
-    }
+    op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or)
 }

@@ -244,6 +244,19 @@ impl BinaryOp {
         )
     }
 
+    /// `a op b` for a comparison; false for an operator that is none.
+    pub(crate) fn compare<T: PartialOrd>(self, a: &T, b: &T) -> bool {
+        match self {
+            BinaryOp::Eq => a == b,
+            BinaryOp::Ne => a != b,
+            BinaryOp::Lt => a < b,
+            BinaryOp::Le => a <= b,
+            BinaryOp::Gt => a > b,
+            BinaryOp::Ge => a >= b,
+            _ => false,
+        }
+    }
+
     /// The comparison that holds where this one does not; of another operator itself.
     pub(crate) const fn negated(self) -> BinaryOp {
         match self {

@@ -163,7 +163,7 @@ impl Compiler<'_> {
     }
 
     /// `a op b`, by an instruction.
-    fn binary(&mut self, op: IndexOp, a: Sum, b: Sum) -> Sum {
+    pub(super) fn binary(&mut self, op: IndexOp, a: Sum, b: Sum) -> Sum {
         let site = self.site;
         if a.uniform() && b.uniform() {
             let dst = self.take_scalar();
@@ -320,24 +320,5 @@ impl Compiler<'_> {
 
 /// `a op b` for a comparison; false for an operator that is none.
 pub(in crate::kernel::simulate) fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> bool {
-    match op {
-        BinaryOp::Eq => a == b,
-        BinaryOp::Ne => a != b,
-        BinaryOp::Lt => a < b,
-        BinaryOp::Le => a <= b,
-        BinaryOp::Gt => a > b,
-        BinaryOp::Ge => a >= b,
-        BinaryOp::Add
-        | BinaryOp::Sub
-        | BinaryOp::Mul
-        | BinaryOp::Div
-        | BinaryOp::Rem
-        | BinaryOp::BitAnd
-        | BinaryOp::BitOr
-        | BinaryOp::BitXor
-        | BinaryOp::Shl
-        | BinaryOp::Shr
-        | BinaryOp::And
-        | BinaryOp::Or => false,
-    }
+    op.compare(a, b)
 }

@@ -264,14 +264,14 @@ impl Compiler<'_> {
             if uniform { Sum::scalar(self.take_scalar()) } else { Sum::vector(self.take(Bank::Int, 1)) };
         let (first, op, bound) = if it.reversed {
             // The last round first: start + (end - start - 1) / step * step, which is below start for no round at all.
-            let span = self.combine(uniform, IndexOp::Sub, end, start);
-            let span = self.combine(uniform, IndexOp::Sub, span, Sum::constant(1));
-            let whole = self.combine(uniform, IndexOp::Div, span, Sum::constant(it.step));
-            let whole = self.combine(uniform, IndexOp::Mul, whole, Sum::constant(it.step));
-            let last = self.combine(uniform, IndexOp::Add, start, whole);
+            let span = self.binary(IndexOp::Sub, end, start);
+            let span = self.binary(IndexOp::Sub, span, Sum::constant(1));
+            let whole = self.binary(IndexOp::Div, span, Sum::constant(it.step));
+            let whole = self.binary(IndexOp::Mul, whole, Sum::constant(it.step));
+            let last = self.binary(IndexOp::Add, start, whole);
             // Without a round, span is negative and the quotient truncates to at least -|span|: pick the bound then.
-            let none = self.combine(uniform, IndexOp::Min, span, Sum::constant(0));
-            (self.combine(uniform, IndexOp::Add, last, none), BinaryOp::Ge, start)
+            let none = self.binary(IndexOp::Min, span, Sum::constant(0));
+            (self.binary(IndexOp::Add, last, none), BinaryOp::Ge, start)
         } else {
             (start, BinaryOp::Lt, end)
         };
@@ -311,20 +311,6 @@ impl Compiler<'_> {
                 self.emit(Op::Vector { dst, op: IndexOp::Add, a, b, site })
             }
         };
-    }
-
-    /// `a op b` in a new register.
-    fn combine(&mut self, uniform: bool, op: IndexOp, a: Sum, b: Sum) -> Sum {
-        let site = self.site;
-        if uniform {
-            let dst = self.take_scalar();
-            self.emit(Op::Scalar { dst, op, a, b, site });
-            Sum::scalar(dst)
-        } else {
-            let dst = self.take(Bank::Int, 1);
-            self.emit(Op::Vector { dst, op, a, b, site });
-            Sum::vector(dst)
-        }
     }
 
     /// Every round its own code.
