@@ -359,7 +359,7 @@ fn a_launch_with_findings_is_an_error_that_names_the_file() -> Result<(), Error>
 }
 
 #[test]
-fn global_memory_between_threads_and_copy_engine() -> Result<(), Error> {
+fn global_memory_between_threads_and_tma() -> Result<(), Error> {
     let device = Device::simulator();
     let run = |definition: &Definition, name: &str, value: ParamValue| -> Result<Report, Error> {
         let sets = definition.kernel().expect("bytes of this version").parameter_sets();

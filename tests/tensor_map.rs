@@ -126,7 +126,7 @@ fn a_store_to_rows_that_end_inside_of_16_bytes_is_refused() {
 
 /// What TMA writes and threads read: through the read-only cache they would see old elements.
 #[test]
-fn a_pointer_to_memory_that_the_copy_engine_writes_is_not_restricted() {
+fn a_pointer_to_memory_that_tma_writes_is_not_restricted() {
     let mut both = 0;
     for definition in definitions() {
         let kernel = definition.kernel().expect("bytes of this version");
