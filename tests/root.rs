@@ -10,6 +10,7 @@ mod definition;
 mod device;
 mod distributed;
 mod documented;
+mod explain;
 mod findings;
 mod flags;
 mod hopper;

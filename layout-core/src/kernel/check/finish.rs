@@ -4,8 +4,8 @@ use super::lower::Out;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
 use crate::kernel::program::{
-    Access, BarrierAt, Mask, MatrixSource, Mma, Operation, PlaceId, Signal, Space, Statement, StatementKind,
-    Tables, Value,
+    Access, BarrierAt, Mask, MatrixSource, Mma, Operation, Pad, PlaceId, Signal, Space, Statement,
+    StatementKind, Tables, Value,
 };
 use std::collections::BTreeSet;
 
@@ -53,6 +53,9 @@ impl Uses {
         self.touched.insert(access.place.0);
         self.index(&tables.atoms, &access.index);
         self.mask(&tables.atoms, &access.mask);
+        if let (Pad::Argument(number, _), false) = (access.pad, access.mask.is_empty()) {
+            self.arguments.insert(number);
+        }
         match access.pointer {
             Some(pointer) => {
                 self.variables.insert(pointer);

@@ -12,6 +12,7 @@
 //! | atomic operations, their order and scope | `atomic.rs` |
 //! | variables and the memory that elements lie in | `place.rs` |
 //! | one access to it | `access.rs` |
+//! | what an access lost, and why | `loss.rs` |
 //! | operations on more than one element | `operation.rs` |
 //! | waits, commits, fences | `signal.rs` |
 //! | copies of boxes by TMA | `tensor_map.rs` |
@@ -21,6 +22,7 @@
 mod access;
 mod atomic;
 mod collective;
+mod loss;
 mod matrix;
 mod operation;
 mod place;
@@ -30,9 +32,10 @@ mod tensor_map;
 mod value;
 mod wgmma;
 
-pub(crate) use access::{Access, Claim, Hint};
+pub(crate) use access::{Access, Claim, Hint, Pad};
 pub(crate) use atomic::{AtomicChange, Ordering, Scope};
 pub(crate) use collective::Collective;
+pub(crate) use loss::{Loss, Reason};
 pub(crate) use matrix::{LoadMatrix, Mma, Operand, StoreMatrix, TensorCore, WARP};
 pub(crate) use operation::{Operation, RemoteStore};
 pub(crate) use place::{Place, PlaceId, Space, Variable, VariableKind};
