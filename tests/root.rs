@@ -38,4 +38,5 @@ mod tensor;
 mod tensor_map;
 mod tidy;
 mod transport;
+mod trial;
 mod waiting;
