@@ -49,7 +49,6 @@ pub fn coalescing<const M: usize, const N: usize, const K: usize>(
     BM = 32, BN = 32, BK = 64,
     block = [BM * BN],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
-    deny(narrowed, synchronous),
 )]
 pub fn tiled<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,

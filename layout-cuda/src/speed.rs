@@ -50,7 +50,7 @@
 //! fn gathered<const N: usize>(
 //!     x: &LayoutTensor<f32, RowMajor<N>>, at: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<f32, RowMajor<64>>,
 //! ) {
-//!     y[[thread_idx.x]] = x[[at[[thread_idx.x]]]];
+//!     y[[thread_idx.x]] = x[[at[[thread_idx.x]] as usize]];
 //! }
 //! # let device = Device::simulator();
 //! # let (x, at, mut y) = (device.zeros::<f32, 1>([9])?, device.zeros::<i32, 1>([64])?, device.zeros::<f32, 1>([64])?);
@@ -98,7 +98,8 @@
 //! let (x, scale) = (device.zeros::<f32, 2>([2, 256])?, device.zeros::<f32, 2>([2, 2])?);
 //! let mut y = device.zeros::<layout_cuda::bf16, 2>([2, 256])?;
 //! let explanation = rows::explain(LaunchConfig::default(), &x, &scale, &mut y)?;
-//! assert_eq!(explanation.accesses.iter().map(|access| access.bytes).collect::<Vec<_>>(), [16, 8]);
+//! let bytes = explanation.accesses.iter().map(|access| (access.tensor.as_str(), access.bytes));
+//! assert_eq!(bytes.collect::<Vec<_>>(), [("y", 8), ("x", 16)]);
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
