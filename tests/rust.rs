@@ -573,3 +573,148 @@ fn indices_that_come_round_stay_in_range() -> Result<(), Error> {
     assert_eq!(y.download()?[2], 8.0);
     Ok(())
 }
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn viewed(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<32>>) {
+    fn doubled(from: View<f32, Read>, mut to: View<f32, Write>) {
+        to[[thread_idx.x]] = from[[thread_idx.x]] * 2.0;
+    }
+    fn sum(of: impl Tensor<Elem = f32>) -> f32 {
+        of[[0]] + of[[1]] + of.tile([2], [1])[[1]]
+    }
+    fn last<V: Tensor<Elem = f32>>(of: &V) -> f32 {
+        of[[31]]
+    }
+    fn raise(mut of: impl Tensor<Elem = f32, Access = Write>, by: f32) {
+        of[[thread_idx.x]] += by;
+    }
+    doubled(x, &mut *y);
+    let staged = shared::<f32>(row_major([32]));
+    doubled(x, staged);
+    barrier();
+    let by = sum(x) + sum(x.tile([4], [2])) + sum(staged) + last(&x);
+    raise(&mut *y, by);
+}
+
+#[test]
+fn a_tensor_will_do_where_a_view_is_asked_for() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x: Vec<f32> = (0..32).map(|i| i as f32).collect();
+    let mut y = device.zeros::<f32, 1>([32])?;
+    viewed::launch(&device.stream(), &device.upload(&x, [32])?, &mut y)?;
+    let by = (0.0 + 1.0 + 3.0) + (8.0 + 9.0 + 11.0) + 2.0 * (0.0 + 1.0 + 3.0) + 31.0;
+    assert_eq!(y.download()?, x.iter().map(|x| 2.0 * x + by).collect::<Vec<_>>());
+    compiled(&[("viewed", viewed::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn filled_up<const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<N>>,
+    y: &mut LayoutTensor<f32, RowMajor<3, 32>>,
+    last: f32,
+) {
+    let own = x.pad(last).tile([32], [0]);
+    y[[0, thread_idx.x]] = own[[thread_idx.x]];
+    let tile = shared::<f32>(row_major([32]));
+    copy_dram_to_sram(tile.vectorize([4]), own.vectorize([4]), row_major([8]));
+    barrier();
+    y[[1, thread_idx.x]] = tile[[thread_idx.x]];
+    // The same numbers, although `cp.async` fills with zeros.
+    copy_dram_to_sram_async(tile, own, row_major([32]));
+    async_copy_wait_all();
+    barrier();
+    y[[2, thread_idx.x]] = tile[[thread_idx.x]];
+}
+
+#[test]
+fn a_pad_may_be_an_argument() -> Result<(), Error> {
+    let device = Device::simulator();
+    for n in [0, 5, 8, 32] {
+        let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let mut y = device.zeros::<f32, 2>([3, 32])?;
+        filled_up::launch(&device.stream(), &device.upload(&x, [n])?, &mut y, -2.5)?;
+        let row: Vec<f32> = (0..32).map(|i| x.get(i).copied().unwrap_or(-2.5)).collect();
+        assert_eq!(y.download()?, row.repeat(3), "{n}");
+    }
+    compiled(&[("filled_up", filled_up::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [64], grid = [M])]
+fn one_of_two<const M: usize>(x: &mut LayoutTensor<f32, RowMajor<M, 64>>) {
+    let (row, own) = (block_idx.x, thread_idx.x);
+    if row % 2 == 0 {
+        let mut whole = shared::<f32>(row_major([4096]));
+        whole[[own]] = x[[row, own]];
+        barrier();
+        x[[row, own]] = whole[[63 - own]];
+    } else if row % 3 == 0 {
+        let mut counts = shared::<i32>(row_major([4096]));
+        counts[[own]] = own as i32;
+        barrier();
+        x[[row, own]] = counts[[63 - own]] as f32;
+    }
+    // Threads of one block part: both places are in use at once.
+    if own < 32 {
+        let mut low = shared::<f32>(row_major([32]));
+        low[[own]] = 0.25;
+        sync_warp();
+        x[[row, own]] += low[[31 - own]];
+    } else {
+        let mut high = shared::<f32>(row_major([32]));
+        high[[own - 32]] = 0.5;
+        sync_warp();
+        x[[row, own]] += high[[63 - own]];
+    }
+}
+
+#[test]
+fn branches_of_the_whole_block_share_their_memory() -> Result<(), Error> {
+    let bytes = one_of_two::variants()[0].shared_bytes;
+    assert_eq!(bytes, 4 * 4096 + 2 * 4 * 32);
+    let device = Device::simulator();
+    let x: Vec<f32> = (0..6 * 64).map(|i| i as f32).collect();
+    let mut y = device.upload(&x, [6, 64])?;
+    let report = one_of_two::simulate(&mut y)?;
+    assert!(report.findings.is_empty(), "{report:?}");
+    for (at, found) in y.download()?.into_iter().enumerate() {
+        let (row, own) = (at / 64, at % 64);
+        let wanted = match row {
+            row if row % 2 == 0 => (row * 64 + 63 - own) as f32,
+            3 => (63 - own) as f32,
+            _ => at as f32,
+        };
+        assert_eq!(found, wanted + if own < 32 { 0.25 } else { 0.5 }, "{row}, {own}");
+    }
+    compiled(&[("one_of_two", one_of_two::SOURCE)]);
+    Ok(())
+}
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn by_elements(x: &LayoutTensor<f32, RowMajor<2, 256>>, y: &mut LayoutTensor<f32, RowMajor<2, 256>>) {
+    let own = x.vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x);
+    let mut out = y.vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x);
+    // Each thread has two vectors of four in each row.
+    for row in unroll(0..2) {
+        for k in unroll(0..8) {
+            out[[row, k]] = own[[row, 7 - k]] + own.tile([1, 1], [row, k / 4])[[0, k % 4]];
+        }
+    }
+}
+
+#[test]
+fn elements_of_a_vectorised_view_are_named_by_their_place() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x: Vec<f32> = (0..512).map(|i| i as f32).collect();
+    let mut y = device.zeros::<f32, 2>([2, 256])?;
+    by_elements::launch(&device.stream(), &device.upload(&x, [2, 256])?, &mut y)?;
+    let place = |row: usize, thread: usize, k: usize| row * 256 + k / 4 * 128 + thread * 4 + k % 4;
+    let y = y.download()?;
+    for (row, thread, k) in (0..512).map(|at| (at / 256, at % 256 / 8, at % 8)) {
+        let wanted = x[place(row, thread, 7 - k)] + x[place(row, thread, k)];
+        assert_eq!(y[place(row, thread, k)], wanted, "{row}, {thread}, {k}");
+    }
+    compiled(&[("by_elements", by_elements::SOURCE)]);
+    Ok(())
+}

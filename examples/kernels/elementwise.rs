@@ -3,7 +3,7 @@
 use layout_cuda::tiled_kernel;
 
 /// Adds two vectors.
-#[tiled_kernel(BLOCK = 256, block = [BLOCK], grid = [N.div_ceil(BLOCK)])]
+#[tiled_kernel(BLOCK = 256, block = [BLOCK], grid = [N.div_ceil(BLOCK)], deny(narrowed, masked))]
 pub fn vector_add<const N: usize>(
     a: &LayoutTensor<f32, RowMajor<N>>,
     b: &LayoutTensor<f32, RowMajor<N>>,

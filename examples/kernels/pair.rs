@@ -17,6 +17,7 @@ use layout_cuda::tiled_kernel;
     arch = "sm_90a", block = [160], min_blocks = 1, cluster = [1, 2],
     grid = [N.div_ceil(64), 2 * M.div_ceil(128)],
     variant_if(N % 8 == 0),
+    deny(narrowed, synchronous),
 )]
 pub fn gemm_pair<T, const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,

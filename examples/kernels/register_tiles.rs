@@ -89,6 +89,7 @@ pub fn block_tiled<const M: usize, const N: usize, const K: usize>(
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(M % BM == 0, N % BN == 0, K % BK == 0),
     variant_if(N % 4 == 0, K % 4 == 0),
+    deny(narrowed, synchronous),
 )]
 pub fn block_tiled_vectorized<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,

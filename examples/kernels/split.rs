@@ -17,6 +17,7 @@ use layout_cuda::tiled_kernel;
     arch = "sm_90a", block = [288], min_blocks = 1, cluster = [SPLIT],
     grid = [SPLIT * N.div_ceil(BN), M.div_ceil(BM)],
     variant_if(N % 4 == 0),
+    deny(narrowed, synchronous),
 )]
 pub fn gemm_split<T, const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,

@@ -23,6 +23,7 @@ use layout_cuda::tiled_kernel;
     grid = [W.div_ceil(BN), M.div_ceil(BM)],
     require(D >= K, D < K + 4, W < N + 4),
     variant_if(D % 4 == 0, W % 4 == 0),
+    deny(narrowed, synchronous),
 )]
 pub fn tensor_core<const M: usize, const N: usize, const K: usize, const D: usize, const W: usize>(
     a: &LayoutTensor<f32, Pitched<M, D>>,

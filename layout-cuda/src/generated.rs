@@ -1,6 +1,8 @@
 //! What the code that `#[tiled_kernel]` writes refers to. No part of the crate's interface: names here come and go.
 
-pub use crate::{Argument, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, launch, simulate};
+pub use crate::{
+    Argument, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, explain, launch, simulate,
+};
 pub use crate::{E4m3 as e4m3, E5m2 as e5m2, bf16, f16};
 pub use layout_core::kernel::simulate::{Options, Report};
-pub use layout_core::kernel::{Definition, Elem, ParamValue, Promises, Variant};
+pub use layout_core::kernel::{Definition, Elem, Explanation, ParamValue, Promises, Variant};

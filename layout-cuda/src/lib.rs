@@ -54,6 +54,7 @@ mod doctor;
 pub mod driver;
 mod element;
 mod error;
+mod explain;
 mod float8;
 mod functions;
 #[doc(hidden)]
@@ -73,6 +74,7 @@ pub mod roofline;
 pub mod rust;
 mod shape;
 mod simulator;
+pub mod speed;
 mod tensor;
 mod tensor_map;
 #[cfg(test)]
@@ -93,12 +95,14 @@ pub use device::{Device, Properties, Stream};
 pub use doctor::{CacheReport, Diagnosis, FoundNvrtc, doctor};
 pub use element::Element;
 pub use error::{Error, Result};
+pub use explain::explain;
 pub use float8::{E4m3, E5m2};
 pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch};
 pub use launch_error::LaunchError;
 pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
 pub use layout_core::kernel::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
+pub use layout_core::kernel::{Degradation, Degraded, Explained, Explanation, Means};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
 /// # Example

@@ -5,8 +5,8 @@
 //!
 //! # Statements
 //!
-//! `let`, `const` items, nested `fn`s, `if`, `match`, `for` over ranges, `while`, `loop`, `break` and `continue` with labels, early
-//! `return`, assignments to names, elements and tuples.
+//! `let`, also with a value that comes later, `const` items, nested `fn`s, `if`, `match`, `for` over ranges, `while`, `loop`, `break`
+//! and `continue` with labels, `break` with a value, early `return`, assignments to names, elements and tuples.
 //!
 //! ```
 //! # use layout_cuda::{Device, tiled_kernel};
@@ -40,9 +40,56 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! - `return` with a value stands outside of loops; in a kernel, and in a function without a value, it may stand in loops too.
+//! - `return` and `break` stand where a statement stands, not within a value; a branch may `break` or `continue` where the
+//!   other one has the value: `let x = if i < n { i } else { continue };`.
 //! - A `match` is over numbers, truth values and tuples of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
-//! - `break` has no value: set a variable that is declared before the loop.
+//!
+//! ```
+//! # use layout_cuda::{Device, tiled_kernel};
+//! #[tiled_kernel(block = [32], grid = [1])]
+//! fn searched(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<3>>) {
+//!     fn first_above(x: View<f32, Read>, least: f32) -> i32 {
+//!         for k in 0..32 {
+//!             if x[[k]] > least {
+//!                 return k as i32;
+//!             }
+//!         }
+//!         -1
+//!     }
+//!     let mut k = 0;
+//!     let below = loop {
+//!         if x[[k]] < 0.0 || k == 31 {
+//!             break k;
+//!         }
+//!         k += 1;
+//!     };
+//!     let sign;
+//!     if below < 31 {
+//!         sign = -1.0;
+//!     } else {
+//!         sign = 1.0;
+//!     }
+//!     let mut best = (0, 0.0);
+//!     for k in 0..32 {
+//!         if x[[k]] > best.1 {
+//!             best = (k, x[[k]]);
+//!         }
+//!     }
+//!     if thread_idx.x == 0 {
+//!         y[[0]] = first_above(x, 4.0) as f32; // a tensor, where a view is asked for
+//!         y[[1]] = sign * below as f32;
+//!         y[[2]] = best.0 as f32;
+//!     }
+//! }
+//! let device = Device::simulator();
+//! let mut x: Vec<f32> = (0..32).map(|i| i as f32).collect();
+//! x[20] = -7.0;
+//! let mut y = device.zeros::<f32, 1>([3])?;
+//! searched::launch(&device.stream(), &device.upload(&x, [32])?, &mut y)?;
+//! assert_eq!(y.download()?, [5.0, -20.0, 31.0]);
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
 //! - A `for` runs over `a..b` or `a..=b`, with `.step_by(n)`, `.rev()` and `unroll(..)`; its ends may be of any integer type.
 //! - `assert!` is over parameters and speaks at compile time. `?`, `if let`, `unsafe`, `async` and macros are not here.
 //!
@@ -188,7 +235,6 @@
 //! | absent | instead |
 //! |---|---|
 //! | structs, enums, traits, generics over numbers | tuples, views, parameters of the attribute |
-//! | references, lifetimes | views are values: `&` and `*` change nothing |
+//! | references, lifetimes | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor` |
 //! | collections, iterators, strings, `format!` | tensors; `for` over indices |
 //! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |
-//! | `loop` as a value, `break` with a value | a variable that is declared before |

@@ -5,7 +5,7 @@
 
 use crate::place::Place;
 use crate::report::Errors;
-use layout_core::kernel::{Arch, Elem, ParamValue};
+use layout_core::kernel::{Arch, Degradation, Elem, ParamValue};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
@@ -13,7 +13,7 @@ use syn::punctuated::Punctuated;
 use syn::{BinOp, Expr, ExprLit, Lit, Token, UnOp};
 
 /// The lower-case entries, for messages.
-const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `filter(..)`, `require(..)` and `variant_if(..)`";
+const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `deny(..)`, `filter(..)`, `require(..)` and `variant_if(..)`";
 
 /// The most variants of one kernel.
 pub const VARIANTS: usize = 512;
@@ -57,6 +57,8 @@ pub struct Attribute {
     pub filter: Vec<Expr>,
     /// `fast_math = true`
     pub fast_math: Option<(Ident, Expr)>,
+    /// Every word of every `deny`.
+    pub deny: Vec<Degradation>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
     /// The conditions of each `variant_if`.
@@ -112,6 +114,12 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ("filter", Some(conditions), _) => attribute.filter.extend(conditions),
         ("require", Some(conditions), _) => attribute.require.extend(conditions),
         ("variant_if", Some(conditions), _) => attribute.variant_if.push(conditions),
+        ("deny", Some(words), _) => words.iter().for_each(|word| denied(&mut attribute.deny, word, errors)),
+        ("deny", None, _) => errors.push(
+            Place::token(name.span()),
+            "`deny` is not a value",
+            format!("write `deny({})`, or one of them", degradations()),
+        ),
         ("filter" | "require" | "variant_if", None, _) => errors.push(
             Place::token(name.span()),
             format!("`{name}` is not a value"),
@@ -166,6 +174,28 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ),
     }
     Ok(())
+}
+
+/// `narrowed, masked, synchronous`
+fn degradations() -> String {
+    Degradation::ALL.map(Degradation::name).join(", ")
+}
+
+/// A word of `deny`.
+fn denied(known: &mut Vec<Degradation>, word: &Expr, errors: &mut Errors) {
+    let name = match ungroup(word) {
+        Expr::Path(path) => path.path.get_ident().map(Ident::to_string),
+        _ => None,
+    };
+    match name.as_deref().and_then(Degradation::from_name) {
+        Some(one) if known.contains(&one) => {}
+        Some(one) => known.push(one),
+        None => errors.push(
+            Place::of_expr(word),
+            "this is nothing that `deny` refuses",
+            format!("an access may lose three things: {}", degradations()),
+        ),
+    }
 }
 
 fn is_parameter(name: &str) -> bool {

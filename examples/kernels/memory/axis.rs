@@ -10,7 +10,7 @@
 use layout_cuda::tiled_kernel;
 
 /// `out[i]`: the sum of row `i`.
-#[tiled_kernel(THREADS = 256, ROUNDS = 2, block = [THREADS], grid = [M], variant_if(N % 4 == 0))]
+#[tiled_kernel(THREADS = 256, ROUNDS = 2, block = [THREADS], grid = [M], variant_if(N % 4 == 0), deny(narrowed))]
 pub fn row_sums<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     out: &mut LayoutTensor<f32, RowMajor<M>>,
@@ -44,7 +44,7 @@ pub fn row_sums<const M: usize, const N: usize>(
 }
 
 /// `parts[s, j]`: the sum of column `j` over the rows `32 s, .., 32 s + 31` and every `32 SPLITS`th of each.
-#[tiled_kernel(SPLITS = 16, block = [32, 8], grid = [N.div_ceil(128), SPLITS], variant_if(N % 4 == 0))]
+#[tiled_kernel(SPLITS = 16, block = [32, 8], grid = [N.div_ceil(128), SPLITS], variant_if(N % 4 == 0), deny(narrowed))]
 pub fn column_sums_of_parts<const M: usize, const N: usize, const SPLITS: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     parts: &mut LayoutTensor<f32, RowMajor<SPLITS, N>>,

@@ -6,7 +6,7 @@
 use layout_cuda::tiled_kernel;
 
 /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`.
-#[tiled_kernel(THREADS = 1024, block = [THREADS], grid = [M], variant_if(N % 4 == 0))]
+#[tiled_kernel(THREADS = 1024, block = [THREADS], grid = [M], variant_if(N % 4 == 0), deny(narrowed))]
 pub fn softmax_in_passes<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     out: &mut LayoutTensor<f32, RowMajor<M, N>>,
@@ -46,7 +46,7 @@ pub fn softmax_in_passes<const M: usize, const N: usize>(
 }
 
 /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`.
-#[tiled_kernel(THREADS = 1024, block = [THREADS], grid = [M], variant_if(N % 4 == 0))]
+#[tiled_kernel(THREADS = 1024, block = [THREADS], grid = [M], variant_if(N % 4 == 0), deny(narrowed))]
 pub fn layer_norm_in_passes<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     scale: &LayoutTensor<f32, RowMajor<N>>,

@@ -8,6 +8,7 @@ use layout_cuda::tiled_kernel;
     block = [THREADS],
     grid = [N.div_ceil(THREADS * ROUNDS * 4)],
     variant_if(N % (THREADS * ROUNDS * 4) == 0),
+    deny(narrowed, masked),
 )]
 pub fn copy<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, out: &mut LayoutTensor<f32, RowMajor<N>>) {
     const TILE: usize = THREADS * ROUNDS * 4;
@@ -18,7 +19,7 @@ pub fn copy<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, out: &mut Layout
 }
 
 /// `out[i]`: a number in [-1, 1) of 24 bits, made of `i` and the seed.
-#[tiled_kernel(block = [256], grid = [N.div_ceil(1024)])]
+#[tiled_kernel(block = [256], grid = [N.div_ceil(1024)], deny(narrowed, masked))]
 pub fn noise<const N: usize>(out: &mut LayoutTensor<f32, RowMajor<N>>, seed: u32) {
     let mut own = out.tile([1024], [block_idx.x]);
     for k in unroll(0..4) {

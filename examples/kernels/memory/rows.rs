@@ -15,6 +15,7 @@ use layout_cuda::tiled_kernel;
     grid = [M.div_ceil(GROUP.max(256) / GROUP)],
     require(N <= GROUP * ROUNDS * 4),
     variant_if(N % 4 == 0),
+    deny(narrowed),
 )]
 pub fn softmax<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,

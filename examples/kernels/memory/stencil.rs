@@ -16,6 +16,7 @@ use layout_cuda::tiled_kernel;
     block = [THREADS],
     grid = [N.div_ceil(THREADS * ROUNDS * 4)],
     variant_if(N % 4 == 0),
+    deny(narrowed),
 )]
 pub fn conv1d<const N: usize, const TAPS: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,
@@ -44,6 +45,7 @@ pub fn conv1d<const N: usize, const TAPS: usize>(
     block = [32, 8],
     grid = [N.div_ceil(32 * COLS), M.div_ceil(8 * ROWS)],
     variant_if(N % 4 == 0),
+    deny(narrowed),
 )]
 pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
@@ -78,6 +80,7 @@ pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
     block = [THREADS],
     grid = [N.div_ceil(THREADS * ROUNDS * 4)],
     variant_if(N % 4 == 0),
+    deny(narrowed),
 )]
 pub fn pool1d<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, out: &mut LayoutTensor<f32, RowMajor<N>>) {
     assert!(WINDOW <= 5, "a window reaches four elements back");
@@ -110,6 +113,7 @@ pub fn pool1d<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, out: &mut Layo
     block = [32, 8],
     grid = [N.div_ceil(128), M.div_ceil(8 * ROWS)],
     variant_if(N % 4 == 0),
+    deny(narrowed),
 )]
 pub fn pool2d<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,

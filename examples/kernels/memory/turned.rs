@@ -19,6 +19,7 @@ use layout_cuda::tiled_kernel;
     grid = [M.div_ceil(256 / size_of::<T>()), N.div_ceil(256 / size_of::<T>())],
     variant_if(M % 128 == 0 && N % 128 == 0),
     variant_if(M % 8 == 0 && N % 8 == 0),
+    deny(narrowed),
 )]
 pub fn transpose<T, const M: usize, const N: usize>(
     x: &LayoutTensor<T, RowMajor<M, N>>,
@@ -45,6 +46,7 @@ pub fn transpose<T, const M: usize, const N: usize>(
     T = [f32, bf16], ROWS = 128, COLS = 64,
     block = [256],
     grid = [(M + 32 / size_of::<T>() - 1).div_ceil(ROWS), N.div_ceil(COLS)],
+    deny(narrowed),
 )]
 pub fn transpose_by_elements<T, const M: usize, const N: usize>(
     x: &LayoutTensor<T, RowMajor<M, N>>,

@@ -198,3 +198,35 @@ fn a_remainder_is_below_a_divisor_that_is_known_to_be_positive() {
     }
     assert!(proved > 100, "{proved} proved");
 }
+
+#[test]
+fn a_minimum_is_one_of_its_operands() {
+    let mut numbers = Numbers(4);
+    let (mut proved, mut by_facts) = (0, 0);
+    for _ in 0..4000 {
+        let (mut atoms, values) = atoms();
+        let [a, b, c] = std::array::from_fn(|_| polynomial(&mut numbers, &values));
+        let inner = atoms.extremum(&a, &b, numbers.next(2) == 0).expect("small");
+        let outer = atoms.extremum(&inner, &c, numbers.next(2) == 0).expect("small");
+        let about = [&a, &b, &c, &inner][numbers.next(4) as usize];
+        let goal = about.sub(&outer).and_then(|goal| goal.scale([1, -1][numbers.next(2) as usize]));
+        let goal = goal.and_then(|goal| goal.plus(numbers.next(7) - 2)).expect("small");
+        let (left, right) = [(&a, &b), (&outer, &a), (&b, &inner), (&c, &a)][numbers.next(4) as usize];
+        let guard = Comparison { op: BinaryOp::Le, left: left.clone(), right: right.clone() };
+        let mut facts = Facts::default();
+        let alone = facts.prove(&atoms, &goal);
+        facts.assume(&guard, true);
+        if !facts.prove(&atoms, &goal) {
+            assert!(!alone);
+            continue;
+        }
+        proved += 1;
+        by_facts += i32::from(!alone);
+        everywhere(&values, |at| {
+            if value(&atoms, left, at) <= value(&atoms, right, at) {
+                assert!(value(&atoms, &goal, at) >= 0, "{goal:?} from {guard:?}");
+            }
+        });
+    }
+    assert!(proved > 500 && by_facts > 50, "{proved} proved, {by_facts} by the guard");
+}

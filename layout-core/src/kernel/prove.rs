@@ -2,7 +2,8 @@
 //!
 //! Law: `prove` says yes only where `goal >= 0` for every value of the atoms that satisfies the facts. A failed proof
 //! proves nothing; it costs a mask, never a wrong result. There is no search beyond two facts: the sum
-//! `goal = c1 * fact1 + c2 * fact2 + rest` with `rest >= 0` by its interval.
+//! `goal = c1 * fact1 + c2 * fact2 + rest` with `rest >= 0` by its interval. A `min` or a `max` is one of its operands: the
+//! goal holds if it holds with both, or with that one which is no larger, or no smaller, than what is asked for.
 
 use super::index::{Atom, Atoms, Index};
 use super::ir::{BinaryOp, UnaryOp};
@@ -94,6 +95,19 @@ impl Facts {
 
     /// Whether `goal >= 0` is proved.
     pub(super) fn prove(&self, atoms: &Atoms, goal: &Index) -> bool {
+        self.prove_plain(atoms, goal) || self.prove_split(atoms, goal, SPLITS)
+    }
+
+    /// The same by the operands of a `min` or a `max` in the goal.
+    fn prove_split(&self, atoms: &Atoms, goal: &Index, splits: u32) -> bool {
+        let Some(splits) = splits.checked_sub(1) else { return false };
+        let Ok(goal) = atoms.expand(goal) else { return false };
+        let Some((a, b, larger)) = operands(atoms, &goal, |_| true) else { return false };
+        let holds = |goal: &Index| self.prove_plain(atoms, goal) || self.prove_split(atoms, goal, splits);
+        if larger { holds(&a) || holds(&b) } else { holds(&a) && holds(&b) }
+    }
+
+    fn prove_plain(&self, atoms: &Atoms, goal: &Index) -> bool {
         if atoms.range(goal).low >= 0 {
             return true;
         }
@@ -103,7 +117,10 @@ impl Facts {
         // Once more with every name replaced by its meaning, where correlations show.
         let Ok(expanded) = atoms.expand(goal) else { return false };
         let mut facts: Vec<Index> = self.known.iter().filter_map(|fact| atoms.expand(fact).ok()).collect();
-        facts.extend(quotients(atoms, &expanded));
+        bounds(atoms, &mut facts);
+        let divided: Vec<Index> =
+            facts.iter().chain([&expanded]).flat_map(|index| quotients(atoms, index)).collect();
+        facts.extend(divided);
         let remainders = self.remainders(atoms, &expanded);
         facts.extend(remainders);
         atoms.range(&expanded).low >= 0 || reduce(atoms, &facts, &expanded, 2)
@@ -139,6 +156,41 @@ impl Facts {
             BinaryOp::Ne => strictly(&negated) || strictly(&difference),
             _ => false,
         }
+    }
+}
+
+/// Facts, with what follows from them, at most.
+const MAX_FACTS: usize = 64;
+/// Nested `min` and `max` that are taken apart.
+const SPLITS: u32 = 4;
+
+/// The first `min` or `max` that stands alone in a term of an index: the index with each of its operands in its place, and
+/// whether it is at least as large as both of them. `wanted` says of which kind it is to be.
+fn operands(atoms: &Atoms, index: &Index, wanted: impl Fn(bool) -> bool) -> Option<(Index, Index, bool)> {
+    index.terms().iter().find_map(|(monomial, factor)| {
+        let [id] = monomial.as_slice() else { return None };
+        let (a, b, larger) = match atoms.atom(*id) {
+            Atom::Min(a, b) => (a, b, *factor < 0),
+            Atom::Max(a, b) => (a, b, *factor > 0),
+            _ => return None,
+        };
+        if !wanted(larger) {
+            return None;
+        }
+        let rest = index.add_scaled(&Index::atom(*id), -factor).ok()?;
+        Some((rest.add_scaled(a, *factor).ok()?, rest.add_scaled(b, *factor).ok()?, larger))
+    })
+}
+
+/// Adds what follows from facts with a `min` or a `max` that is no larger than its operands: `min(a, b) - i >= 0` says it
+/// of `a` and of `b`.
+fn bounds(atoms: &Atoms, facts: &mut Vec<Index>) {
+    let mut at = 0;
+    while at < facts.len() && facts.len() < MAX_FACTS {
+        if let Some((a, b, _)) = operands(atoms, &facts[at], |larger| !larger) {
+            facts.extend([a, b]);
+        }
+        at += 1;
     }
 }
 

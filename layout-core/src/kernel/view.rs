@@ -6,9 +6,8 @@
 //!
 //! Law: element `c` of a view exists iff every bound holds at `c`; then `offset + Σ c·stride` is in the place.
 
-use super::elem::Constant;
 use super::index::{Index, IndexOverflow, VarId};
-use super::program::{Claim, Hint, PlaceId, Scope};
+use super::program::{Claim, Hint, Pad, PlaceId, Scope};
 use crate::Swizzle;
 
 /// A view of a place.
@@ -27,7 +26,7 @@ pub(crate) struct View {
     /// Over the place's element offsets.
     pub swizzle: Option<Swizzle>,
     /// What an element beyond an edge reads as, where the user said.
-    pub pad: Option<Constant>,
+    pub pad: Option<Pad>,
     /// Whether it may be written.
     pub mutable: bool,
     /// The scope of its atomic operations, where the user said one.
@@ -273,6 +272,25 @@ impl View {
             for bound in &mut view.bounds {
                 bound.steps[mode] = bound.steps[mode].scale(*threads)?;
             }
+        }
+        Ok(view)
+    }
+
+    /// The one element at a lane of a vector, as a view of single elements: each mode has one.
+    pub(crate) fn at_element(&self, vectors: &[Index], lanes: &[Index]) -> Fallible<View> {
+        let mut view = self.clone();
+        for mode in 0..self.rank() {
+            view.close(mode);
+        }
+        for (mode, (vector, lane)) in vectors.iter().zip(lanes).enumerate() {
+            view.shift(mode, vector)?;
+            view.offset = view.offset.add(&lane.mul(&self.modes[mode].lane_stride)?)?;
+            for bound in &mut view.bounds {
+                bound.base = bound.base.add(&lane.mul(&bound.lane_steps[mode])?)?;
+                bound.lane_steps[mode] = Index::constant(0);
+            }
+            let own = &mut view.modes[mode];
+            (own.extent, own.lanes, own.lane_stride) = (Index::constant(1), 1, Index::constant(0));
         }
         Ok(view)
     }

@@ -180,7 +180,7 @@ impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
 /// # use layout_cuda::{Device, tiled_kernel};
 /// #[tiled_kernel(block = [1], grid = [1])]
 /// fn marked(x: &mut LayoutTensor<f32, RowMajor<2, 2>>) {
-///     fn mark(corner: View<f32, Write>) {
+///     fn mark(mut corner: View<f32, Write>) {
 ///         corner[[0, 0]] = 1.0;
 ///     }
 ///     mark(x.tile([1, 1], [1, 1]));

@@ -138,6 +138,7 @@ fn views(statements: &mut [Stmt]) {
                 Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
                 Type::Reference(reference) => match &*reference.elem {
                     Type::ImplTrait(known) if known.bounds.iter().any(is_tensor) => quote!(view_of),
+                    Type::Path(path) if is_tensor_parameter(path, &generics, &result) => quote!(view_of),
                     _ => continue,
                 },
                 _ => continue,

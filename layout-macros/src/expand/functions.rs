@@ -1,4 +1,4 @@
-//! `launch`, `launch_with`, `simulate`, `simulate_with`: typed by the kernel's own signature.
+//! `launch`, `launch_with`, `simulate`, `simulate_with`, `explain`: typed by the kernel's own signature.
 //!
 //! Each is thin: it takes the Rust types off its arguments and calls one function of the run time.
 
@@ -95,8 +95,9 @@ fn own_names() -> [Ident; 3] {
 }
 
 /// The functions' names, which stand where the kernel's name does.
-fn function_names(face: &Face) -> [Ident; 4] {
-    ["launch", "launch_with", "simulate", "simulate_with"].map(|name| Ident::new(name, face.name.span()))
+fn function_names(face: &Face) -> [Ident; 5] {
+    ["launch", "launch_with", "simulate", "simulate_with", "explain"]
+        .map(|name| Ident::new(name, face.name.span()))
 }
 
 /// The functions of a kernel that compiled.
@@ -104,7 +105,7 @@ pub fn functions(face: &Face) -> TokenStream {
     let run = runtime();
     let Parts { generics, inputs, views, arguments, names } = parts(face);
     let [stream, config, options] = own_names();
-    let [launch, launch_with, simulate, simulate_with] = function_names(face);
+    let [launch, launch_with, simulate, simulate_with, explain] = function_names(face);
     quote! {
         /// Launches the kernel on the stream; returns once it is queued.
         ///
@@ -154,6 +155,19 @@ pub fn functions(face: &Face) -> TokenStream {
             #(#views)*
             #run::simulate(&DEFINITION, #config, &mut [#(#arguments),*], #options)
         }
+
+        /// Tells of each access of the variant that a launch would take how many bytes it moves at once, and what it lost:
+        /// width, a mask, its being asynchronous.
+        ///
+        /// # Errors
+        /// As [`launch`].
+        #[allow(clippy::too_many_arguments)]
+        pub fn #explain #generics(
+            #config: #run::LaunchConfig<'_>, #(#inputs),*
+        ) -> ::core::result::Result<#run::Explanation, #run::Error> {
+            #(#views)*
+            #run::explain(&DEFINITION, #config, &[#(#arguments),*])
+        }
     }
 }
 
@@ -163,7 +177,7 @@ pub fn functions_with_errors(face: &Face) -> TokenStream {
     let run = runtime();
     let Parts { generics, inputs, .. } = parts(face);
     let [stream, config, options] = own_names();
-    let [launch, launch_with, simulate, simulate_with] = function_names(face);
+    let [launch, launch_with, simulate, simulate_with, explain] = function_names(face);
     let body = quote!(::core::unreachable!("the kernel has compile errors"));
     quote! {
         #[allow(missing_docs)]
@@ -187,5 +201,9 @@ pub fn functions_with_errors(face: &Face) -> TokenStream {
         pub fn #simulate_with #generics(
             #config: #run::LaunchConfig<'_>, #options: &#run::Options, #(#inputs),*
         ) -> ::core::result::Result<#run::Report, #run::Error> { #body }
+        #[allow(unused, missing_docs, clippy::too_many_arguments)]
+        pub fn #explain #generics(
+            #config: #run::LaunchConfig<'_>, #(#inputs),*
+        ) -> ::core::result::Result<#run::Explanation, #run::Error> { #body }
     }
 }

@@ -38,6 +38,7 @@ pub fn lower(
         min_blocks: None,
         opt_level: None,
         fast_math: None,
+        deny: attribute.deny.clone(),
         require: vec![],
         variant_if: vec![],
         functions: vec![],

@@ -6,7 +6,7 @@ use crate::kernel::elem::Constant;
 use crate::kernel::index::{Index, IndexOverflow, Monomial};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Access, Claim, Comparison, Mask, Space};
+use crate::kernel::program::{Access, Claim, Comparison, Loss, Mask, Pad, Space};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::View;
 
@@ -89,11 +89,12 @@ impl Lower {
             index,
             width: 1,
             mask,
-            pad: view.pad.unwrap_or(Constant::zero(place.elem)),
+            pad: view.pad.unwrap_or(Pad::Constant(Constant::zero(place.elem))),
             direct: false,
             claims,
             wide,
             hint: view.hint,
+            loss: Loss::default(),
             origin,
         })
     }

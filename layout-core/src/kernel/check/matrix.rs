@@ -217,7 +217,7 @@ impl Lower {
             .iter()
             .map(|extent| match extent {
                 1 => Index::constant(0),
-                extent => self.counter("anywhere", *extent, origin).1,
+                extent => self.counter("i", *extent, origin).1,
             })
             .collect();
         let offset = view.full_offset();

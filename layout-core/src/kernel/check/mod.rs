@@ -16,7 +16,7 @@ mod vectors;
 
 use super::arch::Arch;
 use super::index::Index;
-use super::ir::BinaryOp;
+use super::ir::{BinaryOp, Degradation};
 use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
 use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, TensorMap, Value};
@@ -47,6 +47,7 @@ pub struct Checked {
     pub(super) min_blocks: Option<u32>,
     pub(super) opt_level: Option<u32>,
     pub(super) fast_math: bool,
+    pub(super) deny: Vec<Degradation>,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
     pub(super) body: Vec<Statement<Access, Operation>>,
@@ -96,6 +97,10 @@ impl Checked {
     /// ```
     pub fn plan(&self) -> &LaunchPlan {
         &self.plan
+    }
+    /// What no access may lose.
+    pub(crate) fn denied(&self) -> &[Degradation] {
+        &self.deny
     }
     /// Variables, places, atoms, positions.
     pub(crate) fn tables(&self) -> &Tables {
@@ -170,32 +175,9 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         min_blocks: specialised.min_blocks,
         opt_level: specialised.opt_level,
         fast_math: specialised.fast_math,
+        deny: specialised.deny.clone(),
         plan,
         tables,
         body,
     })
-}
-
-/// [`specialise`](super::specialise::specialise), then [`check`].
-///
-/// # Errors
-/// Those of the stage that fails.
-///
-/// ```
-/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile};
-/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
-/// let kernel = double::DEFINITION.kernel()?;
-/// // Any set will do, also one that the attribute does not list.
-/// let set = ParamSet(vec![("B".into(), ParamValue::Int(64))]);
-/// assert_eq!(compile(&kernel, &set, Promises::USUAL)?.entry(), "double_B64");
-/// let set = ParamSet(vec![("B".into(), ParamValue::Int(2048))]);
-/// assert!(compile(&kernel, &set, Promises::USUAL).is_err()); // more threads than a block has
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn compile(
-    kernel: &super::ir::Kernel,
-    params: &super::params::ParamSet,
-    promises: super::params::Promises,
-) -> Result<Checked, Errors> {
-    check(&super::specialise::specialise(kernel, params, promises)?)
 }

@@ -4,13 +4,15 @@
 //! same elements one by one: narrower, never wrong.
 
 use super::lower::{Failed, Lower, Out};
+use super::vectors::Narrowed;
 use crate::Layout;
 use crate::kernel::elem::Constant;
 use crate::kernel::index::Index;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    Access, Comparison, Mask, Operation, Statement, StatementKind, Value, Variable, VariableKind,
+    Access, Comparison, Loss, Mask, Operation, Pad, Reason, Space, Statement, StatementKind, Value, Variable,
+    VariableKind,
 };
 use crate::kernel::specialise::{TileAccess, TileOperation, thread_coordinates};
 use crate::kernel::view::View;
@@ -127,8 +129,8 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        let (target, source) = self.widened(destination, source, origin)?;
-        let source = &source;
+        let (target, source, narrowed) = self.widened(destination, source, origin)?;
+        let (source, loss) = (&source, Loss { narrowed, ..Loss::default() });
         let extents = self.extents(&target, origin)?;
         self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
             // The modes of one element may stand elsewhere on the other side.
@@ -140,7 +142,7 @@ impl Lower {
                     false => rest.next().cloned().unwrap_or_default(),
                 })
                 .collect();
-            this.vector(&target, coordinates, source, &other, asynchronous, origin, out)
+            this.vector((&target, coordinates), (source, &other), asynchronous, &loss, origin, out)
         })
     }
 
@@ -156,7 +158,8 @@ impl Lower {
         if source.rank() != destination.rank() {
             return self.fail(origin, "both sides of the copy need the same rank", "");
         }
-        let (destination, source, threads) = &self.narrowed(destination, source, threads, origin)?;
+        let (destination, source, threads, narrowed) =
+            &self.narrowed(destination, source, threads, origin)?;
         let extents = self.extents(destination, origin)?;
         let thread = self.thread.clone();
         let own = thread_coordinates(threads, self.atoms(), &thread);
@@ -175,7 +178,15 @@ impl Lower {
             let size = Index::constant(threads.size());
             guard.push(Comparison { op: BinaryOp::Lt, left: thread, right: size });
         }
+        let inside = match rounds.iter().product::<i64>() {
+            0..FEW_ROUNDS => Mask::new(),
+            _ => self.inside(source, &extents, origin)?,
+        };
         let pieces = |this: &mut Self, unroll: bool, out: &mut Out| {
+            let mut loss = Loss { narrowed: narrowed.clone(), ..Loss::default() };
+            if unroll && !inside.is_empty() {
+                (loss.guards, loss.once) = (inside.clone(), true);
+            }
             this.nest(&rounds, unroll, origin, out, &mut |this, round, out| {
                 let mut guard = guard.clone();
                 let mut coordinates = Vec::new();
@@ -190,13 +201,10 @@ impl Lower {
                     coordinates.push(at);
                 }
                 this.guarded(guard, origin, out, &mut |this, out| {
-                    this.vector(destination, &coordinates, source, &coordinates, asynchronous, origin, out)
+                    let sides = ((destination, &coordinates[..]), (source, &coordinates[..]));
+                    this.vector(sides.0, sides.1, asynchronous, &loss, origin, out)
                 })
             })
-        };
-        let inside = match rounds.iter().product::<i64>() {
-            0..FEW_ROUNDS => Mask::new(),
-            _ => self.inside(source, &extents, origin)?,
         };
         let Some(all) = condition(&inside) else { return pieces(self, true, out) };
         // Tiles at the edges are few: their loop stays a loop, since its unrolled addresses would take the registers
@@ -233,24 +241,20 @@ impl Lower {
     }
 
     /// Moves the vector at a coordinate, in the widest pieces that both sides allow.
-    #[expect(clippy::too_many_arguments, reason = "both sides of a copy and how it is done")]
     fn vector(
         &mut self,
-        destination: &View,
-        to: &[Index],
-        source: &View,
-        from: &[Index],
+        (destination, to): (&View, &[Index]),
+        (source, from): (&View, &[Index]),
         asynchronous: bool,
+        loss: &Loss,
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
         let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
-        let converts = self.tables.place(destination.place).elem != self.tables.place(source.place).elem;
-        let (mode, width) = match converts {
-            true => (None, 1),
-            false => self.width(destination, to, source, from, origin)?,
-        };
-        let total: i64 = lanes.iter().product();
+        let (steps, narrowed) = self.pieces((destination, to), (source, from), origin)?;
+        let narrowed = loss.narrowed.clone().or(narrowed);
+        let loss = Loss { narrowed, ..loss.clone() };
+        let (total, width) = (lanes.iter().product::<i64>(), steps.iter().product::<i64>());
         let mut lane = vec![0i64; lanes.len()];
         for _ in 0..total / width.max(1) {
             let source_lane = matching(destination, &lane, source);
@@ -258,11 +262,10 @@ impl Lower {
             let mut read = self.access(source, from, &source_lane, origin)?;
             write.width = width as u32;
             read.width = width as u32;
+            (write.loss, read.loss) = (loss.clone(), loss.clone());
             self.piece(write, read, asynchronous, origin, out);
-            // The next piece: `width` lanes on along the vector's mode, then the other modes.
             for at in 0..lane.len() {
-                let step = if Some(at) == mode { width } else { 1 };
-                lane[at] += step;
+                lane[at] += steps[at];
                 if lane[at] < lanes[at] {
                     break;
                 }
@@ -272,14 +275,31 @@ impl Lower {
         Ok(())
     }
 
-    fn piece(&mut self, write: Access, read: Access, asynchronous: bool, origin: Origin, out: &mut Out) {
+    fn piece(
+        &mut self,
+        mut write: Access,
+        mut read: Access,
+        asynchronous: bool,
+        origin: Origin,
+        out: &mut Out,
+    ) {
         let bytes = self.tables.place(write.place).elem.bytes() * write.width;
-        let zero = Constant::zero(read.pad.elem);
-        let padded = read.mask.is_empty() || read.pad == zero;
-        if asynchronous && matches!(bytes, 4 | 8 | 16) && write.mask.is_empty() && padded {
-            let kind = StatementKind::Operation(Operation::AsyncCopy { destination: write, source: read });
-            out.push(Statement { kind, origin });
-            return;
+        let zero = Constant::zero(self.tables.place(read.place).elem);
+        let padded = read.mask.is_empty() || read.pad == Pad::Constant(zero);
+        if asynchronous {
+            let reason = match bytes {
+                4 | 8 | 16 if !write.mask.is_empty() => Some(Reason::Written),
+                4 | 8 | 16 if !padded => Some(Reason::Pad),
+                4 | 8 | 16 => None,
+                bytes => Some(Reason::Bytes(bytes)),
+            };
+            (write.loss.synchronous, read.loss.synchronous) = (reason.clone(), reason.clone());
+            if reason.is_none() {
+                let kind =
+                    StatementKind::Operation(Operation::AsyncCopy { destination: write, source: read });
+                out.push(Statement { kind, origin });
+                return;
+            }
         }
         if write.width == 1 {
             let elem = |access: &Access| self.tables.place(access.place).elem;
@@ -290,19 +310,20 @@ impl Lower {
             return;
         }
         // What the write's mask has asked already, the read's need not ask again.
-        let rest = read.mask.iter().filter(|comparison| !write.mask.contains(comparison)).cloned().collect();
+        let rest: Mask =
+            read.mask.iter().filter(|comparison| !write.mask.contains(comparison)).cloned().collect();
         let (outer, inner) = (condition(&write.mask), condition(&rest));
         let pads: Out = (0..i64::from(write.width))
             .filter_map(|lane| {
                 let index = write.index.plus(lane).ok()?;
                 let one = Access { index, width: 1, mask: Mask::new(), ..write.clone() };
-                Some(Statement { kind: StatementKind::Store(one, Value::Constant(read.pad)), origin })
+                Some(Statement { kind: StatementKind::Store(one, read.pad.value()), origin })
             })
             .collect();
-        let whole = Operation::Move {
-            destination: Access { mask: Mask::new(), ..write },
-            source: Access { mask: Mask::new(), ..read },
-        };
+        for access in [&mut write, &mut read] {
+            access.loss.guards.append(&mut access.mask);
+        }
+        let whole = Operation::Move { destination: write, source: read };
         let mut body = vec![Statement { kind: StatementKind::Operation(whole), origin }];
         if let Some(inner) = inner {
             body = vec![Statement { kind: StatementKind::If(inner, body, pads), origin }];
@@ -313,57 +334,117 @@ impl Lower {
         out.append(&mut body);
     }
 
-    /// The mode along which a vector may be moved whole, and how many elements at once.
-    fn width(
+    /// How many elements along each mode are moved at once, and why they are fewer than could be.
+    fn pieces(
         &mut self,
-        destination: &View,
-        to: &[Index],
-        source: &View,
-        from: &[Index],
+        (destination, to): (&View, &[Index]),
+        (source, from): (&View, &[Index]),
         origin: Origin,
-    ) -> Result<(Option<usize>, i64), Failed> {
-        let one = Index::constant(1);
-        let Some(mode) = destination.modes.iter().position(|mode| mode.lanes > 1 && mode.lane_stride == one)
-        else {
-            return Ok((None, 1));
+    ) -> Result<(Vec<i64>, Narrowed), Failed> {
+        let one = vec![1; destination.rank()];
+        let (written, read) =
+            (self.tables.place(destination.place).clone(), self.tables.place(source.place).clone());
+        let most = 16 / i64::from(written.elem.bytes().max(read.elem.bytes()));
+        let run = self.run(destination, source);
+        let lanes = match run.as_slice() {
+            [] => destination.lanes(),
+            run => run.iter().map(|(_, _, lanes)| lanes).product(),
         };
-        let mut lane = vec![0; destination.rank()];
-        lane[mode] = 1;
-        let source_lane = matching(destination, &lane, source);
-        let Some(source_mode) = source_lane.iter().position(|lane| *lane == 1) else { return Ok((None, 1)) };
-        if source.modes[source_mode].lane_stride != one {
-            return Ok((None, 1));
+        let wanted = power_of_two(lanes).min(most);
+        if wanted == 1 {
+            return Ok((one, None));
         }
-        let lanes = destination.modes[mode].lanes;
-        let bytes = i64::from(self.tables.place(destination.place).elem.bytes());
-        let mut width = 16 / bytes;
+        let lost = |reason: Reason| Some((wanted as u32, reason));
+        if written.elem != read.elem {
+            let free = written.space == Space::Local && read.space == Space::Local;
+            let reason = lost(Reason::Converts(read.elem, written.elem)).filter(|_| !free);
+            return Ok((one, reason));
+        }
+        let mut first = None;
+        let mut width = wanted;
         while width > 1 {
-            let fits = lanes % width == 0
-                && self.whole(destination, to, mode, width, origin)?
-                && self.whole(source, from, source_mode, width, origin)?;
-            if fits {
-                return Ok((Some(mode), width));
+            match along(&run, width) {
+                None => {
+                    let apart = |view: &View| -> Option<Index> {
+                        let mode = view.modes.iter().rev().find(|mode| mode.lanes > 1)?;
+                        Some(mode.lane_stride.clone())
+                    };
+                    let side = if apart(source) == Some(Index::constant(1)) { destination } else { source };
+                    let reason = Reason::Apart { place: side.place, stride: apart(side) };
+                    first = first.or(lost(reason));
+                }
+                Some(parts) => {
+                    let own: Vec<(usize, i64)> = parts.iter().map(|(to, _, count)| (*to, *count)).collect();
+                    let other: Vec<(usize, i64)> =
+                        parts.iter().map(|(_, from, count)| (*from, *count)).collect();
+                    let reason = match self.whole(destination, to, &own, origin)? {
+                        None => self.whole(source, from, &other, origin)?,
+                        reason => reason,
+                    };
+                    match reason {
+                        None => {
+                            let mut steps = one;
+                            own.iter().for_each(|(mode, count)| steps[*mode] = *count);
+                            return Ok((steps, first));
+                        }
+                        Some(reason) => first = first.or(lost(reason)),
+                    }
+                }
             }
             width /= 2;
         }
-        Ok((None, 1))
+        Ok((one, first))
     }
 
-    /// Whether vectors of `width` at a coordinate are aligned, unbroken by a swizzle, and wholly in or out of range.
+    /// The modes along which the lanes of both sides follow one another in memory, the fastest first: of each its number on
+    /// both sides, and its lanes.
+    fn run(&self, destination: &View, source: &View) -> Vec<(usize, usize, i64)> {
+        let mut run: Vec<(usize, usize, i64)> = Vec::new();
+        let mut step = 1;
+        loop {
+            let next = (0..destination.rank()).find_map(|mode| {
+                let own = &destination.modes[mode];
+                if own.lanes <= 1
+                    || own.lane_stride != Index::constant(step)
+                    || run.iter().any(|known| known.0 == mode)
+                {
+                    return None;
+                }
+                let mut lane = vec![0; destination.rank()];
+                lane[mode] = 1;
+                let other = matching(destination, &lane, source).iter().position(|lane| *lane == 1)?;
+                let same = source.modes[other].lane_stride == Index::constant(step);
+                (same && source.modes[other].lanes == own.lanes).then_some((mode, other, own.lanes))
+            });
+            let Some(next) = next else { return run };
+            step *= next.2;
+            run.push(next);
+        }
+    }
+
+    fn divides(&self, index: &Index, by: i64) -> bool {
+        self.tables.atoms.divisor(index) % by == 0
+    }
+
+    /// Why vectors of `parts` elements at a coordinate (so many along each of these modes, which follow one another in
+    /// memory) cannot be moved whole: they are aligned, unbroken by a swizzle, and wholly in or out of range, else the reason.
     pub(super) fn whole(
         &mut self,
         view: &View,
         at: &[Index],
-        mode: usize,
-        width: i64,
+        parts: &[(usize, i64)],
         origin: Origin,
-    ) -> Result<bool, Failed> {
-        let place = self.tables.place(view.place);
-        let bytes = i64::from(place.elem.bytes()) * width;
-        if i64::from(place.align) < bytes
-            || view.swizzle.is_some_and(|swizzle| width > 1 << swizzle.base().min(16))
+    ) -> Result<Option<Reason>, Failed> {
+        let (id, place) = (view.place, self.tables.place(view.place));
+        let width: i64 = parts.iter().map(|(_, count)| count).product();
+        let wanted = (i64::from(place.elem.bytes()) * width) as u32;
+        if place.align < wanted {
+            return Ok(Some(Reason::Alignment { place: id, known: place.align, wanted }));
+        }
+        if let Some(swizzle) = view.swizzle
+            && width > 1 << swizzle.base().min(16)
         {
-            return Ok(false);
+            return Ok(Some(Reason::Swizzle { place: id, run: 1 << swizzle.base().min(16) }));
         }
         let zeros = vec![0; view.rank()];
         let element = view.element(at, &zeros);
@@ -371,34 +452,38 @@ impl Lower {
         let base = view.pointer.as_ref().map_or(Index::constant(0), |(_, index)| index.clone());
         let full = base.add(&offset);
         let full = self.index(origin, full)?;
+        if !self.divides(&full, width) {
+            return Ok(Some(Reason::Start { place: id, index: full, by: width }));
+        }
         // Strides to the other lanes of the vector keep the alignment too, being lanes of the same mode.
-        let strides_fit = view.modes.iter().enumerate().all(|(other, m)| {
-            other == mode || m.lanes == 1 || self.tables.atoms.divisor(&m.lane_stride) % width == 0
-        });
-        if self.tables.atoms.divisor(&full) % width != 0 || !strides_fit {
-            return Ok(false);
+        let taken = |mode: usize| parts.iter().find(|(known, _)| *known == mode).map(|(_, count)| *count);
+        for (mode, own) in view.modes.iter().enumerate() {
+            if own.lanes > 1 && taken(mode).is_none() && !self.divides(&own.lane_stride, width) {
+                return Ok(Some(Reason::Start { place: id, index: own.lane_stride.clone(), by: width }));
+            }
         }
         for (bound, (start, extent)) in view.bounds.iter().zip(edges) {
-            let step = &bound.lane_steps[mode];
-            if step.as_constant() == Some(0) {
-                continue;
+            let mut crossed = None;
+            for (mode, count) in parts.iter().filter(|(_, count)| *count > 1) {
+                match bound.lane_steps[*mode].as_constant() {
+                    Some(0) => {}
+                    Some(1) if crossed.is_none() => crossed = Some((*mode, *count)),
+                    _ => return Ok(Some(Reason::Edge { place: id, extent, by: width })),
+                }
             }
-            if step.as_constant() != Some(1) {
-                return Ok(false);
-            }
-            let aligned = self.tables.atoms.divisor(&start) % width == 0
-                && self.tables.atoms.divisor(&extent) % width == 0;
+            let Some((mode, count)) = crossed else { continue };
+            let aligned = self.divides(&start, count) && self.divides(&extent, count);
             let last = start.plus(view.modes[mode].lanes - 1);
             let last = self.index(origin, last)?;
-            let inside = Comparison { op: BinaryOp::Lt, left: last, right: extent };
+            let inside = Comparison { op: BinaryOp::Lt, left: last, right: extent.clone() };
             let first = Comparison { op: BinaryOp::Ge, left: start, right: Index::constant(0) };
             let atoms = &self.tables.atoms;
             let proved = || self.facts.holds(atoms, &inside) && self.facts.holds(atoms, &first);
             if !aligned && !proved() {
-                return Ok(false);
+                return Ok(Some(Reason::Edge { place: id, extent, by: count }));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn fill(
@@ -457,6 +542,33 @@ impl Lower {
             Ok(())
         })
     }
+}
+
+/// The largest power of two that divides a number.
+pub(super) fn power_of_two(number: i64) -> i64 {
+    if number == 0 { 1 } else { 1 << number.trailing_zeros().min(16) }
+}
+
+/// How many elements along each mode of a run make `width`; `None` where they do not follow one another so far.
+fn along(run: &[(usize, usize, i64)], width: i64) -> Option<Vec<(usize, usize, i64)>> {
+    let mut left = width;
+    let mut parts = Vec::new();
+    for (to, from, lanes) in run {
+        let count = left.min(*lanes);
+        if lanes % count != 0 || left % count != 0 {
+            return None;
+        }
+        parts.push((*to, *from, count));
+        left /= count;
+        if left == 1 {
+            return Some(parts);
+        }
+        // Only whole modes are followed by the next.
+        if count != *lanes {
+            return None;
+        }
+    }
+    None
 }
 
 /// Whether a mode has one element.

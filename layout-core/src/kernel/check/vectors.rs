@@ -5,24 +5,27 @@
 //! in any case.
 
 use super::lower::{Failed, Lower};
-use super::movement::unit;
+use super::movement::{power_of_two, unit};
 use crate::kernel::index::{Index, IndexOverflow};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, Mask, Space};
+use crate::kernel::program::{Comparison, Mask, Reason, Space};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
+/// How many elements could move at once, and why fewer do.
+pub(super) type Narrowed = Option<(u32, Reason)>;
+
 impl Lower {
-    /// Both sides of a thread's own copy by the widest vectors that are contiguous and aligned on both. Copies from
-    /// registers to registers are left alone: they cost nothing.
+    /// Both sides of a thread's own copy by the widest vectors that are contiguous and aligned on both, and why they are
+    /// narrower than the elements allow. Copies from registers to registers are left alone: they cost nothing.
     pub(super) fn widened(
         &mut self,
         destination: &View,
         source: &View,
         origin: Origin,
-    ) -> Result<(View, View), Failed> {
-        let same = (destination.clone(), source.clone());
+    ) -> Result<(View, View, Narrowed), Failed> {
+        let same = (destination.clone(), source.clone(), None);
         let local = |view: &View, this: &Self| this.tables.place(view.place).space == Space::Local;
         if destination.lanes() != 1
             || source.lanes() != 1
@@ -38,20 +41,20 @@ impl Lower {
         };
         let Some((to, from)) = pairs.into_iter().find(contiguous) else { return Ok(same) };
         let bytes = i64::from(self.tables.place(destination.place).elem.bytes());
-        let mut width = 16 / bytes;
+        let extent = destination.modes[to].extent.as_constant().unwrap_or(1);
+        let wanted = power_of_two(extent).min(16 / bytes);
+        let mut narrowed = None;
+        let mut width = wanted;
         while width > 1 {
-            let divides = destination.modes[to].extent.as_constant().is_some_and(|n| n % width == 0);
-            if divides {
-                let wide =
-                    vectors(destination, to, width).and_then(|d| Ok((d, vectors(source, from, width)?)));
-                let (wide_to, wide_from) = self.index(origin, wide)?;
-                if self.moves_whole(&wide_to, to, &wide_from, from, width, origin)? {
-                    return Ok((wide_to, wide_from));
-                }
+            let wide = vectors(destination, to, width).and_then(|d| Ok((d, vectors(source, from, width)?)));
+            let (wide_to, wide_from) = self.index(origin, wide)?;
+            match self.moves_whole(&wide_to, to, &wide_from, from, width, origin)? {
+                None => return Ok((wide_to, wide_from, narrowed)),
+                Some(reason) => narrowed = narrowed.or(Some((wanted as u32, reason))),
             }
             width /= 2;
         }
-        Ok(same)
+        Ok((same.0, same.1, narrowed))
     }
 
     /// A block's copy by vectors as they were asked for, if they can be moved whole; else by narrower ones, with the
@@ -62,8 +65,8 @@ impl Lower {
         source: &View,
         threads: &Layout,
         origin: Origin,
-    ) -> Result<(View, View, Layout), Failed> {
-        let same = (destination.clone(), source.clone(), threads.clone());
+    ) -> Result<(View, View, Layout, Narrowed), Failed> {
+        let same = (destination.clone(), source.clone(), threads.clone(), None);
         let vector_modes = |view: &View| -> Vec<usize> {
             (0..view.rank()).filter(|mode| view.modes[*mode].lanes > 1).collect()
         };
@@ -72,10 +75,17 @@ impl Lower {
         };
         let lanes = destination.modes[mode].lanes;
         let mut width = lanes;
+        let mut narrowed = None;
         while width > 0 && lanes % width == 0 {
             let parts = (split(destination, mode, width), split(source, mode, width));
             let (Some(to), Some(from)) = parts else { return Ok(same) };
-            if width > 1 && !self.moves_whole(&to, mode, &from, mode, width, origin)? {
+            if width > 1
+                && let Some(reason) = self.moves_whole(&to, mode, &from, mode, width, origin)?
+            {
+                let bytes = i64::from(self.tables.place(destination.place).elem.bytes());
+                let wanted = power_of_two(lanes).min(16 / bytes);
+                // More than 16 bytes no instruction moves.
+                narrowed = narrowed.or((width <= wanted).then_some((wanted as u32, reason)));
                 width /= 2;
                 continue;
             }
@@ -88,7 +98,7 @@ impl Lower {
                 0 => Layout::col_major(IntTuple::flat([along, across])),
                 _ => Layout::row_major(IntTuple::flat([across, along])),
             };
-            return Ok(layout.map_or(same, |layout| (to, from, layout)));
+            return Ok(layout.map_or(same, |layout| (to, from, layout, narrowed)));
         }
         Ok(same)
     }
@@ -121,7 +131,7 @@ impl Lower {
         Ok(mask)
     }
 
-    /// Whether every vector of both sides can be moved at once.
+    /// Why not every vector of both sides can be moved at once.
     fn moves_whole(
         &mut self,
         destination: &View,
@@ -130,24 +140,25 @@ impl Lower {
         from: usize,
         width: i64,
         origin: Origin,
-    ) -> Result<bool, Failed> {
+    ) -> Result<Option<Reason>, Failed> {
         for (view, mode) in [(destination, to), (source, from)] {
-            if view.modes[mode].lane_stride != Index::constant(1) {
-                return Ok(false);
+            let stride = &view.modes[mode].lane_stride;
+            if *stride != Index::constant(1) {
+                return Ok(Some(Reason::Apart { place: view.place, stride: Some(stride.clone()) }));
             }
             let mut anywhere = Vec::new();
             for other in &view.modes {
                 let extent = other.extent.as_constant().unwrap_or(1);
                 anywhere.push(match extent {
                     1 => Index::constant(0),
-                    extent => self.counter("anywhere", extent, origin).1,
+                    extent => self.counter("i", extent, origin).1,
                 });
             }
-            if !self.whole(view, &anywhere, mode, width, origin)? {
-                return Ok(false);
+            if let Some(reason) = self.whole(view, &anywhere, &[(mode, width)], origin)? {
+                return Ok(Some(reason));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 }
 

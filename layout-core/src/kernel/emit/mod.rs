@@ -344,19 +344,29 @@ impl Emitter<'_> {
                 Space::Local => locals.push(place),
             }
         }
-        let memory = if dynamic && !shared.is_empty() {
-            let memory = self.names.fresh("shared_memory");
-            self.line(&format!("extern __shared__ __align__(1024) unsigned char {memory}[];"));
-            memory
-        } else {
-            String::new()
-        };
+        // Places of branches that exclude each other lie in one another's memory.
+        let ends = shared.iter().map(|((from, _), place)| {
+            let facts = self.tables.place(*place);
+            (u64::from(*from), u64::from(*from) + facts.len * u64::from(facts.elem.bytes()))
+        });
+        let ends: Vec<(u64, u64)> = ends.collect();
+        let overlaps = ends.windows(2).any(|pair| pair[1].0 < pair[0].1);
+        let one = (dynamic || overlaps) && !shared.is_empty();
+        let mut memory = String::new();
+        if one {
+            memory = self.names.fresh("shared_memory");
+            let bytes = self.checked.plan.shared_bytes;
+            self.line(&match dynamic {
+                true => format!("extern __shared__ __align__(1024) unsigned char {memory}[];"),
+                false => format!("__shared__ __align__(1024) unsigned char {memory}[{bytes}];"),
+            });
+        }
         for ((byte_offset, _), place) in shared {
             let facts = self.tables.place(place);
             let name = self.names.declare(Name::Place(place), &facts.name);
             let scalar = types::scalar(facts.elem);
             self.at(facts.origin);
-            if dynamic {
+            if one {
                 let from =
                     if byte_offset == 0 { memory.clone() } else { format!("{memory} + {byte_offset}") };
                 self.line(&format!("{scalar}* {name} = reinterpret_cast<{scalar}*>({from});"));

@@ -108,7 +108,7 @@ impl Emitter<'_> {
             Some(old) => {
                 let name = self.declare(old);
                 let call = match mask {
-                    Some(mask) => Expression::conditional(mask, call, types::literal(target.pad)),
+                    Some(mask) => Expression::conditional(mask, call, self.value(&target.pad.value())),
                     None => call,
                 };
                 self.set(&format!("{} {name} =", types::scalar(elem)), &call);

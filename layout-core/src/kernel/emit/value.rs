@@ -119,7 +119,10 @@ impl Emitter<'_> {
             None => self.element(access),
         };
         match self.mask(&access.mask) {
-            Some(mask) => Expression::conditional(mask, element, types::literal(access.pad)),
+            Some(mask) => {
+                let pad = self.value(&access.pad.value());
+                Expression::conditional(mask, element, pad)
+            }
             None => element,
         }
     }

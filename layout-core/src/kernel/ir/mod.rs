@@ -7,10 +7,12 @@
 //! Invariant: every id in a kernel is in range of its table, and no expression holds itself; `super::valid` tests it
 //! for bytes from outside.
 
+mod deny;
 mod expression;
 mod statement;
 mod walk;
 
+pub use deny::Degradation;
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};
 
@@ -78,6 +80,8 @@ wire! {
         pub opt_level: Option<ExprId>,
         /// `fast_math = true`: the compiler takes approximations of functions and quotients, and flushes subnormal numbers.
         pub fast_math: Option<ExprId>,
+        /// `deny(narrowed, masked)`: what no access may lose in the variant that its tensors keep every promise of.
+        pub deny: Vec<Degradation>,
         /// `require(c, ..)`: launch refuses where one is false.
         pub require: Vec<ExprId>,
         /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.

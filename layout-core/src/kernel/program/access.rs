@@ -1,7 +1,7 @@
 //! One access to memory: which elements, where it is masked, and what is claimed of it.
 
-use super::{Mask, PlaceId};
-use crate::kernel::elem::Constant;
+use super::{Loss, Mask, PlaceId, Value};
+use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::origin::Origin;
 
@@ -20,7 +20,7 @@ pub(crate) struct Access {
     /// Where it does not hold, a load gives `pad` and a store does nothing.
     pub mask: Mask,
     /// What a masked load gives.
-    pub pad: Constant,
+    pub pad: Pad,
     /// Whether the user wrote this very element (`a[[i, j]]`): out of range is then a finding, where the tail of a
     /// tile, a vector or a copy is masked by meaning.
     pub direct: bool,
@@ -30,8 +30,28 @@ pub(crate) struct Access {
     pub wide: bool,
     /// How the caches are to keep it, of an argument's elements.
     pub hint: Option<Hint>,
+    /// What it could have been and is not; no part of the text.
+    pub loss: Loss,
     /// Where in the kernel's source.
     pub origin: Origin,
+}
+
+/// What stands for an element beyond an edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Pad {
+    /// A number.
+    Constant(Constant),
+    /// The scalar argument of this number, of the elements' type.
+    Argument(u32, Elem),
+}
+
+impl Pad {
+    pub(crate) fn value<A>(self) -> Value<A> {
+        match self {
+            Pad::Constant(constant) => Value::Constant(constant),
+            Pad::Argument(number, elem) => Value::Argument(number, elem),
+        }
+    }
 }
 
 /// `0 <= at < end`: no mask, but what the simulator holds the kernel to.

@@ -12,6 +12,7 @@
 //! | atomic operations, their order and scope | `atomic.rs` |
 //! | variables and the memory that elements lie in | `place.rs` |
 //! | one access to it | `access.rs` |
+//! | what an access lost, and why | `loss.rs` |
 //! | operations on more than one element | `operation.rs` |
 //! | waits, commits, fences | `signal.rs` |
 //! | copies of boxes by TMA | `tensor_map.rs` |
@@ -22,6 +23,7 @@
 mod access;
 mod atomic;
 mod collective;
+mod loss;
 mod matrix;
 mod operation;
 mod place;
@@ -35,6 +37,7 @@ mod wgmma;
 pub(crate) use access::*;
 pub(crate) use atomic::*;
 pub(crate) use collective::*;
+pub(crate) use loss::*;
 pub(crate) use matrix::*;
 pub(crate) use operation::*;
 pub(crate) use place::*;

@@ -4,7 +4,7 @@
 //! then sees it. What is read comes before what is written.
 
 use super::{
-    Access, BarrierAt, Comparison, Hint, Operation, PlaceId, Signal, Statement, StatementKind, Value,
+    Access, BarrierAt, Comparison, Hint, Operation, Pad, PlaceId, Signal, Statement, StatementKind, Value,
 };
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::math::Math;
@@ -153,6 +153,9 @@ pub(super) fn access<'a>(one: &'a Access, see: &mut impl FnMut(Part<'a>)) {
     one.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
     see(Part::Index(&one.index));
     one.mask.iter().for_each(|one| comparison(one, see));
+    if let (Pad::Argument(number, _), false) = (one.pad, one.mask.is_empty()) {
+        see(Part::Argument(number));
+    }
 }
 
 fn comparison<'a>(one: &'a Comparison, see: &mut impl FnMut(Part<'a>)) {

@@ -93,6 +93,8 @@ pub(super) struct Evaluator<'k> {
     /// Loops around the current statement, and nested calls.
     pub loops: u32,
     pub calls: u32,
+    /// Loops around the calls.
+    pub rounds: u32,
     /// Whether the current code is outside the kernel's body (attribute entries): nothing may be emitted.
     pub host: bool,
     /// Expressions evaluated; an end for kernels that grow without bound.

@@ -189,16 +189,34 @@ impl Evaluator<'_> {
                 format!("write {rank} {}: one for each mode", plural(rank, "coordinate")),
             );
         }
-        if view.lanes() != 1 {
-            return self.fail_help(
-                origin,
-                format!("an element of this view is a vector of {} elements", view.lanes()),
-                "index the view before `vectorize`, or copy it with `copy_from` or `to_local`",
-            );
-        }
         let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
+        let (view, coordinates) = self.by_elements(view, coordinates, origin)?;
         let elem = self.tables.place(view.place).elem;
         Ok((TileAccess { view, coordinates, origin }, elem))
+    }
+
+    /// An element of a vectorised view is named by its place among the elements, as before `vectorize`: that of a product's
+    /// accumulator by its row and column among the thread's own.
+    fn by_elements(
+        &mut self,
+        view: View,
+        coordinates: Vec<Index>,
+        origin: Origin,
+    ) -> Outcome<(View, Vec<Index>)> {
+        if view.lanes() == 1 {
+            return Ok((view, coordinates));
+        }
+        let (mut vectors, mut lanes) = (Vec::new(), Vec::new());
+        for (mode, at) in view.modes.iter().zip(&coordinates) {
+            let by = Index::constant(mode.lanes);
+            let atoms = &mut self.tables.atoms;
+            let (vector, lane) = (atoms.div(at, &by), atoms.rem(at, &by));
+            vectors.push(self.index(origin, vector)?);
+            lanes.push(self.index(origin, lane)?);
+        }
+        let element = view.at_element(&vectors, &lanes);
+        let coordinates = vec![Index::constant(0); view.rank()];
+        Ok((self.index(origin, element)?, coordinates))
     }
 
     fn load(&mut self, view: ExprId, coordinates: &[ExprId], origin: Origin) -> Outcome<Datum> {
@@ -298,7 +316,9 @@ impl Evaluator<'_> {
             self.bindings.insert(*local, Binding::Value(bound));
         }
         let loops = std::mem::take(&mut self.loops);
+        self.rounds += loops;
         let result = self.block(&function.body);
+        self.rounds -= loops;
         self.loops = loops;
         self.calls -= 1;
         self.ascribe(result?, &function.result, origin)
@@ -407,10 +427,12 @@ impl Evaluator<'_> {
 
     /// Behind `if c { continue; }` the condition does not hold.
     fn assume_stayed(&mut self, from: usize) {
-        let Some(last) = self.out.get(from..).and_then(<[_]>::last) else { return };
-        let StatementKind::If(condition, then, otherwise) = &last.kind else { return };
-        if leaves(then) != leaves(otherwise) {
-            self.facts.assume_condition(&self.tables.atoms, condition, leaves(otherwise));
+        for statement in self.out.get(from..).unwrap_or_default() {
+            if let StatementKind::If(condition, then, otherwise) = &statement.kind
+                && leaves(then) != leaves(otherwise)
+            {
+                self.facts.assume_condition(&self.tables.atoms, condition, leaves(otherwise));
+            }
         }
     }
 
@@ -429,20 +451,34 @@ impl Evaluator<'_> {
         let changed = self.assigned_indices(None, &[then, otherwise]);
         let start = self.versions.clone();
         let guard = condition.as_ref().cloned().unwrap_or(Value::Constant(Constant::bool(true)));
+        let shared = self.shared_bytes;
         let (mut yes, first) = self.under(&guard, true, |this| this.nested(|this| this.block(then)));
         self.versions = start;
+        let reached = self.shared_bytes;
+        if self.excludes(&guard) {
+            self.shared_bytes = shared;
+        }
         let (mut no, second) = self.under(&guard, false, |this| this.nested(|this| this.block(otherwise)));
+        self.shared_bytes = self.shared_bytes.max(reached);
         for var in changed {
             self.forget(var);
         }
         self.forget_late();
-        let (condition, mut first, mut second) = (condition?, first?, second?);
-        // A branch that leaves the loop has no value: the other one's is that of the `if`.
-        let (left, right) = (leaves(&yes), leaves(&no));
-        match (&first, &second) {
-            (Datum::Unit, value) if left && !right => first = value.clone(),
-            (value, Datum::Unit) if right && !left => second = value.clone(),
-            _ => {}
+        let (condition, first, second) = (condition?, first?, second?);
+        // A branch that leaves the loop has no value: what the other one does comes after, and its value is that of the `if`.
+        let stays = match (leaves(&yes), leaves(&no)) {
+            (true, false) if !matches!(second, Datum::Unit) => {
+                Some((condition.clone(), &mut yes, &mut no, &second))
+            }
+            (false, true) if !matches!(first, Datum::Unit) => {
+                Some((negated(condition.clone()), &mut no, &mut yes, &first))
+            }
+            _ => None,
+        };
+        if let Some((condition, leaving, staying, value)) = stays {
+            self.push(origin, StatementKind::If(condition, std::mem::take(leaving), Vec::new()));
+            self.out.append(staying);
+            return Ok(value.clone());
         }
         let value = match (first, second) {
             (Datum::Unit, Datum::Unit) => Datum::Unit,
@@ -455,8 +491,8 @@ impl Evaluator<'_> {
                     kind: StatementKind::AssignIndex(var, index),
                     origin,
                 };
-                yes.extend((!left).then(|| assign(a.clone())));
-                no.extend((!right).then(|| assign(b.clone())));
+                yes.push(assign(a.clone()));
+                no.push(assign(b.clone()));
                 let atoms = &mut self.tables.atoms;
                 let natural = atoms.range(&a).union(atoms.range(&b)).beyond_i64();
                 let (a, b) = (atoms.signed(&a), atoms.signed(&b));
@@ -478,8 +514,8 @@ impl Evaluator<'_> {
                     kind: StatementKind::Assign(var, value),
                     origin,
                 };
-                yes.extend((!left).then(|| assign(a)));
-                no.extend((!right).then(|| assign(b)));
+                yes.push(assign(a));
+                no.push(assign(b));
                 Datum::Scalar(Value::Variable(var), elem)
             }
         };

@@ -7,6 +7,7 @@
 mod array;
 mod asynchronous;
 mod attribute;
+mod copy;
 mod datum;
 mod elementwise;
 mod evaluator;
@@ -33,7 +34,7 @@ pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::arch::Arch;
 use super::index::{Atoms, Index};
-use super::ir::{Kernel, LocalId};
+use super::ir::{Degradation, Kernel, LocalId};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
@@ -60,6 +61,8 @@ pub struct Specialised {
     pub(super) opt_level: Option<u32>,
     /// Whether the compiler may take approximations everywhere.
     pub(super) fast_math: bool,
+    /// What no access of this variant may lose.
+    pub(super) deny: Vec<Degradation>,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
     /// What holds everywhere: `require`, `variant_if`, the grid.
@@ -107,6 +110,9 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
     let mut body = errors.propagate(out)?;
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
+    // Variants that exist for what a promise leaves out lose what the promise is for.
+    let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
+    let deny = if fast { kernel.deny.clone() } else { Vec::new() };
     let mut plan = head.plan;
     plan.shared_bytes = shared_bytes as u32;
     Ok(Specialised {
@@ -115,6 +121,7 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         min_blocks: head.min_blocks,
         opt_level: head.opt_level,
         fast_math: head.fast_math,
+        deny,
         plan,
         tables,
         facts: head.facts,
@@ -166,6 +173,7 @@ fn evaluator<'k>(
         asked: None,
         loops: 0,
         calls: 0,
+        rounds: 0,
         host: true,
         budget: 200_000,
     }

@@ -5,11 +5,12 @@
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
+use super::tile::TileAccess;
 use crate::Swizzle;
-use crate::kernel::index::Index;
-use crate::kernel::ir::TypeRef;
+use crate::kernel::index::{Atom, Index};
+use crate::kernel::ir::{Special, TypeRef};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Place, PlaceId, Space, StatementKind, VariableKind};
+use crate::kernel::program::{Comparison, Place, PlaceId, Space, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
 
 /// Elements of a local tensor at most: beyond, no register file holds it.
@@ -107,6 +108,44 @@ impl Evaluator<'_> {
             format!("the block's shared memory reaches {total} bytes, the architecture has {limit}"),
             "choose smaller tiles or fewer stages",
         )
+    }
+
+    /// Whether a block takes one branch only, once: then what the other one keeps in shared memory may lie in the same place. All
+    /// threads of the block must agree, no round of a loop may come back, and no other block may look into this one's memory.
+    pub(super) fn excludes(&self, condition: &Value<TileAccess>) -> bool {
+        let alone = self.cluster.iter().all(|blocks| *blocks <= 1);
+        alone && self.loops == 0 && self.rounds == 0 && self.is_of_the_block(condition)
+    }
+
+    /// Whether a value is the same in all threads of a block.
+    fn is_of_the_block(&self, value: &Value<TileAccess>) -> bool {
+        let both = |left, right| self.is_of_the_block(left) && self.is_of_the_block(right);
+        match value {
+            Value::Constant(_) | Value::Argument(..) => true,
+            Value::Variable(_) | Value::Load(_) => false,
+            Value::Index(index, _) => self.is_index_of_the_block(index),
+            Value::Compare(Comparison { left, right, .. }) => {
+                self.is_index_of_the_block(left) && self.is_index_of_the_block(right)
+            }
+            Value::Unary(_, operand) | Value::Cast(_, operand) => self.is_of_the_block(operand),
+            Value::Binary(_, left, right) => both(left, right),
+            Value::Math(_, parts) => parts.iter().all(|part| self.is_of_the_block(part)),
+            Value::Select(condition, then, otherwise) => {
+                self.is_of_the_block(condition) && both(then, otherwise)
+            }
+        }
+    }
+
+    fn is_index_of_the_block(&self, index: &Index) -> bool {
+        index.atoms().all(|id| match self.tables.atoms.atom(id) {
+            Atom::Special(special, _) => *special != Special::ThreadIdx,
+            Atom::Dim { .. } | Atom::Stride { .. } | Atom::Argument(_) => true,
+            Atom::Variable(..) => {
+                let definition = &self.tables.atoms.facts(id).definition;
+                definition.as_ref().is_some_and(|index| self.is_index_of_the_block(index))
+            }
+            compound => compound.parts().all(|part| self.is_index_of_the_block(part)),
+        })
     }
 
     /// A named view of global or shared memory gets a pointer, so that its offset is computed once.

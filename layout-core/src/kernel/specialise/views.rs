@@ -7,7 +7,7 @@ use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::TypeRef;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Hint, Scope, Value};
+use crate::kernel::program::{Hint, Pad, Scope, Value};
 use crate::kernel::view::View;
 
 impl Evaluator<'_> {
@@ -39,14 +39,17 @@ impl Evaluator<'_> {
                     _ => None,
                 };
                 let value = same.map_or(value, |own| Datum::Scalar(Value::Constant(own), elem));
-                let Value::Constant(pad) = self.coerce(value, elem, origin)? else {
-                    return self.fail_help(
-                        origin,
-                        "the value of `pad` is not known at compile time",
-                        "choose at the access: `if i < n { x[[i]] } else { last }`",
-                    );
-                };
-                view.pad = Some(pad);
+                view.pad = Some(match self.coerce(value, elem, origin)? {
+                    Value::Constant(pad) => Pad::Constant(pad),
+                    Value::Argument(number, elem) => Pad::Argument(number, elem),
+                    _ => {
+                        return self.fail_help(
+                            origin,
+                            "the value of `pad` is neither known at compile time nor an argument of the kernel",
+                            "choose at the access: `if i < n { x[[i]] } else { last }`",
+                        );
+                    }
+                });
                 Ok(Datum::View(view))
             }
             Intrinsic::DimOf => {

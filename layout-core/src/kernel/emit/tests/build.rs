@@ -10,8 +10,8 @@ use crate::kernel::launch::{KernelParameter, LaunchPlan, PlanArgument, PlanArgum
 use crate::kernel::origin::{Origin, Position};
 use crate::kernel::params::{NARROW_LIMIT, Promises, WIDE_LIMIT};
 use crate::kernel::program::{
-    Access, Comparison, Operation, Place, PlaceId, Space, Statement, StatementKind, Tables, Value, Variable,
-    VariableKind,
+    Access, Comparison, Loss, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind, Tables, Value,
+    Variable, VariableKind,
 };
 
 pub(super) type Kind = StatementKind<Access, Operation>;
@@ -180,11 +180,12 @@ impl Build {
             index: index.clone(),
             width: 1,
             mask: Vec::new(),
-            pad: Constant::zero(self.tables.place(place).elem),
+            pad: Pad::Constant(Constant::zero(self.tables.place(place).elem)),
             direct: false,
             claims: Vec::new(),
             wide: !self.plan.promises.narrow,
             hint: None,
+            loss: Loss::default(),
             origin: Origin(0),
         }
     }
@@ -217,6 +218,7 @@ impl Build {
             min_blocks: None,
             opt_level: None,
             fast_math: false,
+            deny: Vec::new(),
             plan: self.plan,
             tables: self.tables,
             body,

@@ -9,8 +9,8 @@ use super::access::Located;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::program::{
-    Access, BarrierAt, MatrixSource, Operation, Part, PlaceId, RemoteStore, SharedMatrix, Signal, Space,
-    Statement, StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma, walk,
+    Access, BarrierAt, Loss, MatrixSource, Operation, Pad, Part, PlaceId, RemoteStore, SharedMatrix, Signal,
+    Space, Statement, StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma, walk,
 };
 use std::collections::BTreeSet;
 
@@ -115,13 +115,14 @@ impl Compiler<'_> {
             index: index.clone(),
             width: 1,
             mask: Vec::new(),
-            pad: Constant::zero(
+            pad: Pad::Constant(Constant::zero(
                 self.tables.places.get(place.0 as usize).map_or(Elem::U8, |place| place.elem),
-            ),
+            )),
             direct: false,
             claims: Vec::new(),
             wide: true,
             hint: None,
+            loss: Loss::default(),
             origin: self.origin,
         }
     }

@@ -26,7 +26,7 @@ use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, Index, VarId};
 use crate::kernel::launch::KernelParameter;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Place, PlaceId, Space, Tables, TensorMap};
+use crate::kernel::program::{Pad, Place, PlaceId, Space, Tables, TensorMap};
 use index::Cache;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -332,7 +332,7 @@ impl Compiler<'_> {
                     target,
                     rank,
                     len,
-                    pad: access.pad.bits,
+                    pad: self.pad(access.pad)?,
                     direct: access.direct,
                     align: place.align.max(1),
                     line: self.position(access.origin),
@@ -346,6 +346,17 @@ impl Compiler<'_> {
             self.program.sites.push(site);
         }
         Ok(number)
+    }
+
+    /// The bits of what stands for an element beyond an edge.
+    fn pad(&self, pad: Pad) -> Result<u64, SimulateError> {
+        match pad {
+            Pad::Constant(constant) => Ok(constant.bits),
+            Pad::Argument(number, _) => match self.arguments.get(number as usize) {
+                Some(ArgumentValue::Scalar(constant)) => Ok(constant.bits),
+                _ => Err(SimulateError::Malformed(format!("argument {number} is no scalar"))),
+            },
+        }
     }
 
     /// What holds the rank of another block.

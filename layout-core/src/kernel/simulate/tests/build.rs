@@ -9,8 +9,8 @@ use crate::kernel::launch::{LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayo
 use crate::kernel::origin::{Origin, Position};
 use crate::kernel::params::Promises;
 use crate::kernel::program::{
-    Access, Comparison, Operation, Place, PlaceId, Space, Statement, StatementKind, Tables, TensorMap, Value,
-    Variable, VariableKind,
+    Access, Comparison, Loss, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind, Tables,
+    TensorMap, Value, Variable, VariableKind,
 };
 use crate::kernel::simulate::{Options, Report, SimulateError, SimulatorArgument, simulate};
 
@@ -153,11 +153,12 @@ impl Build {
             index: index.clone(),
             width: 1,
             mask: mask.to_vec(),
-            pad: Constant::zero(self.tables.place(place).elem),
+            pad: Pad::Constant(Constant::zero(self.tables.place(place).elem)),
             direct: false,
             claims: Vec::new(),
             wide: true,
             hint: None,
+            loss: Loss::default(),
             origin: Origin(line),
         }
     }
@@ -181,6 +182,7 @@ impl Build {
             min_blocks: None,
             opt_level: None,
             fast_math: false,
+            deny: Vec::new(),
             plan: LaunchPlan {
                 name: "kernel".into(),
                 arguments: self.arguments.clone(),

@@ -5,10 +5,10 @@
 
 use super::build::{Build, Code, Val, as_ints, at, binary, compare, i32, int, ints, load, plus, times};
 use super::reference::Thread;
-use crate::kernel::elem::Elem;
+use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, VarId};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
-use crate::kernel::program::{PlaceId, StatementKind, Value};
+use crate::kernel::program::{Pad, PlaceId, StatementKind, Value};
 use std::collections::HashMap;
 
 const THREADS: i64 = 40;
@@ -135,7 +135,7 @@ impl Random {
 
     fn load(&mut self) -> Val {
         let mut access = self.access();
-        access.pad.bits = 5;
+        access.pad = Pad::Constant(Constant { elem: Elem::I32, bits: 5 });
         load(access)
     }
 

@@ -118,7 +118,7 @@ impl Thread<'_> {
             Value::Variable(id) => self.variables.get(id).copied().unwrap_or_default(),
             Value::Index(index, Elem::I32) => i64::from(self.index(index) as i32),
             Value::Compare(one) => i64::from(self.open(std::slice::from_ref(one))),
-            Value::Load(access) if !self.open(&access.mask) => access.pad.as_i128() as i64,
+            Value::Load(access) if !self.open(&access.mask) => self.value(&access.pad.value()),
             Value::Load(access) => {
                 i64::from(self.places[access.place.0 as usize][self.index(&access.index) as usize])
             }

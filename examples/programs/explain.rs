@@ -1,0 +1,98 @@
+//! What the kernels of the examples do to memory: for each access of a variant its width, its means, and what it lost.
+//!
+//! `cargo run --example explain` names the kernels; `cargo run --example explain -- transpose` explains one.
+
+use clap::Parser;
+use layout_core::kernel::{Degradation, Promises, compile, explain};
+use layout_cuda::Definition;
+use layout_examples::kernels::{self, gemm, memory, puzzles};
+use std::process::ExitCode;
+
+/// Explains the accesses of a kernel's variants.
+#[derive(Parser)]
+struct Command {
+    /// The kernel; without one, the kernels and what their variants lose are listed.
+    kernel: Option<String>,
+    /// Also variants for tensors that are not aligned to 16 bytes.
+    #[arg(long)]
+    unaligned: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Command::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn definitions() -> Vec<&'static Definition> {
+    let mut all: Vec<&'static Definition> = kernels::definitions().to_vec();
+    all.extend([
+        &kernels::sgemm_fed::DEFINITION,
+        &kernels::sgemm_sliced_fed::DEFINITION,
+        &kernels::gemm_pair::DEFINITION,
+        &kernels::gemm_split::DEFINITION,
+        &kernels::last_rows::DEFINITION,
+        &kernels::last_columns::DEFINITION,
+        &kernels::resize_both::DEFINITION,
+        &kernels::turn::DEFINITION,
+        &gemm::gemm::DEFINITION,
+        &gemm::gemm_by_columns::DEFINITION,
+    ]);
+    all.extend(memory::definitions());
+    all.extend(puzzles::definitions());
+    all
+}
+
+fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
+    let mut found = false;
+    for definition in definitions() {
+        if command.kernel.as_deref().is_some_and(|name| name != definition.name) {
+            continue;
+        }
+        found = true;
+        let kernel = definition.kernel()?;
+        for set in kernel.parameter_sets() {
+            for promises in variants(kernel.variant_if.len() as u32, command.unaligned) {
+                let explanation = explain(&compile(&kernel, &set, promises)?);
+                if command.kernel.is_some() {
+                    println!("{explanation}");
+                    continue;
+                }
+                let lost = |what: Degradation| {
+                    let of = |access: &&layout_core::kernel::Explained| {
+                        access.degraded.iter().any(|lost| lost.what == what)
+                    };
+                    format!("{} {what}", explanation.accesses.iter().filter(of).count())
+                };
+                let accesses = explanation.accesses.len();
+                println!(
+                    "{}: {accesses} accesses; {}",
+                    explanation.entry,
+                    Degradation::ALL.map(lost).join(", ")
+                );
+            }
+        }
+    }
+    match (found, &command.kernel) {
+        (false, Some(name)) => {
+            Err(format!("no kernel is called `{name}`; without a name they are listed").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The variants of a set: the usual one, those of each `variant_if`, and likewise without alignment.
+fn variants(conditions: u32, unaligned: bool) -> Vec<Promises> {
+    let aligned = if unaligned { vec![true, false] } else { vec![true] };
+    let plain = std::iter::once(None).chain((0..conditions).map(Some));
+    plain
+        .flat_map(|variant_if| {
+            let one = move |aligned: &bool| Promises { aligned: *aligned, variant_if, ..Promises::USUAL };
+            aligned.iter().map(one).collect::<Vec<_>>()
+        })
+        .collect()
+}

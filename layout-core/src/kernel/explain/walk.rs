@@ -1,0 +1,48 @@
+//! The accesses of a body, each with what moves its bytes.
+
+use super::Means;
+use crate::kernel::program::{Access, Operation, Part, Statement, StatementKind, walk};
+
+/// Shows each access, and whether it writes.
+pub(super) fn accesses<'a>(
+    list: &'a [Statement<Access, Operation>],
+    see: &mut impl FnMut(&'a Access, Means, bool),
+) {
+    let mut means = Means::Thread;
+    walk::statements(list, &mut |part| match part {
+        Part::Statement(one) => means = means_of(&one.kind),
+        // Of an atomic operation the write says all.
+        Part::Read(access) if means != Means::Atomic => see(access, means, false),
+        Part::Write(access) => see(access, means, true),
+        _ => {}
+    });
+}
+
+/// What moves the bytes of a statement's accesses.
+fn means_of(kind: &StatementKind<Access, Operation>) -> Means {
+    match kind {
+        StatementKind::Atomic { .. } => Means::Atomic,
+        StatementKind::Operation(operation) => match operation {
+            Operation::AsyncCopy { .. } => Means::CopyAsync,
+            Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::PrefetchMap(_) => Means::Tma,
+            Operation::RemoteStore(_) => Means::StoreAsync,
+            Operation::Wgmma(_) => Means::MatrixUnits,
+            Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Means::Matrix,
+            Operation::Move { .. } | Operation::Mma(_) => Means::Thread,
+        },
+        StatementKind::Let(..)
+        | StatementKind::LetIndex(..)
+        | StatementKind::Assign(..)
+        | StatementKind::AssignIndex(..)
+        | StatementKind::Store(..)
+        | StatementKind::Signal(_)
+        | StatementKind::Collective(..)
+        | StatementKind::For { .. }
+        | StatementKind::While(..)
+        | StatementKind::If(..)
+        | StatementKind::Break
+        | StatementKind::Continue
+        | StatementKind::Barrier(_)
+        | StatementKind::SetMaxRegisters { .. } => Means::Thread,
+    }
+}

@@ -1,0 +1,288 @@
+//! `explain` and `deny`: what an access lost is told at its line, with the reason and the way out.
+//!
+//! Kernels are texts here: the same ones are compiled with `deny` and without, and with one thing changed.
+
+use layout_core::kernel::{
+    Degradation, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
+};
+
+const USUAL: Promises = Promises::USUAL;
+
+fn kernel(text: &str) -> Kernel {
+    layout_text::kernel(text).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
+}
+
+fn explained(text: &str, promises: Promises) -> Explanation {
+    let kernel = kernel(text);
+    let set = kernel.parameter_sets().first().cloned().unwrap_or_default();
+    explain(&compile(&kernel, &set, promises).unwrap_or_else(|errors| panic!("{errors}\n{text}")))
+}
+
+fn refused(text: &str, promises: Promises) -> Errors {
+    let kernel = kernel(text);
+    compile(&kernel, &ParamSet::default(), promises).expect_err(text)
+}
+
+/// A copy of rows by vectors, with what the attribute and the parts say.
+fn rows(entries: &str, own: &str) -> String {
+    format!(
+        "#[tiled_kernel(block = [32], grid = [M]{entries})]
+fn rows<const M: usize, const K: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, K>>, y: &mut LayoutTensor<f32, RowMajor<M, K>>, from: usize,
+) {{
+    for k in 0..K / 128 {{
+        let mut out = y.tile([1, 128], [block_idx.x, k]).vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x);
+        let own = {own};
+        out.copy_from(&own);
+    }}
+}}"
+    )
+}
+
+const OWN: &str =
+    "x.tile([1, 128], [block_idx.x, k]).vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x)";
+
+#[test]
+fn what_is_whole_lost_nothing() {
+    for entries in [
+        ", require(K % 128 == 0)",
+        ", require(K % 4 == 0)",
+        ", require(K == 128 * M)",
+        ", require(3 * K == 12 * M)",
+        ", require(K + 8 == 4 * M)",
+        ", require(M % 2 == 0, K == 2 * M)",
+        ", require((K + 4) % 8 == 0)",
+    ] {
+        for deny in ["", ", deny(narrowed, masked, synchronous)"] {
+            let explanation = explained(&rows(&format!("{entries}{deny}"), OWN), USUAL);
+            let bytes: Vec<u32> = explanation.accesses.iter().map(|access| access.bytes).collect();
+            assert_eq!(bytes, [16, 16], "{entries}: {explanation}");
+        }
+    }
+}
+
+#[test]
+fn planted_degradations_are_told_and_refused_in_the_same_words() {
+    let cases = [
+        // A divisor forgotten, or hidden.
+        (
+            rows("", OWN),
+            "narrowed",
+            "4 bytes move at once where 16 could: `K * block_idx.x` is not known to be a multiple of 4",
+        ),
+        (rows(", require(K >= 128 * M)", OWN), "narrowed", "is not known to be a multiple of 4"),
+        (rows(", require(K % 2 == 0)", OWN), "narrowed", "8 bytes move at once where 16 could"),
+        // A first element at any place.
+        (
+            rows(
+                ", require(K % 4 == 0)",
+                &OWN.replace("tile([1, 128], [block_idx.x, k])", "window([1, 128], [block_idx.x, from])"),
+            ),
+            "narrowed",
+            "`from` is not known to be a multiple of 4",
+        ),
+        (
+            rows(
+                ", require(K % 4 == 0)",
+                &OWN.replace(
+                    "tile([1, 128], [block_idx.x, k])",
+                    "window([1, 128], [block_idx.x, 128 * k + 1])",
+                ),
+            ),
+            "narrowed",
+            "1 is no multiple of 4",
+        ),
+        // An edge that nothing keeps out of a vector.
+        (
+            rows(", require(K % 4 == 0)", &OWN.replace("[block_idx.x, k]", "[block_idx.x, k + from]")),
+            "masked",
+            "< K` is not proved",
+        ),
+        (
+            "#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+            fn doubled<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+                let i = block_idx.x * 32 + thread_idx.x;
+                x[[i]] = 2.0;
+            }"
+            .to_owned(),
+            "masked",
+            "`i < N` is not proved",
+        ),
+        // Rows of a transposed tensor are no vectors.
+        (
+            "#[tiled_kernel(block = [32], grid = [1])]
+            fn turned(x: &LayoutTensor<f32, ColMajor<32, 4>>, y: &mut LayoutTensor<f32, RowMajor<32, 4>>) {
+                let mut out = y.vectorize([1, 4]).distribute(row_major([32, 1]), thread_idx.x);
+                out.copy_from(&x.vectorize([1, 4]).distribute(row_major([32, 1]), thread_idx.x));
+            }"
+            .to_owned(),
+            "narrowed",
+            "elements of a vector of `x` are `32` apart",
+        ),
+        // A swizzle of single elements.
+        (
+            "#[tiled_kernel(block = [32], grid = [1])]
+            fn mixed(y: &mut LayoutTensor<f32, RowMajor<32, 4>>) {
+                let held = shared::<f32>(row_major([32, 4]).swizzle(2, 0, 3));
+                held.distribute(row_major([32, 1]), thread_idx.x).fill(1.0);
+                let mut out = y.vectorize([1, 4]).distribute(row_major([32, 1]), thread_idx.x);
+                out.copy_from(&held.vectorize([1, 4]).distribute(row_major([32, 1]), thread_idx.x));
+            }"
+            .to_owned(),
+            "narrowed",
+            "the swizzle of `held` keeps 1 elements together",
+        ),
+        // Asynchronous copies: bytes, a pad, and a divisor.
+        (
+            staged("K % 4 == 0", "x.tile([64, 64], [block_idx.x, 0])"),
+            "synchronous",
+            "`cp.async` moves 4, 8 or 16 bytes, here it is 2",
+        ),
+        (
+            staged("K % 8 == 0", "x.pad(1.0).tile([64, 64], [block_idx.x, 0]).vectorize([1, 8])"),
+            "synchronous",
+            "the `pad` is another number",
+        ),
+        (
+            staged("K >= 64", "x.tile([64, 64], [block_idx.x, 0]).vectorize([1, 8])"),
+            "synchronous",
+            "`K * i` is not known to be a multiple of 8",
+        ),
+    ];
+    for (text, what, words) in cases {
+        let what = Degradation::from_name(what).expect("a word of `deny`");
+        let explanation = explained(&text, USUAL);
+        let told = explanation
+            .accesses
+            .iter()
+            .find_map(|access| {
+                let lost = access.degraded.iter().find(|lost| lost.what == what)?;
+                lost.reason.contains(words).then_some((access, lost))
+            })
+            .unwrap_or_else(|| panic!("{words}\n{explanation}\n{text}"));
+        let (access, lost) = told;
+        assert!(!lost.help.is_empty() && access.position.line > 2, "{explanation}");
+        let denying = text.replacen("grid =", &format!("deny({what}), grid ="), 1);
+        let errors = refused(&denying, USUAL);
+        let found = errors.as_slice().iter().find(|error| error.message.contains(words));
+        let found = found.unwrap_or_else(|| panic!("{errors}\n{text}"));
+        assert!(found.message.starts_with(&format!("`{}` is {what}: ", access.tensor)), "{errors}");
+        assert_eq!(found.help.as_deref(), Some(lost.help.as_str()));
+        assert_eq!(kernel(&denying).position(found.origin).line, access.position.line, "{errors}");
+        // The others are not refused by this word.
+        for other in Degradation::ALL.into_iter().filter(|other| *other != what) {
+            if explanation.accesses.iter().all(|access| access.degraded.iter().all(|lost| lost.what != other))
+            {
+                explained(&text.replacen("grid =", &format!("deny({other}), grid ="), 1), USUAL);
+            }
+        }
+    }
+}
+
+/// A tile of bf16 staged in shared memory.
+fn staged(require: &str, own: &str) -> String {
+    let vectors = if own.contains("vectorize") { ".vectorize([1, 8])" } else { "" };
+    let threads = if own.contains("vectorize") { "[16, 8]" } else { "[2, 64]" };
+    format!(
+        "#[tiled_kernel(block = [128], grid = [M.div_ceil(64)], require({require}))]
+        fn staged<const M: usize, const K: usize>(
+            x: &LayoutTensor<bf16, RowMajor<M, K>>, y: &mut LayoutTensor<bf16, RowMajor<64, 64>>,
+        ) {{
+            let mut tile = shared::<bf16>(row_major([64, 64]));
+            copy_dram_to_sram_async(tile{vectors}, {own}, row_major({threads}));
+            async_copy_wait_all();
+            barrier();
+            y[[thread_idx.x / 2, 0]] = tile[[thread_idx.x / 2, 0]];
+        }}"
+    )
+}
+
+#[test]
+fn a_staged_copy_is_asynchronous() {
+    let text = staged("K % 8 == 0", "x.tile([64, 64], [block_idx.x, 0]).vectorize([1, 8])");
+    let text = text.replacen("grid =", "deny(synchronous, narrowed), grid =", 1);
+    let explanation = explained(&text, USUAL);
+    let copies = explanation.accesses.iter().filter(|access| access.means == Means::CopyAsync);
+    assert_eq!(copies.map(|access| access.bytes).collect::<Vec<_>>(), [16, 16], "{explanation}");
+}
+
+#[test]
+fn deny_speaks_of_the_variant_that_keeps_every_promise() {
+    let text = rows(", variant_if(K % 4 == 0), deny(narrowed)", OWN);
+    let promised = Promises { variant_if: Some(0), ..USUAL };
+    for promises in [USUAL, promised, Promises { narrow: false, ..promised }] {
+        explained(&text, promises);
+    }
+    // Tensors that begin anywhere have a variant of their own, whose accesses are single ones.
+    let explanation = explained(&text, Promises { aligned: false, ..promised });
+    let lost = &explanation.accesses[0].degraded[0];
+    assert!(lost.reason.contains("is aligned to 4 bytes, not to 16"), "{explanation}");
+    // Without the condition of a variant the usual one is meant.
+    let errors = refused(&rows(", deny(narrowed)", OWN), USUAL);
+    assert_eq!(errors.as_slice().len(), 1, "{errors}");
+}
+
+#[test]
+fn a_word_that_deny_does_not_know_is_refused() {
+    let text = rows(", deny(slow)", OWN);
+    let errors = layout_text::kernel(&text).expect_err("no such word");
+    assert!(errors[0].message.contains("narrowed, masked, synchronous"), "{errors:?}");
+    assert!(layout_text::kernel(&rows(", deny = true", OWN)).is_err());
+}
+
+#[test]
+fn masks_go_where_the_page_says_so() {
+    let body = |entries: &str, body: &str| {
+        format!(
+            "#[tiled_kernel(block = [64]{entries})]
+            fn kernel<const N: usize>(
+                x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>, n: usize, s: isize,
+            ) {{
+                let i = block_idx.x * 64 + thread_idx.x;
+                {body}
+            }}"
+        )
+    };
+    let by_ceil = ", grid = [N.div_ceil(64)]";
+    let shown = [
+        (by_ceil, "if i < N { y[[i]] = x[[i]]; }"),
+        (by_ceil, "if i >= N { return; } y[[i]] = x[[i]];"),
+        (by_ceil, "if !(i < N && n < N) { return; } y[[i]] = x[[n]];"),
+        (by_ceil, "for k in 0..4 { let j = k * 64 + i; if j >= N { continue; } y[[j]] = x[[j]]; }"),
+        (by_ceil, "for k in 0..4 { let j = k * 64 + i; if j >= N { break; } y[[j]] = x[[j]]; }"),
+        (
+            by_ceil,
+            "for k in 0..4 { let j = match k * 64 + i { j if j < N => j, _ => continue }; y[[j]] = x[[j]]; }",
+        ),
+        (by_ceil, "for k in i..N { y[[k]] = x[[k]]; }"),
+        (by_ceil, "for k in i..N.min(i + 8) { y[[k]] = x[[k]]; }"),
+        (by_ceil, "if i < N { y[[i]] = x[[(i + n) % N]]; }"),
+        (by_ceil, "if i < N { y[[i]] = x[[i.max(n).min(N - 1)]]; }"),
+        (by_ceil, "if i < N { y[[i]] = x[[i.min(N - 1).max(0)]]; }"),
+        (by_ceil, "if i < N { y[[i]] = x[[(i as isize + s).max(0).min(N as isize - 1)]]; }"),
+        (by_ceil, "if i < N { y[[i]] = x[[(i as isize + s).min(N as isize - 1).max(0)]]; }"),
+        (by_ceil, "if i < N { y[[i]] = x[[(i as isize - s).clamp(0, N as isize - 1)]]; }"),
+        (", grid = [N / 64]", "y[[i]] = x[[i]];"),
+        (", grid = [N / 64], require(N % 64 == 0)", "y.tile([64], [block_idx.x])[[thread_idx.x]] = x[[i]];"),
+    ];
+    for (entries, text) in shown {
+        let text = body(&format!("{entries}, deny(masked)"), text);
+        let kernel = kernel(&text);
+        compile(&kernel, &ParamSet::default(), USUAL).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    }
+    let masked = [
+        (by_ceil, "y[[i]] = 1.0;"),
+        (by_ceil, "if i <= N { y[[i]] = 1.0; }"),
+        (by_ceil, "if i < N || n < N { y[[i]] = 1.0; }"),
+        (by_ceil, "for k in 0..4 { let j = k * 64 + i; if j >= N && n > 3 { continue; } y[[j]] = 1.0; }"),
+        (by_ceil, "for k in i..N.max(i + 8) { y[[k]] = 1.0; }"),
+        // Of nothing no element is in range.
+        (", grid = [1]", "y[[i.min(N - 1)]] = 1.0;"),
+        (", grid = [1]", "y[[i % N]] = 1.0;"),
+    ];
+    for (entries, text) in masked {
+        let text = body(&format!("{entries}, deny(masked)"), text);
+        let errors = refused(&text, USUAL);
+        assert!(errors.to_string().contains("is masked: "), "{errors}");
+    }
+}
