@@ -1,4 +1,4 @@
-//! The first kernel of the book, and the program that launches it.
+//! The first program of the book.
 
 use layout_cuda::{Device, Error, tiled_kernel};
 
@@ -11,11 +11,17 @@ pub fn add_one<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut Layou
     }
 }
 
-/// What a `main` would do.
+/// Launches the kernel on six numbers.
 pub fn run() -> Result<Vec<f32>, Error> {
     let device = Device::best(); // the GPU, or the simulator
     let x = device.upload(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0], [6])?;
     let mut y = device.zeros([6])?;
     add_one::launch(&device.stream(), &x, &mut y)?;
     y.download()
+}
+
+/// Prints `[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]`.
+pub fn main() -> Result<(), Error> {
+    println!("{:?}", run()?);
+    Ok(())
 }

@@ -76,6 +76,14 @@ pub const ALL: &[Exercise] = &[
         &[Limit::Shared],
         "`mma.load_a(&a_warp.tile([16, 8], [m, k]))`, `mma.load_b(&b_warp.tile([8, 8], [k, n]))`, `mma.mma(&mut acc.tile([1, 4], [m, n]), &a_reg, &b_reg)`."
     ),
+    step!(
+        "own",
+        "a product in tiles of your own",
+        "book/listings/own",
+        "own_product",
+        &[Limit::Sectors, Limit::Shared],
+        "Begin with the ladder's step 3, and make it right. Then let a thread own 4 x 4 elements: acc, a_reg, b_reg, outer_product_acc."
+    ),
 ];
 
 /// `c = a b`, `c` last, of sizes that tiles divide and of others.
