@@ -156,7 +156,7 @@ function soon(what, ms) {
 let cudaLines = [], known = { kernels: [], layouts: [], exercises: [] };
 let compileNumber = 0;
 
-const kernel = editor("kernel-text", () => { changed(); }, (line) => light(line, false));
+const kernel = editor("kernel-text", () => { $("kernel-pick").selectedIndex = -1; changed(); }, (line) => light(line, false));
 
 function light(line, fromCuda) {
   const rows = [...$("cuda").children];
@@ -174,6 +174,7 @@ function light(line, fromCuda) {
 
 function cuda(answer) {
   cudaLines = answer.lines;
+  $("cuda").classList.remove("old");
   const rows = answer.cuda.replace(/\n$/, "").split("\n").map((text, at) => {
     const row = document.createElement("div");
     row.textContent = text;
@@ -454,7 +455,7 @@ async function main() {
   takeUp();
   if (from.tab === "exercise") exercise.text = from.text;
   const start = known.kernels[3];
-  $("kernel-pick").value = 3;
+  $("kernel-pick").selectedIndex = from.tab === "kernel" ? -1 : 3;
   kernel.text = from.tab === "kernel" ? from.text : start.text;
   $("kernel-sizes").value = from.tab === "kernel" ? from.sizes : start.sizes;
   open(tabs.includes(from.tab) ? from.tab : "kernel");
