@@ -32,9 +32,11 @@ fn every_listing_is_there_and_every_kernel_compiles() {
 #[test]
 fn no_chapter_has_rust_of_its_own() {
     for (file, chapter) in all() {
+        // But for a whole file, which an include brings.
+        let own = chapter.replace("```rust,ignore\n{{#include ../listings/", "");
         for kind in ["```rust", "```cuda", "```c++"] {
             assert!(
-                !chapter.contains(kind),
+                !own.contains(kind),
                 "{file}: a listing comes by {{{{#kernel FILE FUNCTION}}}} or an include"
             );
         }
