@@ -17,7 +17,7 @@ pub struct Source {
 /// Every file of these endings in the packages.
 pub fn sources(endings: &[&str]) -> Vec<Source> {
     let mut list = Vec::new();
-    for package in ["layout-core", "layout-macros", "layout-cuda", "tests", "examples"] {
+    for package in ["layout-core", "layout-macros", "layout-cuda", "tests", "examples", "book"] {
         collect(&root().join(package), package, endings, &mut list);
     }
     assert!(list.len() > 5, "only {} files were found", list.len());
@@ -30,8 +30,8 @@ fn collect(folder: &Path, name: &str, endings: &[&str], list: &mut Vec<Source>) 
         let own = path.file_name().expect("a name").to_string_lossy().into_owned();
         let below = format!("{name}/{own}");
         if path.is_dir() {
-            // The files of `tests/ui/cases` are half-written on purpose.
-            if own != "target" && below != "tests/ui/cases" {
+            // The files of `tests/ui/cases`, and the exercises, are half-written on purpose.
+            if own != "target" && !["tests/ui/cases", "book/exercises"].contains(&below.as_str()) {
                 collect(&path, &below, endings, list);
             }
         } else if endings.iter().any(|ending| own.ends_with(ending)) {
@@ -349,7 +349,7 @@ fn quoted(text: &str) -> Vec<String> {
 
 /// Whether a word names a file or a folder of the repository.
 fn is_path(word: &str) -> bool {
-    let known = ["layout-core/", "layout-macros/", "layout-cuda/", "tests/", "examples/", ".ci/"];
+    let known = ["layout-core/", "layout-macros/", "layout-cuda/", "tests/", "examples/", "book/", ".ci/"];
     known.iter().any(|known| word.starts_with(known)) && !word.contains([' ', '*', '<'])
 }
 

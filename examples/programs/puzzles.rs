@@ -1,24 +1,104 @@
-//! The puzzles with the numbers of their text: each prints `out` and `expected`, and the program fails if they differ.
+//! The puzzles: to solve, and with the numbers of their text.
 //!
-//! `cargo run --example puzzles`, on the GPU where there is one; `cargo run --example puzzles -- simulator`. The expected
-//! numbers are those that the puzzles' text prints, or, where it prints none, sums of integers in order.
+//! `cargo run --example puzzles -- p12` writes the puzzle's kernel with holes to a file and says which; `-- p12 --check` runs
+//! what has become of it on the simulator and says what is wrong; `--hint` and `--solution` help. An unknown name lists them.
+//!
+//! `cargo run --example puzzles`, on the GPU where there is one, or `-- simulator`: each of our solutions prints `out` and
+//! `expected`, and the program fails if they differ. The expected numbers are those that the puzzles' text prints, or, where
+//! it prints none, sums of integers in order.
 
+use clap::Parser;
 use layout_cuda::{Device, Error, Stream, Tensor};
 use layout_examples::benchmarks::exit;
 use layout_examples::kernels::puzzles::*;
+use layout_workbench::exercises::{self, Exercise, Verdict, check};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Puzzles to solve, checked on the simulator.
+#[derive(Parser)]
+struct Cli {
+    /// A puzzle, such as `p12`; or `simulator` or `gpu`, to run all of our solutions there
+    name: Option<String>,
+    /// Say what is wrong with the answer
+    #[arg(long)]
+    check: bool,
+    /// Say what helps
+    #[arg(long)]
+    hint: bool,
+    /// Show our solution
+    #[arg(long)]
+    solution: bool,
+    /// Where the answer is, other than under `target/exercises`
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
-    let device = match std::env::args().nth(1).as_deref() {
+    let cli = Cli::parse();
+    let device = match cli.name.as_deref() {
         None => Ok(Device::best()),
         Some("simulator") => Ok(Device::simulator()),
-        Some("gpu") => Device::gpu(0).map_err(|error| error.to_string()),
-        Some(other) => Err(format!("`{other}`: there are `gpu` and `simulator`")),
+        Some("gpu") => Device::gpu(0),
+        Some(name) => match exercises::find(name) {
+            Some(exercise) => return told(solve(exercise, &cli)),
+            None => return told(Err(unknown(name).into())),
+        },
     };
     exit(device.map_err(Into::into).and_then(|device| {
         println!("device: {}", device.describe());
         Ok(puzzles(&device)?)
     }))
+}
+
+type Done = Result<bool, Box<dyn std::error::Error>>;
+
+fn told(done: Done) -> ExitCode {
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The puzzles that there are.
+fn unknown(name: &str) -> String {
+    let list: Vec<String> = exercises::all().map(|one| format!("  {:<24}{}", one.name, one.title)).collect();
+    format!("there is no puzzle `{name}`; there are\n{}", list.join("\n"))
+}
+
+/// Whether the answer is right; `true`, too, where nothing was checked.
+fn solve(exercise: &Exercise, cli: &Cli) -> Done {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/exercises");
+    let file = cli.file.clone().unwrap_or_else(|| folder.join(exercise.name).with_extension("rs"));
+    if cli.hint {
+        println!("{}", exercise.hint);
+    }
+    if cli.solution {
+        print!("{}", exercise.solution());
+    }
+    if cli.check {
+        let answer = std::fs::read_to_string(&file);
+        let answer =
+            answer.map_err(|error| format!("{}: {error}; without `--check` it is made", file.display()))?;
+        let verdict = check(exercise, &answer);
+        print!("{}: {verdict}", exercise.name);
+        return Ok(matches!(verdict, Verdict::Right(_)));
+    }
+    if !cli.hint && !cli.solution {
+        println!("{}: {}", exercise.name, exercise.title);
+        if !file.exists() {
+            file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            std::fs::write(&file, exercise.start)?;
+        }
+        let file = file.canonicalize()?;
+        println!("the kernel to complete: {}\n\n{}", file.display(), std::fs::read_to_string(&file)?);
+        println!("then `-- {0} --check`; `-- {0} --hint` helps, `-- {0} --solution` is ours", exercise.name);
+    }
+    Ok(true)
 }
 
 /// `0, 1, 2, ..`

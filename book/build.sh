@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Builds the book and the page into target/book: `bash book/build.sh`, then open target/book/index.html.
+#
+# Needs a Rust toolchain. What else is missing is installed: mdBook by cargo under target/tools, Rust's library for
+# WebAssembly by rustup. Where rustup is not, or reaches no server, the toolchain comes from Debian:
+#     apt-get install rustc-web cargo-web rust-web-src lld
+# and LAYOUT_WASM_CARGO="debian" takes it.
+#   --page    only the page
+#   --test    then drive the page in headless Chromium (CHROMIUM names it), with screenshots in target/book-screenshots
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target="${CARGO_TARGET_DIR:-target}"
+out="$PWD/target/book"
+only_page=false drive=false
+for word in "$@"; do
+    case "$word" in
+    --page) only_page=true ;;
+    --test) drive=true ;;
+    *) echo "there are --page and --test" >&2 && exit 2 ;;
+    esac
+done
+
+wasm=wasm32-unknown-unknown
+if [ "${LAYOUT_WASM_CARGO:-}" = debian ]; then
+    RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc /usr/bin/cargo build -Zbuild-std=std,panic_abort \
+        --package layout-page --target "$wasm" --profile page
+else
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$wasm" ] || rustup target add "$wasm"
+    cargo build --package layout-page --target "$wasm" --profile page
+fi
+
+if ! $only_page; then
+    mdbook="$target/tools/bin/mdbook"
+    [ -x "$mdbook" ] || cargo install mdbook --version 0.5.4 --locked --no-default-features --root "$target/tools"
+    "$mdbook" build book
+fi
+
+# One script that holds the compiler: a page that was opened from a file may not fetch another.
+mkdir -p "$out/page"
+cp book/page/www/* "$out/page/"
+module="$target/$wasm/page/layout_page.wasm"
+printf 'self.LAYOUT_WASM = "%s";\n' "$(gzip -9 -n -c "$module" | base64 -w0)" >"$out/page/layout.wasm.js"
+bytes=$(cat "$out"/page/* | gzip -9 -c | wc -c)
+echo "the page: $bytes bytes, compressed: $out/page/index.html"
+[ "$bytes" -lt 1000000 ] || { echo "the page has grown beyond 1 MB" >&2 && exit 1; }
+if $drive; then
+    node book/page/test/drive.mjs "$out/page/index.html" target/book-screenshots
+fi

@@ -1,0 +1,30 @@
+//! A tile that hangs over the end: masked, masked away by a promise, and guarded by hand.
+
+use layout_cuda::tiled_kernel;
+
+/// A tile by vectors; the last one may hang over the end.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(128)])]
+pub fn scaled<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let mut own = x.tile([128], [block_idx.x]);
+    for i in unroll(0..4) {
+        own[[i * 32 + thread_idx.x]] *= 2.0;
+    }
+}
+
+/// The same, and a launch that breaks the promise is refused.
+#[tiled_kernel(block = [32], grid = [N / 128], require(N % 128 == 0))]
+pub fn scaled_whole<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let mut own = x.tile([128], [block_idx.x]);
+    for i in unroll(0..4) {
+        own[[i * 32 + thread_idx.x]] *= 2.0;
+    }
+}
+
+/// The same with a bound by hand, which is proof enough.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+pub fn guarded<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        x[[i]] *= 2.0;
+    }
+}

@@ -1,0 +1,27 @@
+//! The listings of the book that are no kernels of the examples, and how a chapter names a listing.
+//!
+//! Law: what a chapter shows is compiled here or in another package of the workspace, and run by a test.
+
+mod access;
+mod chapter;
+mod edges;
+mod epilogue;
+mod first;
+mod hopper;
+mod own;
+mod repaired;
+mod softmax;
+mod tensor_core;
+mod transpose;
+
+pub use access::{columns, rows, turned, turned_swizzled};
+pub use chapter::expand;
+pub use edges::{guarded, scaled, scaled_whole};
+pub use epilogue::{biased, relu};
+pub use first::{add_one, main, run};
+pub use hopper::wgmma_simple;
+pub use own::own_product;
+pub use repaired::{prefix_sum_of_64, transpose_batched};
+pub use softmax::softmax_simple;
+pub use tensor_core::tensor_core_simple;
+pub use transpose::{transpose_naive, transpose_shared, transpose_swizzled, transpose_tma};

@@ -1,0 +1,148 @@
+// Drives the page in headless Chromium: a layout, a kernel, a wrong kernel, a racy one, an endless one, an exercise; by
+// keyboard; in light and dark. `node drive.mjs PAGE.html SCREENSHOTS [CHROMIUM]`; fails with what is wrong.
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { resolve, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { browser, page } from "./chromium.mjs";
+
+const [file, folder, path = process.env.CHROMIUM ?? "chromium"] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+const chromium = await browser(path);
+const url = pathToFileURL(resolve(file)).href;
+const own = await page(chromium, url);
+const shot = async (name) => writeFileSync(join(folder, name + ".png"), await own.shot());
+const status = () => own.evaluate("document.getElementById('status').textContent");
+const text = (id) => own.evaluate(`document.getElementById('${id}').textContent`);
+
+/** Puts a kernel into the editor as typing does. */
+async function typed(id, kernel) {
+  await own.evaluate(`{ const own = document.getElementById('${id}'); own.focus(); own.select(); }`);
+  await own.type(kernel);
+}
+const TWICE = `#[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+fn twice<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+    let i = block_idx.x * 32 + thread_idx.x;
+    if i < N {
+        y[[i]] = 2.0 * x[[i]];
+    }
+}
+`;
+
+try {
+  await own.until("layoutPage.timings.compile !== null", "the first kernel");
+  const timings = await own.evaluate("layoutPage.timings");
+  console.log("timings, ms:", timings);
+  await shot("kernel-light");
+
+  // A kernel becomes CUDA C, and the lines that belong together light up together.
+  await typed("kernel-text", TWICE);
+  await own.until("document.getElementById('cuda').textContent.includes('twice')", "CUDA C of what was typed");
+  await own.evaluate(`{ const own = document.getElementById('kernel-text');
+    own.setSelectionRange(${TWICE.indexOf("y[[i]]")}, ${TWICE.indexOf("y[[i]]")}); own.dispatchEvent(new Event("keyup")); }`);
+  const lit = await own.evaluate("[...document.querySelectorAll('#cuda .lit')].map((row) => row.textContent.trim())");
+  assert.ok(lit.length === 1 && /y\[i\] = /.test(lit[0]), `lit: ${lit}`);
+
+  // A wrong kernel: the mistake has its place, and the button goes there.
+  await typed("kernel-text", TWICE.replace("2.0 * x", "2.0 * z"));
+  await own.until("document.querySelector('#kernel-mistakes button')", "a mistake");
+  assert.match(await text("kernel-mistakes"), /line 5, column 24/);
+  assert.equal(await own.evaluate("document.querySelector('.editor .bad')?.dataset.line"), "5");
+  await own.evaluate("document.querySelector('#kernel-mistakes button').click()");
+  assert.equal(await own.evaluate("document.activeElement.id"), "kernel-text");
+  await shot("mistake");
+
+  // A racy kernel, by keyboard: Ctrl+Enter runs it.
+  await typed("kernel-text", TWICE.replace("y[[i]]", "y[[0]]"));
+  await own.until("!document.querySelector('#kernel-mistakes button')", "no mistake");
+  await own.key("Enter", 13, 2);
+  await own.until("document.querySelector('#kernel-report table')", "a report");
+  assert.match(await text("kernel-report"), /write-write race/);
+  assert.match(await status(), /finding/);
+  await shot("race");
+
+  // A right one: nothing found, the numbers are there.
+  await typed("kernel-text", TWICE);
+  await own.until("!document.querySelector('#kernel-report table')", "the report goes with the text");
+  await own.key("Enter", 13, 2);
+  await own.until("document.querySelector('#kernel-report .good')", "nothing found");
+  assert.match(await text("kernel-report"), /-10, 4, -4/);
+
+  // An endless one can be stopped, and the page works on.
+  await typed("kernel-text", TWICE.replace("y[[i]] = ", "let mut k = 1.0f32; while k > 0.0 { k = k * 1.0 + 0.0; }\n        y[[i]] = k * "));
+  await own.until("document.getElementById('cuda').textContent.includes('while')", "the endless kernel's CUDA C");
+  await own.key("Enter", 13, 2);
+  await own.until("!document.getElementById('kernel-stop').disabled", "a button to stop");
+  await own.evaluate("document.getElementById('kernel-stop').click()");
+  await own.until("document.getElementById('status').textContent === 'Stopped.'", "the end");
+  await typed("kernel-text", TWICE);
+  await own.until("document.getElementById('cuda').textContent.includes('2.0f')", "CUDA C after the stop");
+
+  // Each step of the ladder at 64 x 64 x 64.
+  const ladder = await own.evaluate(`(async () => {
+    const { answer } = await layoutPage.ask({ ask: "examples" });
+    const times = [];
+    for (const kernel of answer.kernels.filter((kernel) => kernel.name.startsWith("product"))) {
+      const made = await layoutPage.ask({ ask: "compile", text: kernel.text, sizes: kernel.sizes });
+      const run = await layoutPage.ask({ ask: "run", text: kernel.text, sizes: kernel.sizes });
+      times.push([kernel.name, Math.round(made.ms), Math.round(run.ms), run.answer.findings.length]);
+    }
+    return times;
+  })()`);
+  console.log("ladder: name, compile ms, run ms, findings:", JSON.stringify(ladder));
+  assert.ok(ladder.length === 7 && ladder.every(([, , , findings]) => findings === 0));
+
+  // A layout, by the tabs' arrow keys.
+  await own.evaluate("document.getElementById('tab-kernel').focus()");
+  await own.key("ArrowRight", 39);
+  assert.equal(await own.evaluate("document.activeElement.id"), "tab-layout");
+  await own.evaluate("{ const own = document.getElementById('layout-text'); own.focus(); own.select(); }");
+  await own.type("logical_divide((4,8):(8,1), (2,4))");
+  await own.until("document.getElementById('layout-value').textContent.includes('((2,2),(4,2)):((8,16),(1,4))')", "the value");
+  await own.until("document.querySelectorAll('#layout-svg svg text').length > 30", "the picture");
+  await shot("layout");
+  await own.type(" nonsense(");
+  await own.until("document.getElementById('layout-error').textContent !== ''", "an error");
+
+  // An exercise: its start is not right, our solution is.
+  await own.evaluate("document.getElementById('tab-exercise').click()");
+  await own.evaluate("{ const own = document.getElementById('exercise-pick'); own.selectedIndex = [...own.options].findIndex((one) => one.text.startsWith('p12:')); own.dispatchEvent(new Event('change')); }");
+  await own.evaluate("document.getElementById('exercise-check').click()");
+  await own.until("document.getElementById('exercise-said').textContent !== ''", "what is said");
+  assert.equal(await status(), "Not yet.");
+  await shot("exercise");
+  await typed("exercise-text", await text("exercise-solution"));
+  await own.evaluate("document.getElementById('exercise-check').click()");
+  await own.until("document.getElementById('status').textContent === 'Right.'", "our solution to be right");
+
+  // Dark, and the link.
+  await own.evaluate("document.getElementById('tab-kernel').click(); document.getElementById('theme').click()");
+  await own.key("Enter", 13, 2);
+  await shot("kernel-dark");
+  await own.evaluate("document.getElementById('link').click()");
+  await own.until("location.hash.length > 100", "a link");
+  const linked = await page(chromium, await own.evaluate("location.href"), 700, 900);
+  await linked.until("layoutPage.timings.compile !== null", "the linked page");
+  assert.equal(await linked.evaluate("document.getElementById('kernel-text').value"), TWICE);
+  assert.ok(await linked.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), "a narrow window needs no scrolling");
+  writeFileSync(join(folder, "narrow.png"), await linked.shot());
+
+  // Everything that can be operated has a name.
+  const tree = await own.send("Accessibility.getFullAXTree");
+  const roles = new Set(["button", "textbox", "combobox", "tab", "listbox", "spinbutton"]);
+  const unnamed = tree.nodes.filter((node) => !node.ignored && roles.has(node.role?.value) && !node.name?.value);
+  assert.deepEqual(unnamed.map((node) => node.role.value), [], "controls without a name");
+
+  assert.deepEqual([...own.problems, ...linked.problems], [], "errors of the page, or requests to a network");
+  // Milliseconds, generous to a machine that does much else at once; what is usual is printed above.
+  const most = Number(process.env.PAGE_PATIENCE ?? 1);
+  assert.ok(timings.drawn < 1000 * most, `the first drawing took ${timings.drawn} ms`);
+  assert.ok(ladder.every(([, made, run]) => made < 200 * most && run < 2000 * most), "the ladder is slow");
+  console.log("the page: all as it should be");
+} catch (error) {
+  await shot("failed");
+  console.error(error, "\nstatus:", await status().catch(() => "none"), own.problems);
+  process.exitCode = 1;
+} finally {
+  await chromium.end();
+}

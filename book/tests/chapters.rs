@@ -1,0 +1,85 @@
+//! The chapters: what they show exists, what they link to is there, and no Rust in them is unrun.
+
+use super::launches::{root, text};
+use layout_book::expand;
+
+/// Every chapter of the summary: its file, its text.
+pub fn all() -> Vec<(String, String)> {
+    let summary = text("book/src/SUMMARY.md");
+    let files = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    files.map(|file| (file.to_owned(), text(&format!("book/src/{file}")))).collect()
+}
+
+#[test]
+fn every_listing_is_there_and_every_kernel_compiles() {
+    let mut kernels = 0;
+    for (file, chapter) in all() {
+        let expanded = expand(&root(), &chapter).unwrap_or_else(|error| panic!("{file}: {error}"));
+        for item in expanded.split("```rust,ignore\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+            kernels += 1;
+            // A function of a module of kernels, or of a program, is compiled where it stands.
+            if item.contains("#[tiled_kernel(")
+                && !["relu", "biased"].iter().any(|name| item.contains(&format!("fn {name}<")))
+            {
+                let read = layout_workbench::read(item);
+                assert!(read.is_ok(), "{file}: {:?}\n{item}", read.err());
+            }
+        }
+    }
+    assert!(kernels > 20, "only {kernels} listings");
+}
+
+#[test]
+fn no_chapter_has_rust_of_its_own() {
+    for (file, chapter) in all() {
+        // But for a whole file, which an include brings.
+        let own = chapter.replace("```rust,ignore\n{{#include ../listings/", "");
+        for kind in ["```rust", "```cuda", "```c++"] {
+            assert!(
+                !own.contains(kind),
+                "{file}: a listing comes by {{{{#kernel FILE FUNCTION}}}} or an include"
+            );
+        }
+    }
+}
+
+#[test]
+fn links_pictures_and_includes_are_there() {
+    let mut missing = vec![];
+    let mut seen = 0;
+    for (file, chapter) in all() {
+        // What stands between backquotes is code.
+        let words: String = chapter.split('`').step_by(2).collect();
+        let links = words.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let links = links.filter(|link| !link.is_empty() && !link.contains("://"));
+        let includes = chapter.split("{{#include ").skip(1).filter_map(|rest| rest.split(['}', ':']).next());
+        for named in links.chain(includes) {
+            seen += 1;
+            // The page and the primer's pictures are put there by build.sh.
+            let built = named.starts_with("page/");
+            if !built && !root().join("book/src").join(named).exists() {
+                missing.push(format!("{file}: {named}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "not there:\n  {}", missing.join("\n  "));
+    assert!(seen > 40, "only {seen} links");
+}
+
+#[test]
+fn every_output_is_shown_and_every_chapter_is_in_the_summary() {
+    let chapters: String = all().into_iter().map(|(_, chapter)| chapter).collect();
+    let summary = text("book/src/SUMMARY.md");
+    for (folder, shown) in [("book/src/outputs", &chapters), ("book/src", &summary)] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
+            let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+            let part = name.contains('.') && name != "SUMMARY.md";
+            assert!(!part || shown.contains(&name), "{folder}/{name} is nowhere shown");
+        }
+    }
+}
+
+#[test]
+fn the_first_program_says_what_the_chapter_says() {
+    assert_eq!(layout_book::run().map_err(|error| error.to_string()), Ok(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+}

@@ -1,0 +1,203 @@
+//! What the book prints beside its listings: made here, compared with `book/src/outputs`; `BOOK=write` writes anew.
+
+use super::launches::{
+    EXTENT, LADDER, TRANSPOSES, count, counts, cuda, kernel, root, run, tensor, unwritten,
+};
+use super::numbers::record;
+use super::others::PRINTED;
+use layout_core::Layout;
+use layout_core::draw::{format_layout, layout_svg, swizzle_svg, thread_value_svg};
+use layout_core::expr::explain;
+use layout_workbench::exercises::{self, check};
+use layout_workbench::{Given, Tensor, read};
+use std::fmt::Write;
+
+/// Compares a file of the book, or writes it.
+fn same(folder: &str, name: &str, found: &str) {
+    let file = root().join("book/src").join(folder).join(name);
+    if std::env::var("BOOK").as_deref() == Ok("write") {
+        std::fs::create_dir_all(root().join("book/src").join(folder)).expect("a folder");
+        std::fs::write(&file, found).expect("a file");
+    }
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(known, found, "{}: `BOOK=write cargo test -p layout-book` writes it anew", file.display());
+}
+
+fn output(name: &str, found: &str) {
+    same("outputs", name, found);
+}
+
+#[test]
+fn cuda_of_the_listings() {
+    let first = kernel("book/listings/first.rs", "add_one");
+    output("add_one.cu", &cuda(&first, &[tensor(&[6]), unwritten(&[6])]));
+    for name in ["scaled", "scaled_whole", "guarded"] {
+        output(&format!("{name}.cu"), &cuda(&kernel("book/listings/edges.rs", name), &[tensor(&[256])]));
+    }
+}
+
+#[test]
+fn reports_and_verdicts() {
+    for name in ["p12", "coalescing", "bug-dot", "bug-scan", "bug-columns", "bug-wait", "transpose-tma"] {
+        let exercise = exercises::find(name).expect("an exercise");
+        output(&format!("check_{name}.txt"), &format!("{name}: {}", check(exercise, exercise.start)));
+    }
+    let solved = exercises::find("p12").expect("p12");
+    output("check_solved.txt", &format!("p12: {}", check(solved, &solved.solution())));
+    let wrong = kernel("book/listings/first.rs", "add_one").replace("x[[i]] + 1.0", "x[[i]] + one");
+    let mistakes = read(&wrong).expect_err("no `one`");
+    output("mistake.txt", &mistakes.iter().map(|mistake| format!("{mistake}\n")).collect::<String>());
+}
+
+/// A count in thousands.
+fn thousands(value: u64) -> String {
+    if value < 10_000 { value.to_string() } else { format!("{} k", (value + 500) / 1000) }
+}
+
+#[test]
+fn tables_of_counts() {
+    let mut table = format!(
+        "| kernel | requests to global memory | sectors | requests to shared memory | bank conflicts | TFLOP/s on an H200 |\n|---|---|---|---|---|---|\n"
+    );
+    for (name, _) in LADDER {
+        let own = counts(name).expect("a launch");
+        let rate = match name {
+            "tensor_core_simple" => "not recorded".to_owned(),
+            name => format!("{:.2}", record(name, "4096")),
+        };
+        writeln!(
+            table,
+            "| `{name}` | {} | {} | {} | {} | {rate} |",
+            thousands(own.global_requests),
+            thousands(own.global_sectors),
+            thousands(own.shared_requests),
+            thousands(own.bank_conflicts)
+        )
+        .expect("text");
+    }
+    output(
+        "ladder.md",
+        &format!(
+            "{table}\nCounted by the simulator at {EXTENT} × {EXTENT} × {EXTENT}; measured at 4096 × 4096 × 4096.\n"
+        ),
+    );
+    let mut table = "| kernel | sectors | requests to shared memory | bank conflicts | GB/s on an H200 |\n|---|---|---|---|---|\n".to_owned();
+    for (name, _, set) in TRANSPOSES {
+        let own = counts(name).expect("a launch");
+        let rate = set.map_or("not recorded".to_owned(), |_| format!("{:.0}", record(name, "16384")));
+        writeln!(
+            table,
+            "| `{name}` | {} | {} | {} | {rate} |",
+            own.global_sectors, own.shared_requests, own.bank_conflicts
+        )
+        .expect("text");
+    }
+    let best = record("transpose", "16384");
+    writeln!(table, "| `transpose`, as shipped | | | | {best:.0} |").expect("text");
+    output(
+        "transpose.md",
+        &format!(
+            "{table}\nCounted by the simulator at {EXTENT} × {EXTENT}; measured at 16384 × 16384. What TMA moves is no request of a thread.\n"
+        ),
+    );
+    let mut table =
+        "| kernel | flops for each byte of the sectors that it asks for |\n|---|---|\n".to_owned();
+    for (name, _) in LADDER.iter().filter(|(name, _)| *name != "tensor_core_simple") {
+        let own = counts(name).expect("a launch");
+        let intensity = own.flops as f64 / (32 * own.global_sectors) as f64;
+        writeln!(table, "| `{name}` | {intensity:.1} |").expect("text");
+    }
+    output("intensity.md", &table);
+    let mut table = "| kernel | requests | sectors | bank conflicts |\n|---|---|---|---|\n".to_owned();
+    for name in ["rows", "columns", "turned", "turned_swizzled"] {
+        let own = counts(name).expect("a launch");
+        writeln!(
+            table,
+            "| `{name}` | {} | {} | {} |",
+            own.global_requests, own.global_sectors, own.bank_conflicts
+        )
+        .expect("text");
+    }
+    output("access.md", &table);
+}
+
+#[test]
+fn the_list_of_exercises() {
+    let rows = exercises::all().map(|one| format!("| `{}` | {} |\n", one.name, one.title));
+    output("exercises.md", &format!("| name | what |\n|---|---|\n{}", rows.collect::<String>()));
+}
+
+/// `[1.0, 2.0]`, as Rust prints it.
+fn printed(values: &[f64]) -> String {
+    format!("{values:?}")
+}
+
+fn puzzle(file: &str, name: &str, given: &[Given], out: usize) -> Vec<f64> {
+    let file = format!("examples/kernels/puzzles/{file}.rs");
+    let outcome = run(&kernel(&file, name), None, given);
+    outcome.tensors[out].as_ref().expect("a tensor").values.clone()
+}
+
+#[test]
+fn the_puzzles_print_what_their_text_prints() {
+    let ones = |shape: &[usize]| -> Given { Tensor::of(shape, |_| 1.0).into() };
+    // The text prints eight times 11 and not its input; this is the one input that has these sums.
+    let elevens = Tensor::new(&[8], vec![11.0, 0.0, 0.0, 11.0, 0.0, 0.0, 11.0, 0.0]);
+    let local = puzzle("scan", "prefix_sum_local", &[unwritten(&[17]), count(&[15], 1.0)], 0);
+    let square = |n: usize| [unwritten(&[n, n]), count(&[n, n], 1.0), count(&[n, n], 2.0)];
+    let ours = [
+        puzzle("stencil", "pooling", &[unwritten(&[8]), elevens.into()], 0),
+        puzzle(
+            "convolution",
+            "conv_1d_block_boundary",
+            &[unwritten(&[15]), count(&[15], 1.0), count(&[4], 1.0)],
+            0,
+        ),
+        puzzle("convolution", "conv_2d_halo", &[unwritten(&[12, 16]), ones(&[12, 16]), ones(&[3, 3])], 0),
+        puzzle("scan", "prefix_sum_simple", &[unwritten(&[8]), count(&[8], 1.0)], 0),
+        puzzle("scan", "prefix_sum_blelloch", &[unwritten(&[8]), count(&[8], 1.0)], 0),
+        puzzle("scan", "prefix_sum_add_totals", &[Tensor::new(&[17], local).into(), Given::Index(15)], 0),
+        puzzle("matmul", "matmul_naive", &square(2), 0),
+        puzzle("matmul", "matmul_shared", &square(2), 0),
+        puzzle("matmul", "matmul_tiled", &square(8), 0),
+    ];
+    let mut text = String::new();
+    for ((name, theirs), ours) in PRINTED.iter().zip(&ours) {
+        let ours = printed(ours);
+        // Where the text leaves numbers out, its two ends are ours.
+        let (first, last) = theirs.split_once("...,").unwrap_or((theirs, ""));
+        assert!(
+            ours.starts_with(first.trim_end_matches(',')) && ours.ends_with(last.trim()),
+            "{name}: {ours}"
+        );
+        writeln!(text, "{name}\n  theirs {theirs}\n  ours   {ours}").expect("text");
+    }
+    output("puzzles.txt", &text);
+}
+
+#[test]
+fn layouts_and_pictures() {
+    let layout = |text: &str| -> Layout { text.parse().expect("a layout") };
+    output("print_layout.txt", &format_layout(&layout("(2,6):(6,1)")));
+    let (_, steps) = explain("logical_divide(24:1, 3:2)").expect("a value");
+    output("divide.txt", &steps.iter().map(|step| format!("{step}\n")).collect::<String>());
+    let figures = [
+        ("rows", thread_value_svg("a warp reads a row of 4 x 32", &layout("(32,1):(4,1)"), 4, 32)),
+        ("columns", thread_value_svg("a warp of 4 reads a column", &layout("(4,1):(1,4)"), 4, 8)),
+        (
+            "thread_tile",
+            thread_value_svg(
+                "16 threads, 2 x 2 elements each",
+                &layout("((4,4),(2,2)):((16,2),(8,1))"),
+                8,
+                8,
+            ),
+        ),
+        ("block", layout_svg(&layout("((2,2),(4,2)):((8,16),(1,4))"))),
+        ("banks_plain", swizzle_svg(&"Sw<0,0,0> o 0 o (8,32):(32,1)".parse().expect("a layout"), 4)),
+        ("banks_swizzled", swizzle_svg(&"Sw<5,0,5> o 0 o (8,32):(32,1)".parse().expect("a layout"), 4)),
+    ];
+    for (name, svg) in figures {
+        same("figures", &format!("{name}.svg"), &svg.unwrap_or_else(|error| panic!("{name}: {error}")));
+    }
+}

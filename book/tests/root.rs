@@ -1,0 +1,8 @@
+//! The one test binary of the book.
+
+mod chapters;
+mod launches;
+mod listings;
+mod numbers;
+mod others;
+mod outputs;
