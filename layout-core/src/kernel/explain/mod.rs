@@ -9,6 +9,7 @@ mod words;
 use super::check::Checked;
 use super::ir::Degradation;
 use super::origin::{Errors, KernelError, Origin, Position};
+pub use super::program::Means;
 use super::program::{Access, Loss, Reason, Space};
 use std::fmt;
 use words::Words;
@@ -71,34 +72,6 @@ impl Explained {
             && self.tensor == other.tensor
             && lost(self) == lost(other)
     }
-}
-
-/// What moves the bytes of an access.
-///
-/// ```
-/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, explain, Means};
-/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
-/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
-/// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
-/// assert!(explanation.accesses.iter().all(|access| access.means == Means::Thread));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// A load or a store of a thread.
-    Thread,
-    /// An atomic operation of a thread.
-    Atomic,
-    /// `cp.async`: the thread goes on at once.
-    CopyAsync,
-    /// A box, by TMA.
-    Tma,
-    /// `ldmatrix`, `stmatrix`.
-    Matrix,
-    /// The matrix units read shared memory by themselves.
-    MatrixUnits,
-    /// `st.async`, to another block of the cluster.
-    StoreAsync,
 }
 
 /// What an access lost, and why.
@@ -255,7 +228,7 @@ impl fmt::Display for Means {
             Means::Tma => "a box, by TMA",
             Means::Matrix => "by matrices",
             Means::MatrixUnits => "by the matrix units",
-            Means::StoreAsync => "to another block, asynchronous",
+            Means::ToAnotherBlock => "to another block, asynchronous",
         })
     }
 }

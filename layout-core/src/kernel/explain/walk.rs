@@ -22,14 +22,7 @@ pub(super) fn accesses<'a>(
 fn means_of(kind: &StatementKind<Access, Operation>) -> Means {
     match kind {
         StatementKind::Atomic { .. } => Means::Atomic,
-        StatementKind::Operation(operation) => match operation {
-            Operation::AsyncCopy { .. } => Means::CopyAsync,
-            Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::PrefetchMap(_) => Means::Tma,
-            Operation::RemoteStore(_) => Means::StoreAsync,
-            Operation::Wgmma(_) => Means::MatrixUnits,
-            Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Means::Matrix,
-            Operation::Move { .. } | Operation::Mma(_) => Means::Thread,
-        },
+        StatementKind::Operation(operation) => operation.means(),
         StatementKind::Let(..)
         | StatementKind::LetIndex(..)
         | StatementKind::Assign(..)

@@ -39,6 +39,7 @@ pub(crate) use atomic::*;
 pub(crate) use collective::*;
 pub(crate) use loss::*;
 pub(crate) use matrix::*;
+pub use operation::Means;
 pub(crate) use operation::*;
 pub(crate) use place::*;
 pub(crate) use signal::*;

@@ -55,6 +55,48 @@ pub(crate) enum Operation {
     LoadMatrix(LoadMatrix),
 }
 
+/// What moves the bytes of an access.
+///
+/// ```
+/// # use layout_core::kernel::{ParamSet, ParamValue, Promises, compile, explain, Means};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// assert!(explanation.accesses.iter().all(|access| access.means == Means::Thread));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// A load or a store of a thread.
+    Thread,
+    /// An atomic operation of a thread.
+    Atomic,
+    /// `cp.async`: the thread goes on at once.
+    CopyAsync,
+    /// A box, by TMA.
+    Tma,
+    /// `ldmatrix`, `stmatrix`.
+    Matrix,
+    /// The matrix units read shared memory by themselves.
+    MatrixUnits,
+    /// `st.async`, to another block of the cluster.
+    ToAnotherBlock,
+}
+
+impl Operation {
+    /// What moves the bytes of its accesses.
+    pub(crate) fn means(&self) -> Means {
+        match self {
+            Operation::AsyncCopy { .. } => Means::CopyAsync,
+            Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::PrefetchMap(_) => Means::Tma,
+            Operation::RemoteStore(_) => Means::ToAnotherBlock,
+            Operation::Wgmma(_) => Means::MatrixUnits,
+            Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Means::Matrix,
+            Operation::Move { .. } | Operation::Mma(_) => Means::Thread,
+        }
+    }
+}
+
 /// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RemoteStore {
