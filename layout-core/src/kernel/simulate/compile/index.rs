@@ -200,7 +200,19 @@ impl Compiler<'_> {
             }
             Atom::Variable(variable, _) => return self.variable_index(*variable),
             // A register holds an index modulo 2⁶⁴; who reads it knows its sign.
-            Atom::Wrapped { index, .. } => return self.index(index),
+            Atom::Wrapped { index, signed } => {
+                let key = Key::Index(Index::atom(id));
+                if let Some(sum) = self.cache.get(&key) {
+                    return Ok(sum);
+                }
+                if !tables.atoms.is_meant(id) {
+                    self.leaves(index, *signed)?;
+                }
+                let sum = self.index(index)?;
+                let variables = self.dependencies[id.0 as usize].clone();
+                self.cache.insert(key, sum, variables);
+                return Ok(sum);
+            }
             Atom::Div(a, b) if natural(a, b) => (IndexOp::DivNatural, a, b),
             Atom::Rem(a, b) if natural(a, b) => (IndexOp::RemNatural, a, b),
             Atom::Min(a, b) if natural(a, b) => (IndexOp::MinNatural, a, b),
@@ -290,6 +302,29 @@ impl Compiler<'_> {
         variables.extend(self.variables_of(&comparison.right));
         self.cache.insert(key, Sum::vector(dst), variables);
         Ok(Ok(dst))
+    }
+
+    /// The truth of a comparison of numbers, dimensions and variables of unrolled loops.
+    pub(super) fn fixed_comparison(&self, comparison: &Comparison) -> Option<bool> {
+        let beyond = |side: &Index| self.tables.atoms.range(side).beyond_i64();
+        if beyond(&comparison.left) || beyond(&comparison.right) {
+            return None;
+        }
+        let (a, b) = (self.constant_of(&comparison.left)?, self.constant_of(&comparison.right)?);
+        Some(compare(comparison.op, &a, &b))
+    }
+
+    fn constant_of(&self, index: &Index) -> Option<i64> {
+        index.evaluate(&mut |id| match self.tables.atoms.atom(id) {
+            Atom::Variable(variable, _) => {
+                match self.variables.get(variable.0 as usize).copied().flatten()?.register {
+                    Register::Int(sum) => sum.as_constant(),
+                    Register::F32(_) | Register::F64(_) | Register::Mask(_) => None,
+                }
+            }
+            Atom::Dim { dim, divisor } => self.dim(*dim, *divisor).ok(),
+            other => other.evaluate(|part| self.constant_of(part)),
+        })
     }
 
     /// The lanes in which all comparisons hold: `None` for every lane.

@@ -7,7 +7,7 @@
 //! Where no thread can wait for another block, no two blocks of different clusters are ordered: then it is enough to know
 //! that there were accesses of several.
 
-use super::{GlobalFences, Hazard, Who, thread};
+use super::{Hazard, ProxyFences, Who, thread};
 use crate::kernel::program::Scope;
 use crate::kernel::simulate::bytecode::FULL;
 use crate::kernel::simulate::warp::each_lane;
@@ -306,7 +306,7 @@ impl GlobalShadow {
         &self,
         element: usize,
         who: Who<'_>,
-        fences: &GlobalFences,
+        fences: &ProxyFences,
     ) -> Option<Hazard> {
         let unseen = |before| hidden(before, who, fences);
         self.read(element, who).or_else(|| self.writes.find(element, unseen)).or_else(|| {
@@ -319,7 +319,7 @@ impl GlobalShadow {
         &self,
         element: usize,
         who: Who<'_>,
-        fences: &GlobalFences,
+        fences: &ProxyFences,
     ) -> Option<Hazard> {
         let unseen = |before| hidden(before, who, fences);
         let mut write = None;
@@ -369,7 +369,7 @@ fn narrow(before: Stamp, who: Who<'_>, scope: Scope) -> Option<Hazard> {
 }
 
 /// What TMA does not see of a write, though the thread that starts it knows of the write.
-fn hidden(before: Stamp, who: Who<'_>, fences: &GlobalFences) -> Option<Hazard> {
+fn hidden(before: Stamp, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
     if matches!(before.kind, Kind::Landed | Kind::InFlight) || before.block == MANY_BLOCKS {
         return None;
     }
