@@ -3,7 +3,8 @@
 //! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
 //! barriers (`machine`); each element of shared memory and of written tensors has a shadow that knows its last
 //! accesses (`shadow`). What TMA and the matrix units do beside the threads is in flight until somebody waits
-//! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads.
+//! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads. In which order they do is
+//! a schedule's (`turns`); what is told beside the order of accesses is the judges' (`judge`).
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
 //! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of

@@ -229,7 +229,11 @@ impl Compiler<'_> {
         if let Some(sum) = self.cache.get(&key) {
             return Ok(sum);
         }
-        let (a, b) = (self.index(a)?, self.index(b)?);
+        // What is made of a remainder or of bits is wrong wherever it is used.
+        let placing = std::mem::replace(&mut self.placing, false);
+        let sides = (self.index(a), self.index(b));
+        self.placing = placing;
+        let (a, b) = (sides.0?, sides.1?);
         let folded = match (a.as_constant(), b.as_constant()) {
             (Some(x), Some(y)) => op.apply(x, y),
             _ => None,
@@ -327,11 +331,19 @@ impl Compiler<'_> {
         })
     }
 
+    /// Computes indices that name a place, or that keep an access inside of one.
+    pub(super) fn placed<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.placing, true);
+        let value = compute(self);
+        self.placing = before;
+        value
+    }
+
     /// The lanes in which all comparisons hold: `None` for every lane.
     pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>, SimulateError> {
         let mut all: Option<u32> = None;
         for comparison in mask {
-            let one = match self.comparison(comparison)? {
+            let one = match self.placed(|compiler| compiler.comparison(comparison))? {
                 Err(true) => continue,
                 Err(false) => {
                     let dst = self.take(Bank::Mask, 1);

@@ -54,9 +54,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// Looks at an index that may leave 64 bits, and is not meant to.
+    /// Looks at an index that may leave 64 bits, and is not meant to. The place of an access is held to its mask instead; and
+    /// what is made of a value of 64 bits, or of a variable that may be anything, is looked at as numbers are.
     pub(super) fn leaves(&mut self, index: &Index, signed: bool) -> Result<(), SimulateError> {
-        if !self.program.findings {
+        let bounded = |id| {
+            let range = self.tables.atoms.range(&Index::atom(id));
+            range.low > i128::from(i64::MIN / 2) && range.high < i128::from(i64::MAX / 2)
+        };
+        let asked = self.program.arithmetic || !self.placing && index.atoms().all(bounded);
+        if !self.program.findings || !asked {
             return Ok(());
         }
         let mut terms = Vec::new();

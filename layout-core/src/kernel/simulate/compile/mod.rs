@@ -88,6 +88,8 @@ struct Compiler<'a> {
     origin: Origin,
     /// Places that products write.
     accumulators: BTreeSet<PlaceId>,
+    /// Whether the index that is computed is a place, or holds an access to its view.
+    placing: bool,
     /// What is made of undivided loads of a place.
     loaded: BTreeSet<(PlaceId, VarId)>,
     /// The places whose undivided loads decide whether the statement is reached, for each `if` around it.
@@ -126,6 +128,7 @@ pub(super) fn compile(
         site: 0,
         origin: Origin(0),
         accumulators: asynchronous::accumulators(checked.body()),
+        placing: false,
         loaded: BTreeSet::new(),
         guards: Vec::new(),
     };
