@@ -156,6 +156,7 @@ impl Compiler<'_> {
                 | StatementKind::Break
                 | StatementKind::Continue
                 | StatementKind::Barrier(_)
+                | StatementKind::SetMaxRegisters { .. }
                 | StatementKind::Atomic { .. } => {}
             }
         }

@@ -222,7 +222,8 @@ impl Compiler<'_> {
         self.list(body)?;
         (self.line, self.site) = line;
         self.rewind(inside);
-        if !leaves(body) && self.fixed_by(condition, &changes(None, body)) {
+        let left = body.iter().any(|statement| statement.kind.leaves());
+        if !left && self.fixed_by(condition, &walk::changed(body)) {
             let site = self.site;
             self.emit(Op::Endless { site });
         }

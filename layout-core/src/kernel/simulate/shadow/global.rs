@@ -302,12 +302,7 @@ impl GlobalShadow {
     }
 
     /// TMA reads an element, for a thread.
-    pub(crate) fn read_by_proxy(
-        &self,
-        element: usize,
-        who: Who<'_>,
-        fences: &ProxyFences,
-    ) -> Option<Hazard> {
+    pub(crate) fn read_by_proxy(&self, element: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
         let unseen = |before| hidden(before, who, fences);
         self.read(element, who).or_else(|| self.writes.find(element, unseen)).or_else(|| {
             self.accesses.find(element, |before| before.kind.is_atomic().then(|| unseen(before))?)
