@@ -1,7 +1,7 @@
 //! Indices that leave 64 bits: nothing outside of a tensor is touched, and what is inside is Rust's.
 //!
-//! Law: an index of natural numbers wraps as Rust's `usize` does; a place that is named by a product beyond 64 bits does
-//! not exist.
+//! Law: an index of natural numbers wraps as Rust's `usize` does, and where it is not meant to (`wrapping_*`) the simulator
+//! tells (`tests/mistakes/arithmetic.rs`); a place that is named by a product beyond 64 bits does not exist.
 
 use layout_cuda::{Error, tiled_kernel};
 use layout_tests::support::guarded::guarded;
@@ -11,23 +11,23 @@ const FAR: usize = 2_000_000_000;
 #[tiled_kernel(block = [1], grid = [1])]
 fn remainders<const N: usize>(y: &mut LayoutTensor<i32, RowMajor<N>>, a: usize, b: usize) {
     for i in 0..64 {
-        y[[i * a * b % N]] = 7;
+        y[[i.wrapping_mul(a).wrapping_mul(b) % N]] = 7;
     }
     for i in 0..64 {
-        y[[(i * 6364136223846793005 + 1442695040888963407) % N]] = 8;
+        y[[i.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407) % N]] = 8;
     }
     for i in 0..64 {
-        let p = i * a * b;
+        let p = i.wrapping_mul(a).wrapping_mul(b);
         y[[(p / a) % N]] = 9;
     }
     for i in 0..64 {
-        y[[((i * a * b) >> 40) % N]] = 10;
+        y[[(i.wrapping_mul(a).wrapping_mul(b) >> 40) % N]] = 10;
     }
     for i in 0..64 {
-        y[[(i * a * b + 5).min(N - 1)]] = 11;
+        y[[i.wrapping_mul(a).wrapping_mul(b).wrapping_add(5).min(N - 1)]] = 11;
     }
     for i in 0..64 {
-        let p = i * a * b;
+        let p = i.wrapping_mul(a).wrapping_mul(b);
         if p > a {
             y[[(p ^ b) % N]] = 12;
         }

@@ -186,7 +186,7 @@ fn a_lane_hands_over_what_is_its_own() {
     let device = Device::simulator();
     let mut y = device.zeros::<f32, 2>([2, 32]).expect("y");
     let wanted: [(FindingKind, &str); 2] = [(ReadWriteRace, "store"), (MissingWait, "again")];
-    table!(SOURCE, hands_over(&mut y) { 0 => None, 1 => Some(wanted[0]), 2 => Some(wanted[1]), });
+    table!(SOURCE, hands_over(&mut y) { 0 => None, 1 => Some(wanted[0]), 2 => Some(wanted[1]), 3 => None, });
 }
 
 /// Warp 1 reads a stage that lane 0 gives back; TMA fills it again.

@@ -36,19 +36,23 @@ fn judge(source: &str, (kernel, flaw): (&str, i64), report: &Report, wanted: Opt
     assert_eq!(first, Some((kind, line)), "{kernel}, FLAW = {flaw}:\n{report}");
 }
 
-/// Runs a kernel for each row `flaw => what is found`.
+/// Runs a kernel for each row `flaw => what is found`; a judge that must be asked is named before it.
 macro_rules! table {
-    ($source:expr, $kernel:ident($($argument:expr),*) { $($flaw:literal => $wanted:expr,)* }) => {
+    ($source:expr, $([$option:ident])? $kernel:ident($($argument:expr),*) { $($flaw:literal => $wanted:expr,)* }) => {
         for (flaw, wanted) in [$(($flaw, $wanted)),*] {
             let set = super::set(&$kernel::DEFINITION, flaw);
-            let options = layout_cuda::Options::default();
+            let options = layout_cuda::Options { $($option: true,)? ..Default::default() };
             let report = $kernel::simulate_with(super::config(&set), &options, $($argument),*).expect("it runs");
             super::judge($source, (stringify!($kernel), flaw), &report, wanted);
         }
     };
 }
 
+mod arithmetic;
+mod causes;
+mod coverage;
 mod lanes;
 mod meeting;
 mod readers;
+mod schedules;
 mod views;

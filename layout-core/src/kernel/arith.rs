@@ -221,7 +221,13 @@ impl Atoms {
         if let Ok(replaced) = self.replace(&index, &plain) {
             index = replaced;
         }
-        Index::atom(self.intern(Atom::Wrapped { index: Box::new(index), signed }, range, 1, None))
+        let meant = plain.iter().any(|(id, _)| self.is_meant(*id));
+        let wrapped =
+            Index::atom(self.intern(Atom::Wrapped { index: Box::new(index), signed }, range, 1, None));
+        if meant {
+            self.mean(&wrapped);
+        }
+        wrapped
     }
 
     /// Both as numbers that one comparison of 64 bits compares. Where one is beyond `i64` both are as Rust's `usize`, unless

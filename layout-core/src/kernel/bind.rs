@@ -66,6 +66,8 @@ pub struct Bound {
     pub values: Vec<i64>,
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
+    /// Extent and stride, elements, of each mode of each argument; of what is no tensor there are none.
+    pub tensors: Vec<Vec<(u64, u64)>>,
 }
 
 /// A tensor as a tensor map describes it, the contiguous mode first.
@@ -174,7 +176,14 @@ impl LaunchPlan {
             .collect();
         let maps = self.maps.iter().map(|map| self.map(map, arguments));
         let maps = maps.collect::<Result<Vec<_>, BindError>>()?;
-        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps })
+        let tensors = arguments.iter().map(|argument| match argument {
+            LaunchArgument::Tensor { shape, strides, .. } => {
+                shape.iter().zip(*strides).map(|(extent, stride)| (*extent as u64, *stride as u64)).collect()
+            }
+            LaunchArgument::Scalar(..) | LaunchArgument::Index(_) => Vec::new(),
+        });
+        let tensors = tensors.collect();
+        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps, tensors })
     }
 
     /// A tensor for TMA, which asks for addresses and pitches that are multiples of 16 bytes.

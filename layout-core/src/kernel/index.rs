@@ -6,7 +6,7 @@
 //! [`super::prove`] stand on. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
 
 use super::ir::Special;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// An atom, by its place in [`Atoms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -347,6 +347,8 @@ pub(crate) struct AtomFacts {
 pub(crate) struct Atoms {
     facts: Vec<AtomFacts>,
     known: HashMap<Atom, AtomId>,
+    /// Indices modulo 2⁶⁴ that are meant to be that, and what is made of them.
+    meant: BTreeSet<AtomId>,
 }
 
 impl Atoms {
@@ -365,6 +367,16 @@ impl Atoms {
         self.known.insert(atom.clone(), id);
         self.facts.push(AtomFacts { atom, range, divisor, definition });
         id
+    }
+
+    /// The word `wrapping_*` stands behind this index: where it leaves 64 bits that is meant.
+    pub(crate) fn mean(&mut self, index: &Index) {
+        self.meant.extend(index.as_atom().filter(|id| matches!(self.atom(*id), Atom::Wrapped { .. })));
+    }
+
+    /// Whether the remainder that this atom is was asked for.
+    pub(crate) fn is_meant(&self, id: AtomId) -> bool {
+        self.meant.contains(&id)
     }
 
     /// What is known of an atom.

@@ -11,9 +11,9 @@ use super::number::Element;
 /// of Rust's `Ord`.
 ///
 #[doc = example!("x.rotate_left(4).count_ones()", "u32", "0xf000_000f", "8")]
-pub trait Whole: Element {
+pub trait Whole: Copy {
     /// The unsigned integer of as many bits.
-    type Unsigned: Element;
+    type Unsigned: Copy;
 
     /// The bits that are one.
     ///
@@ -180,7 +180,7 @@ pub trait Whole: Element {
 macro_rules! wholes {
     ($($ty:ident: $unsigned:ident,)*) => { $(impl Whole for $ty { type Unsigned = $unsigned; })* };
 }
-wholes! { i64: u64, i32: u32, i16: u16, i8: u8, u64: u64, u32: u32, u16: u16, u8: u8, }
+wholes! { i64: u64, i32: u32, i16: u16, i8: u8, u64: u64, u32: u32, u16: u16, u8: u8, isize: usize, usize: usize, }
 
 /// Four of the eight bytes of `b` and `a`: digit `n` of the selector, from the lowest, names byte `n` of the result; 0 to 3 are
 /// the bytes of `a` from the lowest, 4 to 7 those of `b`; the highest bit of a digit says nothing. CUDA's `__byte_perm`.

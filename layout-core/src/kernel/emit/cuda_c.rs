@@ -384,7 +384,11 @@ impl<'a> Emitter<'a> {
         value: &Value<Access>,
         same: impl Fn(&Value<Access>) -> bool,
     ) {
-        let (op, value) = match value {
+        let operator = match value {
+            Value::Cast(to, operator) if *to == elem && self.elem(operator) == elem => operator,
+            value => value,
+        };
+        let (op, value) = match operator {
             Value::Binary(op, left, right) if same(left) && self.has_compound(*op, elem) => {
                 (op.symbol(), self.value(right))
             }

@@ -29,7 +29,8 @@ pub(crate) enum Value<A> {
     Unary(UnaryOp, Box<Value<A>>),
     /// An infix operator on two values of one type; comparisons give `bool`.
     Binary(BinaryOp, Box<Value<A>>, Box<Value<A>>),
-    /// Rust's `as`: floats saturate to integers (NaN gives 0), integers wrap.
+    /// Rust's `as`: floats saturate to integers (NaN gives 0), integers wrap. Of an operator's integer to its own type it
+    /// changes nothing and says that the operator may wrap: `wrapping_*`.
     Cast(Elem, Box<Value<A>>),
     /// An elementwise word of one, two or three values.
     Math(Math, Vec<Value<A>>),

@@ -20,9 +20,11 @@ use super::proxy::Proxy;
 use super::report::FindingKind;
 use super::shadow::SharedShadow;
 use super::strands::Clocks;
+use super::turns::Turns;
 use super::warp::{State, Warp};
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
+use std::collections::HashMap;
 
 /// Blocks that start together, at least a cluster.
 const FIRST: usize = 8;
@@ -39,6 +41,8 @@ pub(super) struct Resident {
     shadow: Option<SharedShadow>,
     proxy: Proxy,
     remote: Vec<Remote>,
+    turns: Turns,
+    early: HashMap<(usize, u32, i64), u32>,
     moment: Moment,
 }
 
@@ -68,7 +72,10 @@ impl Machine<'_> {
         loop {
             let wanted = if idle > PATIENCE { residents.len() + 1 } else { first };
             while residents.len() < wanted.min(places) && next < clusters {
-                residents.push(self.resident(if self.launch.backwards { clusters - 1 - next } else { next }));
+                residents.push(self.resident(match self.launch.backwards {
+                    true => clusters - 1 - next,
+                    false => self.turns.cluster(next, clusters),
+                }));
                 next += 1;
                 idle = 0;
             }
@@ -112,6 +119,8 @@ impl Machine<'_> {
             shadow: other.shadow,
             proxy: other.proxy,
             remote: other.remote,
+            turns: other.turns,
+            early: other.early,
             moment: Moment { block: number, order: 0 },
         }
     }
@@ -125,6 +134,8 @@ impl Machine<'_> {
         swap(&mut self.shadow, &mut other.shadow);
         swap(&mut self.proxy, &mut other.proxy);
         swap(&mut self.remote, &mut other.remote);
+        swap(&mut self.turns, &mut other.turns);
+        swap(&mut self.early, &mut other.early);
         self.findings.exchange(&mut other.moment);
     }
 }

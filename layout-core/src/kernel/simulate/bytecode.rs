@@ -169,6 +169,17 @@ impl FloatOp {
     }
 }
 
+/// What an undivided store has to do with an undivided load of the same tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Update {
+    /// Nothing.
+    Own,
+    /// Its value is made of what the load gave.
+    Made,
+    /// Whether it is done depends on it.
+    Guarded,
+}
+
 /// An instruction. `site` is the place in the kernel that a finding names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
@@ -236,6 +247,7 @@ pub(super) enum Op {
         src: u32,
         change: AtomicChange,
         scope: Scope,
+        update: Update,
         address: Sum,
         mask: Option<u32>,
         site: u32,
@@ -248,6 +260,14 @@ pub(super) enum Op {
     CheckInitialised { slot: u32, site: u32 },
     /// Reports lanes where `0 <= at < end` does not hold of a coordinate of a view.
     Claim { at: Sum, end: Sum, site: u32 },
+    /// Reports lanes in which `a op b` leaves its type, or a shift's count its width.
+    Exact { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
+    /// Reports lanes in which a conversion to an integer type loses the value; `natural` says that the integers are `u64`.
+    Fits { from: Register, natural: bool, elem: Elem, site: u32 },
+    /// Keeps in mind where a float that is not finite comes from; of a warp's lanes together the operand's of any lane.
+    Born { dst: Register, from: [Register; 3], together: bool, site: u32 },
+    /// Reports lanes in which an index of this number in the program's list leaves 64 bits.
+    Leaves { number: u32, site: u32 },
     /// The tracked register is initialised in the active lanes.
     MarkInitialised { slot: u32 },
     /// Lanes where the mask holds go on; to `otherwise` (an `Else` or `EndIf`) if there is none.
@@ -264,8 +284,10 @@ pub(super) enum Op {
     LoopTestScalar { a: Sum, op: BinaryOp, b: Sum, exit: u32 },
     /// The lanes that met `Continue` come back.
     Rejoin,
-    /// Goes back to `to`.
-    Jump { to: u32, site: u32 },
+    /// Goes back to `to`; of a loop that changes nothing but registers where it is `still`.
+    Jump { to: u32, still: bool, site: u32 },
+    /// A round of a loop ends whose condition never changes.
+    Endless { site: u32 },
     /// Leaves a loop: the lanes that entered go on.
     LoopEnd,
     /// The active lanes leave the innermost loop.
@@ -274,6 +296,51 @@ pub(super) enum Op {
     Continue,
     /// The warp has ended.
     End,
+}
+
+impl Op {
+    /// Whether it does something that others, or the warp itself in another round, may see.
+    pub(super) fn acts(self) -> bool {
+        matches!(
+            self,
+            Op::Store { .. }
+                | Op::Atomic { .. }
+                | Op::CopyAsync { .. }
+                | Op::Commit
+                | Op::Wait { .. }
+                | Op::Barrier { .. }
+                | Op::Asynchronous { .. }
+                | Op::Jump { still: false, .. }
+        )
+    }
+
+    /// Whether it only looks: then it is no work of the kernel's.
+    pub(super) fn judges(self) -> bool {
+        matches!(
+            self,
+            Op::CheckInitialised { .. }
+                | Op::MarkInitialised { .. }
+                | Op::Poison { .. }
+                | Op::Claim { .. }
+                | Op::Exact { .. }
+                | Op::Fits { .. }
+                | Op::Born { .. }
+                | Op::Leaves { .. }
+                | Op::Endless { .. }
+                | Op::End
+        )
+    }
+}
+
+/// An index as sums of products of registers, before anything wraps.
+#[derive(Clone, Debug)]
+pub(super) struct Polynomial {
+    /// A coefficient and factors, each with whether its register holds the bits of a natural number.
+    pub terms: Vec<(i64, Vec<(Sum, bool)>)>,
+    /// What is added.
+    pub constant: i64,
+    /// Whether it may be negative.
+    pub signed: bool,
 }
 
 /// What an instruction touches, for memory and for findings.
@@ -345,8 +412,16 @@ pub(super) struct Program {
     pub granule: u32,
     /// Whether instructions that only find mistakes are in the code.
     pub findings: bool,
+    /// Whether those that look at numbers are.
+    pub arithmetic: bool,
+    /// Indices that may leave 64 bits.
+    pub polynomials: Vec<Polynomial>,
     /// Whether results depend on the order in which blocks run: sums of floats by atomics, and what they give back.
     pub ordered: bool,
+    /// Whether an undivided store depends on what an undivided load of its tensor gave.
+    pub updates: bool,
+    /// Whether floats are added by atomic operations.
+    pub sums: bool,
     /// Asynchronous work.
     pub works: Works,
     /// Whether threads read what others of the same launch write, so that they may wait for each other.

@@ -137,7 +137,7 @@ impl Machine<'_> {
                 seen |= 1 << rank;
                 let known = &self.clocks.warps[warp.number as usize].of(lane).clock;
                 if !known.knows_any(self.warps_of(rank as usize)) {
-                    self.report(FindingKind::EndedBlock, number, warp.number, 1 << lane, None, |_| {
+                    self.report(FindingKind::NotBegun, number, warp.number, 1 << lane, None, |_| {
                         format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
                     });
                 }

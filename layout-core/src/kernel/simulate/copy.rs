@@ -24,6 +24,7 @@ impl Machine<'_> {
         let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
         let read = self.ready(warp, source, mask, source_site, Kind::Read);
         self.watch_reads(warp, from, source_site, &read);
+        self.cover_reads(warp, from, &read);
         self.count(from, source_site, &read, Kind::Read);
         let written = self.ready(warp, destination, None, destination_site, Kind::Write);
         self.watch_writes(warp, to, destination_site, &written, 0, Write::InFlight);

@@ -4,10 +4,12 @@ use super::arithmetic::{compared, doubles, float_to_integer, floats, integers};
 use super::bytecode::{Bank, LANES, Op, Register};
 use super::compile::compare;
 use super::elementwise;
+use super::judge::arithmetic::born;
 use super::machine::Machine;
 use super::mma;
 use super::proxy::Flow;
 use super::report::FindingKind;
+use super::rounds::Rounds;
 use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
@@ -27,6 +29,7 @@ impl Machine<'_> {
     fn run(&mut self, warp: &mut Warp) {
         let program = self.launch.program;
         let counters = self.launch.counters;
+        let mut rounds = Rounds::new();
         loop {
             let at = warp.pc;
             if counters {
@@ -152,8 +155,8 @@ impl Machine<'_> {
                     self.converged(warp, "a load of matrices", site);
                     self.load_matrix(warp, dst, address, (count, transposed), site);
                 }
-                Op::Atomic { dst, src, change, scope, address, mask, site } => {
-                    self.atomic(warp, dst, src, (change, scope), (address, mask), site);
+                Op::Atomic { dst, src, change, scope, update, address, mask, site } => {
+                    self.atomic(warp, dst, src, (change, scope, update), (address, mask), site);
                     if warp.active != 0 && matches!(change, AtomicChange::Load(_)) {
                         // It may wait for what another warp writes: that one must have its turn.
                         warp.wait_site = site;
@@ -182,6 +185,10 @@ impl Machine<'_> {
                     Flow::Stop => return,
                 },
                 Op::Claim { at, end, site } => self.claim(warp, at, end, site),
+                Op::Exact { op, a, b, elem, site } => self.judge_operator(warp, op, (a, b), elem, site),
+                Op::Fits { from, natural, elem, site } => self.judge_cast(warp, from, natural, elem, site),
+                Op::Born { dst, from, together, site } => born(warp, dst, &from, together, site),
+                Op::Leaves { number, site } => self.judge_index(warp, number, site),
                 Op::CheckInitialised { slot, site } => {
                     let missing = warp.active & !warp.initialised[slot as usize];
                     if missing != 0 {
@@ -233,10 +240,16 @@ impl Machine<'_> {
                     warp.active = warp.round & !warp.broken;
                     warp.gone = warp.broken;
                 }
-                Op::Jump { to, site } => {
+                Op::Jump { to, still, site } => {
                     warp.steps += (at as u64).saturating_sub(u64::from(to)) + 1;
                     warp.pc = to as usize;
-                    if warp.steps > self.launch.max_steps {
+                    if warp.steps > self.launch.max_steps || rounds.endless(warp, still) {
+                        warp.state = State::Exhausted(site);
+                        return;
+                    }
+                }
+                Op::Endless { site } => {
+                    if warp.active != 0 {
                         warp.state = State::Exhausted(site);
                         return;
                     }

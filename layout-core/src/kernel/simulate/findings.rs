@@ -51,6 +51,14 @@ impl Findings {
         }
     }
 
+    /// What was found at a site is of another kind: its cause is known now. It stands where it stood.
+    pub(super) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: String) {
+        let Some((moment, finding)) = self.known.remove(&(kind, site)) else { return };
+        let mut own = Findings::default();
+        own.known.insert((cause, site), (moment, Finding { kind: cause, message, ..finding }));
+        self.merge(own);
+    }
+
     /// Adds another host thread's findings.
     pub(super) fn merge(&mut self, other: Findings) {
         for (key, (moment, finding)) in other.known {
@@ -67,6 +75,16 @@ impl Findings {
                     mine.count = count;
                 }
             }
+        }
+    }
+
+    /// Adds what only another schedule finds.
+    pub(super) fn merge_new(&mut self, other: Findings, seed: u64) {
+        for (key, (moment, finding)) in other.known {
+            self.known.entry(key).or_insert_with(|| {
+                let message = format!("{}, by the schedule of seed {seed}", finding.message);
+                (moment, Finding { message, ..finding })
+            });
         }
     }
 

@@ -31,6 +31,12 @@ impl Machine<'_> {
             let first = touch.index[missing.trailing_zeros() as usize];
             self.uninitialised(warp, slot + first as u32, number, missing);
         }
+        let bank = Bank::of(site.elem);
+        if self.launch.program.arithmetic {
+            for lane in each_lane(touch.open) {
+                warp.born.copy(bank.register(dst), bank.register(register + element(lane) as u32), lane);
+            }
+        }
         let (from, to) = (register as usize, dst as usize);
         // A register holds a small float as an `f32`.
         let small = site.elem.is_float() && site.elem.bytes() < 4;
@@ -74,7 +80,9 @@ impl Machine<'_> {
         let (to, from) = (register as usize, src as usize);
         for lane in each_lane(touch.open) {
             let element = touch.index[lane] as usize;
-            match Bank::of(site.elem) {
+            let bank = Bank::of(site.elem);
+            warp.born.copy(bank.register(register + element as u32), bank.register(src), lane);
+            match bank {
                 Bank::F32 => warp.f32[to + element][lane] = warp.f32[from][lane],
                 Bank::F64 => warp.f64[to + element][lane] = warp.f64[from][lane],
                 Bank::Int => warp.int[to + element][lane] = warp.int[from][lane],

@@ -13,14 +13,18 @@ use super::bytecode::{LANES, Program};
 use super::clock::{Clock, Knowledge};
 use super::cluster::{self, Block, Remote};
 use super::findings::Findings;
+use super::judge::coverage::Coverage;
+use super::judge::updates::Updates;
 use super::memory::Global;
 use super::order::{Known, Releases};
 use super::proxy::Proxy;
 use super::report::{Counts, Finding, FindingKind};
 use super::shadow::{GlobalShadow, SharedShadow};
 use super::strands::{Clocks, Strands};
+use super::turns::Turns;
 use super::warp::{State, Warp, coordinates};
 use crate::kernel::program::Participants;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What all host threads share.
@@ -30,6 +34,8 @@ pub(super) struct Launch<'a> {
     pub globals: Vec<Global<'a>>,
     /// One for each argument that is written, if races are looked for.
     pub shadows: Vec<Option<GlobalShadow>>,
+    /// Likewise, if it is asked what is written.
+    pub coverage: Vec<Option<Coverage>>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: [u32; 3],
@@ -37,7 +43,9 @@ pub(super) struct Launch<'a> {
     pub counters: bool,
     /// Clusters that the device surely holds at once.
     pub places: usize,
-    /// Whether clusters begin from the last to the first.
+    /// The number of the schedule.
+    pub seed: u64,
+    /// Whether clusters begin from the last to the first, whatever the schedule says.
     pub backwards: bool,
 }
 
@@ -62,6 +70,12 @@ pub(super) struct Machine<'a> {
     /// What is in flight beside the threads.
     pub proxy: Proxy,
     pub releases: Releases,
+    /// What was loaded and stored undivided.
+    pub updates: Updates,
+    /// The schedule.
+    pub turns: Turns,
+    /// Reads of shared elements that nobody had written: rank, place, element, and the site.
+    pub early: HashMap<(usize, u32, i64), u32>,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
 }
@@ -115,6 +129,9 @@ impl<'a> Machine<'a> {
             crossed: false,
             proxy,
             releases: Releases::default(),
+            updates: Updates::default(),
+            turns: Turns::new(launch.seed),
+            early: HashMap::new(),
             progress: false,
         }
     }
@@ -134,6 +151,8 @@ impl<'a> Machine<'a> {
     /// A cluster's start.
     pub(super) fn start(&mut self, number: u64) {
         self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
+        self.turns.start(number);
+        self.early.clear();
         self.remote.clear();
         self.shared.fill(u8::MAX);
         if let Some(shadow) = &mut self.shadow {
@@ -160,23 +179,19 @@ impl<'a> Machine<'a> {
 
     /// Each ready warp runs until it waits, ends, or has read what others may write; then barriers are released.
     pub(super) fn turn(&mut self) -> Turn {
-        let mut ran = false;
-        for number in 0..self.count {
-            if self.warps[number].state == State::Ready {
-                ran = true;
-                self.run_warp(number);
-                self.progress |= self.warps[number].state == State::Ended;
-            }
-            if let State::Exhausted(site) = self.warps[number].state {
+        let ran = match self.run_warps() {
+            Ok(ran) => ran,
+            Err((number, site)) => {
                 self.stop(number, FindingKind::StepLimit, site);
                 return Turn::Stopped;
             }
-        }
+        };
         if self.warps.iter().all(|warp| warp.state == State::Ended) {
             self.finish();
             return Turn::Ended;
         }
-        let released = self.release() | self.wake() || self.land();
+        let woken = self.release() | self.wake();
+        let released = self.complete(woken);
         self.progress |= released;
         if !ran && !released {
             self.deadlock();
@@ -187,10 +202,13 @@ impl<'a> Machine<'a> {
 
     pub(super) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
         let lanes = self.warps[warp].active;
-        let limit = self.launch.max_steps;
+        let (limit, steps) = (self.launch.max_steps, self.warps[warp].steps);
         let blocks = self.launch.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
         let at_once = self.launch.places * self.ranks();
         self.report(kind, site, warp as u32, lanes, None, |_| match kind {
+            FindingKind::StepLimit if steps <= limit => {
+                format!("warp {warp} goes round this loop for ever: nothing that decides its end changes")
+            }
             FindingKind::StepLimit => {
                 format!("warp {warp} took more than {limit} steps; the launch was stopped")
             }

@@ -38,6 +38,8 @@ pub(super) struct Mbarrier {
     pub site: u32,
     /// Where its phase was told of bytes last.
     pub told: u32,
+    /// Where the copy that landed last in its phase was started.
+    pub copied: u32,
     /// What those who arrived know, and those who arrived in earlier phases.
     gathered: Knowledge,
     /// What they knew at the end of the last phase.
@@ -191,7 +193,7 @@ impl Machine<'_> {
             });
         }
         let Some(known) = self.proxy.barriers.get_mut(at) else { return false };
-        (known.expected, known.landed, known.told) = (0, 0, 0);
+        (known.expected, known.landed, known.told, known.copied) = (0, 0, 0, 0);
         known.phase += 1;
         known.pending = known.arrivals;
         known.ended = known.gathered.clone();
@@ -199,11 +201,12 @@ impl Machine<'_> {
     }
 
     /// A box has landed whose engine's time was that of the phase.
-    pub(super) fn told(&mut self, at: usize, bytes: u64) {
+    pub(super) fn told(&mut self, at: usize, bytes: u64, site: u32) {
         let engine = self.proxy.barrier_engine(at) - self.count;
         let engines = self.proxy.actors() - self.count;
         let Some(known) = self.proxy.barriers.get_mut(at) else { return };
         known.landed += bytes as i64;
+        known.copied = site;
         known.gathered.engines.resize(engines, 0);
         known.gathered.engines[engine] = known.phase + 2;
         self.end_phase(at);

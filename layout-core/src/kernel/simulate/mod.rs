@@ -3,7 +3,8 @@
 //! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
 //! barriers (`machine`); each element of shared memory and of written tensors has a shadow that knows its last
 //! accesses (`shadow`). What TMA and the matrix units do beside the threads is in flight until somebody waits
-//! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads.
+//! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads. In which order they do is
+//! a schedule's (`turns`); what is told beside the order of accesses is the judges' (`judge`).
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
 //! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of
@@ -20,6 +21,7 @@ mod copy;
 mod elementwise;
 mod execute;
 mod findings;
+mod judge;
 mod local;
 mod machine;
 mod matrix;
@@ -30,6 +32,7 @@ mod order;
 mod proxy;
 mod remote;
 mod report;
+mod rounds;
 mod schedule;
 mod shadow;
 mod strands;
@@ -40,6 +43,7 @@ mod together;
 mod touch;
 mod traffic;
 mod transfer;
+mod turns;
 mod warp;
 mod watch;
 mod work;
@@ -52,6 +56,7 @@ use super::elem::Constant;
 use super::launch::PlanArgumentKind;
 use compile::ArgumentValue;
 use findings::Findings;
+use judge::coverage::Coverage;
 use machine::{Launch, Machine};
 use memory::Global;
 use shadow::GlobalShadow;
@@ -116,6 +121,20 @@ pub struct Options {
     /// Multiprocessors of the device that the launch is meant for; an H200 has 132. Where blocks wait for each other, no more
     /// of them run at once than these surely hold: `min_blocks` each, or one.
     pub multiprocessors: u32,
+    /// Whether to look at what is written: elements that no thread writes while others of their tensor are (of tensors that
+    /// atomic operations change alone none is told), elements that two threads write with nobody reading in between, and
+    /// reads of an element that nothing has set, of a tensor that held zeros only.
+    pub coverage: bool,
+    /// Whether to look at numbers: integers that leave their type outside of `wrapping_*`, conversions that lose a value,
+    /// shifts by the width or more, and a NaN or infinity that came of finite numbers and is stored. What a conversion
+    /// rounds, to a float or towards zero, is no loss; products by the matrix units are not looked at.
+    pub arithmetic: bool,
+    /// How many schedules the launch is run by: orders of warps, of blocks and of asynchronous work. The first of them is the
+    /// usual one, the next ones are adversaries, those behind come by chance. A result that differs is a finding, but for
+    /// rounding where floats are added by atomic operations. Results and counts are the first one's.
+    pub schedules: u32,
+    /// The number of the first schedule, from 0. One that a finding names is run alone by that number and one schedule.
+    pub seed: u64,
 }
 
 impl Default for Options {
@@ -123,10 +142,14 @@ impl Default for Options {
         Options {
             findings: true,
             counters: true,
-            max_steps: 1 << 28,
+            max_steps: 1 << 26,
             max_findings: 16,
             threads: 0,
             multiprocessors: 132,
+            coverage: false,
+            arithmetic: false,
+            schedules: 1,
+            seed: 0,
         }
     }
 }
@@ -236,7 +259,7 @@ pub fn simulate(
     if blocks >= u64::from(u32::MAX) - 1 {
         return Err(SimulateError::TooLarge { what: format!("a grid of {blocks} blocks") });
     }
-    let program = compile::compile(checked, bound, &values, options.findings)?;
+    let program = compile::compile(checked, bound, &values, options)?;
     if blocks == 0 || threads_of_block == 0 {
         return Ok(Report::default());
     }
@@ -269,6 +292,22 @@ pub fn simulate(
         } else {
             outcome
         };
+        let mut outcome = outcome;
+        if !outcome.stopped {
+            outcome.findings.start_block(u64::MAX);
+            let covered = launch.coverage.iter().flatten();
+            covered.for_each(|coverage| coverage.finish(&program, &mut outcome.findings));
+            for number in 1..u64::from(options.schedules) {
+                let seed = options.seed.wrapping_add(number);
+                let other = Launch { seed, ..self::launch(checked, &program, bound, arguments, options)? };
+                let found = run(&other, blocks / ranks, 1);
+                if !found.stopped {
+                    turns::compare(&launch, &other, [options.seed, seed], &mut outcome.findings);
+                }
+                outcome.stopped |= found.stopped;
+                outcome.findings.merge_new(found.findings, seed);
+            }
+        }
         let globals = launch.globals;
         let written: Vec<Option<Global<'static>>> = globals.into_iter().map(Global::into_words).collect();
         for (argument, words) in arguments.iter_mut().zip(written) {
@@ -348,38 +387,43 @@ fn launch<'a>(
     arguments: &'a [SimulatorArgument<'_>],
     options: &Options,
 ) -> Result<Launch<'a>, SimulateError> {
-    let (mut globals, mut shadows) = (Vec::new(), Vec::new());
+    let (mut globals, mut shadows, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
     for (number, argument) in arguments.iter().enumerate() {
-        let mut shadow = None;
+        let (mut shadow, mut cover) = (None, None);
         globals.push(match argument {
             SimulatorArgument::Read(bytes) => Global::Read(bytes),
             SimulatorArgument::Write(bytes) => {
                 let own = |site: &&bytecode::Site| site.target == bytecode::Target::Global(number as u32);
                 if let Some(site) = program.sites.iter().find(own).filter(|_| options.findings) {
                     let elements = bytes.len() / site.bytes.max(1) as usize;
-                    let cells = GlobalShadow::new(elements, program.waits).ok_or_else(|| {
-                        SimulateError::TooLarge {
-                            what: format!("a tensor of {elements} elements with findings"),
-                        }
-                    })?;
-                    shadow = Some(cells);
+                    let too_large = || SimulateError::TooLarge {
+                        what: format!("a tensor of {elements} elements with findings"),
+                    };
+                    shadow = Some(GlobalShadow::new(elements, program.waits).ok_or_else(too_large)?);
+                    if options.coverage {
+                        let modes = bound.tensors.get(number).cloned().unwrap_or_default();
+                        cover = Some(Coverage::new(elements, bytes, modes).ok_or_else(too_large)?);
+                    }
                 }
                 Global::writable(bytes)
             }
             SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => Global::None,
         });
         shadows.push(shadow);
+        coverage.push(cover);
     }
     Ok(Launch {
         program,
         globals,
         shadows,
+        coverage,
         grid: bound.grid,
         block: bound.block,
         cluster: checked.plan().cluster,
         max_steps: options.max_steps,
         counters: options.counters,
         places: blocks::places(checked, bound, options.multiprocessors),
+        seed: options.seed,
         backwards: false,
     })
 }
@@ -413,7 +457,7 @@ fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
                 break;
             }
             count += machine.ranks() as u64;
-            let done = machine.run_cluster(block);
+            let done = machine.run_cluster(machine.turns.cluster(block, clusters));
             stopped |= !done;
             if !done || workers > 1 && machine.crossed {
                 halt.store(true, SeqCst);
@@ -469,6 +513,9 @@ impl Outcome {
                 bytecode::Op::Math { function, elem, .. } if elem.is_float() => function.flops(),
                 _ => 0,
             };
+            if program.code[number].judges() {
+                continue;
+            }
             let counts = lines.entry(program.lines[number]).or_default();
             counts.instructions += runs;
             counts.flops += lanes * flops;

@@ -10,7 +10,8 @@ use super::machine::Machine;
 use super::matrix::Products;
 use super::mbarrier::Mbarrier;
 use super::report::FindingKind;
-use super::shadow::{Fences, GlobalFences, Hazard};
+use super::shadow::{Hazard, ProxyFences};
+use super::tensor_map::PIECE;
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use super::work::Work;
@@ -30,9 +31,9 @@ pub(super) struct Proxy {
     /// Boxes on their way out, the oldest first.
     pub leaving: Vec<Leaving>,
     /// The fences of shared memory.
-    pub fences: Fences,
+    pub fences: ProxyFences,
     /// Those of global memory.
-    pub global_fences: GlobalFences,
+    pub global_fences: ProxyFences,
     pub products: Products,
     /// Tensor stores that each warp has issued.
     pub issued: Vec<u32>,
@@ -135,13 +136,9 @@ impl Machine<'_> {
             Work::ProxyFence { global } => {
                 let (number, strands) = (warp.number as usize, self.clocks.of(warp.number));
                 let now = strands.time();
-                if *global {
-                    let known = strands.tell(warp.active);
-                    self.proxy.global_fences.pass(number, now, warp.active, known);
-                } else {
-                    strands.tick();
-                    self.proxy.fences.pass(number, now, warp.active);
-                }
+                let known = strands.tell(warp.active);
+                let fences = if *global { &mut self.proxy.global_fences } else { &mut self.proxy.fences };
+                fences.pass(number, now, warp.active, known);
                 true
             }
             Work::BulkCommit => {
@@ -244,6 +241,13 @@ impl Machine<'_> {
             Some(site) if site.line > 0 => format!(" in line {}", site.line),
             _ => String::new(),
         };
+        if hazard == Hazard::Uninitialised {
+            let (rank, each) =
+                (self.rank(warp.number as usize), PIECE as i64 / i64::from(known.bytes.max(1)));
+            for element in index..index + each {
+                self.early.entry((rank, known.place, element)).or_insert(site);
+            }
+        }
         let begin = format!("{what} {verb} the piece at element {index} of `{name}`");
         let (kind, message) = match hazard {
             Hazard::Uninitialised => {

@@ -45,6 +45,8 @@ pub enum FindingKind {
     InFlightAtEnd,
     /// A block uses shared memory of another one of its cluster that may have ended.
     EndedBlock,
+    /// A block uses shared memory of another one of its cluster that may not have begun.
+    NotBegun,
     /// A vector access whose address is no multiple of its bytes.
     Misaligned,
     /// An integer division or remainder by zero.
@@ -55,6 +57,26 @@ pub enum FindingKind {
     Deadlock,
     /// A block waits for one that need not run at the same time; the launch was stopped.
     NotResident,
+    /// A thread writes what it computed of an element's value, and another thread wrote the element in between.
+    LostUpdate,
+    /// An index leaves 64 bits.
+    IndexOverflow,
+    /// An element that no thread wrote, where others of its tensor were ([`super::Options::coverage`]).
+    Unwritten,
+    /// Two threads write different values to one element, and nobody read the first ([`super::Options::coverage`]).
+    WrittenTwice,
+    /// A read of an element of a tensor of zeros, before anything wrote it ([`super::Options::coverage`]).
+    Unset,
+    /// An integer leaves its type ([`super::Options::arithmetic`]).
+    Overflow,
+    /// A conversion to a type that does not have the value ([`super::Options::arithmetic`]).
+    LossyCast,
+    /// A shift by the width of its type or more, or by less than nothing ([`super::Options::arithmetic`]).
+    ShiftTooFar,
+    /// A NaN or an infinity that came of finite numbers, and is stored ([`super::Options::arithmetic`]).
+    NotFinite,
+    /// Another schedule gives another result ([`super::Options::schedules`]).
+    ScheduleDependent,
 }
 
 impl FindingKind {
@@ -79,11 +101,22 @@ impl FindingKind {
             FindingKind::Arrivals => "surplus arrival",
             FindingKind::InFlightAtEnd => "work in flight at the end",
             FindingKind::EndedBlock => "use of an ended block",
+            FindingKind::NotBegun => "use of a block that has not begun",
             FindingKind::Misaligned => "misaligned access",
             FindingKind::DivisionByZero => "division by zero",
             FindingKind::StepLimit => "step limit",
             FindingKind::Deadlock => "deadlock",
             FindingKind::NotResident => "wait for a block that need not run",
+            FindingKind::LostUpdate => "lost update",
+            FindingKind::IndexOverflow => "index beyond 64 bits",
+            FindingKind::Unwritten => "element left unwritten",
+            FindingKind::WrittenTwice => "written twice",
+            FindingKind::Unset => "update of what nothing set",
+            FindingKind::Overflow => "integer overflow",
+            FindingKind::LossyCast => "lossy conversion",
+            FindingKind::ShiftTooFar => "shift too far",
+            FindingKind::NotFinite => "NaN or infinity",
+            FindingKind::ScheduleDependent => "result of the schedule",
         }
     }
 }

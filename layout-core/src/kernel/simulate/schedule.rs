@@ -3,6 +3,7 @@
 use super::bytecode::LANES;
 use super::machine::Machine;
 use super::report::FindingKind;
+use super::transfer::Arriving;
 use super::warp::{State, Warp};
 
 impl Machine<'_> {
@@ -151,7 +152,9 @@ impl Machine<'_> {
 
     /// Nobody can go on.
     pub(super) fn deadlock(&mut self) {
-        let stuck = self.warps.iter().position(|warp| warp.state != State::Ended).unwrap_or_default();
+        // The first of those whose wait nobody has begun to end: the others may wait for them.
+        let waiting = self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended);
+        let stuck = waiting.min_by_key(|(_, warp)| self.blame(warp.state)).map_or(0, |(number, _)| number);
         for number in 0..self.proxy.barriers.len() {
             self.wrong_bytes(number);
         }
@@ -184,8 +187,23 @@ impl Machine<'_> {
         });
     }
 
-    /// A phase that all have arrived at, and whose bytes nobody brings.
+    /// How far a wait is from having been ended: less is likelier the cause of a deadlock.
+    fn blame(&self, state: State) -> u32 {
+        let State::Phase { barrier, .. } = state else { return 3 };
+        match self.proxy.barriers.get(barrier as usize) {
+            Some(known) if known.arrivals > 0 => match known.pending {
+                pending if pending < known.arrivals => 1,
+                _ if known.phase == 0 => 2,
+                _ => 3,
+            },
+            _ => 0,
+        }
+    }
+
+    /// A phase that all have arrived at, and whose bytes nobody brings; or one that copies tell of, and that nobody has told
+    /// to expect them.
     fn wrong_bytes(&mut self, number: usize) {
+        self.unarmed(number);
         let known = &self.proxy.barriers[number];
         let (expected, landed, phase) = (known.expected, known.landed, known.phase);
         let (pending, site) = (known.pending, if known.told > 0 { known.told } else { known.site });
@@ -197,6 +215,25 @@ impl Machine<'_> {
         let warp = self.barrier_warp(number);
         self.report(FindingKind::TransactionBytes, site, warp, 1, None, |_| {
             format!("phase {phase} of {name} expects {expected} bytes and its copies report {landed}: it cannot end")
+        });
+    }
+
+    fn unarmed(&mut self, number: usize) {
+        let known = &self.proxy.barriers[number];
+        let (phase, own) = (known.phase, |load: &&Arriving| load.tells == Some((number, known.phase)));
+        let in_flight = self.proxy.arriving.iter().filter(own);
+        let bytes = known.landed + in_flight.map(|load| load.bytes as i64).sum::<i64>();
+        let site = self.proxy.arriving.iter().find(own).map_or(known.copied, |load| load.site);
+        if known.arrivals == 0 || known.pending == 0 || bytes <= known.expected || known.told > 0 {
+            return;
+        }
+        let name = self.barrier_name(number);
+        let warp = self.barrier_warp(number);
+        self.report(FindingKind::TransactionBytes, site, warp, 1, None, |_| {
+            format!(
+                "copies of {bytes} bytes tell phase {phase} of {name}, which nobody has told to expect them: no `arrive_expect` \
+                 for this phase, so it cannot end"
+            )
         });
     }
 

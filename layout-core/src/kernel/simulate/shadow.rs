@@ -15,7 +15,7 @@ mod global;
 mod proxy;
 mod shared;
 
-pub(super) use fences::{Fences, GlobalFences};
+pub(super) use fences::ProxyFences;
 pub(super) use global::GlobalShadow;
 pub(super) use shared::SharedShadow;
 

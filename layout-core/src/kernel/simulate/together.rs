@@ -4,7 +4,7 @@
 //! warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
 
 use super::arithmetic::{larger, smaller};
-use super::bytecode::{Bank, LANES, Register, Sum, Target};
+use super::bytecode::{Bank, LANES, Register, Sum, Target, Update};
 use super::machine::Machine;
 use super::memory;
 use super::touch::Kind;
@@ -141,7 +141,7 @@ impl Machine<'_> {
         warp: &mut Warp,
         dst: Option<u32>,
         src: u32,
-        (change, scope): (AtomicChange, Scope),
+        (change, scope, update): (AtomicChange, Scope, Update),
         (address, mask): (Sum, Option<u32>),
         number: u32,
     ) {
@@ -160,13 +160,36 @@ impl Machine<'_> {
         self.progress |= !reads && touch.open != 0;
         let (bank, size) = (Bank::of(site.elem), site.bytes);
         let mut before = [site.pad; LANES];
-        for lane in each_lane(touch.open) {
-            let value = match bank {
-                Bank::F32 => u64::from(warp.f32[src as usize][lane].to_bits()),
-                Bank::F64 => warp.f64[src as usize][lane].to_bits(),
-                Bank::Int => warp.int[src as usize][lane] as u64,
-                Bank::Mask => 0,
+        let values: [u64; LANES] = match bank {
+            Bank::F32 => warp.f32[src as usize].map(|value| value.to_bits().into()),
+            Bank::F64 => warp.f64[src as usize].map(f64::to_bits),
+            Bank::Int => warp.int[src as usize].map(|value| value as u64),
+            Bank::Mask => [0; LANES],
+        };
+        if !reads {
+            self.judge_stored(warp, bank.register(src), site, touch.open);
+            self.cover_changes(site, number, &touch);
+        }
+        let low = if size == 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
+        self.judge_update(warp, (site, number), &touch, (change, update), |machine, lane| {
+            // The lanes come one after the other.
+            let before = each_lane(touch.open & ((1 << lane) - 1))
+                .filter(|other| touch.index[*other] == touch.index[lane]);
+            if let Some(last) = before.last() {
+                return values[last] != values[lane];
+            }
+            let byte = touch.index[lane] as usize * size as usize;
+            let old = match site.target {
+                Target::Shared(base) => {
+                    memory::read(&machine.shared, (warp.shared + base) as usize + byte, size)
+                }
+                Target::Global(argument) => machine.launch.globals[argument as usize].read(byte, size),
+                Target::Local { .. } | Target::None => 0,
             };
+            old != values[lane] & low
+        });
+        for lane in each_lane(touch.open) {
+            let value = values[lane];
             let byte = touch.index[lane] as usize * size as usize;
             let changed = |old: u64| changed(change, site.elem, old, value);
             before[lane] = match site.target {

@@ -171,8 +171,12 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Read);
         self.watch_reads(warp, site, number, &touch);
+        self.cover_reads(warp, site, &touch);
         self.count(site, number, &touch, Kind::Read);
         let bank = Bank::of(site.elem);
+        if program.arithmetic {
+            (0..site.width).for_each(|part| warp.born.forget(bank.register(dst + part)));
+        }
         for part in 0..site.width {
             let mut raw = [site.pad; LANES];
             match site.target {
@@ -226,6 +230,11 @@ impl Machine<'_> {
         let touch = self.ready(warp, address, mask, number, Kind::Write);
         let mut equal = u32::MAX;
         self.progress |= touch.open != 0;
+        if program.arithmetic {
+            for part in 0..site.width {
+                self.judge_stored(warp, Bank::of(site.elem).register(src + part), site, touch.open);
+            }
+        }
         for part in 0..site.width {
             let register = (src + part) as usize;
             let raw: [u64; LANES] = match Bank::of(site.elem) {
@@ -260,7 +269,8 @@ impl Machine<'_> {
                 }
             }
         }
-        self.watch_writes(warp, site, number, &touch, equal, Write::Plain);
+        let raced = self.watch_writes(warp, site, number, &touch, equal, Write::Plain);
+        self.cover_writes(warp, site, number, &touch, (equal, raced));
         self.count(site, number, &touch, Kind::Write);
     }
 

@@ -123,6 +123,7 @@ impl Machine<'_> {
                 let value = global.read(byte as usize, plan.size);
                 let value = if plan.round_tf32 { tf32(value) } else { value };
                 memory::write(&mut data, element as usize * size, plan.size, value);
+                self.cover_read(warp, plan.argument, lane, byte as usize / size);
                 if let Some(shadow) = shadow {
                     let element = byte as usize / size;
                     let hazard = shadow.read_by_proxy(element, who, &self.proxy.global_fences);
@@ -230,18 +231,17 @@ impl Machine<'_> {
         });
     }
 
-    /// A box lands, if somebody waits for one; false where none does.
-    pub(super) fn land(&mut self) -> bool {
+    /// A box lands, if somebody waits for one, or at once where it is `eager`; false where none does. The oldest ones stay in
+    /// flight, as many as are skipped.
+    pub(super) fn land(&mut self, skip: usize, eager: bool) -> bool {
         let awaited = |at: usize| {
             self.warps.iter().any(
                 |warp| matches!(warp.state, super::warp::State::Phase { barrier, .. } if barrier as usize == at),
             )
         };
-        let next = self
-            .proxy
-            .arriving
-            .iter()
-            .position(|load| load.tells.is_some_and(|(barrier, _)| awaited(barrier)));
+        let told = |load: &Arriving| load.tells.is_some_and(|(barrier, _)| eager || awaited(barrier));
+        let mut landing = self.proxy.arriving.iter().enumerate().filter(|(_, load)| told(load));
+        let next = landing.nth(skip).map(|(at, _)| at);
         let Some(next) = next else { return false };
         let load = self.proxy.arriving.remove(next);
         for (address, data) in &load.pieces {
@@ -256,7 +256,7 @@ impl Machine<'_> {
             }
         }
         if let Some((barrier, _)) = load.tells {
-            self.told(barrier, load.bytes);
+            self.told(barrier, load.bytes, load.site);
         }
         true
     }
@@ -340,6 +340,13 @@ impl Machine<'_> {
         self.clocks.of(warp.number).learn(warp.active, |known| known.learn_engine(engine, time));
     }
 
+    /// Every store that has been issued reads shared memory.
+    pub(super) fn read_boxes(&mut self) {
+        let mut leaving = std::mem::take(&mut self.proxy.leaving);
+        leaving.iter_mut().for_each(|store| self.read_box(store));
+        self.proxy.leaving = leaving;
+    }
+
     /// A store reads shared memory.
     fn read_box(&self, store: &mut Leaving) {
         if store.data.is_some() {
@@ -364,6 +371,8 @@ impl Machine<'_> {
         let who = self.clocks.who(warp.number, 1 << store.by.1);
         let mut found: Vec<((i64, bool), Hazard)> = Vec::new();
         let mut data = store.data.iter().flatten();
+        let covered = self.launch.coverage.get(plan.argument as usize).is_some_and(Option::is_some);
+        let mut written: Vec<(i64, bool)> = Vec::new();
         plan.each(store.shared, &store.coordinates, |piece| {
             let Some(bytes) = data.next() else { return };
             for element in piece.start..piece.end {
@@ -376,10 +385,18 @@ impl Machine<'_> {
                     let known = store.found.iter().filter(|(at, _)| *at == index as i64);
                     found.extend(known.map(|(at, hazard)| ((*at, equal), *hazard)));
                 }
+                if covered {
+                    written.push(((byte / plan.size as usize) as i64, global.read(byte, plan.size) == value));
+                }
                 global.write(byte, plan.size, value);
             }
         });
         self.progress = true;
+        let raced = !found.is_empty();
+        for (element, equal) in written {
+            let site = (&program.sites[store.sites.1 as usize], store.sites.1);
+            self.cover_write(warp, site, store.by.1 as usize, element, (equal, raced));
+        }
         for ((element, equal), hazard) in found {
             self.hazard(warp, store.sites.1, 1 << store.by.1, element, hazard, Kind::Write, equal);
         }

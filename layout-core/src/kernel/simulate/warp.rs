@@ -3,10 +3,11 @@
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 
 use super::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
+use super::judge::arithmetic::Born;
 use crate::kernel::program::Participants;
 
 /// What a structured statement restores when it ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// An `if`: the lanes before it, and those for `else`.
     If { outer: u32, other: u32 },
@@ -125,6 +126,8 @@ pub(super) struct Warp {
     pub accumulators: Vec<(u32, u32, u32)>,
     /// Where it last read what others may write.
     pub wait_site: u32,
+    /// Where floats that are not finite come from.
+    pub born: Born,
 }
 
 impl Warp {
@@ -164,6 +167,7 @@ impl Warp {
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
             wait_site: 0,
+            born: if program.arithmetic { Born::new(program.f32, program.f64) } else { Born::default() },
         }
     }
 
@@ -179,6 +183,7 @@ impl Warp {
         self.accumulators.clear();
         self.initialised.fill(0);
         // What a wrong kernel reads of lanes that do not take part is the same whatever ran here before.
+        self.born.reset();
         self.f32.fill([0.0; LANES]);
         self.f64.fill([0.0; LANES]);
         self.int.iter_mut().skip(AXES as usize).for_each(|register| *register = [0; LANES]);

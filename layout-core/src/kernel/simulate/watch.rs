@@ -120,7 +120,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Looks for hazards of a write; `equal` holds the lanes that write what was there before.
+    /// Looks for hazards of a write, and says whether there are any; `equal` holds the lanes that write what was there
+    /// before.
     pub(super) fn watch_writes(
         &mut self,
         warp: &Warp,
@@ -129,9 +130,9 @@ impl Machine<'_> {
         touch: &Touch,
         equal: u32,
         how: Write,
-    ) {
+    ) -> bool {
         if !self.launch.program.findings {
-            return;
+            return false;
         }
         let who = self.clocks.who(warp.number, touch.open);
         let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
@@ -145,7 +146,7 @@ impl Machine<'_> {
         match site.target {
             Target::Shared(base) => {
                 let base = base + warp.shared;
-                let Some(shadow) = &mut self.shadow else { return };
+                let Some(shadow) = &mut self.shadow else { return false };
                 let shift = self.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
                 for lanes in groups {
@@ -167,7 +168,7 @@ impl Machine<'_> {
             }
             Target::Global(argument) => {
                 let Some(shadow) = self.launch.shadows.get(argument as usize).and_then(Option::as_ref) else {
-                    return;
+                    return false;
                 };
                 for lanes in groups {
                     let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
@@ -185,10 +186,12 @@ impl Machine<'_> {
             }
             Target::Local { .. } | Target::None => {}
         }
+        let any = !found.is_empty();
         for (lanes, index, hazard) in found {
             let kind = if matches!(how, Write::AtomicRead(_)) { Kind::Read } else { Kind::Write };
             self.hazard(warp, number, lanes, index, hazard, kind, equal & lanes == lanes);
         }
+        any
     }
 
     #[expect(clippy::too_many_arguments, reason = "a record of one call would be read once")]
@@ -220,6 +223,9 @@ impl Machine<'_> {
             }
             _ => lanes,
         };
+        if matches!(site.target, Target::Shared(_)) {
+            self.causes(warp, number, index, hazard, kind);
+        }
         let thread = |number: u32| self.actor(number);
         let engine = |number: u32| number as usize / LANES >= self.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
@@ -300,6 +306,35 @@ impl Machine<'_> {
             }
         };
         self.report(found, number, warp.number, lanes, Some(index), |_| message);
+    }
+
+    /// Keeps a read in mind of what nobody has written; if a write comes that nothing orders with it, that is its cause: on a
+    /// GPU the write may be first.
+    fn causes(&mut self, warp: &Warp, number: u32, index: i64, hazard: Hazard, kind: Kind) {
+        /// Reads of a cluster that are kept.
+        const MOST: usize = 4096;
+        let program = self.launch.program;
+        let known = &program.sites[number as usize];
+        let key = (self.rank(warp.number as usize), known.place, index);
+        match hazard {
+            Hazard::Uninitialised if self.early.len() < MOST => {
+                self.early.entry(key).or_insert(number);
+            }
+            Hazard::Reader { .. } if kind == Kind::Write => {
+                let Some(read) = self.early.remove(&key) else { return };
+                let name = program.names.get(known.place as usize).map_or("", String::as_str);
+                let message = format!(
+                    "read of element {index} of `{name}`, which another thread writes in line {}; no barrier stands between",
+                    known.line
+                );
+                self.findings.explain(
+                    (FindingKind::Uninitialised, read),
+                    FindingKind::ReadWriteRace,
+                    message,
+                );
+            }
+            _ => {}
+        }
     }
 
     fn block_name(&self, block: Option<u64>) -> String {

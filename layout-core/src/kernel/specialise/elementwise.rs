@@ -176,12 +176,13 @@ impl Evaluator<'_> {
             Intrinsic::DivEuclid | Intrinsic::RemEuclid => return self.euclidean(word, values, origin),
             _ => {
                 let Some(value) = values.into_iter().next() else { return Err(Failed) };
-                return match value {
+                let negated = match value {
                     Datum::Scalar(_, elem) if !elem.is_signed() => {
                         self.binary(BinaryOp::Sub, Datum::Index(Index::constant(0)), value, origin)
                     }
                     value => self.unary(UnaryOp::Neg, value, origin),
-                };
+                }?;
+                return Ok(self.meant_to_wrap(negated));
             }
         };
         let mut values = values.into_iter();
@@ -190,7 +191,22 @@ impl Evaluator<'_> {
         if let Datum::Float(_) | Datum::Scalar(_, Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16) = a {
             return self.fail(origin, format!("`{}` does not apply to {}", word.name(), a.kind()));
         }
-        self.binary(op, a, b, origin)
+        let value = self.binary(op, a, b, origin)?;
+        Ok(self.meant_to_wrap(value))
+    }
+
+    /// Marks what may leave its type on purpose: an index by its atom, a value by a conversion to its own type.
+    fn meant_to_wrap(&mut self, value: Datum) -> Datum {
+        match value {
+            Datum::Index(index) => {
+                self.tables.atoms.mean(&index);
+                Datum::Index(index)
+            }
+            Datum::Scalar(value @ (Value::Binary(..) | Value::Unary(..)), elem) => {
+                Datum::Scalar(Value::Cast(elem, Box::new(value)), elem)
+            }
+            other => other,
+        }
     }
 
     /// The quotient and the remainder whose remainder is not negative.

@@ -41,7 +41,7 @@ impl Compiler<'_> {
 
     /// The element that an access names.
     pub(super) fn element(&mut self, access: &Access) -> Result<Sum, SimulateError> {
-        let sum = self.index(&access.index)?;
+        let sum = self.placed(|compiler| compiler.index(&access.index))?;
         match access.pointer {
             None => Ok(sum),
             Some(pointer) => match self.variable(pointer)?.register {
@@ -59,7 +59,8 @@ impl Compiler<'_> {
             return;
         }
         for claim in &access.claims {
-            if let (Ok(at), Ok(end)) = (self.index(&claim.at), self.index(&claim.end)) {
+            let sides = self.placed(|compiler| (compiler.index(&claim.at), compiler.index(&claim.end)));
+            if let (Ok(at), Ok(end)) = sides {
                 self.emit(Op::Claim { at, end, site });
             }
         }

@@ -200,7 +200,19 @@ impl Compiler<'_> {
             }
             Atom::Variable(variable, _) => return self.variable_index(*variable),
             // A register holds an index modulo 2⁶⁴; who reads it knows its sign.
-            Atom::Wrapped { index, .. } => return self.index(index),
+            Atom::Wrapped { index, signed } => {
+                let key = Key::Index(Index::atom(id));
+                if let Some(sum) = self.cache.get(&key) {
+                    return Ok(sum);
+                }
+                if !tables.atoms.is_meant(id) {
+                    self.leaves(index, *signed)?;
+                }
+                let sum = self.index(index)?;
+                let variables = self.dependencies[id.0 as usize].clone();
+                self.cache.insert(key, sum, variables);
+                return Ok(sum);
+            }
             Atom::Div(a, b) if natural(a, b) => (IndexOp::DivNatural, a, b),
             Atom::Rem(a, b) if natural(a, b) => (IndexOp::RemNatural, a, b),
             Atom::Min(a, b) if natural(a, b) => (IndexOp::MinNatural, a, b),
@@ -217,7 +229,11 @@ impl Compiler<'_> {
         if let Some(sum) = self.cache.get(&key) {
             return Ok(sum);
         }
-        let (a, b) = (self.index(a)?, self.index(b)?);
+        // What is made of a remainder or of bits is wrong wherever it is used.
+        let placing = std::mem::replace(&mut self.placing, false);
+        let sides = (self.index(a), self.index(b));
+        self.placing = placing;
+        let (a, b) = (sides.0?, sides.1?);
         let folded = match (a.as_constant(), b.as_constant()) {
             (Some(x), Some(y)) => op.apply(x, y),
             _ => None,
@@ -292,11 +308,42 @@ impl Compiler<'_> {
         Ok(Ok(dst))
     }
 
+    /// The truth of a comparison of numbers, dimensions and variables of unrolled loops.
+    pub(super) fn fixed_comparison(&self, comparison: &Comparison) -> Option<bool> {
+        let beyond = |side: &Index| self.tables.atoms.range(side).beyond_i64();
+        if beyond(&comparison.left) || beyond(&comparison.right) {
+            return None;
+        }
+        let (a, b) = (self.constant_of(&comparison.left)?, self.constant_of(&comparison.right)?);
+        Some(compare(comparison.op, &a, &b))
+    }
+
+    fn constant_of(&self, index: &Index) -> Option<i64> {
+        index.evaluate(&mut |id| match self.tables.atoms.atom(id) {
+            Atom::Variable(variable, _) => {
+                match self.variables.get(variable.0 as usize).copied().flatten()?.register {
+                    Register::Int(sum) => sum.as_constant(),
+                    Register::F32(_) | Register::F64(_) | Register::Mask(_) => None,
+                }
+            }
+            Atom::Dim { dim, divisor } => self.dim(*dim, *divisor).ok(),
+            other => other.evaluate(|part| self.constant_of(part)),
+        })
+    }
+
+    /// Computes indices that name a place, or that keep an access inside of one.
+    pub(super) fn placed<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.placing, true);
+        let value = compute(self);
+        self.placing = before;
+        value
+    }
+
     /// The lanes in which all comparisons hold: `None` for every lane.
     pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>, SimulateError> {
         let mut all: Option<u32> = None;
         for comparison in mask {
-            let one = match self.comparison(comparison)? {
+            let one = match self.placed(|compiler| compiler.comparison(comparison))? {
                 Err(true) => continue,
                 Err(false) => {
                     let dst = self.take(Bank::Mask, 1);

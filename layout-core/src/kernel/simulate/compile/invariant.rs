@@ -63,6 +63,12 @@ impl Compiler<'_> {
             Value::Index(index, _) => !self.pure(index),
             Value::Compare(comparison) => !(self.pure(&comparison.left) && self.pure(&comparison.right)),
             Value::Load(_) => true,
+            // There may be something to tell of its numbers.
+            Value::Unary(..) | Value::Cast(..) | Value::Binary(..) | Value::Math(..)
+                if self.program.arithmetic =>
+            {
+                true
+            }
             Value::Unary(_, a) | Value::Cast(_, a) => self.has_effect(a),
             Value::Binary(op, a, b) => {
                 matches!(op, BinaryOp::Div | BinaryOp::Rem) || self.has_effect(a) || self.has_effect(b)
@@ -73,7 +79,7 @@ impl Compiler<'_> {
     }
 
     /// Whether an index can be computed here without finding a mistake: its variables are declared and initialised,
-    /// and it divides by numbers only.
+    /// it divides by numbers only, and it leaves 64 bits nowhere but where that is meant.
     fn pure(&self, index: &Index) -> bool {
         index.atoms().all(|atom| self.pure_atom(atom))
     }
@@ -90,6 +96,7 @@ impl Compiler<'_> {
             Atom::Div(a, b) | Atom::Rem(a, b) => {
                 self.pure(a) && b.as_constant().or_else(|| self.fixed(b)).is_some_and(|divisor| divisor != 0)
             }
+            Atom::Wrapped { .. } if self.program.findings && !self.tables.atoms.is_meant(id) => false,
             other => other.parts().all(|part| self.pure(part)),
         }
     }

@@ -11,6 +11,7 @@ mod access;
 mod asynchronous;
 mod index;
 mod invariant;
+mod judge;
 mod matrix;
 mod statement;
 mod together;
@@ -18,8 +19,8 @@ mod value;
 
 pub(super) use index::compare;
 
-use super::SimulateError;
 use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use super::{Options, SimulateError};
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::elem::{Constant, Elem};
@@ -87,6 +88,12 @@ struct Compiler<'a> {
     origin: Origin,
     /// Places that products write.
     accumulators: BTreeSet<PlaceId>,
+    /// Whether the index that is computed is a place, or holds an access to its view.
+    placing: bool,
+    /// What is made of undivided loads of a place.
+    loaded: BTreeSet<(PlaceId, VarId)>,
+    /// The places whose undivided loads decide whether the statement is reached, for each `if` around it.
+    guards: Vec<BTreeSet<PlaceId>>,
 }
 
 /// The code of a launch.
@@ -94,7 +101,7 @@ pub(super) fn compile(
     checked: &Checked,
     bound: &Bound,
     arguments: &[ArgumentValue],
-    findings: bool,
+    options: &Options,
 ) -> Result<Program, SimulateError> {
     let tables = checked.tables();
     let mut compiler = Compiler {
@@ -103,7 +110,12 @@ pub(super) fn compile(
         maps: &checked.plan().maps,
         arguments,
         strides: strides(checked, bound),
-        program: Program { findings, granule: 1, ..Program::default() },
+        program: Program {
+            findings: options.findings,
+            arithmetic: options.findings && options.arithmetic,
+            granule: 1,
+            ..Program::default()
+        },
         variables: vec![None; tables.variables.len()],
         locals: Vec::new(),
         dependencies: dependencies(tables)?,
@@ -116,7 +128,13 @@ pub(super) fn compile(
         site: 0,
         origin: Origin(0),
         accumulators: asynchronous::accumulators(checked.body()),
+        placing: false,
+        loaded: BTreeSet::new(),
+        guards: Vec::new(),
     };
+    if options.findings {
+        compiler.loaded = compiler.loaded(checked.body());
+    }
     compiler.places(checked.plan().shared_bytes)?;
     compiler.count_registers();
     compiler.list(checked.body())?;

@@ -183,8 +183,13 @@ impl Compiler<'_> {
         then: &Body,
         otherwise: &Body,
     ) -> Result<(), SimulateError> {
+        // What an unrolled round knows is no instruction.
+        if let Some(known) = self.known(condition)? {
+            return self.list(if known { then } else { otherwise });
+        }
         let mask = self.condition(condition)?;
         let before = self.initialised.clone();
+        self.guards.push(self.made_of(std::slice::from_ref(condition), &self.loaded));
         let test = self.emit(Op::If { mask, otherwise: 0 });
         self.list(then)?;
         let after = std::mem::replace(&mut self.initialised, before);
@@ -200,6 +205,7 @@ impl Compiler<'_> {
         self.initialised.retain(|slot| after.contains(slot));
         self.program.code[test] = Op::If { mask, otherwise: other };
         self.emit(Op::EndIf);
+        self.guards.pop();
         Ok(())
     }
 
@@ -216,6 +222,11 @@ impl Compiler<'_> {
         self.list(body)?;
         (self.line, self.site) = line;
         self.rewind(inside);
+        let left = body.iter().any(|statement| statement.kind.leaves());
+        if !left && self.fixed_by(condition, &walk::changed(body)) {
+            let site = self.site;
+            self.emit(Op::Endless { site });
+        }
         self.end_round(top);
         let exit = self.here();
         self.program.code[test] = Op::LoopTest { mask, exit };
@@ -224,9 +235,14 @@ impl Compiler<'_> {
     }
 
     fn end_round(&mut self, top: u32) {
-        let site = self.site;
         self.emit(Op::Rejoin);
-        self.emit(Op::Jump { to: top, site });
+        self.jump(top);
+    }
+
+    fn jump(&mut self, to: u32) {
+        let (site, body) = (self.site, &self.program.code[to as usize..]);
+        let still = !body.iter().any(|op| op.acts());
+        self.emit(Op::Jump { to, still, site });
     }
 
     fn end_loop(&mut self, initialised: HashSet<u32>, mark: Mark) {
@@ -290,8 +306,7 @@ impl Compiler<'_> {
         (self.line, self.site) = line;
         self.emit(Op::Rejoin);
         self.set_counter(counter, counter, Sum::constant(if it.reversed { -it.step } else { it.step }));
-        let site = self.site;
-        self.emit(Op::Jump { to: top, site });
+        self.jump(top);
         let target = self.here();
         match &mut self.program.code[test] {
             Op::LoopTestScalar { exit, .. } | Op::LoopTest { exit, .. } => *exit = target,

@@ -1,7 +1,7 @@
 //! What threads do together: collectives of a warp, atomic operations.
 
 use super::super::SimulateError;
-use super::super::bytecode::{Bank, Op, Register, Sum, Target};
+use super::super::bytecode::{Bank, Op, Register, Sum, Target, Update};
 use super::Compiler;
 use crate::kernel::index::VarId;
 use crate::kernel::program::{Access, AtomicChange, Collective, Scope, Value, VariableKind};
@@ -32,6 +32,7 @@ impl Compiler<'_> {
         };
         let site = self.site;
         self.emit(Op::Collective { dst, function, from, lane, elem, site });
+        self.born_of(dst, &[from], true);
         (self.taken.f32, self.taken.f64) = floats;
         self.bind(variable, dst, None)
     }
@@ -61,13 +62,27 @@ impl Compiler<'_> {
         }
         // Of 8 bytes the words are changed one after the other.
         self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() == 8);
+        self.program.sums |= elem.is_float() && change == AtomicChange::Add;
         self.program.waits |= matches!(change, AtomicChange::Load(_));
         self.program.ordered |= self.program.waits;
+        let place = target.place;
+        let update = match change {
+            AtomicChange::Store(_)
+                if self.made_of(std::slice::from_ref(value), &self.loaded).contains(&place) =>
+            {
+                Update::Made
+            }
+            AtomicChange::Store(_) if self.guards.iter().any(|guard| guard.contains(&place)) => {
+                Update::Guarded
+            }
+            _ => Update::Own,
+        };
+        self.program.updates |= update != Update::Own;
         let src = self.source(bank, value)?;
         self.claims(target, site);
         let address = self.element(target)?;
         let mask = self.mask(&target.mask)?;
-        self.emit(Op::Atomic { dst, src, change, scope, address, mask, site });
+        self.emit(Op::Atomic { dst, src, change, scope, update, address, mask, site });
         (self.taken.f32, self.taken.f64) = floats;
         match (old, dst) {
             (Some(old), Some(dst)) => self.bind(old, bank.register(dst), None),

@@ -51,7 +51,10 @@ impl Compiler<'_> {
             Value::Load(access) => self.load(access),
             Value::Unary(op, a) => {
                 let a = self.value(a)?;
-                self.unary(*op, a)
+                if let (UnaryOp::Neg, (Register::Int(b), elem)) = (op, a) {
+                    self.exact(BinaryOp::Sub, Sum::default(), b, elem);
+                }
+                self.prefix(*op, a)
             }
             Value::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => self.lazy(*op, a, b),
             Value::Binary(BinaryOp::Add, a, b) => match (&**a, &**b) {
@@ -73,16 +76,33 @@ impl Compiler<'_> {
                 self.binary_value(*op, a, b)
             }
             Value::Cast(elem, a) => {
-                let (from, known) = self.value(a)?;
+                let (from, known) = match &**a {
+                    // What may wrap: see [`Value::Cast`].
+                    Value::Binary(op, x, y) if elem.is_integer() && self.elem_of(a) == Some(*elem) => {
+                        let (x, y) = (self.value(x)?, self.value(y)?);
+                        self.operator(*op, x, y)?
+                    }
+                    Value::Unary(op, x) if elem.is_integer() && self.elem_of(a) == Some(*elem) => {
+                        let x = self.value(x)?;
+                        self.prefix(*op, x)?
+                    }
+                    other => self.value(other)?,
+                };
                 if known == *elem { Ok((from, known)) } else { self.cast(from, known, *elem) }
             }
             Value::Math(math, values) => self.math(*math, values),
             Value::Select(condition, then, otherwise) => {
                 let condition = self.condition(condition)?;
-                let ((then, elem), (otherwise, _)) = (self.value(then)?, self.value(otherwise)?);
+                let ((then, elem), (otherwise, _)) =
+                    if self.program.arithmetic && (self.has_effect(then) || self.has_effect(otherwise)) {
+                        self.either(condition, then, otherwise)?
+                    } else {
+                        (self.value(then)?, self.value(otherwise)?)
+                    };
                 let bank = Bank::of(elem);
                 let dst = self.take(bank, 1);
                 self.emit(Op::Select { dst, condition, then, otherwise });
+                self.born(bank.register(dst), &[then, otherwise]);
                 Ok((bank.register(dst), elem))
             }
         }
@@ -94,6 +114,24 @@ impl Compiler<'_> {
             (Register::Mask(mask), _) => Ok(mask),
             (_, elem) => Err(SimulateError::Malformed(format!("a condition of type {elem}"))),
         }
+    }
+
+    /// The truth of a condition, where it is known here.
+    pub(super) fn known(&mut self, value: &Value<Access>) -> Result<Option<bool>, SimulateError> {
+        Ok(match value {
+            Value::Constant(constant) if constant.elem == Elem::Bool => Some(constant.bits != 0),
+            Value::Compare(comparison) => self.fixed_comparison(comparison),
+            Value::Unary(UnaryOp::Not, a) => self.known(a)?.map(|known| !known),
+            Value::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                let ends = *op == BinaryOp::Or;
+                match self.known(a)? {
+                    Some(left) if left == ends => Some(left),
+                    Some(_) => self.known(b)?,
+                    None => None,
+                }
+            }
+            _ => None,
+        })
     }
 
     fn constant(&mut self, constant: Constant) -> Result<(Register, Elem), SimulateError> {
@@ -125,8 +163,10 @@ impl Compiler<'_> {
     fn cast(&mut self, from: Register, known: Elem, elem: Elem) -> Result<(Register, Elem), SimulateError> {
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
+        self.fits(from, known, elem);
         self.emit(Op::Cast { dst, from, natural: known == Elem::U64, elem });
         self.round(dst, elem);
+        self.born(bank.register(dst), &[from]);
         Ok((bank.register(dst), elem))
     }
 
@@ -137,10 +177,15 @@ impl Compiler<'_> {
         }
     }
 
-    fn unary(&mut self, op: UnaryOp, (a, elem): (Register, Elem)) -> Result<(Register, Elem), SimulateError> {
+    fn prefix(
+        &mut self,
+        op: UnaryOp,
+        (a, elem): (Register, Elem),
+    ) -> Result<(Register, Elem), SimulateError> {
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
         let site = self.site;
+        let from = a;
         self.emit(match (op, a) {
             (UnaryOp::Neg, Register::F32(a)) => Op::F32 { dst, op: FloatOp::Neg, a, b: a, c: a },
             (UnaryOp::Neg, Register::F64(a)) => Op::F64 { dst, op: FloatOp::Neg, a, b: a, c: a },
@@ -155,6 +200,7 @@ impl Compiler<'_> {
                 return Err(mismatch("a prefix operator", elem, elem));
             }
         });
+        self.born(bank.register(dst), &[from]);
         Ok((bank.register(dst), elem))
     }
 
@@ -171,11 +217,13 @@ impl Compiler<'_> {
             (Register::F32(a), Register::F32(b), Register::F32(c)) if sum.1 == Elem::F32 => {
                 let dst = self.take(bank, 1);
                 self.emit(Op::F32 { dst, op: FloatOp::MulThenAdd, a, b, c });
+                self.born(Register::F32(dst), &[x.0, y.0, sum.0]);
                 Ok((Register::F32(dst), sum.1))
             }
             (Register::F64(a), Register::F64(b), Register::F64(c)) => {
                 let dst = self.take(bank, 1);
                 self.emit(Op::F64 { dst, op: FloatOp::MulThenAdd, a, b, c });
+                self.born(Register::F64(dst), &[x.0, y.0, sum.0]);
                 Ok((Register::F64(dst), sum.1))
             }
             _ => {
@@ -186,7 +234,20 @@ impl Compiler<'_> {
         }
     }
 
+    /// An operator, which is looked at.
     fn binary_value(
+        &mut self,
+        op: BinaryOp,
+        a: (Register, Elem),
+        b: (Register, Elem),
+    ) -> Result<(Register, Elem), SimulateError> {
+        if let ((Register::Int(x), elem), (Register::Int(y), _)) = (a, b) {
+            self.exact(op, x, y, elem);
+        }
+        self.operator(op, a, b)
+    }
+
+    fn operator(
         &mut self,
         op: BinaryOp,
         (a, elem): (Register, Elem),
@@ -216,6 +277,7 @@ impl Compiler<'_> {
             _ => return Err(mismatch("an operator", elem, other)),
         });
         self.round(dst, elem);
+        self.born(bank.register(dst), &[a, b]);
         Ok((bank.register(dst), elem))
     }
 
@@ -250,6 +312,29 @@ impl Compiler<'_> {
             _ => return Err(mismatch("a comparison", elem, other)),
         };
         Ok(dst)
+    }
+
+    /// Both values of a choice, each in the lanes that choose it.
+    #[expect(clippy::type_complexity, reason = "two values and their types")]
+    fn either(
+        &mut self,
+        mask: u32,
+        then: &Value<Access>,
+        otherwise: &Value<Access>,
+    ) -> Result<((Register, Elem), (Register, Elem)), SimulateError> {
+        let test = self.emit(Op::If { mask, otherwise: 0 });
+        let mark = self.cache.mark();
+        let then = self.value(then)?;
+        self.cache.rewind(mark);
+        let turn = self.emit(Op::Else { end: 0 });
+        self.program.code[test] = Op::If { mask, otherwise: turn as u32 };
+        let mark = self.cache.mark();
+        let otherwise = self.value(otherwise)?;
+        self.cache.rewind(mark);
+        let end = self.here();
+        self.program.code[turn] = Op::Else { end };
+        self.emit(Op::EndIf);
+        Ok((then, otherwise))
     }
 
     /// `a && b`, `a || b`: the right side only in the lanes where it matters, if it has an effect.
@@ -306,8 +391,13 @@ impl Compiler<'_> {
         let bank = Bank::of(result);
         let dst = self.take(bank, 1);
         let operand = |n: usize| operands.get(n).map_or(first, |(register, _)| *register);
-        self.emit(Op::Math { dst, function: math, operands: [first, operand(1), operand(2)], elem });
+        let from = [first, operand(1), operand(2)];
+        if let (Math::Abs, Register::Int(a)) = (math, first) {
+            self.exact(BinaryOp::Sub, Sum::default(), a, elem);
+        }
+        self.emit(Op::Math { dst, function: math, operands: from, elem });
         self.round(dst, result);
+        self.born(bank.register(dst), &from);
         Ok((bank.register(dst), result))
     }
 
@@ -341,6 +431,7 @@ impl Compiler<'_> {
             }
             _ => return Err(mismatch("an assignment", elem, elem)),
         });
+        self.born(dst, &[from]);
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Proxy fences: which writes of threads the asynchronous proxy sees.
 //!
-//! Law: a fence counts for the lanes that pass it.
+//! Law: a fence counts for the lanes that pass it, wherever it stands on the way from the write to the proxy's access: behind the
+//! write, of the thread that wrote, or before the access, of the thread that starts it and knows of the write. So PTX says of
+//! base causality order that proxies preserve: a proxy fence stands along the path (PTX ISA 8.5, section 8.9.5, causality order).
 
 use super::Who;
 use crate::kernel::simulate::bytecode::LANES;
@@ -73,17 +75,16 @@ impl Fences {
     }
 }
 
-/// The proxy fences of global memory. A fence counts wherever it stands between the write and the proxy's access: behind the
-/// write, as of shared memory, or before the access, of a thread that knows of the write.
+/// The proxy fences of shared memory, or of global memory.
 #[derive(Debug, Default)]
-pub(in super::super) struct GlobalFences {
+pub(in super::super) struct ProxyFences {
     /// Behind the writes.
     pub passed: Fences,
     /// For each warp, of each lane's last fence: the lanes, and what they knew.
     last: Vec<Vec<(u32, Knowledge)>>,
 }
 
-impl GlobalFences {
+impl ProxyFences {
     /// No fences of so many warps.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.passed.reset(warps);
@@ -104,7 +105,14 @@ impl GlobalFences {
     /// What a thread knew at its last fence.
     fn known(&self, who: Who<'_>) -> Option<&Knowledge> {
         let last = self.last.get(who.warp as usize)?;
-        last.iter().find(|(lanes, _)| lanes & who.lanes != 0).map(|(_, known)| known)
+        last.iter().find(|(lanes, _)| lanes & who.lanes == who.lanes).map(|(_, known)| known)
+    }
+
+    /// Whether the proxy sees what a thread of the cluster wrote at a time, for an access that `who` starts.
+    pub(super) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
+        let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
+        self.passed.shows(thread, clock, who)
+            || self.known(who).is_some_and(|known| known.clock.unknown(warp, 1 << lane, clock) == 0)
     }
 
     /// Whether the proxy sees what a lane of a warp of some block wrote at a time, for an access that `who` starts.
@@ -113,8 +121,7 @@ impl GlobalFences {
         match who.rank(block) {
             Some(rank) => {
                 let warp = rank * who.warps_of_block() + warp;
-                self.passed.shows((warp * LANES) as u32 + lane, clock, who)
-                    || self.known(who).is_some_and(|known| known.clock.unknown(warp, lanes, clock) == 0)
+                self.shows((warp * LANES) as u32 + lane, clock, who)
             }
             None => {
                 who.knowledge().blocks.fenced(block, warp, lanes, clock)

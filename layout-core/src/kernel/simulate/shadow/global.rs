@@ -7,7 +7,7 @@
 //! Where no thread can wait for another block, no two blocks of different clusters are ordered: then it is enough to know
 //! that there were accesses of several.
 
-use super::{GlobalFences, Hazard, Who, thread};
+use super::{Hazard, ProxyFences, Who, thread};
 use crate::kernel::program::Scope;
 use crate::kernel::simulate::bytecode::FULL;
 use crate::kernel::simulate::warp::each_lane;
@@ -302,12 +302,7 @@ impl GlobalShadow {
     }
 
     /// TMA reads an element, for a thread.
-    pub(crate) fn read_by_proxy(
-        &self,
-        element: usize,
-        who: Who<'_>,
-        fences: &GlobalFences,
-    ) -> Option<Hazard> {
+    pub(crate) fn read_by_proxy(&self, element: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
         let unseen = |before| hidden(before, who, fences);
         self.read(element, who).or_else(|| self.writes.find(element, unseen)).or_else(|| {
             self.accesses.find(element, |before| before.kind.is_atomic().then(|| unseen(before))?)
@@ -319,7 +314,7 @@ impl GlobalShadow {
         &self,
         element: usize,
         who: Who<'_>,
-        fences: &GlobalFences,
+        fences: &ProxyFences,
     ) -> Option<Hazard> {
         let unseen = |before| hidden(before, who, fences);
         let mut write = None;
@@ -369,7 +364,7 @@ fn narrow(before: Stamp, who: Who<'_>, scope: Scope) -> Option<Hazard> {
 }
 
 /// What TMA does not see of a write, though the thread that starts it knows of the write.
-fn hidden(before: Stamp, who: Who<'_>, fences: &GlobalFences) -> Option<Hazard> {
+fn hidden(before: Stamp, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
     if matches!(before.kind, Kind::Landed | Kind::InFlight) || before.block == MANY_BLOCKS {
         return None;
     }

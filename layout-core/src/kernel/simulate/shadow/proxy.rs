@@ -4,16 +4,15 @@
 //! warp's tensor stores, an mbarrier (for the loads it is told of). An engine's time is the number of the group or of the
 //! phase; a warp that waited for it knows the next.
 //!
-//! Law: an ordinary write is seen by the proxy only if the thread that wrote has passed a fence since, and the fence
-//! happened before.
+//! Law: an ordinary write is seen by the proxy only if a fence stands between, on the way that orders them (see `fences`).
 
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
-use super::{Fences, Hazard, SharedShadow, Who, thread};
+use super::{Hazard, ProxyFences, SharedShadow, Who, thread};
 use crate::kernel::simulate::warp::each_lane;
 
 impl SharedShadow {
     /// What a thread that starts work of the proxy does not know of the last writes of a cell.
-    fn unseen(&self, cell: usize, who: Who<'_>, fences: &Fences) -> Option<Hazard> {
+    fn unseen(&self, cell: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
         let write = self.writes[cell];
         if let Some(hazard) = unordered(write, who) {
             return Some(hazard);
@@ -44,7 +43,7 @@ impl SharedShadow {
         &mut self,
         cell: usize,
         who: Who<'_>,
-        fences: &Fences,
+        fences: &ProxyFences,
         engine: usize,
         time: u32,
     ) -> Option<Hazard> {
@@ -58,7 +57,7 @@ impl SharedShadow {
         &mut self,
         cell: usize,
         who: Who<'_>,
-        fences: &Fences,
+        fences: &ProxyFences,
         engine: usize,
         time: u32,
         site: u32,

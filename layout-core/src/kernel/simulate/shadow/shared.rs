@@ -88,7 +88,7 @@ impl SharedShadow {
         if write.flags == INITIALISED && write.clock < who.floor {
             return None;
         }
-        unready(write).or_else(|| unordered(write, who)).or_else(|| {
+        issued(write, who).or_else(|| unready(write)).or_else(|| unordered(write, who)).or_else(|| {
             if write.flags & ATOMIC != 0 { self.unordered_access(cell, who, CHANGE) } else { None }
         })
     }
@@ -98,7 +98,7 @@ impl SharedShadow {
         let write = self.writes[cell];
         let flags = write.flags & !ATOMIC;
         let hazard = if flags & IN_FLIGHT != 0 {
-            Some(Hazard::InFlight)
+            issued(write, who).or(Some(Hazard::InFlight))
         } else {
             unordered(write, who).or_else(|| self.unordered_access(cell, who, CHANGE | 1))
         };
@@ -223,6 +223,11 @@ impl SharedShadow {
 
 fn stamp(who: Who<'_>, flags: u16, site: u32) -> Write {
     Write { clock: who.now(), lanes: who.lanes, site, atomic_site: 0, actor: who.warp as u16, flags }
+}
+
+/// Whether a copy of another thread is in flight whose issue is not ordered with an access: a barrier is missing, and no wait.
+fn issued(write: Write, who: Who<'_>) -> Option<Hazard> {
+    if write.flags & (IN_FLIGHT | PROXY) == IN_FLIGHT { unordered(write, who) } else { None }
 }
 
 /// Whether a cell holds no value yet.

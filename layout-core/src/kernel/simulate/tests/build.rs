@@ -80,7 +80,14 @@ impl Build {
             shared_bytes: 0,
             maps: Vec::new(),
             cluster: [1; 3],
-            bound: Bound { grid, block, dims: dims.to_vec(), values: Vec::new(), maps: Vec::new() },
+            bound: Bound {
+                grid,
+                block,
+                dims: dims.to_vec(),
+                values: Vec::new(),
+                maps: Vec::new(),
+                tensors: Vec::new(),
+            },
         }
     }
 

@@ -1,0 +1,263 @@
+//! Numbers: integers that leave their type, conversions and shifts that lose something, floats that stop being numbers.
+//!
+//! Law: an integer operator is told of where its exact result is not of its type; a NaN or an infinity is told of where it is
+//! stored in memory, at the line of the operation that made it of finite numbers. One that came from memory, an argument or
+//! the text is nobody's mistake here.
+
+use super::super::bytecode::{LANES, Polynomial, Register, Site, Sum};
+use super::super::machine::Machine;
+use super::super::report::FindingKind;
+use super::super::warp::{Warp, each_lane};
+use crate::kernel::elem::Elem;
+use crate::kernel::ir::BinaryOp;
+
+/// A number as it is meant: naturals of 64 bits are kept as their bits.
+fn number(value: i64, natural: bool) -> i128 {
+    if natural { i128::from(value as u64) } else { i128::from(value) }
+}
+
+/// What `a op b` would be without a width; `None` of a division by zero, and of an operator that leaves no type.
+fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
+    match op {
+        BinaryOp::Add => Some(a + b),
+        BinaryOp::Sub => Some(a - b),
+        BinaryOp::Mul => Some(a.saturating_mul(b)),
+        BinaryOp::Div => a.checked_div(b),
+        // What is left of the least number divided by -1 has no result in Rust, though it is 0.
+        BinaryOp::Rem => (b != 0).then_some(if b == -1 { -a } else { 0 }),
+        BinaryOp::Shl | BinaryOp::Shr => Some(b),
+        BinaryOp::BitAnd
+        | BinaryOp::BitOr
+        | BinaryOp::BitXor
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or => None,
+    }
+}
+
+/// The value of an index before anything wraps; what is beyond 128 bits stays beyond.
+fn value(index: &Polynomial, warp: &Warp, lane: usize) -> i128 {
+    let mut sum = i128::from(index.constant);
+    for (coefficient, factors) in &index.terms {
+        let mut product = i128::from(*coefficient);
+        for (factor, natural) in factors {
+            product = product.saturating_mul(number(at(warp, *factor, lane), *natural));
+        }
+        sum = sum.saturating_add(product);
+    }
+    sum
+}
+
+fn at(warp: &Warp, sum: Sum, lane: usize) -> i64 {
+    let vector = sum.vector.map_or(0, |register| warp.int[register as usize][lane]);
+    vector.wrapping_add(warp.uniform(sum))
+}
+
+impl Machine<'_> {
+    /// Looks at an operator on integers.
+    pub(in super::super) fn judge_operator(
+        &mut self,
+        warp: &Warp,
+        op: BinaryOp,
+        (a, b): (Sum, Sum),
+        elem: Elem,
+        site: u32,
+    ) {
+        let natural = elem == Elem::U64;
+        let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+        let (least, most) = if shift { (0, i128::from(elem.bits()) - 1) } else { elem.limits() };
+        let (a, b) = (warp.lanes(a), warp.lanes(b));
+        let outside = |lane: &usize| {
+            let exact = exact(op, number(a[*lane], natural), number(b[*lane], natural));
+            exact.is_some_and(|value| value < least || value > most)
+        };
+        let wrong = each_lane(warp.active).filter(outside).fold(0u32, |lanes, lane| lanes | 1 << lane);
+        if wrong == 0 {
+            return;
+        }
+        let kind = if shift { FindingKind::ShiftTooFar } else { FindingKind::Overflow };
+        self.report(kind, site, warp.number, wrong, None, |lane| {
+            let (a, b, symbol) = (number(a[lane], natural), number(b[lane], natural), op.symbol());
+            match shift {
+                true => format!(
+                    "{a}{elem} {symbol} {b}: the count is not below the {} bits of the type",
+                    elem.bits()
+                ),
+                false => format!(
+                    "{a} {symbol} {b} leaves {elem}, {least} to {most}; say `wrapping_*` where that is meant"
+                ),
+            }
+        });
+    }
+
+    /// Looks at a conversion to an integer.
+    pub(in super::super) fn judge_cast(
+        &mut self,
+        warp: &Warp,
+        from: Register,
+        natural: bool,
+        elem: Elem,
+        site: u32,
+    ) {
+        let (least, most) = elem.limits();
+        // What is cut off behind the point is no loss.
+        let float = |value: f64| {
+            let (low, high) = (least as f64 - 1.0, most as f64 + 1.0);
+            // Of 64 bits the limits are no floats, and the numbers beside them are 2048 apart.
+            let low = if elem.bits() == 64 && least < 0 { value >= least as f64 } else { value > low };
+            low && value < high
+        };
+        let told = |lane: usize| -> Option<String> {
+            match from {
+                Register::Int(sum) => {
+                    let value = number(at(warp, sum, lane), natural);
+                    (value < least || value > most).then(|| value.to_string())
+                }
+                Register::F32(register) => {
+                    let value = warp.f32[register as usize][lane];
+                    (!float(value.into())).then(|| value.to_string())
+                }
+                Register::F64(register) => {
+                    let value = warp.f64[register as usize][lane];
+                    (!float(value)).then(|| value.to_string())
+                }
+                Register::Mask(_) => None,
+            }
+        };
+        let wrong = each_lane(warp.active).filter(|lane| told(*lane).is_some());
+        let wrong = wrong.fold(0u32, |lanes, lane| lanes | 1 << lane);
+        if wrong != 0 {
+            self.report(FindingKind::LossyCast, site, warp.number, wrong, None, |lane| {
+                let value = told(lane).unwrap_or_default();
+                format!("{value} becomes {elem}, which holds {least} to {most}: the value is lost")
+            });
+        }
+    }
+
+    /// Looks at an index that may leave 64 bits.
+    pub(in super::super) fn judge_index(&mut self, warp: &Warp, number: u32, site: u32) {
+        let program = self.launch.program;
+        let Some(index) = program.polynomials.get(number as usize) else { return };
+        // A natural number below nothing is a conversion's, and no index's.
+        let (least, most) = match index.signed {
+            true => (i128::from(i64::MIN), i128::from(i64::MAX)),
+            false => (i128::from(i64::MIN), i128::from(u64::MAX)),
+        };
+        let outside = |lane: &usize| !(least..=most).contains(&value(index, warp, *lane));
+        let wrong = each_lane(warp.active).filter(outside).fold(0u32, |lanes, lane| lanes | 1 << lane);
+        if wrong != 0 {
+            self.report(FindingKind::IndexOverflow, site, warp.number, wrong, None, |lane| {
+                let value = value(index, warp, lane);
+                let value =
+                    if value.unsigned_abs() < 1 << 120 { value.to_string() } else { "an index".to_owned() };
+                format!("{value} leaves 64 bits and wraps; say `wrapping_*` where that is meant")
+            });
+        }
+    }
+
+    /// Stores floats of a warp: tells of those that are not finite, and where they come from.
+    pub(in super::super) fn judge_stored(&mut self, warp: &Warp, src: Register, site: &Site, lanes: u32) {
+        let Some(born) = warp.born.of(src) else { return };
+        let wrong = |lane: &usize| born[*lane] != 0 && !finite(warp, src, *lane);
+        let Some(first) = each_lane(lanes).find(wrong) else { return };
+        let same = each_lane(lanes).filter(|lane| wrong(lane) && born[*lane] == born[first]);
+        let lanes = same.fold(0u32, |lanes, lane| lanes | 1 << lane);
+        let value = match src {
+            Register::F32(register) => f64::from(warp.f32[register as usize][first]),
+            Register::F64(register) => warp.f64[register as usize][first],
+            Register::Int(_) | Register::Mask(_) => return,
+        };
+        let name = self.launch.program.names.get(site.place as usize).map_or("", String::as_str);
+        let (name, line) = (name.to_owned(), site.line);
+        self.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
+            format!("{value} comes of finite numbers here, and is stored in `{name}` in line {line}")
+        });
+    }
+}
+
+/// Whether a lane of a register is finite; what is no float is.
+fn finite(warp: &Warp, register: Register, lane: usize) -> bool {
+    match register {
+        Register::F32(register) => warp.f32[register as usize][lane].is_finite(),
+        Register::F64(register) => warp.f64[register as usize][lane].is_finite(),
+        Register::Int(_) | Register::Mask(_) => true,
+    }
+}
+
+/// For each lane of each register of floats the site that made it not finite; 0 for none. Empty where nobody looks.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Born {
+    f32: Vec<[u32; LANES]>,
+    f64: Vec<[u32; LANES]>,
+}
+
+impl Born {
+    /// Of so many registers.
+    pub(in super::super) fn new(f32: u32, f64: u32) -> Born {
+        Born { f32: vec![[0; LANES]; f32 as usize], f64: vec![[0; LANES]; f64 as usize] }
+    }
+
+    /// Nothing has come of anything.
+    pub(in super::super) fn reset(&mut self) {
+        self.f32.fill([0; LANES]);
+        self.f64.fill([0; LANES]);
+    }
+
+    fn of(&self, register: Register) -> Option<&[u32; LANES]> {
+        match register {
+            Register::F32(register) => self.f32.get(register as usize),
+            Register::F64(register) => self.f64.get(register as usize),
+            Register::Int(_) | Register::Mask(_) => None,
+        }
+    }
+
+    fn of_mut(&mut self, register: Register) -> Option<&mut [u32; LANES]> {
+        match register {
+            Register::F32(register) => self.f32.get_mut(register as usize),
+            Register::F64(register) => self.f64.get_mut(register as usize),
+            Register::Int(_) | Register::Mask(_) => None,
+        }
+    }
+
+    /// A register takes what nobody here has made.
+    pub(in super::super) fn forget(&mut self, dst: Register) {
+        if let Some(born) = self.of_mut(dst) {
+            *born = [0; LANES];
+        }
+    }
+
+    /// A lane of a register takes another one's.
+    pub(in super::super) fn copy(&mut self, dst: Register, src: Register, lane: usize) {
+        let from = self.of(src).map_or(0, |born| born[lane]);
+        if let Some(born) = self.of_mut(dst) {
+            born[lane] = from;
+        }
+    }
+}
+
+/// Keeps in mind where what an instruction made of some registers comes from, where it is not finite.
+pub(in super::super) fn born(warp: &mut Warp, dst: Register, from: &[Register], together: bool, site: u32) {
+    let active = warp.active;
+    for lane in each_lane(active) {
+        let origin = if finite(warp, dst, lane) {
+            0
+        } else {
+            // Of the lanes together any one's value may be in it.
+            let lanes = if together { active } else { 1 << lane };
+            let mut sources =
+                from.iter().flat_map(|register| each_lane(lanes).map(move |lane| (*register, lane)));
+            let known = |(register, lane): (Register, usize)| {
+                (!finite(warp, register, lane)).then(|| warp.born.of(register).map_or(0, |born| born[lane]))
+            };
+            sources.find_map(known).unwrap_or(site)
+        };
+        if let Some(born) = warp.born.of_mut(dst) {
+            born[lane] = origin;
+        }
+    }
+}

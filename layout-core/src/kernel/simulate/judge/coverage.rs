@@ -1,0 +1,228 @@
+//! What is written: elements that nobody writes, that two threads write, and that are added to before anything is there.
+//!
+//! Law: of a tensor of which a thread writes an element plainly every element is written, or the first that is not is told at
+//! the access that writes beside it. A value that another thread's replaces unread is lost; equal values are not, nor is
+//! what atomic operations change. An element is unset while nothing of the launch has written it, and the whole tensor held
+//! zeros: then nobody has put anything there, and who adds to it counts on zeros that a launch does not make.
+
+use super::super::bytecode::{LANES, Program, Site, Target};
+use super::super::findings::Findings;
+use super::super::machine::Machine;
+use super::super::report::{Finding, FindingKind};
+use super::super::touch::Touch;
+use super::super::warp::{Warp, each_lane};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (20), flags (2).
+pub(in super::super) struct Coverage {
+    words: Vec<AtomicU64>,
+    /// Whether the tensor held zeros only.
+    zeros: bool,
+    /// Extent and stride of each mode.
+    modes: Vec<(u64, u64)>,
+}
+
+/// Somebody has read the element since it was written; where the site is 0, before it was.
+const READ: u64 = 1;
+/// An atomic operation has changed it.
+const CHANGED: u64 = 2;
+const SITE: u64 = 0xf_ffff;
+
+/// Who wrote, or read, an element last.
+fn word(block: u64, thread: u64, site: u32, flags: u64) -> u64 {
+    block << 32 | (thread & 1023) << 22 | (u64::from(site) & SITE) << 2 | flags
+}
+
+fn site(word: u64) -> u32 {
+    (word >> 2 & SITE) as u32
+}
+
+/// What is wrong with a write.
+enum Wrong {
+    /// Another thread wrote the element at this site, and nobody read it.
+    Twice(u32),
+    /// The thread read it before, and nothing had written it.
+    Unset,
+}
+
+impl Coverage {
+    /// Of a tensor of so many elements, whose bytes these are; `None` where there is no memory for it.
+    pub(in super::super) fn new(elements: usize, bytes: &[u8], modes: Vec<(u64, u64)>) -> Option<Coverage> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(elements).ok()?;
+        words.resize_with(elements, AtomicU64::default);
+        Some(Coverage { words, zeros: bytes.iter().all(|byte| *byte == 0), modes })
+    }
+
+    fn wrote(&self, element: usize, (block, thread): (u64, u64), at: u32, equal: bool) -> Option<Wrong> {
+        let new = word(block, thread, at, 0);
+        let old = self.words.get(element)?.swap(new, SeqCst);
+        let same = old >> 22 == new >> 22;
+        match site(old) {
+            0 if old & READ != 0 && same && self.zeros => Some(Wrong::Unset),
+            0 => None,
+            before if !same && !equal && old & (READ | CHANGED) == 0 => Some(Wrong::Twice(before)),
+            _ => None,
+        }
+    }
+
+    fn read(&self, element: usize, (block, thread): (u64, u64)) {
+        let Some(cell) = self.words.get(element) else { return };
+        let read = |old: u64| Some(if site(old) == 0 { word(block, thread, 0, READ) } else { old | READ });
+        // Never fails: the function always gives a value.
+        let _ = cell.fetch_update(SeqCst, SeqCst, read);
+    }
+
+    fn changed(&self, element: usize, at: u32) {
+        let Some(cell) = self.words.get(element) else { return };
+        let changed = |old: u64| {
+            Some(if site(old) == 0 { word(0, 0, at, CHANGED | READ) } else { old | CHANGED | READ })
+        };
+        let _ = cell.fetch_update(SeqCst, SeqCst, changed);
+    }
+
+    /// Elements of the tensor, and those that nobody wrote: how many, the first one, and the site that writes beside it.
+    fn holes(&self) -> Option<(u64, u64, usize, u32)> {
+        let plain = |word: u64| site(word) != 0 && word & CHANGED == 0;
+        if !self.words.iter().any(|word| plain(word.load(SeqCst))) {
+            return None;
+        }
+        let (mut all, mut missing, mut beside, mut first) = (0u64, 0u64, 0, None);
+        // As a counter with a digit for each mode, the fastest mode first.
+        let mut modes: Vec<(u64, u64)> = self.modes.clone();
+        modes.sort_by_key(|(_, stride)| *stride);
+        let mut at = vec![0u64; modes.len()];
+        let mut done = modes.iter().any(|(extent, _)| *extent == 0);
+        while !done {
+            let element: u64 = at.iter().zip(&modes).map(|(digit, (_, stride))| digit * stride).sum();
+            let word = self.words.get(element as usize).map_or(0, |word| word.load(SeqCst));
+            all += 1;
+            if site(word) == 0 {
+                missing += 1;
+                first = first.or(Some(element as usize));
+            } else if beside == 0 || first.is_none() {
+                beside = site(word);
+            }
+            let mut carry = at.iter_mut().zip(&modes);
+            done = !carry.any(|(digit, (extent, _))| {
+                *digit = if *digit + 1 < *extent { *digit + 1 } else { 0 };
+                *digit != 0
+            });
+        }
+        first.map(|first| (all, missing, first, beside))
+    }
+
+    /// Tells of the elements that nobody wrote, when the launch has ended.
+    pub(in super::super) fn finish(&self, program: &Program, findings: &mut Findings) {
+        let Some((all, missing, first, beside)) = self.holes() else { return };
+        let Some(known) = program.sites.get(beside as usize) else { return };
+        let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
+        let message = match missing {
+            1 => {
+                format!("nobody writes element {first} of `{name}`, though the other {} are written", all - 1)
+            }
+            _ => format!(
+                "nobody writes {missing} of the {all} elements of `{name}`, the first of them element {first}; the others \
+                 are written"
+            ),
+        };
+        let index = Some(first as i64);
+        findings.add(FindingKind::Unwritten, beside, missing, || Finding {
+            kind: FindingKind::Unwritten,
+            message,
+            line: known.line,
+            thread: [0; 3],
+            block: [0; 3],
+            place: Some(name),
+            index,
+            count: missing,
+        });
+    }
+}
+
+impl Machine<'_> {
+    /// The coverage of a site's tensor.
+    fn coverage(&self, site: &Site) -> Option<&Coverage> {
+        let Target::Global(argument) = site.target else { return None };
+        self.launch.coverage.get(argument as usize)?.as_ref()
+    }
+
+    /// A thread in the grid: block, and its number in that.
+    fn writer(&self, warp: &Warp, lane: usize) -> (u64, u64) {
+        (warp.block, (self.inside(warp.number as usize) * LANES + lane) as u64)
+    }
+
+    /// Lanes of a warp read elements.
+    pub(in super::super) fn cover_reads(&self, warp: &Warp, site: &Site, touch: &Touch) {
+        let Some(coverage) = self.coverage(site) else { return };
+        for lane in each_lane(touch.open) {
+            let first = touch.index[lane] as usize;
+            let each = first..first + site.width as usize;
+            each.for_each(|element| coverage.read(element, self.writer(warp, lane)));
+        }
+    }
+
+    /// TMA reads an element for a lane of a warp.
+    pub(in super::super) fn cover_read(&self, warp: &Warp, argument: u32, lane: usize, element: usize) {
+        if let Some(Some(coverage)) = self.launch.coverage.get(argument as usize) {
+            coverage.read(element, self.writer(warp, lane));
+        }
+    }
+
+    /// Lanes of a warp change elements by atomic operations.
+    pub(in super::super) fn cover_changes(&self, site: &Site, number: u32, touch: &Touch) {
+        let Some(coverage) = self.coverage(site) else { return };
+        each_lane(touch.open).for_each(|lane| coverage.changed(touch.index[lane] as usize, number));
+    }
+
+    /// Lanes of a warp write elements; `equal` holds those that write what was there, `raced` says that something is wrong
+    /// with the order already.
+    pub(in super::super) fn cover_writes(
+        &mut self,
+        warp: &Warp,
+        site: &Site,
+        number: u32,
+        touch: &Touch,
+        (equal, raced): (u32, bool),
+    ) {
+        for lane in each_lane(touch.open) {
+            let first = touch.index[lane];
+            for element in first..first + i64::from(site.width) {
+                self.cover_write(warp, (site, number), lane, element, (equal >> lane & 1 != 0, raced));
+            }
+        }
+    }
+
+    /// A lane of a warp writes an element.
+    pub(in super::super) fn cover_write(
+        &mut self,
+        warp: &Warp,
+        (site, number): (&Site, u32),
+        lane: usize,
+        element: i64,
+        (equal, raced): (bool, bool),
+    ) {
+        let Some(coverage) = self.coverage(site) else { return };
+        let wrong = coverage.wrote(element as usize, self.writer(warp, lane), number, equal);
+        let Some(wrong) = wrong.filter(|_| !raced) else { return };
+        let program = self.launch.program;
+        let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
+        let (kind, message) = match wrong {
+            Wrong::Twice(before) => {
+                let line = program.sites.get(before as usize).map_or(0, |site| site.line);
+                let message = format!(
+                    "write of element {element} of `{name}`, which another thread wrote in line {line}: nobody read that value"
+                );
+                (FindingKind::WrittenTwice, message)
+            }
+            Wrong::Unset => {
+                let message = format!(
+                    "element {element} of `{name}` is read and written, and nothing has set it: the tensor held zeros only, and \
+                     the kernel does not put them there"
+                );
+                (FindingKind::Unset, message)
+            }
+        };
+        self.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);
+    }
+}
