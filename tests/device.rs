@@ -4,7 +4,7 @@
 //! another machine: `root device --nocapture`.
 
 use layout_cuda::Device;
-use layout_tests::kernels::cases;
+use layout_tests::kernels::{cases, tested};
 use layout_tests::support::case::{Run, differ};
 use layout_tests::support::gpu::gpu;
 
@@ -38,4 +38,5 @@ fn the_gpu_gives_what_reference_and_simulator_give() {
         });
         println!("{:24} {runs:4} runs, {elements:7} elements", case.definition.name);
     }
+    tested().iter().for_each(|test| test.check(&gpu));
 }

@@ -6,7 +6,7 @@
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::ExprKind;
 use layout_cuda::Device;
-use layout_tests::kernels::{cases, definitions};
+use layout_tests::kernels::{cases, definitions, tested};
 use layout_tests::support::case::Case;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -17,6 +17,12 @@ fn results_are_those_of_the_reference() {
     let device = Device::simulator();
     let name = |case: &Case| case.definition.name.to_string();
     each(&cases(), name, |case| case.runs(&device, |run, outcome| outcome.check(&run.name(case))));
+}
+
+#[test]
+fn tests_as_users_write_them() {
+    let device = Device::simulator();
+    each(&tested(), |test| test.definition.name.to_string(), |test| test.check(&device));
 }
 
 /// Runs a check of each case, the cases shared among the machine's cores. A case that panics ends no other: all are run,

@@ -24,6 +24,8 @@ mod transpose;
 mod truth;
 pub mod tune;
 
+use layout_cuda::report::{Format, Launched, render};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What a measurement gives.
@@ -42,6 +44,23 @@ pub fn exit(wrong: Result<usize>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes what the simulator found to a file: SARIF, lines of JSON or text, by its ending. Without findings too, so that
+/// whoever reads the file knows that there are none.
+///
+/// # Errors
+/// What the file system says, and an ending that says no format.
+pub fn write_findings(path: &Path, outcome: &Result<usize>) -> Result<()> {
+    let format = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("sarif") => Format::Sarif,
+        Some("json" | "jsonl") => Format::JsonLines,
+        Some("txt") => Format::Text,
+        _ => return Err(format!("{}: findings go to .sarif, .jsonl or .txt", path.display()).into()),
+    };
+    let found = outcome.as_ref().err().and_then(|error| Launched::of(error.downcast_ref()?));
+    let text = render(format, found.as_slice());
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// The parts of `0..n` in order, a core each: for references that one core would take too long for.

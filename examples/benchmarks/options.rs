@@ -1,9 +1,11 @@
 //! The options that every subcommand has: where, how often, how cold, and where the records go.
 
 use super::record::{Occasion, Record, append};
+use super::{exit, write_findings};
 use clap::{Args, ValueEnum};
 use layout_cuda::Device;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// The options.
 #[derive(Args)]
@@ -14,6 +16,9 @@ pub struct Common {
     /// Appends one JSON record a line to this file
     #[arg(long, global = true)]
     pub json: Option<PathBuf>,
+    /// Writes what the simulator finds to this file: SARIF, JSON lines or text by its ending .sarif, .jsonl or .txt
+    #[arg(long, global = true)]
+    findings: Option<PathBuf>,
     /// The commit to write into the records, where git cannot tell
     #[arg(long, global = true)]
     pub commit: Option<String>,
@@ -48,6 +53,16 @@ impl Common {
             Some("simulator") => Ok(Device::simulator()),
             Some(other) => Err(format!("`--device {other}`: there are `gpu` and `simulator`")),
         }
+    }
+
+    /// How a program with these options ends; what the simulator found goes to the file asked for.
+    pub fn exit(&self, outcome: super::Result<usize>) -> ExitCode {
+        if let Some(path) = &self.findings
+            && let Err(error) = write_findings(path, &outcome)
+        {
+            eprintln!("error: {error}");
+        }
+        exit(outcome)
     }
 
     /// How many copies of operands of so many bytes a measurement goes through.

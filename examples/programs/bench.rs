@@ -4,7 +4,7 @@
 
 use clap::{Parser, Subcommand};
 use layout_examples::benchmarks::options::Common;
-use layout_examples::benchmarks::{Result, exit, gemm, jit, matmul, memory};
+use layout_examples::benchmarks::{Result, gemm, jit, matmul, memory};
 use std::process::ExitCode;
 
 /// Times every kernel of a workload beside its peers, and checks every result.
@@ -30,7 +30,8 @@ enum Workload {
 }
 
 fn main() -> ExitCode {
-    exit(run(&Command::parse()))
+    let command = Command::parse();
+    command.common.exit(run(&command))
 }
 
 /// Runs what is asked for; gives the number of wrong runs.

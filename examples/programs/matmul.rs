@@ -5,7 +5,7 @@
 
 use clap::Parser;
 use layout_examples::benchmarks::options::Common;
-use layout_examples::benchmarks::{Result, exit, matmul};
+use layout_examples::benchmarks::{Result, matmul};
 use std::process::ExitCode;
 
 /// Matrix multiplications in the kernel language: checked in float64, timed, compared with cuBLAS on a GPU.
@@ -18,7 +18,8 @@ struct Command {
 }
 
 fn main() -> ExitCode {
-    exit(run(&Command::parse()))
+    let command = Command::parse();
+    command.common.exit(run(&command))
 }
 
 fn run(command: &Command) -> Result<usize> {

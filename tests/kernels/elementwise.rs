@@ -1,9 +1,8 @@
 //! One thread for each element: scalars, type parameters, mathematics, a grid that is smaller than the data.
 
-use crate::support::case::{Case, Outcome, around};
-use crate::support::data::{doubles, floats, integers};
-use layout_core::kernel::Elem;
-use layout_cuda::{LaunchConfig, tiled_kernel};
+use crate::support::tested::Tested;
+use layout_cuda::testing::Sum;
+use layout_cuda::tiled_kernel;
 
 /// `y = alpha x + y`, for two element types and two block sizes.
 #[tiled_kernel(T = [f32, f64], BLOCK = [64, 128], block = [BLOCK], grid = [N.div_ceil(BLOCK)])]
@@ -94,68 +93,66 @@ pub fn horner<const N: usize, const C: usize>(
     }
 }
 
-/// The cases of this file.
-pub fn cases() -> Vec<Case> {
+/// The tests of this file.
+pub fn tests() -> Vec<Tested> {
     vec![
-        Case::new(&axpy::DEFINITION, around(128), |run| {
-            let [n, ..] = run.size;
-            let (x, y) = (floats(n, 1), floats(n, 2));
-            let (on_x, mut on_y) = (run.tensor(&x, [n])?, run.tensor(&y, [n])?);
-            axpy::launch_with(run.config(), &run.stream(), 1.5, &on_x.view()?, &mut on_y.view_mut()?)?;
-            Ok(Outcome::exact(on_y.read()?, x.iter().zip(&y).map(|(x, y)| 1.5 * x + y)))
-        })
-        .of(Elem::F32),
-        Case::new(&axpy::DEFINITION, around(64), |run| {
-            let [n, ..] = run.size;
-            let (x, y) = (doubles(n, 1), doubles(n, 2));
-            let (on_x, mut on_y) = (run.tensor(&x, [n])?, run.tensor(&y, [n])?);
-            axpy::launch_with(run.config(), &run.stream(), 1.5, &on_x.view()?, &mut on_y.view_mut()?)?;
-            Ok(Outcome::exact(on_y.read()?, x.iter().zip(&y).map(|(x, y)| 1.5 * x + y)))
-        })
-        .of(Elem::F64),
-        Case::new(&mathematics::DEFINITION, around(64), |run| {
-            let [n, ..] = run.size;
-            let x: Vec<f32> = integers(n, 5, 100).iter().map(|v| v.abs() as f32 / 32.0 + 0.125).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n, 9])?);
-            mathematics::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            let row = |v: f64| {
-                let chosen = if v < 1.0 { v } else { 1.0 / v };
-                let fitted = v.clamp(0.5, 1.0);
-                [v.exp(), v.exp2(), (v + 2.0).ln(), v.sqrt(), v.tanh(), v, v * v + 1.0, fitted, chosen]
-            };
-            Ok(Outcome::within(3e-7, y.read()?, x.iter().flat_map(|v| row(f64::from(*v)))))
+        Tested::new(&axpy::DEFINITION, |test| {
+            test.run(|case| {
+                let (alpha, x, y) = (case.scalar("alpha"), case.input("x"), case.input("y"));
+                case.expect("y", |[i]| Sum::from(alpha * x[[i]]) + y[[i]]);
+            })
         }),
-        Case::new(&mathematics_double::DEFINITION, around(64), |run| {
-            let [n, ..] = run.size;
-            let x: Vec<f64> = integers(n, 5, 100).iter().map(|v| v.abs() as f64 / 32.0 + 0.125).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n, 4])?);
-            mathematics_double::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            let row = |v: f64| [v.exp(), v.sqrt() / 3.0, 0.5 - v * v, v.max(1.0) - v.min(1.0)];
-            Ok(Outcome::within(1e-15, y.read()?, x.iter().flat_map(|v| row(*v))))
+        Tested::new(&mathematics::DEFINITION, |test| {
+            test.values("x", 0.125..3.25f32).within("y", 3e-7).run(|case| {
+                let x = case.input("x");
+                case.expect("y", |[i, column]| {
+                    let v = x[[i]];
+                    let chosen = if v < 1.0 { v } else { 1.0 / v };
+                    let fitted = v.clamp(0.5, 1.0);
+                    [v.exp(), v.exp2(), (v + 2.0).ln(), v.sqrt(), v.tanh(), v, v * v + 1.0, fitted, chosen]
+                        [column]
+                });
+            })
         }),
-        Case::new(&grid_stride::DEFINITION, around(96), |run| {
-            let [n, ..] = run.size;
-            let x = floats(n, 6);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            grid_stride::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            Ok(Outcome::exact(y.read()?, x.iter().map(|x| x * x)))
+        Tested::new(&mathematics_double::DEFINITION, |test| {
+            test.values("x", 0.125..3.25f64).within("y", 1e-15).run(|case| {
+                let x = case.input("x");
+                case.expect("y", |[i, column]| {
+                    let v = x[[i]];
+                    match column {
+                        0 => Sum::from(v.exp()),
+                        1 => Sum::from(v.sqrt() / 3.0),
+                        // The terms cancel: the bound is theirs.
+                        2 => Sum::from(0.5) - v * v,
+                        _ => Sum::from(v.max(1.0)) - v.min(1.0),
+                    }
+                });
+            })
         }),
-        Case::new(&grid_of_the_launch::DEFINITION, around(16), |run| {
-            let [n, ..] = run.size;
-            let mut y = run.tensor(&vec![-1; n], [n])?;
-            let config = LaunchConfig { grid: Some([2, 1, 1]), ..run.config() };
-            grid_of_the_launch::launch_with(config, &run.stream(), 5, &mut y.view_mut()?)?;
-            let value = |i: usize| if (5..37).contains(&i) { i as i32 + 2 } else { -1 };
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+        Tested::new(&grid_stride::DEFINITION, |test| {
+            test.run(|case| {
+                let x = case.input("x");
+                case.expect("y", |[i]| x[[i]] * x[[i]]);
+            })
         }),
-        Case::new(&horner::DEFINITION, around(32), |run| {
-            let [n, ..] = run.size;
-            let (c, x) = (floats(4, 7), floats(n, 8));
-            let (on_c, on_x, mut y) = (run.tensor(&c, [4])?, run.tensor(&x, [n])?, run.output([n])?);
-            let (c_view, x_view) = (on_c.view()?, on_x.view()?);
-            horner::launch_with(run.config(), &run.stream(), &c_view, &x_view, &mut y.view_mut()?)?;
-            let value = |x: &f32| ((c[3] * x + c[2]) * x + c[1]) * x + c[0];
-            Ok(Outcome::exact(y.read()?, x.iter().map(value)))
+        Tested::new(&grid_of_the_launch::DEFINITION, |test| {
+            test.grid(|_| [2, 1, 1]).values("from", 0..7usize).run(|case| {
+                let (from, before) = (case.index("from"), case.integers("y"));
+                let written = from..from + 32;
+                case.expect(
+                    "y",
+                    |[i]| if written.contains(&(i as i128)) { i as i128 + 2 } else { before[[i]] },
+                );
+            })
+        }),
+        Tested::new(&horner::DEFINITION, |test| {
+            test.sizes("C", 1usize..9).run(|case| {
+                let (c, x, degrees) = (case.input("coefficients"), case.input("x"), case.size("C"));
+                case.expect("y", |[i]| {
+                    let power = |k: usize| x[[i]].powi(k as i32);
+                    (0..degrees).map(|k| c[[k]] * power(k)).sum::<Sum>()
+                });
+            })
         }),
     ]
 }

@@ -1,6 +1,6 @@
 //! The corpus: small kernels that use every member of the language between them, each with a reference in plain Rust.
 //!
-//! Law: `cases()` names every kernel of this folder and of the examples; `definitions()` has each once.
+//! Law: `cases()` and `tested()` name every kernel of this folder and of the examples; `definitions()` has each once.
 
 mod chain;
 mod clusters;
@@ -30,13 +30,18 @@ pub use elementwise::{grid_of_the_launch, horner};
 pub use layouts::{copy_rows, scale_pitched};
 
 use crate::support::case::Case;
+use crate::support::tested::Tested;
 use layout_cuda::Definition;
 
-/// Every kernel with its reference, one case for each element type.
+/// The kernels that `layout_cuda::testing` tests.
+pub fn tested() -> Vec<Tested> {
+    [elementwise::tests(), reduce::tests()].into_iter().flatten().collect()
+}
+
+/// Every other kernel with its reference, one case for each element type.
 pub fn cases() -> Vec<Case> {
     let parts = [
         examples::cases(),
-        elementwise::cases(),
         types::cases(),
         control::cases(),
         chain::cases(),
@@ -49,7 +54,6 @@ pub fn cases() -> Vec<Case> {
         movement::cases(),
         orders::cases(),
         pitch::cases(),
-        reduce::cases(),
         sharing::cases(),
         together::cases(),
         puzzles::cases(),
@@ -65,9 +69,10 @@ pub fn cases() -> Vec<Case> {
 /// Every kernel, once.
 pub fn definitions() -> Vec<&'static Definition> {
     let mut list: Vec<&'static Definition> = Vec::new();
-    for case in cases() {
-        if !list.iter().any(|known| std::ptr::eq(*known, case.definition)) {
-            list.push(case.definition);
+    let cases = cases().into_iter().map(|case| case.definition);
+    for definition in cases.chain(tested().into_iter().map(|test| test.definition)) {
+        if !list.iter().any(|known| std::ptr::eq(*known, definition)) {
+            list.push(definition);
         }
     }
     list

@@ -1,7 +1,7 @@
 //! Threads together: trees and scans through shared memory, barriers inside of loops.
 
-use crate::support::case::{Case, Outcome, around, around_tile};
-use crate::support::data::{floats, integers};
+use crate::support::tested::Tested;
+use layout_cuda::testing::Sum;
 use layout_cuda::tiled_kernel;
 
 /// The largest element of each row; what lies past the row's end is minus infinity.
@@ -73,31 +73,29 @@ pub fn reverse_warps<const N: usize>(
     to[[thread_idx.x]] = lines[[warp_id(), 31 - lane_id()]];
 }
 
-/// The cases of this file.
-pub fn cases() -> Vec<Case> {
+/// The tests of this file.
+pub fn tests() -> Vec<Tested> {
     vec![
-        Case::new(&row_max::DEFINITION, around_tile([3, 192, 1]), |run| {
-            let [m, n, ..] = run.size;
-            let x = floats(m * n, 1);
-            let (on_x, mut most) = (run.tensor(&x, [m, n])?, run.output([m])?);
-            row_max::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut most.view_mut()?)?;
-            let row = |i: usize| x[i * n..(i + 1) * n].iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
-            Ok(Outcome::exact(most.read()?, (0..m).map(row)))
+        Tested::new(&row_max::DEFINITION, |test| {
+            test.run(|case| {
+                let (x, n) = (case.input("x"), case.size("N"));
+                case.expect("most", |[i]| (0..n).map(|j| x[[i, j]]).fold(f64::NEG_INFINITY, f64::max));
+            })
         }),
-        Case::new(&block_scan::DEFINITION, around(64), |run| {
-            let [n, ..] = run.size;
-            let x: Vec<i32> = integers(n, 2, 1000).iter().map(|v| *v as i32).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            block_scan::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            Ok(Outcome::exact(y.read()?, (0..n).map(|i| x[i / 64 * 64..=i].iter().sum())))
+        Tested::new(&block_scan::DEFINITION, |test| {
+            test.values("x", -1000..1000i32).run(|case| {
+                let x = case.integers("x");
+                case.expect("y", |[i]| (i / 64 * 64..=i).map(|j| x[[j]]).sum::<Sum>());
+            })
         }),
-        Case::new(&reverse_warps::DEFINITION, around(96), |run| {
-            let [n, ..] = run.size;
-            let x = integers(n, 3, 1 << 40);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            reverse_warps::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            let value = |i: usize| x.get(i / 32 * 32 + 31 - i % 32).copied().unwrap_or(-1);
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+        Tested::new(&reverse_warps::DEFINITION, |test| {
+            test.values("x", -(1i64 << 40)..1 << 40).run(|case| {
+                let (x, n) = (case.integers("x"), case.size("N"));
+                case.expect("y", |[i]| {
+                    let from = i / 32 * 32 + 31 - i % 32;
+                    if from < n { x[[from]] } else { -1 }
+                });
+            })
         }),
     ]
 }

@@ -154,11 +154,20 @@ impl Outcome {
 /// Fails where two lists differ by more than `bound` times the second's element.
 pub fn differ(found: &[f64], wanted: &[f64], bound: f64, name: &str) {
     assert_eq!(found.len(), wanted.len(), "{name}: the number of elements");
-    for (place, (found, wanted)) in found.iter().zip(wanted).enumerate() {
-        let same = found == wanted || (found.is_nan() && wanted.is_nan());
-        let near = (found - wanted).abs() <= bound * wanted.abs();
-        assert!(same || near, "{name}: element {place} is {found}, not {wanted}");
+    if let Some(place) = unlike(found, wanted, bound) {
+        panic!("{name}: element {place} is {}, not {}", found[place], wanted[place]);
     }
+}
+
+/// The first place where two lists differ by more than `bound` times the second's element, or where one ends.
+pub fn unlike(found: &[f64], wanted: &[f64], bound: f64) -> Option<usize> {
+    let differ = |(found, wanted): (&f64, &f64)| {
+        let same = found == wanted || (found.is_nan() && wanted.is_nan());
+        // A distance that is no number is none within the bound.
+        !same && !matches!((found - wanted).abs(), distance if distance <= bound * wanted.abs())
+    };
+    let shorter = (found.len() != wanted.len()).then_some(found.len().min(wanted.len()));
+    found.iter().zip(wanted).position(differ).or(shorter)
 }
 
 fn number<T: Element>(value: T) -> f64 {

@@ -7,3 +7,4 @@ pub mod gpu;
 pub mod guarded;
 pub mod parallel;
 pub mod sass;
+pub mod tested;

@@ -1,0 +1,94 @@
+//! SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"): one log of one run, a rule for each kind of finding.
+//!
+//! Law: a result names its rule by id and by number, a region only where the line is known, and a file relative to the
+//! source root unless its path is absolute.
+
+use layout_core::kernel::simulate::{Finding, FindingKind};
+
+use super::json::{Object, array, place};
+use super::{Launched, id};
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// The log of these launches.
+pub(super) fn log(launches: &[Launched<'_>]) -> String {
+    let mut kinds: Vec<FindingKind> = Vec::new();
+    let mut results = Vec::new();
+    for launched in launches {
+        for finding in &launched.report.findings {
+            let known = kinds.iter().position(|kind| *kind == finding.kind);
+            let rule = known.unwrap_or_else(|| {
+                kinds.push(finding.kind);
+                kinds.len() - 1
+            });
+            results.push(result(launched, finding, rule));
+        }
+    }
+    let words = |words: &str| Object::new().text("text", words).end();
+    let rules = kinds.iter().map(|kind| {
+        let rule = Object::new().text("id", &id(*kind)).text("name", &pascal(kind.name()));
+        rule.json("shortDescription", &words(kind.name())).end()
+    });
+    let driver =
+        Object::new().text("name", "layout simulator").text("semanticVersion", env!("CARGO_PKG_VERSION"));
+    let driver = driver.json("rules", &array(rules)).end();
+    let run = Object::new().json("tool", &Object::new().json("driver", &driver).end());
+    let run = run.text("columnKind", "unicodeCodePoints").json("results", &array(results)).end();
+    let log = Object::new().text("$schema", SCHEMA).text("version", "2.1.0");
+    log.json("runs", &array([run])).end() + "\n"
+}
+
+fn result(launched: &Launched<'_>, finding: &Finding, rule: usize) -> String {
+    let Finding { kind, message, line, thread, block, place: tensor, index, count } = finding;
+    let kernel = Object::new().text("name", launched.kernel).text("kind", "function").end();
+    let physical = Object::new().json("artifactLocation", &artifact(launched.file));
+    let physical = match line {
+        0 => physical,
+        line => physical.json("region", &Object::new().value("startLine", line).end()),
+    };
+    let location = Object::new().json("physicalLocation", &physical.end());
+    let location = location.json("logicalLocations", &array([kernel])).end();
+    let properties = Object::new().json("thread", &place(*thread)).json("block", &place(*block));
+    let properties = match tensor {
+        Some(tensor) => properties.text("place", tensor),
+        None => properties,
+    };
+    let properties = match index {
+        Some(index) => properties.value("index", index),
+        None => properties,
+    };
+    let words = format!("{message} (kernel `{}`, thread {thread:?} of block {block:?})", launched.kernel);
+    let message = Object::new().text("text", &words).end();
+    let result = Object::new().text("ruleId", &id(*kind)).value("ruleIndex", rule).text("level", "error");
+    let result = result.json("message", &message).json("locations", &array([location]));
+    result.value("occurrenceCount", (*count).max(1)).json("properties", &properties.end()).end()
+}
+
+/// A file as a URI.
+fn artifact(file: &str) -> String {
+    let path = file.replace('\\', "/");
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' | b':' => {
+                uri.push(byte as char)
+            }
+            other => uri += &format!("%{other:02X}"),
+        }
+    }
+    let drive = path.as_bytes().get(1) == Some(&b':');
+    match path.starts_with('/') || drive {
+        true => Object::new().text("uri", &format!("file://{}{uri}", if drive { "/" } else { "" })).end(),
+        false => Object::new().text("uri", &uri).text("uriBaseId", "%SRCROOT%").end(),
+    }
+}
+
+/// `missing wait` as `MissingWait`.
+fn pascal(words: &str) -> String {
+    let word = |word: &str| match word.split_at_checked(1) {
+        Some((first, rest)) => first.to_ascii_uppercase() + rest,
+        None => String::new(),
+    };
+    words.split([' ', '-']).map(word).collect()
+}
