@@ -134,6 +134,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         min_blocks: None,
         opt_level: None,
         fast_math: None,
+        cooperative: None,
         require: vec![require],
         variant_if: vec![vec![divisible]],
         functions: Vec::new(),

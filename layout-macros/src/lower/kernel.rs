@@ -38,6 +38,7 @@ pub fn lower(
         min_blocks: None,
         opt_level: None,
         fast_math: None,
+        cooperative: None,
         require: vec![],
         variant_if: vec![],
         functions: vec![],
@@ -247,6 +248,9 @@ impl Lowering<'_> {
         self.kernel.filter = self.exprs(&attribute.filter);
         if let Some((_, value)) = &attribute.fast_math {
             self.kernel.fast_math = Some(self.expr(value));
+        }
+        if let Some((_, value)) = &attribute.cooperative {
+            self.kernel.cooperative = Some(self.expr(value));
         }
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {

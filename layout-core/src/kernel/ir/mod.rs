@@ -78,6 +78,8 @@ wire! {
         pub opt_level: Option<ExprId>,
         /// `fast_math = true`: the compiler takes approximations of functions and quotients, and flushes subnormal numbers.
         pub fast_math: Option<ExprId>,
+        /// `cooperative = true`: all blocks of the grid run at the same time, and may wait for each other.
+        pub cooperative: Option<ExprId>,
         /// `require(c, ..)`: launch refuses where one is false.
         pub require: Vec<ExprId>,
         /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.
