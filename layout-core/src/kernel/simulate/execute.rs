@@ -14,7 +14,7 @@ use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{AtomicChange, Collective, Participants};
+use crate::kernel::program::{Collective, Participants};
 use crate::kernel::small_float;
 
 impl Machine<'_> {
@@ -155,9 +155,9 @@ impl Machine<'_> {
                     self.converged(warp, "a load of matrices", site);
                     self.load_matrix(warp, dst, address, (count, transposed), site);
                 }
-                Op::Atomic { dst, src, change, scope, update, address, mask, site } => {
-                    self.atomic(warp, dst, src, (change, scope, update), (address, mask), site);
-                    if warp.active != 0 && matches!(change, AtomicChange::Load(_)) {
+                Op::Atomic { dst, expected, src, change, scope, update, address, mask, site } => {
+                    self.atomic(warp, dst, [expected, src], (change, scope, update), (address, mask), site);
+                    if warp.active != 0 && (change.may_wait() || program.waits && dst.is_some()) {
                         // It may wait for what another warp writes: that one must have its turn.
                         warp.wait_site = site;
                         return;
@@ -348,7 +348,9 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
             };
             match bank {
                 Bank::F32 => {
-                    put(&mut warp.f32[dst as usize], &wide.map(|value| value as f32), active);
+                    // What is rounded once more, to 16 or 8 bits, is rounded to odd here.
+                    let single = if elem == Elem::F32 { |value| value as f32 } else { small_float::to_odd };
+                    put(&mut warp.f32[dst as usize], &wide.map(single), active);
                     return;
                 }
                 Bank::F64 => {
@@ -361,8 +363,10 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
     };
     match bank {
         Bank::F32 => {
-            let value = integers.map(|value| if natural { value as u64 as f32 } else { value as f32 });
-            put(&mut warp.f32[dst as usize], &value, active);
+            let whole =
+                integers.map(|value| if natural { i128::from(value as u64) } else { i128::from(value) });
+            let single = if elem == Elem::F32 { |value| value as f32 } else { small_float::integer_to_odd };
+            put(&mut warp.f32[dst as usize], &whole.map(single), active);
         }
         Bank::F64 => {
             let value = integers.map(|value| if natural { value as u64 as f64 } else { value as f64 });

@@ -4,6 +4,7 @@
 
 use super::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
 use super::judge::arithmetic::Born;
+use super::order::Fences;
 use crate::kernel::program::Participants;
 
 /// What a structured statement restores when it ends.
@@ -124,6 +125,8 @@ pub(super) struct Warp {
     pub bulk_committed: [u32; LANES],
     /// Accumulators of products in flight: group, first slot, how many.
     pub accumulators: Vec<(u32, u32, u32)>,
+    /// What its lanes' fences hold.
+    pub fences: Fences,
     /// Where it last read what others may write.
     pub wait_site: u32,
     /// Where floats that are not finite come from.
@@ -166,6 +169,7 @@ impl Warp {
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
+            fences: Fences::default(),
             wait_site: 0,
             born: if program.arithmetic { Born::new(program.f32, program.f64) } else { Born::default() },
         }

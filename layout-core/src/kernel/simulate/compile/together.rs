@@ -42,7 +42,7 @@ impl Compiler<'_> {
         &mut self,
         (change, scope): (AtomicChange, Scope),
         target: &Access,
-        value: &Value<Access>,
+        values: &[Value<Access>],
         old: Option<VarId>,
     ) -> Result<(), SimulateError> {
         let elem = self.place(target.place)?.elem;
@@ -57,32 +57,41 @@ impl Compiler<'_> {
                 return Err(SimulateError::Malformed("an atomic operation on registers".to_owned()));
             }
         };
-        if elem.bytes() < 4 || target.width != 1 {
+        let least = if change == AtomicChange::CompareExchange { 2 } else { 4 };
+        if elem.bytes() < least || target.width != 1 {
             return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
         }
-        // Of 8 bytes the words are changed one after the other.
-        self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() == 8);
+        // Of 8 bytes the words are changed one after the other, and 2 are a part of one.
+        self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() != 4);
         self.program.sums |= elem.is_float() && change == AtomicChange::Add;
-        self.program.waits |= matches!(change, AtomicChange::Load(_));
+        self.program.waits |= change.may_wait();
         self.program.ordered |= self.program.waits;
+        let operands = match change {
+            AtomicChange::Load(_) => 0,
+            AtomicChange::CompareExchange => 2,
+            _ => 1,
+        };
+        if values.len() != operands {
+            return Err(SimulateError::Malformed(format!(
+                "an atomic operation of {} operands",
+                values.len()
+            )));
+        }
         let place = target.place;
         let update = match change {
-            AtomicChange::Store(_)
-                if self.made_of(std::slice::from_ref(value), &self.loaded).contains(&place) =>
-            {
-                Update::Made
-            }
+            AtomicChange::Store(_) if self.made_of(values, &self.loaded).contains(&place) => Update::Made,
             AtomicChange::Store(_) if self.guards.iter().any(|guard| guard.contains(&place)) => {
                 Update::Guarded
             }
             _ => Update::Own,
         };
         self.program.updates |= update != Update::Own;
-        let src = self.source(bank, value)?;
+        let values = values.iter().map(|value| self.source(bank, value)).collect::<Result<Vec<_>, _>>()?;
+        let (expected, src) = (values.first().copied().unwrap_or(0), values.last().copied().unwrap_or(0));
         self.claims(target, site);
         let address = self.element(target)?;
         let mask = self.mask(&target.mask)?;
-        self.emit(Op::Atomic { dst, src, change, scope, update, address, mask, site });
+        self.emit(Op::Atomic { dst, expected, src, change, scope, update, address, mask, site });
         (self.taken.f32, self.taken.f64) = floats;
         match (old, dst) {
             (Some(old), Some(dst)) => self.bind(old, bank.register(dst), None),
