@@ -345,7 +345,7 @@ impl Constant {
         let bits = match elem.format() {
             Format::Float if elem == Elem::F64 => value.to_bits(),
             Format::Float => u64::from((value as f32).to_bits()),
-            Format::SmallFloat(_) => u64::from(small_float::encode(to_odd(value), elem)),
+            Format::SmallFloat(_) => u64::from(small_float::encode(small_float::to_odd(value), elem)),
             Format::Signed | Format::Unsigned | Format::Truth => return None,
         };
         Some(Constant { elem, bits })
@@ -365,6 +365,17 @@ impl Constant {
         }
         // Of the bits above the width nothing is kept.
         Some(Constant { elem, bits: value as u64 & (u64::MAX >> (64 - elem.bits())) })
+    }
+
+    /// The value of a number type that is nearest to an integer, where an integer type holds it.
+    pub(crate) fn nearest(elem: Elem, value: i128) -> Option<Constant> {
+        let bits = match elem.format() {
+            Format::Float if elem == Elem::F64 => (value as f64).to_bits(),
+            Format::Float => u64::from((value as f32).to_bits()),
+            Format::SmallFloat(_) => u64::from(small_float::encode(small_float::integer_to_odd(value), elem)),
+            Format::Signed | Format::Unsigned | Format::Truth => return Constant::integer(elem, value),
+        };
+        Some(Constant { elem, bits })
     }
 
     /// The constant of this name, where the type has it.
@@ -436,17 +447,6 @@ impl Constant {
             Format::Unsigned | Format::Truth | Format::Float | Format::SmallFloat(_) => i128::from(self.bits),
         }
     }
-}
-
-/// A double as an `f32` that rounds to the same smaller float: where it is not exact, its last bit is one, so that it
-/// lies on no tie between two of them.
-fn to_odd(value: f64) -> f32 {
-    let near = value as f32;
-    if f64::from(near) == value || !near.is_finite() {
-        return near;
-    }
-    let toward_zero = if f64::from(near).abs() > value.abs() { near.to_bits() - 1 } else { near.to_bits() };
-    f32::from_bits(toward_zero | 1)
 }
 
 #[cfg(test)]

@@ -63,6 +63,26 @@ pub(super) fn round(value: f32, elem: Elem) -> f32 {
     decode(encode(value, elem), elem)
 }
 
+/// A double as an `f32` that rounds to the same smaller float: where it is not exact, its last bit is one, so that it
+/// lies on no tie between two of them.
+pub(super) fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) == value || value.is_nan() {
+        return near;
+    }
+    let toward_zero = if f64::from(near).abs() > value.abs() { near.to_bits() - 1 } else { near.to_bits() };
+    f32::from_bits(toward_zero | 1)
+}
+
+/// An integer as an `f32`, likewise.
+pub(super) fn integer_to_odd(value: i128) -> f32 {
+    let magnitude = value.unsigned_abs();
+    let cut = (u128::BITS - magnitude.leading_zeros()).saturating_sub(f32::MANTISSA_DIGITS);
+    let rest = magnitude & ((1 << cut) - 1);
+    let odd = ((magnitude >> cut) | u128::from(rest != 0)) << cut;
+    if value < 0 { -(odd as f32) } else { odd as f32 }
+}
+
 /// 2 to a power that `f32` has as a normal number.
 fn power(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127).clamp(1, 254) as u32) << 23)
@@ -70,7 +90,7 @@ fn power(exponent: i32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, encode};
+    use super::{decode, encode, integer_to_odd, to_odd};
     use crate::kernel::elem::Elem;
 
     const SMALL: [(Elem, u32); 4] =
@@ -109,6 +129,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_wider_than_an_f32_is_rounded_once() {
+        // Beside a tie of each type, so near that an `f32` would lie on it.
+        let tie = |elem| f64::midpoint(1.0, f64::from(decode(encode(1.0, elem) + 1, elem)));
+        for (elem, _) in SMALL {
+            let one = encode(1.0, elem);
+            assert_eq!(encode(to_odd(tie(elem)), elem), one + one % 2);
+            assert_eq!(encode(to_odd(tie(elem) + 2f64.powi(-40)), elem), one + 1, "{elem}");
+            assert_eq!(encode(to_odd(tie(elem) - 2f64.powi(-40)), elem), one, "{elem}");
+        }
+        // Of the small floats bf16 alone has integers that an `f32` has not.
+        for (near, wanted) in [(-1, 1.0), (0, 1.0), (1, 1.0 + 2f32.powi(-7))] {
+            let number = (tie(Elem::Bf16) * 2f64.powi(60)) as i128 + near;
+            for (number, wanted) in [(number, wanted), (-number, -wanted)] {
+                let once = decode(encode(integer_to_odd(number), Elem::Bf16), Elem::Bf16);
+                assert_eq!(once, wanted * 2f32.powi(60), "{number}");
+            }
+        }
+        assert_eq!(to_odd(1e300), f32::MAX);
+        assert_eq!(to_odd(f64::NEG_INFINITY), f32::NEG_INFINITY);
+        assert!(to_odd(f64::NAN).is_nan());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 use super::expression::Expression;
 use super::names::{Name, Names, register};
 use super::types;
+use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, Range};
 use crate::kernel::ir::{BinaryOp, Special};
 use crate::kernel::program::{Tables, VariableKind};
@@ -45,6 +46,15 @@ impl Width {
             Width::Int => types::index(false),
             Width::Long => types::index(true),
             Width::Natural => "unsigned long long",
+        }
+    }
+
+    /// The element type of that name.
+    pub(super) fn elem(self) -> Elem {
+        match self {
+            Width::Int => Elem::I32,
+            Width::Long => Elem::I64,
+            Width::Natural => Elem::U64,
         }
     }
 

@@ -129,16 +129,19 @@ impl Emitter<'_> {
 
     /// An index as an element.
     fn converted(&mut self, index: &Index, elem: Elem) -> Expression {
-        if elem.is_small_float() {
-            let value = self.converted(index, Elem::F32);
-            return self.lowered(elem, value);
-        }
         if let Some(number) = index.as_constant() {
-            let known = Constant::float(elem, number as f64);
+            let known = Constant::nearest(elem, number.into());
             let wrapped = u64::MAX >> (64 - elem.bits()) & number as u64;
             return types::literal(known.unwrap_or(Constant { elem, bits: wrapped }));
         }
         let typed = self.scope().index(index, Steps::Proved);
+        if elem.is_small_float() {
+            let range = self.tables.atoms.range(index);
+            let exact = range.low >= -(1 << f32::MANTISSA_DIGITS) && range.high <= 1 << f32::MANTISSA_DIGITS;
+            let from = if exact { Elem::I16 } else { typed.width.elem() };
+            let value = self.single(from, elem, typed.expression);
+            return self.lowered(elem, value);
+        }
         if types::scalar(elem) == typed.width.name() {
             typed.expression
         } else {
@@ -248,7 +251,7 @@ impl Emitter<'_> {
             return self.cast(Elem::F32, to, operand);
         }
         if to.is_small_float() {
-            let operand = self.cast(from, Elem::F32, operand);
+            let operand = self.single(from, to, operand);
             return self.lowered(to, operand);
         }
         if to == Elem::Bool {
@@ -348,6 +351,19 @@ impl Emitter<'_> {
         let elem = self.elem(value);
         let value = self.value(value);
         self.lifted(elem, value)
+    }
+
+    /// A number as a `float` that is rounded once more, to a smaller type: to odd, where that would be another value.
+    fn single(&mut self, from: Elem, to: Elem, value: Expression) -> Expression {
+        match from {
+            Elem::F32 => value,
+            Elem::F64 => self.call("to_odd", from, vec![value]),
+            // The others are infinite or at their end before an `f32` of an integer is inexact.
+            Elem::I64 | Elem::I32 | Elem::U64 | Elem::U32 if to == Elem::Bf16 => {
+                self.call("to_odd", from, vec![value])
+            }
+            _ => Expression::cast(types::scalar(Elem::F32), value),
+        }
     }
 
     /// A 16- or 8-bit float as a `float`.

@@ -335,7 +335,9 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
             };
             match bank {
                 Bank::F32 => {
-                    put(&mut warp.f32[dst as usize], &wide.map(|value| value as f32), active);
+                    // What is rounded once more, to 16 or 8 bits, is rounded to odd here.
+                    let single = if elem == Elem::F32 { |value| value as f32 } else { small_float::to_odd };
+                    put(&mut warp.f32[dst as usize], &wide.map(single), active);
                     return;
                 }
                 Bank::F64 => {
@@ -348,8 +350,10 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
     };
     match bank {
         Bank::F32 => {
-            let value = integers.map(|value| if natural { value as u64 as f32 } else { value as f32 });
-            put(&mut warp.f32[dst as usize], &value, active);
+            let whole =
+                integers.map(|value| if natural { i128::from(value as u64) } else { i128::from(value) });
+            let single = if elem == Elem::F32 { |value| value as f32 } else { small_float::integer_to_odd };
+            put(&mut warp.f32[dst as usize], &whole.map(single), active);
         }
         Bank::F64 => {
             let value = integers.map(|value| if natural { value as u64 as f64 } else { value as f64 });

@@ -377,12 +377,7 @@ impl Evaluator<'_> {
             (Datum::Index(index), None) => Ok(Datum::Index(self.as_index(index, ty))),
             (Datum::Index(index), Some(elem)) if elem != Elem::Bool => {
                 if let Some(value) = index.as_constant() {
-                    let constant = if elem.is_float() {
-                        Constant::float(elem, value as f64)
-                    } else {
-                        Constant::integer(elem, i128::from(value))
-                    };
-                    if let Some(constant) = constant {
+                    if let Some(constant) = Constant::nearest(elem, i128::from(value)) {
                         return Ok(Datum::Scalar(Value::Constant(constant), elem));
                     }
                 }

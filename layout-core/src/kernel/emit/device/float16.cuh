@@ -25,3 +25,33 @@ __device__ __forceinline__ bf16 f32_to_bf16(float value) {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
 }
+
+// Toward zero, the last bit one where that is not exact: a narrower float of it is rounded once.
+__device__ __forceinline__ float to_odd(double value) {
+    float cut = __double2float_rz(value);
+    return __uint_as_float(__float_as_uint(cut) | (unsigned int)((double)cut != value));
+}
+
+// Toward zero, the last bit one where that is not exact: a narrower float of it is rounded once.
+__device__ __forceinline__ float to_odd(int value) {
+    float cut = __int2float_rz(value);
+    return __uint_as_float(__float_as_uint(cut) | (unsigned int)((int)cut != value));
+}
+
+// Toward zero, the last bit one where that is not exact: a narrower float of it is rounded once.
+__device__ __forceinline__ float to_odd(unsigned int value) {
+    float cut = __uint2float_rz(value);
+    return __uint_as_float(__float_as_uint(cut) | (unsigned int)((unsigned int)cut != value));
+}
+
+// Toward zero, the last bit one where that is not exact: a narrower float of it is rounded once.
+__device__ __forceinline__ float to_odd(long long value) {
+    float cut = __ll2float_rz(value);
+    return __uint_as_float(__float_as_uint(cut) | (unsigned int)((long long)cut != value));
+}
+
+// Toward zero, the last bit one where that is not exact: a narrower float of it is rounded once.
+__device__ __forceinline__ float to_odd(unsigned long long value) {
+    float cut = __ull2float_rz(value);
+    return __uint_as_float(__float_as_uint(cut) | (unsigned int)((unsigned long long)cut != value));
+}
