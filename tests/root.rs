@@ -27,6 +27,7 @@ mod orders;
 mod overflow;
 mod persistent;
 mod pictures;
+mod precision;
 mod products;
 mod promises;
 mod registers;

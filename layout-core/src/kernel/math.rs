@@ -347,6 +347,18 @@ words! {
 }
 
 impl Math {
+    /// Whether it is a word of a first operand of this type.
+    ///
+    /// ```
+    /// use layout_core::kernel::{Elem, math::Math};
+    /// assert!(Math::Abs.applies_to(Elem::I8) && !Math::Abs.applies_to(Elem::U8));
+    /// ```
+    pub fn applies_to(self, elem: Elem) -> bool {
+        let (floats, integers) = self.spelling();
+        let spelling = if elem.is_float() { floats } else { integers };
+        self.domain().holds(elem) && spelling != Spelling::None
+    }
+
     /// Floating-point operations of one lane, for the counters.
     pub(crate) fn flops(self) -> u64 {
         match self.domain() {

@@ -29,6 +29,7 @@ pub mod math;
 mod meaning;
 mod origin;
 mod params;
+pub mod precision;
 mod program;
 mod prove;
 mod sets;
