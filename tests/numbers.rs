@@ -236,6 +236,85 @@ fn casts_are_rusts() -> Result<(), Error> {
     Ok(())
 }
 
+/// Numbers that an `f32` does not hold, as floats of 16 bits.
+#[tiled_kernel(T = [f64, i64, u64, i32, u32], block = [64], grid = [N.div_ceil(64)])]
+fn narrowed<T, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<N>>,
+    halves: &mut LayoutTensor<f16, RowMajor<N>>,
+    uppers: &mut LayoutTensor<bf16, RowMajor<N, 2>>,
+) {
+    let i = block_idx.x * 64 + thread_idx.x;
+    if i < N {
+        halves[[i]] = x[[i]].cast::<f16>();
+        uppers[[i, 0]] = x[[i]].cast::<bf16>();
+        // By way of an index.
+        uppers[[i, 1]] = (x[[i]] as i64 as isize).cast::<bf16>();
+    }
+}
+
+/// The nearest bf16 to a whole number, ties to even: by hand, on its 8 leading bits.
+fn nearest(value: i128) -> layout_cuda::bf16 {
+    let size = value.unsigned_abs();
+    let cut = (128 - size.leading_zeros()).saturating_sub(8);
+    let (kept, rest, half) = (size >> cut, size & ((1 << cut) - 1), (1u128 << cut) / 2);
+    let up = rest > half || rest == half && cut > 0 && kept & 1 == 1;
+    // Exact: 9 bits.
+    let size = ((kept + u128::from(up)) << cut) as f64;
+    layout_cuda::bf16::from_f64(if value < 0 { -size } else { size })
+}
+
+/// An f64 rounded to so many digits, ties to even.
+fn rounded(value: f64, digits: u32) -> f64 {
+    let cut = f64::MANTISSA_DIGITS - digits;
+    let (bits, half) = (value.to_bits(), 1u64 << (cut - 1));
+    f64::from_bits((bits + half - 1 + (bits >> cut & 1)) & !(2 * half - 1))
+}
+
+macro_rules! narrowed_of {
+    ($ty:ty, $domain:expr, $half:expr, $upper:expr) => {{
+        let domain: Vec<$ty> = $domain;
+        let n = domain.len();
+        let device = Device::simulator();
+        let (mut halves, mut uppers) = (device.zeros([n])?, device.zeros([n, 2])?);
+        narrowed::launch(&device.stream(), &device.upload(&domain, [n])?, &mut halves, &mut uppers)?;
+        let (halves, uppers) = (halves.download()?, uppers.download()?);
+        for (value, (half, upper)) in domain.iter().zip(halves.iter().zip(uppers.chunks(2))) {
+            assert_eq!(*half, layout_cuda::f16::from_f64($half(*value)), "{value} as f16");
+            assert_eq!(upper, [$upper(*value), nearest(*value as i64 as i128)], "{value} as bf16");
+        }
+    }};
+}
+
+#[test]
+#[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "one text for every type")]
+fn a_conversion_rounds_once() -> Result<(), Error> {
+    // Beside the middle between two bf16, nearer than an `f32` tells.
+    let ties = |bits: u32| {
+        (9..bits - 1).flat_map(|p| {
+            let (one, half) = (1i128 << p, 1i128 << (p - 8));
+            [
+                one + half - 1,
+                one + half,
+                one + half + 1,
+                one + 3 * half - 1,
+                one + 3 * half,
+                one + 3 * half + 1,
+            ]
+        })
+    };
+    // Whole numbers that a f16 has are exact in an f64.
+    let signed = |bits| ties(bits).flat_map(|v| [v, -v]);
+    narrowed_of!(i64, signed(64).map(|v| v as i64).collect(), |v| v as f64, |v: i64| nearest(v.into()));
+    narrowed_of!(u64, ties(64).map(|v| v as u64).collect(), |v| v as f64, |v: u64| nearest(v.into()));
+    narrowed_of!(i32, signed(32).map(|v| v as i32).collect(), |v| v as f64, |v: i32| nearest(v.into()));
+    narrowed_of!(u32, ties(32).map(|v| v as u32).collect(), |v| v as f64, |v: u32| nearest(v.into()));
+    let middles = [1.0 + 2f64.powi(-8), 1.0 + 3.0 * 2f64.powi(-8), 1.0 + 2f64.powi(-11), 65520.0, 3e-4];
+    let beside = middles.into_iter().flat_map(|v: f64| [v.next_down(), v, v.next_up()]);
+    let upper = |v| layout_cuda::bf16::from_f64(rounded(v, 8));
+    narrowed_of!(f64, beside.flat_map(|v| [v, -v]).collect(), |v| rounded(v, 11), upper);
+    Ok(())
+}
+
 /// What a `let`, an argument and a result are written as, they are; literals of every size.
 #[tiled_kernel(block = [1], grid = [1])]
 fn annotated(
@@ -395,7 +474,8 @@ fn elements_of_every_size_move_between_threads() -> Result<(), Error> {
 
 #[test]
 fn nvrtc_takes_the_texts_of_this_file() {
-    let definitions: [&Definition; 5] = [
+    let definitions: [&Definition; 6] = [
+        &narrowed::DEFINITION,
         &arithmetic::DEFINITION,
         &casts::DEFINITION,
         &annotated::DEFINITION,

@@ -5,6 +5,7 @@ mod analysis;
 mod asynchronous;
 mod attribute;
 mod command;
+mod cooperative;
 mod damaged;
 mod definition;
 mod device;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 
 use crate::cache::Cache;
 use crate::driver::{self, DriverError, check};
@@ -35,6 +35,26 @@ pub(crate) struct Shared {
     pub(crate) properties: Properties,
     pub(crate) cache: Cache,
     pub(crate) functions: Functions,
+    /// For each stream of cooperative launches, the counter of their barriers of the grid.
+    counters: Mutex<Vec<CudaSlice<u32>>>,
+}
+
+impl Gpu {
+    /// The address of a stream's counter for the grid's barrier, which is 0 between launches. Launches of one stream come one
+    /// after the other, and so may share it; it is kept, and the stream with it, as long as the device.
+    pub(crate) fn grid_counter(&self, stream: &Arc<CudaStream>) -> Result<u64> {
+        // The list is only ever pushed to, so that it is whole even if a holder of the lock panicked.
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = |counter: &CudaSlice<u32>| counter.stream().cu_stream() == stream.cu_stream();
+        let place = match counters.iter().position(own) {
+            Some(place) => place,
+            None => {
+                counters.push(check("cuMemAllocAsync", stream.alloc_zeros::<u32>(1))?);
+                counters.len() - 1
+            }
+        };
+        Ok(counters[place].device_ptr(stream).0)
+    }
 }
 
 impl std::ops::Deref for Gpu {
@@ -87,7 +107,8 @@ fn opened(context: &Arc<CudaContext>) -> Result<Device> {
         return Ok(device.clone());
     }
     let (properties, cache) = (properties(context)?, Cache::user());
-    let shared = Arc::new(Shared { properties, cache, functions: Functions::default() });
+    let shared =
+        Arc::new(Shared { properties, cache, functions: Functions::default(), counters: Mutex::default() });
     let device = Device(Arc::new(Kind::Gpu(Gpu { context: context.clone(), shared })));
     open.push(device.clone());
     Ok(device)

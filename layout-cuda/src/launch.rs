@@ -8,13 +8,14 @@
 //! several streams exist), waits for nothing, and so can be captured into a CUDA graph.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
+use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 use layout_core::kernel::launch::KernelParameter;
 use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
 
 use crate::argument::{Argument, Bytes, Kind};
-use crate::device::Stream;
+use crate::device::{Gpu, Stream};
 use crate::error::Result;
 use crate::functions::{Candidate, Family};
 use crate::launch_error::LaunchError;
@@ -206,6 +207,17 @@ fn launch_on_gpu<const N: usize>(
         }
     };
     let mut maps = crate::tensor_map::encode(plan, &bound, &words)?;
+    let shape = crate::module::Shape {
+        grid: bound.grid,
+        block: bound.block,
+        dynamic_shared_bytes: code.dynamic_shared_bytes,
+        dependent: plan.dependent,
+        cooperative: plan.cooperative,
+    };
+    let counter = match (stream.device().as_gpu(), stream.cuda()) {
+        (Some(gpu), Some(cuda)) if plan.cooperative => cooperative(family, gpu, cuda, &code.function, shape)?,
+        _ => 0,
+    };
     for (slot, (parameter, bound)) in values.iter_mut().zip(parameters.iter().zip(&bound.values)) {
         *slot = match *parameter {
             KernelParameter::Pointer(argument) | KernelParameter::Scalar(argument) => {
@@ -215,6 +227,7 @@ fn launch_on_gpu<const N: usize>(
                 *bound as u64
             }
             KernelParameter::TensorMap(_) => 0, // no word: its pointer is to the map
+            KernelParameter::GridCounter => counter,
         };
     }
     for (pointer, (value, parameter)) in pointers.iter_mut().zip(values.iter_mut().zip(parameters)) {
@@ -226,17 +239,27 @@ fn launch_on_gpu<const N: usize>(
     // SAFETY: there is a pointer to a value for each parameter, in the plan's order, its low bytes first, which is
     // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
     // each of the plan's. The values live to the end of this function. The plan has bound these
-    // tensors: the checked kernel reaches nothing outside them. The guards keep other streams away, and the arguments'
+    // tensors: the checked kernel reaches nothing outside them. The stream's counter lives as long as its device, and blocks that
+    // all run at once may wait for each other. The guards keep other streams away, and the arguments'
     // borrows the memory; one that begins before others end touches none before its wait, which `check` has shown.
-    let started = unsafe {
-        let shape = crate::module::Shape {
-            grid: bound.grid,
-            block: bound.block,
-            dynamic_shared_bytes: code.dynamic_shared_bytes,
-            dependent: plan.dependent,
-        };
-        crate::module::start(cuda, &code.function, shape, pointers)
-    };
+    let started = unsafe { crate::module::start(cuda, &code.function, shape, pointers) };
     drop(guards); // records the events that other streams wait for
     Ok(started?)
+}
+
+/// Refuses more blocks than run at the same time, and gives the address of the stream's counter for the grid's barrier.
+#[cold]
+fn cooperative(
+    family: &Family,
+    gpu: &Gpu,
+    cuda: &Arc<CudaStream>,
+    function: &CudaFunction,
+    shape: crate::module::Shape,
+) -> Result<u64> {
+    let most = crate::module::resident_blocks(gpu, function, shape)?;
+    let blocks = shape.grid.iter().map(|extent| u64::from(*extent)).product();
+    if blocks > most {
+        return Err(LaunchError::TooManyBlocks { kernel: family.name().to_string(), blocks, most }.into());
+    }
+    gpu.grid_counter(cuda)
 }

@@ -70,6 +70,15 @@ pub enum LaunchError {
         /// Bytes that a block can have.
         most: u32,
     },
+    /// A cooperative launch of more blocks than the device holds at the same time.
+    TooManyBlocks {
+        /// The kernel.
+        kernel: String,
+        /// The grid's.
+        blocks: u64,
+        /// What the device holds.
+        most: u64,
+    },
     /// NVRTC refused the kernel's text.
     Compile {
         /// The kernel.
@@ -126,6 +135,11 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LaunchError::Arguments { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
+            LaunchError::TooManyBlocks { kernel, blocks, most } => write!(
+                f,
+                "kernel `{kernel}` is cooperative, and of the grid's {blocks} blocks {most} run at the same time: launch \
+                 fewer, each with more to do, or let a multiprocessor hold more of them (`min_blocks`)"
+            ),
             LaunchError::OtherDevice { kernel, argument, tensor, stream } => write!(
                 f,
                 "kernel `{kernel}`: argument {argument} lies on {tensor}, the stream is of {stream}; download it and \

@@ -47,6 +47,8 @@ pub(crate) struct Shape {
     pub dynamic_shared_bytes: u32,
     /// Whether it may begin before what is before it on the stream ends: it waits by itself.
     pub dependent: bool,
+    /// Whether all blocks run at the same time.
+    pub cooperative: bool,
 }
 
 /// Starts a function and does not wait for it.
@@ -66,7 +68,7 @@ pub(crate) unsafe fn start(
     parameters: &mut [*mut c_void],
 ) -> Result<(), DriverError> {
     check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
-    let Shape { grid, block, dynamic_shared_bytes, dependent } = shape;
+    let Shape { grid, block, dynamic_shared_bytes, dependent, cooperative } = shape;
     if dependent {
         let mut attribute = sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
@@ -91,6 +93,20 @@ pub(crate) unsafe fn start(
             unsafe { sys::cuLaunchKernelEx(&raw const config, function, pointers, std::ptr::null_mut()) };
         return check("cuLaunchKernelEx", started.result());
     }
+    if cooperative {
+        // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.
+        let started = unsafe {
+            result::launch_cooperative_kernel(
+                function.cu_function(),
+                (grid[0], grid[1], grid[2]),
+                (block[0], block[1], block[2]),
+                dynamic_shared_bytes,
+                stream.cu_stream(),
+                parameters,
+            )
+        };
+        return check("cuLaunchCooperativeKernel", started);
+    }
     // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.
     let started = unsafe {
         result::launch_kernel(
@@ -103,4 +119,17 @@ pub(crate) unsafe fn start(
         )
     };
     check("cuLaunchKernel", started)
+}
+
+/// Blocks of this shape that the device holds at the same time.
+///
+/// # Errors
+/// The failure of the call.
+pub(crate) fn resident_blocks(gpu: &Gpu, function: &CudaFunction, shape: Shape) -> Result<u64, DriverError> {
+    check("cuCtxSetCurrent", gpu.context.bind_to_thread())?;
+    let threads = shape.block.iter().product();
+    let bytes = shape.dynamic_shared_bytes as usize;
+    let each = function.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None);
+    let each = check("cuOccupancyMaxActiveBlocksPerMultiprocessor", each)?;
+    Ok(u64::from(each) * u64::from(gpu.properties.multiprocessors))
 }

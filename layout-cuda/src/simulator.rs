@@ -2,7 +2,7 @@
 //!
 //! Law: what the simulator is given is what the launch plan has bound, and tensors are the host's memory.
 
-use layout_core::kernel::simulate::{self, Options, Report, SimulatorArgument};
+use layout_core::kernel::simulate::{self, Options, Report, SimulateError, SimulatorArgument};
 use layout_core::kernel::{Definition, LaunchArgument, Promises};
 
 use crate::argument::{Argument, Bytes, Kind};
@@ -81,9 +81,12 @@ pub(crate) fn run(
         return Ok(None);
     }
     let report = simulate::simulate(checked, &bound, &mut bytes, options);
-    let report = report.map_err(|error| LaunchError::Simulator {
-        kernel: family.name().to_string(),
-        why: error.to_string(),
+    let kernel = || family.name().to_string();
+    let report = report.map_err(|error| match error {
+        SimulateError::NotResident { blocks, most } => {
+            LaunchError::TooManyBlocks { kernel: kernel(), blocks, most }
+        }
+        other => LaunchError::Simulator { kernel: kernel(), why: other.to_string() },
     })?;
     if let (Some(probe), Some(mut seen)) = (config.probe, seen.take()) {
         seen.counts = Some(report.totals);

@@ -135,6 +135,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         opt_level: None,
         fast_math: None,
         deny: Vec::new(),
+        cooperative: None,
         require: vec![require],
         variant_if: vec![vec![divisible]],
         functions: Vec::new(),

@@ -13,7 +13,7 @@ use syn::punctuated::Punctuated;
 use syn::{BinOp, Expr, ExprLit, Lit, Token, UnOp};
 
 /// The lower-case entries, for messages.
-const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `deny(..)`, `filter(..)`, `require(..)` and `variant_if(..)`";
+const KEYS: &str = "`block`, `grid`, `cluster`, `arch`, `min_blocks`, `opt_level`, `fast_math`, `cooperative`, `deny(..)`, `filter(..)`, `require(..)` and `variant_if(..)`";
 
 /// The most variants of one kernel.
 pub const VARIANTS: usize = 512;
@@ -59,6 +59,7 @@ pub struct Attribute {
     pub fast_math: Option<(Ident, Expr)>,
     /// Every word of every `deny`.
     pub deny: Vec<Degradation>,
+    pub cooperative: Option<(Ident, Expr)>,
     /// Every condition of every `require`.
     pub require: Vec<Expr>,
     /// The conditions of each `variant_if`.
@@ -134,6 +135,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
         ("min_blocks", _, Some(value)) => once(&mut attribute.min_blocks, name, value, errors),
         ("opt_level", _, Some(value)) => once(&mut attribute.opt_level, name, value, errors),
         ("fast_math", _, Some(value)) => once(&mut attribute.fast_math, name, value, errors),
+        ("cooperative", _, Some(value)) => once(&mut attribute.cooperative, name, value, errors),
         ("arch", _, Some(value)) => {
             let text = match ungroup(&value) {
                 Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
@@ -161,12 +163,14 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
             format!("parameter `{name}` has no value"),
             format!("write `{name} = 64`, or `{name} = [32, 64]` for a variant of each"),
         ),
-        ("block" | "grid" | "cluster" | "min_blocks" | "opt_level" | "fast_math" | "arch", ..) => errors
-            .push(
-                Place::token(name.span()),
-                format!("`{name}` has no value"),
-                format!("write `{name} = ..`"),
-            ),
+        (
+            "block" | "grid" | "cluster" | "min_blocks" | "opt_level" | "fast_math" | "cooperative" | "arch",
+            ..,
+        ) => errors.push(
+            Place::token(name.span()),
+            format!("`{name}` has no value"),
+            format!("write `{name} = ..`"),
+        ),
         _ => errors.push(
             Place::token(name.span()),
             format!("unknown entry `{name}`"),

@@ -101,6 +101,81 @@ pub fn mma_of_bytes<T, const M: usize, const N: usize, const K: usize>(
     mma.store_d(&mut c.tile([16, 8], [block_idx.y, block_idx.x]), &acc);
 }
 
+/// Bytes as integers.
+#[tiled_kernel(T = [i8, u8], block = [32], grid = [N.div_ceil(16), M.div_ceil(16)])]
+pub fn mma_of_integers<T, const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<T, RowMajor<M, K>>,
+    b: &LayoutTensor<T, RowMajor<K, N>>,
+    c: &mut LayoutTensor<i32, RowMajor<M, N>>,
+) {
+    let mma = mma_atom::<T>([16, 8, 32]);
+    let mut acc = local::<i32>(row_major([1, 8])).fill(0);
+    for block in 0..K.div_ceil(32) {
+        let a_reg = mma.load_a(&a.tile([16, 32], [block_idx.y, block]));
+        let b_reg = mma.load_b(&b.tile([32, 16], [block, block_idx.x]));
+        mma.mma(&mut acc, &a_reg, &b_reg);
+    }
+    mma.store_d(&mut c.tile([16, 16], [block_idx.y, block_idx.x]), &acc);
+}
+
+/// Double precision: tiles of 16 x 16 are four of the instruction's.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(16), M.div_ceil(16)])]
+pub fn mma_of_doubles<const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<f64, RowMajor<M, K>>,
+    b: &LayoutTensor<f64, RowMajor<K, N>>,
+    c: &mut LayoutTensor<f64, RowMajor<M, N>>,
+) {
+    let mma = mma_atom::<f64>([8, 8, 4]);
+    let mut acc = local::<f64>(row_major([2, 4])).fill(0.0);
+    for block in 0..K.div_ceil(8) {
+        let a_reg = mma.load_a(&a.tile([16, 8], [block_idx.y, block]));
+        let b_reg = mma.load_b(&b.tile([8, 16], [block, block_idx.x]));
+        mma.mma(&mut acc, &a_reg, &b_reg);
+    }
+    mma.store_d(&mut c.tile([16, 16], [block_idx.y, block_idx.x]), &acc);
+}
+
+/// Sums in 16 bits: small whole numbers, which they hold.
+#[tiled_kernel(block = [32], grid = [N.div_ceil(16), M.div_ceil(16)])]
+pub fn mma_in_halves<const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<f16, RowMajor<M, K>>,
+    b: &LayoutTensor<f16, RowMajor<K, N>>,
+    c: &mut LayoutTensor<f16, RowMajor<M, N>>,
+) {
+    let mma = mma_atom::<f16>([16, 8, 16]);
+    let mut acc = local::<f16>(row_major([1, 8])).fill(0.0);
+    for block in 0..K.div_ceil(16) {
+        let a_reg = mma.load_a(&a.tile([16, 16], [block_idx.y, block]));
+        let b_reg = mma.load_b(&b.tile([16, 16], [block, block_idx.x]));
+        mma.mma(&mut acc, &a_reg, &b_reg);
+    }
+    mma.store_d(&mut c.tile([16, 16], [block_idx.y, block_idx.x]), &acc);
+}
+
+/// A launch of one of those with sums of another type than `f32`, on whole numbers: exact.
+macro_rules! run_whole {
+    ($kernel:ident, $T:ty, $C:ty, $from:expr, $sum:expr) => {
+        |run: &Run<'_>| -> Result<Outcome, Error> {
+            let [m, n, k] = run.size;
+            let from: fn(i32) -> $T = $from;
+            let values = |count: usize, seed: i32| -> Vec<$T> {
+                (0..count as i32).map(|i| from((i * 37 + seed * i % 11) % 7 - 3)).collect()
+            };
+            let (a, b) = (values(m * k, 3), values(k * n, 5));
+            let (on_a, on_b) = (run.tensor(&a, [m, k])?, run.tensor(&b, [k, n])?);
+            let mut c = run.output::<$C, 2>([m, n])?;
+            let stream = run.stream();
+            $kernel::launch_with(run.config(), &stream, &on_a.view()?, &on_b.view()?, &mut c.view_mut()?)?;
+            let wide: fn($T) -> i32 = $sum;
+            let exact = |i: usize, j: usize| -> i32 {
+                (0..k).map(|step| wide(a[i * k + step]) * wide(b[step * n + j])).sum()
+            };
+            let wanted = (0..m * n).map(|at| f64::from(exact(at / n, at % n)));
+            Ok(Outcome::within(0.0, c.read()?, wanted))
+        }
+    };
+}
+
 /// A launch of one of them, with the strides of `b` and of `c`.
 macro_rules! run {
     ($kernel:ident, $from:expr, $b_columns:expr, $c_columns:expr) => {
@@ -170,5 +245,27 @@ pub fn cases() -> Vec<Case> {
             run!(mma_of_bytes, E5m2::from_f32, false, false),
         )
         .of(Elem::E5m2),
+        Case::new(
+            &mma_of_integers::DEFINITION,
+            around_tile([16, 16, 32]),
+            run_whole!(mma_of_integers, i8, i32, |v| (40 * v) as i8, i32::from),
+        )
+        .of(Elem::I8),
+        Case::new(
+            &mma_of_integers::DEFINITION,
+            around_tile([16, 16, 32]),
+            run_whole!(mma_of_integers, u8, i32, |v| (v * 60) as u8, i32::from),
+        )
+        .of(Elem::U8),
+        Case::new(
+            &mma_of_doubles::DEFINITION,
+            around_tile([16, 16, 8]),
+            run_whole!(mma_of_doubles, f64, f64, f64::from, |v| v as i32),
+        ),
+        Case::new(
+            &mma_in_halves::DEFINITION,
+            around_tile([16, 16, 16]),
+            run_whole!(mma_in_halves, f16, f16, |v| f16::from_f32(v as f32), |v| v.to_f32() as i32),
+        ),
     ]
 }

@@ -24,6 +24,7 @@ mod stencil;
 mod together;
 mod types;
 mod warpgroups;
+mod warps;
 mod words;
 
 pub use elementwise::{grid_of_the_launch, horner};
@@ -57,6 +58,7 @@ pub fn cases() -> Vec<Case> {
         fences::cases(),
         gemm::cases(),
         warpgroups::cases(),
+        warps::cases(),
         words::cases(),
     ];
     parts.into_iter().flatten().collect()

@@ -46,6 +46,65 @@ fn product_of_columns<T, const M: usize, const N: usize, const K: usize>(
     c.tile([64, 64], [block_idx.y, block_idx.x]).distribute(threads, thread_idx.x).copy_from(&own);
 }
 
+/// `c = a bᵀ` of bytes as integers, in two groups of products: the second adds to the first.
+#[tiled_kernel(T = [i8, u8], arch = "sm_90a", block = [128], grid = [1])]
+fn wgmma_of_integers<T>(
+    a: &LayoutTensor<T, RowMajor<64, 128>>,
+    b: &LayoutTensor<T, RowMajor<24, 128>>,
+    c: &mut LayoutTensor<i32, RowMajor<64, 24>>,
+) {
+    let mut left = shared::<T>(row_major([64, 128]).swizzle_bytes(128));
+    let mut right = shared::<T>(row_major([24, 128]).swizzle_bytes(128));
+    for i in 0..64 {
+        left[[i, thread_idx.x]] = a[[i, thread_idx.x]];
+    }
+    for i in 0..24 {
+        right[[i, thread_idx.x]] = b[[i, thread_idx.x]];
+    }
+    fence_async_proxy();
+    barrier();
+    let mut acc = accumulator_of::<i32>([64, 24]);
+    wgmma(&mut acc, &left, &right.transpose(), false);
+    wgmma_commit_group();
+    wgmma_wait_group(0);
+    wgmma(&mut acc, &left, &right.transpose(), true);
+    wgmma_commit_group();
+    wgmma_wait_group(0);
+    let (row, column) = (16 * warp_id() + lane_id() / 4, 2 * (lane_id() % 4));
+    for h in unroll(0..2) {
+        for j in unroll(0..3) {
+            let mut own = c.tile([1, 2], [row + 8 * h, column / 2 + 4 * j]).vectorize([1, 2]);
+            own.copy_from(&acc.tile([1, 1], [h, j]));
+        }
+    }
+}
+
+/// A case of it with one element type.
+macro_rules! integers_of {
+    ($T:ty, $elem:ident) => {
+        Case::new(&wgmma_of_integers::DEFINITION, vec![[64, 24, 128]], |run| {
+            let value = |i: usize| (i * i * 37 % 251) as u8 as $T;
+            let a: Vec<$T> = (0..64 * 128).map(value).collect();
+            let b: Vec<$T> = (0..24 * 128).map(|i| value(i + 91)).collect();
+            let (on_a, on_b) = (run.tensor(&a, [64, 128])?, run.tensor(&b, [24, 128])?);
+            let mut c = run.output::<i32, 2>([64, 24])?;
+            let (config, stream) = (run.config(), run.stream());
+            wgmma_of_integers::launch_with(
+                config,
+                &stream,
+                &on_a.view()?,
+                &on_b.view()?,
+                &mut c.view_mut()?,
+            )?;
+            let exact = |i: usize, j: usize| -> i32 {
+                (0..128).map(|k| i32::from(a[i * 128 + k]) * i32::from(b[j * 128 + k])).sum()
+            };
+            Ok(Outcome::exact(c.read()?, (0..64 * 24).map(|at| 2 * exact(at / 24, at % 24))))
+        })
+        .of(Elem::$elem)
+    };
+}
+
 /// The cases, one for each element type.
 pub fn cases() -> Vec<Case> {
     let sizes =
@@ -54,6 +113,8 @@ pub fn cases() -> Vec<Case> {
         Case::new(&product_of_columns::DEFINITION, sizes.clone(), |run| run_of(run, bf16::from_f64))
             .of(Elem::Bf16),
         Case::new(&product_of_columns::DEFINITION, sizes, |run| run_of(run, f16::from_f64)).of(Elem::F16),
+        integers_of!(i8, I8),
+        integers_of!(u8, U8),
     ]
 }
 

@@ -166,7 +166,10 @@ impl LaunchPlan {
             .parameters
             .iter()
             .map(|parameter| match *parameter {
-                KernelParameter::Pointer(_) | KernelParameter::TensorMap(_) | KernelParameter::Scalar(_) => 0,
+                KernelParameter::Pointer(_)
+                | KernelParameter::TensorMap(_)
+                | KernelParameter::GridCounter
+                | KernelParameter::Scalar(_) => 0,
                 KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
                 KernelParameter::Dim(dim) => dims.get(dim as usize).copied().unwrap_or(0),
                 KernelParameter::Stride { argument, mode } => values.stride(argument, mode).unwrap_or(0),

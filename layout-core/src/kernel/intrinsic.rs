@@ -67,7 +67,7 @@ const MEMBERS: [Intrinsic; Math::ALL.len() + OTHERS.len()] = {
 };
 
 macro_rules! vocabulary {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal,
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal,
         $family:ident, $arch:expr;)+) => {
         wire! {
             /// A member of the vocabulary.
@@ -87,7 +87,7 @@ macro_rules! vocabulary {
             pub enum Intrinsic {
                 /// An elementwise word.
                 Math(word: Math),
-                $($(#[$doc])* $variant,)+
+                $($(#[doc = $doc])* $variant,)+
             }
         }
 
@@ -112,6 +112,19 @@ macro_rules! vocabulary {
                 match self {
                     Intrinsic::Math(word) => word.name(),
                     $(Intrinsic::$variant => $name,)+
+                }
+            }
+
+            /// How it is called and what it does, in a line.
+            ///
+            /// ```
+            /// use layout_core::kernel::intrinsic::Intrinsic;
+            /// assert_eq!(Intrinsic::LaneId.summary(), "`lane_id()`: the thread's place in its warp.");
+            /// ```
+            pub fn summary(self) -> &'static str {
+                match self {
+                    Intrinsic::Math(word) => word.summary(),
+                    $(Intrinsic::$variant => concat!($($doc),*).trim(),)+
                 }
             }
 
@@ -252,6 +265,12 @@ vocabulary! {
     WarpMax = "warp_max", Method, 1..=1, Together, None;
     /// `x.warp_min()`: the smallest value of the warp, in every lane.
     WarpMin = "warp_min", Method, 1..=1, Together, None;
+    /// `x.warp_and()`: the bits that are one in every lane of the warp, in every lane.
+    WarpAnd = "warp_and", Method, 1..=1, Together, None;
+    /// `x.warp_or()`: the bits that are one in a lane of the warp.
+    WarpOr = "warp_or", Method, 1..=1, Together, None;
+    /// `x.warp_xor()`: the bits that are one in an odd number of lanes.
+    WarpXor = "warp_xor", Method, 1..=1, Together, None;
     /// `x.warp_prefix_sum()`: the sum over the lanes up to this one, its own value included.
     WarpPrefixSum = "warp_prefix_sum", Method, 1..=1, Together, None;
     /// `x.block_sum()`: the sum over the block, in every thread; it waits for the block.
@@ -268,12 +287,26 @@ vocabulary! {
     Any = "any", Function, 1..=1, Together, None;
     /// `all(condition)`: whether the condition holds in all lanes of the warp.
     All = "all", Function, 1..=1, Together, None;
+    /// `match_any(x)`: a `u32` whose bit `i` tells whether lane `i` has the same bits.
+    MatchAny = "match_any", Function, 1..=1, Together, None;
+    /// `match_all(x)`: whether every lane of the warp has the same bits.
+    MatchAll = "match_all", Function, 1..=1, Together, None;
     /// `view.atomic_add([i, j], x)`: adds to an element, undivided; gives what was there before.
     AtomicAdd = "atomic_add", Method, 3..=3, Together, None;
     /// `view.atomic_max([i, j], x)`: puts the larger there, undivided; gives what was there before.
     AtomicMax = "atomic_max", Method, 3..=3, Together, None;
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
     AtomicMin = "atomic_min", Method, 3..=3, Together, None;
+    /// `view.atomic_exchange([i, j], x)`: puts a value there, undivided; gives what was there before.
+    AtomicExchange = "atomic_exchange", Method, 3..=3, Together, None;
+    /// `view.atomic_compare_exchange([i, j], expected, x)`: puts a value there where the expected one is; gives what was there.
+    AtomicCompareExchange = "atomic_compare_exchange", Method, 4..=4, Together, None;
+    /// `fence_block()`: orders this thread's accesses before and after it, for the threads of the block.
+    FenceBlock = "fence_block", Function, 0..=0, Asynchronous, None;
+    /// `fence_device()`: the same for the threads of the device.
+    FenceDevice = "fence_device", Function, 0..=0, Asynchronous, None;
+    /// `fence_system()`: the same for all threads, the host's too.
+    FenceSystem = "fence_system", Function, 0..=0, Asynchronous, None;
     /// `size_of::<T>()`: the bytes of an element.
     SizeOf = "size_of", Function, 0..=0, Numbers, None;
     /// `view.slice(i)`: element `i` of the first mode, without that mode.
@@ -290,12 +323,16 @@ vocabulary! {
     MapSharedRank = "map_shared_rank", Method, 2..=2, Asynchronous, Some(Arch::SM_90);
     /// `cluster_barrier()`: every thread of the cluster waits for every other.
     ClusterBarrier = "cluster_barrier", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    /// `grid_barrier()`: every thread of the grid waits for every other, in a kernel with `cooperative = true`.
+    GridBarrier = "grid_barrier", Function, 0..=0, Threads, None;
     /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
     GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
     LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
     NamedBarrier = "named_barrier", Function, 2..=2, Asynchronous, None;
+    /// `named_barrier_arrive(id, threads)`: this warp counts at barrier `id` and goes on.
+    NamedBarrierArrive = "named_barrier_arrive", Function, 2..=2, Asynchronous, None;
     /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.
     SetMaxRegisters = "set_max_registers", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
     /// `mbarriers(count, arrivals)`: barriers in shared memory whose phases end after so many arrivals.
@@ -336,6 +373,8 @@ vocabulary! {
     FenceAsyncProxy = "fence_async_proxy", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `accumulator([64, n])`: the warpgroup's part of a product, in registers: `(2, n / 8)` vectors of `(1, 2)`.
     Accumulator = "accumulator", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
+    /// `accumulator_of::<i32>([64, n])`: the same of sums of another type, `i32` for products of integers.
+    AccumulatorOf = "accumulator_of", Function, 1..=1, Fragments, Some(Arch::SM_90A);
     /// `wgmma(&mut acc, &a, &b, accumulate)`: `acc = a b` or `acc += a b`, by the warpgroup; in flight until the wait.
     Wgmma = "wgmma", Function, 4..=4, Asynchronous, Some(Arch::SM_90A);
     /// `wgmma_commit_group()`: closes the group of the products since the last one.
@@ -390,6 +429,24 @@ impl Intrinsic {
     /// ```
     pub fn from_name(name: &str, form: Form) -> Option<Intrinsic> {
         Intrinsic::ALL.iter().copied().find(|known| known.name() == name && known.form() == form)
+    }
+
+    /// Whether it is a method that may be written as a function too: `warp_sum(x)` for `x.warp_sum()`.
+    ///
+    /// ```
+    /// use layout_core::kernel::intrinsic::Intrinsic;
+    /// assert!(Intrinsic::WarpSum.is_free() && !Intrinsic::ShuffleUp.is_free());
+    /// ```
+    pub fn is_free(self) -> bool {
+        matches!(
+            self,
+            Intrinsic::WarpSum
+                | Intrinsic::WarpMin
+                | Intrinsic::WarpMax
+                | Intrinsic::WarpAnd
+                | Intrinsic::WarpOr
+                | Intrinsic::WarpXor
+        )
     }
 
     /// Whether it means something on the host too, where the attribute's entries are evaluated.

@@ -44,6 +44,8 @@ pub struct LaunchPlan {
     pub shared_bytes: u32,
     /// Whether the kernel waits for the launches before it by itself, so that it may begin before they end.
     pub dependent: bool,
+    /// Whether all blocks of the grid run at the same time; a launch of more than the device holds is refused.
+    pub cooperative: bool,
     /// How tensors are cut into boxes, for copies by tensor map.
     pub maps: Vec<TensorMap>,
     /// What the CUDA function takes, in order.
@@ -228,6 +230,9 @@ pub enum KernelParameter {
     Pointer(u32),
     /// The tensor map of this number, by value: 128 bytes, at a multiple of 64.
     TensorMap(u32),
+    /// The address of the counter of blocks that have come to a barrier of the grid: 4 bytes of device memory, 0 before the first
+    /// launch; a launch leaves it so that the next one may have it.
+    GridCounter,
     /// A scalar argument of an element type.
     Scalar(u32),
     /// An index argument; 32 bits in a narrow variant, else 64.

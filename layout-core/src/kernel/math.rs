@@ -104,7 +104,7 @@ pub(crate) enum Spelling {
 }
 
 macro_rules! words {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $domain:ident [$($operand:ident)*] $result:ident,
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal, $form:ident, $domain:ident [$($operand:ident)*] $result:ident,
         $floats:expr, $integers:expr, $arch:expr;)+) => {
         wire! {
             /// An elementwise word.
@@ -121,7 +121,7 @@ macro_rules! words {
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-            pub enum Math { $($(#[$doc])* $variant,)+ }
+            pub enum Math { $($(#[doc = $doc])* $variant,)+ }
         }
 
         impl Math {
@@ -140,6 +140,15 @@ macro_rules! words {
             /// ```
             pub const fn name(self) -> &'static str {
                 match self { $(Math::$variant => $name,)+ }
+            }
+
+            /// What it gives, in a sentence.
+            ///
+            /// ```
+            /// assert_eq!(layout_core::kernel::math::Math::Cbrt.summary(), "Cube root.");
+            /// ```
+            pub fn summary(self) -> &'static str {
+                match self { $(Math::$variant => concat!($($doc),*).trim(),)+ }
             }
 
             /// How it is called.

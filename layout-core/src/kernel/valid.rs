@@ -20,6 +20,7 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
             .iter()
             .chain(&kernel.opt_level)
             .chain(&kernel.fast_math)
+            .chain(&kernel.cooperative)
             .all(|id| check.expr(*id, u32::MAX))
         && all(&kernel.require)
         && all(&kernel.filter)

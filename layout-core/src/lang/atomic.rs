@@ -90,6 +90,73 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
+    /// Puts a value in an element's place with no access of another thread in between; gives what was there before. Of `i32 u32 f32
+    /// i64 u64 f64`, in a global or a shared tensor. It orders no other access: a lock takes a fence after it
+    /// ([`fence_device`](super::fence_device)).
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // Who comes first finds the tensor's own value, and the others those of the threads before.
+    /// #[tiled_kernel(block = [32], grid = [2])]
+    /// fn chain(last: &mut LayoutTensor<i32, RowMajor<1>>, before: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     let own = 32 * block_idx.x + thread_idx.x;
+    ///     before[[own]] = last.atomic_exchange([0], own as i32);
+    /// }
+    /// # let device = Device::simulator();
+    /// let (mut last, mut before) = (device.upload(&[-1], [1])?, device.zeros::<i32, 1>([64])?);
+    /// chain::launch(&device.stream(), &mut last, &mut before)?;
+    /// let mut all = [before.download()?, last.download()?].concat();
+    /// all.sort();
+    /// assert_eq!(all, (-1..64).collect::<Vec<i32>>());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn atomic_exchange<I: Integer, const R: usize>(
+        &self,
+        _coordinate: [I; R],
+        _value: Self::Elem,
+    ) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
+    /// Puts `value` in an element's place where it has the bits of `expected`, with no access of another thread in between; gives
+    /// what was there before: it is done where that is `expected` (`atomicCAS`). Of every type of 2, 4 and 8 bytes, in a
+    /// global or a shared tensor. It orders no other access, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// // A product that no single operation makes: again until nobody came between.
+    /// #[tiled_kernel(block = [8], grid = [1])]
+    /// fn product(y: &mut LayoutTensor<f32, RowMajor<1>>) {
+    ///     let mut seen = y.load_relaxed([0]);
+    ///     loop {
+    ///         let found = y.atomic_compare_exchange([0], seen, seen * 2.0);
+    ///         if found == seen {
+    ///             break;
+    ///         }
+    ///         seen = found;
+    ///     }
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut y = device.upload(&[1.0f32], [1])?;
+    /// product::launch(&device.stream(), &mut y)?;
+    /// assert_eq!(y.download()?, [256.0]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn atomic_compare_exchange<I: Integer, const R: usize>(
+        &self,
+        _coordinate: [I; R],
+        _expected: Self::Elem,
+        _value: Self::Elem,
+    ) -> Self::Elem
+    where
+        Self: Tensor<Access = Write>,
+    {
+        device_only()
+    }
+
     /// Reads an element as it is in memory now, undivided, and orders nothing: for values that say themselves whether
     /// they are there. Of `i32 u32 f32 i64 u64 f64`, in a global or a shared tensor that is written, by any block.
     ///
@@ -258,3 +325,98 @@ pub trait Atomic: Tensor {
 }
 
 impl<V: Tensor> Atomic for V {}
+
+/// Orders this thread's accesses to memory before it and after it, for the threads of its block (`__threadfence_block`): what it wrote
+/// before happens before what another thread of the block does after its own fence, if that one has read, by an atomic operation,
+/// what this one wrote by an atomic operation after the fence.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // The first warp hands an element to the second.
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn pass(y: &mut LayoutTensor<i32, RowMajor<1>>) {
+///     let mut held = shared::<i32>(row_major([2]));
+///     if thread_idx.x == 0 {
+///         held.block_scope().store_relaxed([1], 0);
+///     }
+///     barrier();
+///     if thread_idx.x == 0 {
+///         held[[0]] = 7;
+///         fence_block();
+///         held.block_scope().store_relaxed([1], 1);
+///     } else if thread_idx.x == 32 {
+///         while held.block_scope().load_relaxed([1]) == 0 {}
+///         fence_block();
+///         y[[0]] = held[[0]];
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.zeros::<i32, 1>([1])?;
+/// pass::launch(&device.stream(), &mut y)?;
+/// assert_eq!(y.download()?, [7]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn fence_block() {
+    device_only()
+}
+
+/// The same for the threads of the device (`__threadfence`).
+///
+/// ```
+/// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
+/// // The block that draws the last number adds up what all have written. Without the fences the simulator finds a race.
+/// #[tiled_kernel(FENCED = [true, false], block = [1], grid = [8])]
+/// fn total(
+///     parts: &mut LayoutTensor<i32, RowMajor<8>>,
+///     drawn: &mut LayoutTensor<u32, RowMajor<1>>,
+///     y: &mut LayoutTensor<i32, RowMajor<1>>,
+/// ) {
+///     parts[[block_idx.x]] = 1 + block_idx.x as i32;
+///     if FENCED {
+///         fence_device();
+///     }
+///     if drawn.atomic_add([0], 1) == 7 {
+///         if FENCED {
+///             fence_device();
+///         }
+///         let mut sum = 0;
+///         for block in 0..8 {
+///             sum += parts[[block]];
+///         }
+///         y[[0]] = sum;
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let (mut parts, mut drawn) = (device.zeros::<i32, 1>([8])?, device.zeros::<u32, 1>([1])?);
+/// let mut y = device.zeros::<i32, 1>([1])?;
+/// total::launch(&device.stream(), &mut parts, &mut drawn, &mut y)?;
+/// assert_eq!(y.download()?, [36]);
+/// let without = ParamSet::default().with("FENCED", ParamValue::Bool(false));
+/// let config = LaunchConfig { set: Some(&without), ..LaunchConfig::default() };
+/// assert!(total::launch_with(config, &device.stream(), &mut parts, &mut drawn, &mut y).is_err());
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn fence_device() {
+    device_only()
+}
+
+/// The same for all threads of the system, the host's and those of other devices too (`__threadfence_system`).
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // A flag for the host: the result before it.
+/// #[tiled_kernel(block = [1], grid = [1])]
+/// fn answer(y: &mut LayoutTensor<i32, RowMajor<1>>, ready: &mut LayoutTensor<u32, RowMajor<1>>) {
+///     y[[0]] = 42;
+///     fence_system();
+///     ready.system_scope().store_relaxed([0], 1);
+/// }
+/// # let device = Device::simulator();
+/// let (mut y, mut ready) = (device.zeros::<i32, 1>([1])?, device.zeros::<u32, 1>([1])?);
+/// answer::launch(&device.stream(), &mut y, &mut ready)?;
+/// assert_eq!((y.download()?[0], ready.download()?[0]), (42, 1));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn fence_system() {
+    device_only()
+}

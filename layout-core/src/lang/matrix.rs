@@ -11,7 +11,38 @@ use super::tensor::Tensor;
 use super::view::{View, Write};
 use std::marker::PhantomData;
 
-/// A matrix instruction of a warp: A and B of type `T`, sums in `f32`.
+/// A matrix instruction of a warp: A and B of type `T`.
+///
+/// | A and B | sums |
+/// |---|---|
+/// | `f64` | `f64`: each product is added by one rounding, in an order that is open |
+/// | `f32` (TF32), `f16`, `bf16`, `e4m3`, `e5m2` | `f32`: products are exact, a GPU may round the sum more than once |
+/// | `f16` | `f16` too, in half the registers; rounded to it at least once an instruction |
+/// | `i8`, `u8` | `i32`, exact modulo 2³² |
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // C = A B of 16 x 8 x 32 bytes.
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn product(
+///     a: &LayoutTensor<i8, RowMajor<16, 32>>,
+///     b: &LayoutTensor<i8, RowMajor<32, 8>>,
+///     c: &mut LayoutTensor<i32, RowMajor<16, 8>>,
+/// ) {
+///     let mma = mma_atom::<i8>([16, 8, 32]);
+///     let mut acc = local::<i32>(row_major([1, 4])).fill(0);
+///     mma.mma(&mut acc, &mma.load_a(a), &mma.load_b(b));
+///     mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+/// }
+/// # let device = Device::simulator();
+/// let (a, b) = (device.upload(&[-100i8; 512], [16, 32])?, device.upload(&[100i8; 256], [32, 8])?);
+/// let mut c = device.zeros::<i32, 2>([16, 8])?;
+/// product::launch(&device.stream(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?, [-320_000; 128]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+///
+/// In single precision:
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -45,6 +76,8 @@ pub struct TensorCore<T>(PhantomData<T>);
 /// | `f32` | `[16, 8, 8]` | rounded to TF32, 10 bits of fraction, to nearest |
 /// | `f16`, `bf16` | `[16, 8, 16]` | |
 /// | `e4m3`, `e5m2` | `[16, 8, 32]` | sm_89 and later |
+/// | `i8`, `u8` | `[16, 8, 32]` | sums in `i32` |
+/// | `f64` | `[8, 8, 4]` | sums in `f64` |
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -121,7 +154,8 @@ impl<T: Element> TensorCore<T> {
     }
 
     /// `acc += a b`. Of a product of `M` by `N` the accumulator is `local::<f32>(row_major([M / 16, N / 8 * 4]))`: for
-    /// each 16 rows a row, and in it 4 elements for each 8 columns.
+    /// each 16 rows a row, and in it 4 elements for each 8 columns; likewise of `f16` and `i32`. Of `f64` it is
+    /// `local::<f64>(row_major([M / 8, N / 8 * 2]))`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -146,7 +180,7 @@ impl<T: Element> TensorCore<T> {
     /// assert_eq!(c.download()?, [8.0; 512]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    pub fn mma<C: Tensor<Elem = f32, Access = Write>>(
+    pub fn mma<C: Tensor<Access = Write>>(
         &self,
         _acc: C,
         _a: impl Tensor<Elem = T>,
@@ -170,7 +204,7 @@ impl<T: Element> TensorCore<T> {
     /// assert_eq!(c.download()?, [2.5; 128]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
-    pub fn store_d<D: Tensor<Elem = f32, Access = Write>>(&self, _tile: D, _acc: impl Tensor<Elem = f32>) {
+    pub fn store_d<D: Tensor<Access = Write>>(&self, _tile: D, _acc: impl Tensor<Elem = D::Elem>) {
         device_only()
     }
 }

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | arguments | [`LayoutTensor`] with [`RowMajor`], [`ColMajor`], [`Pitched`], [`Contiguous`], [`Strided`] |
 //! | elements | `f64 f32 i64 i32 i16 i8 u64 u32 u16 u8 bool`, [`struct@f16`], [`bf16`], [`e4m3`], [`e5m2`] |
+//! | **[`vocabulary`]** | every word, by purpose, a line each |
 //! | **[`numbers`]** | wrap-around, indices, precision, contraction, `fast_math` |
 //! | constants | `f32::INFINITY`, `u32::MAX` and the like, [`Constants`] of a type parameter, `std::f32::consts::PI`, [`consts`] |
 //! | places | [`shared`], [`local`] |
@@ -63,6 +64,7 @@ mod sum;
 mod tensor;
 mod threads;
 mod view;
+pub mod vocabulary;
 mod wgmma;
 mod whole;
 
@@ -151,6 +153,9 @@ mod tests {
             Intrinsic::WarpSum => drop(x.warp_sum()),
             Intrinsic::WarpMax => drop(x.warp_max()),
             Intrinsic::WarpMin => drop(x.warp_min()),
+            Intrinsic::WarpAnd => drop((n as u32).warp_and()),
+            Intrinsic::WarpOr => drop((n as u32).warp_or()),
+            Intrinsic::WarpXor => drop((n as u32).warp_xor()),
             Intrinsic::WarpPrefixSum => drop(x.warp_prefix_sum()),
             Intrinsic::BlockSum => drop(x.block_sum()),
             Intrinsic::BlockMax => drop(x.block_max()),
@@ -159,10 +164,17 @@ mod tests {
             Intrinsic::Ballot => drop(ballot(x < 1.0)),
             Intrinsic::Any => drop(any(x < 1.0)),
             Intrinsic::All => drop(all(x < 1.0)),
+            Intrinsic::MatchAny => drop(match_any(x)),
+            Intrinsic::MatchAll => drop(match_all(x)),
             Intrinsic::ElectOne => drop(elect_one()),
             Intrinsic::AtomicAdd => drop(v.atomic_add([n, 0], x)),
             Intrinsic::AtomicMax => drop(v.atomic_max([n], x)),
             Intrinsic::AtomicMin => drop(v.atomic_min([0], 1.0)),
+            Intrinsic::AtomicExchange => drop(v.atomic_exchange([n], x)),
+            Intrinsic::AtomicCompareExchange => drop(v.atomic_compare_exchange([n], x, 1.0)),
+            Intrinsic::FenceBlock => fence_block(),
+            Intrinsic::FenceDevice => fence_device(),
+            Intrinsic::FenceSystem => fence_system(),
             Intrinsic::SizeOf => drop(size_of::<f32>()),
             Intrinsic::Slice => drop(v.slice(n)),
             Intrinsic::Bytes => drop(v.bytes()),
@@ -171,9 +183,11 @@ mod tests {
             Intrinsic::ClusterRank => drop(cluster_rank()),
             Intrinsic::MapSharedRank => drop(v.map_shared_rank(n)),
             Intrinsic::ClusterBarrier => cluster_barrier(),
+            Intrinsic::GridBarrier => grid_barrier(),
             Intrinsic::GridDependencyWait => grid_dependency_wait(),
             Intrinsic::LaunchDependents => launch_dependents(),
             Intrinsic::NamedBarrier => named_barrier(1, 128),
+            Intrinsic::NamedBarrierArrive => named_barrier_arrive(1, 128),
             Intrinsic::SetMaxRegisters => set_max_registers(40),
             Intrinsic::Mbarriers => drop(mbarriers(4, 1)),
             Intrinsic::At => drop(mbarriers(4, 1).at(n)),
@@ -195,6 +209,7 @@ mod tests {
             Intrinsic::FenceAsyncProxy => fence_async_proxy(),
             Intrinsic::FenceAsyncProxyGlobal => fence_async_proxy_global(),
             Intrinsic::Accumulator => drop(accumulator([64, 128])),
+            Intrinsic::AccumulatorOf => drop(accumulator_of::<i32>([64, 128])),
             Intrinsic::Wgmma => wgmma(accumulator([64, 128]), v, v, n > 0),
             Intrinsic::WgmmaCommitGroup => wgmma_commit_group(),
             Intrinsic::WgmmaWaitGroup => wgmma_wait_group(0),

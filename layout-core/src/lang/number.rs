@@ -96,7 +96,7 @@ pub trait Number: Copy {
     }
 
     /// The value of lane `lane % 32`. Every thread of the warp takes part, here and below; the block is a multiple of
-    /// 32 threads, a shuffle takes every element type, the sums and extremes `f32 f64 i32 u32 i64 u64`.
+    /// 32 threads. A shuffle takes every element type, the sums and extremes every integer, `f32` and `f64`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -168,7 +168,9 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The sum over the warp, in every lane: five rounds, the same order always.
+    /// The sum over the warp, in every lane; `warp_sum(x)` says the same. Of floats in five rounds, in which each lane adds the sum of
+    /// lane `lane_id() ^ d` for `d` = 16, 8, 4, 2, 1: the same order always, and the same bits in every lane and on the simulator. Of
+    /// integers of up to 32 bits it is one instruction (`redux.sync`, sm_80 and later).
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -221,6 +223,60 @@ pub trait Number: Copy {
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
     fn warp_min(self) -> Self {
+        device_only()
+    }
+
+    /// The bits that are one in every lane of the warp, in every lane: of integers, up to 32 bits by one instruction.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn common(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_and();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).map(|i| 0xff00 | i).collect::<Vec<u32>>(), [32])?;
+    /// common::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [0xff00; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn warp_and(self) -> Self {
+        device_only()
+    }
+
+    /// The bits that are one in some lane of the warp, in every lane, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn some(x: &mut LayoutTensor<u64, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_or();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&(0..32).map(|i| 1u64 << (2 * i)).collect::<Vec<u64>>(), [32])?;
+    /// some::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [0x5555_5555_5555_5555; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn warp_or(self) -> Self {
+        device_only()
+    }
+
+    /// The bits that are one in an odd number of the warp's lanes, in every lane, likewise.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn parity(x: &mut LayoutTensor<u8, RowMajor<32>>) {
+    ///     x[[lane_id()]] = x[[lane_id()]].warp_xor();
+    /// }
+    /// # let device = Device::simulator();
+    /// let mut x = device.upload(&[[7u8; 1].as_slice(), &[2; 31]].concat(), [32])?;
+    /// parity::launch(&device.stream(), &mut x)?;
+    /// assert_eq!(x.download()?, [5; 32]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    fn warp_xor(self) -> Self {
         device_only()
     }
 

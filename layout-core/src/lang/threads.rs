@@ -1,6 +1,7 @@
 //! Where a thread stands, and how the threads of a block wait for each other.
 
 use super::device_only;
+use super::number::Number;
 
 /// Three axes, as CUDA counts them: `x` runs fastest.
 ///
@@ -194,6 +195,53 @@ pub fn all(_condition: bool) -> bool {
     device_only()
 }
 
+/// A number whose bit `i` tells whether lane `i` of the warp has the same bits: `__match_any_sync`. Of every type, floats by their
+/// bits (NaN is NaN, and -0 is not 0). Every thread of the warp takes part.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // One atomic operation for each value that is in the warp: its first lane counts the others.
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn count(x: &LayoutTensor<u8, RowMajor<32>>, bins: &mut LayoutTensor<u32, RowMajor<256>>) {
+///     let own = x[[lane_id()]];
+///     let same = match_any(own);
+///     if same.trailing_zeros() as usize == lane_id() {
+///         bins.atomic_add([own as usize], same.count_ones());
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&(0..32).map(|i| i / 20).collect::<Vec<u8>>(), [32])?;
+/// let mut bins = device.zeros::<u32, 1>([256])?;
+/// count::launch(&device.stream(), &x, &mut bins)?;
+/// assert_eq!(bins.download()?[..3], [20, 12, 0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn match_any<T: Number>(_value: T) -> u32 {
+    device_only()
+}
+
+/// Whether all lanes of the warp have the same bits: `__match_all_sync`, likewise.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn equal(x: &LayoutTensor<f64, RowMajor<64>>, y: &mut LayoutTensor<bool, RowMajor<2>>) {
+///     let all = match_all(x[[thread_idx.x]]);
+///     if lane_id() == 0 {
+///         y[[warp_id()]] = all;
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let x = device.upload(&(0..64).map(|i| if i < 63 { 1.5 } else { 2.5 }).collect::<Vec<f64>>(), [64])?;
+/// let mut y = device.zeros::<bool, 1>([2])?;
+/// equal::launch(&device.stream(), &x, &mut y)?;
+/// assert_eq!(y.download()?, [true, false]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn match_all<T: Number>(_value: T) -> bool {
+    device_only()
+}
+
 /// Whether this is the lane of its warp that was picked; always the same one, which the hardware chooses. Every thread of the
 /// warp takes part. The compiler knows that code behind it is one thread's (`elect.sync`, sm_90 and later).
 ///
@@ -238,6 +286,37 @@ pub fn elect_one() -> bool {
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 pub fn barrier() {
+    device_only()
+}
+
+/// Every thread of the grid waits for every other; what was written before, to global memory too, is seen after. In a kernel with
+/// `cooperative = true`: all its blocks run at the same time, and a launch of more blocks than the device holds is refused (on the
+/// simulator, of more than the multiprocessors of its `Options` hold, `min_blocks` each). A captured launch keeps its stream's
+/// counter of blocks: two graphs of one stream do not run at the same time. CUDA's cooperative launch.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // Rounds that each read what the round before has written, in one launch.
+/// #[tiled_kernel(cooperative = true, block = [32], grid = [N.div_ceil(32)])]
+/// fn smooth<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<2, N>>, rounds: usize) {
+///     let i = block_idx.x * 32 + thread_idx.x;
+///     for round in 0..rounds {
+///         if i > 0 && i < N - 1 {
+///             let from = round % 2;
+///             x[[1 - from, i]] = 0.5 * (x[[from, i - 1]] + x[[from, i + 1]]);
+///         }
+///         grid_barrier();
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut values = vec![0.0; 192];
+/// (values[0], values[96]) = (1.0, 1.0); // the left end stays
+/// let mut x = device.upload(&values, [2, 96])?;
+/// smooth::launch(&device.stream(), &mut x, 2)?;
+/// assert_eq!(x.download()?[..4], [1.0, 0.5, 0.25, 0.0]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn grid_barrier() {
     device_only()
 }
 
@@ -398,6 +477,34 @@ pub fn named_barrier(_id: usize, _threads: usize) {
     device_only()
 }
 
+/// This warp counts at barrier `id` and goes on (`bar.arrive`): of `threads` threads, whole warps, some count and the others wait
+/// there ([`named_barrier`]), and these see what all of them wrote before. A warp does not count twice before the others
+/// have met.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // The first warp makes, the second takes; the first need not wait.
+/// #[tiled_kernel(block = [64], grid = [1])]
+/// fn pass(x: &mut LayoutTensor<i32, RowMajor<32>>) {
+///     let mut held = shared::<i32>(row_major([32]));
+///     if warp_id() == 0 {
+///         held[[lane_id()]] = 10 * lane_id() as i32;
+///         named_barrier_arrive(1, 64);
+///     } else {
+///         named_barrier(1, 64);
+///         x[[lane_id()]] = held[[31 - lane_id()]];
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.zeros::<i32, 1>([32])?;
+/// pass::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?[..3], [310, 300, 290]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn named_barrier_arrive(_id: usize, _threads: usize) {
+    device_only()
+}
+
 /// From here on each thread of this warpgroup has `registers` registers: 24 to 256, a multiple of 8. The first statement
 /// of a warpgroup's role. The block's sum may not exceed 65536; one that asks for more waits for others to give.
 ///
@@ -421,5 +528,113 @@ pub fn named_barrier(_id: usize, _threads: usize) {
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 pub fn set_max_registers(_registers: usize) {
+    device_only()
+}
+
+/// The sum of the warp, in every lane: [`Number::warp_sum`] as a function.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn all(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     x[[lane_id()]] = warp_sum(x[[lane_id()]]);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(1..33).collect::<Vec<u32>>(), [32])?;
+/// all::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [528; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn warp_sum<T: Number>(_value: T) -> T {
+    device_only()
+}
+
+/// The smallest value of the warp, in every lane: [`Number::warp_min`] as a function.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn all(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     x[[lane_id()]] = warp_min(x[[lane_id()]]);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(1..33).collect::<Vec<u32>>(), [32])?;
+/// all::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [1; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn warp_min<T: Number>(_value: T) -> T {
+    device_only()
+}
+
+/// The largest value of the warp, in every lane: [`Number::warp_max`] as a function.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn all(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     x[[lane_id()]] = warp_max(x[[lane_id()]]);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(1..33).collect::<Vec<u32>>(), [32])?;
+/// all::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [32; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn warp_max<T: Number>(_value: T) -> T {
+    device_only()
+}
+
+/// The bits that are one in every lane of the warp, in every lane: [`Number::warp_and`] as a function.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn all(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     x[[lane_id()]] = warp_and(x[[lane_id()]]);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(1..33).collect::<Vec<u32>>(), [32])?;
+/// all::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [0; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn warp_and<T: Number>(_value: T) -> T {
+    device_only()
+}
+
+/// The bits that are one in a lane of the warp, in every lane: [`Number::warp_or`] as a function.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn all(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     x[[lane_id()]] = warp_or(x[[lane_id()]]);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(1..33).collect::<Vec<u32>>(), [32])?;
+/// all::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [63; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn warp_or<T: Number>(_value: T) -> T {
+    device_only()
+}
+
+/// The bits that are one in an odd number of lanes of the warp, in every lane: [`Number::warp_xor`] as a function.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn all(x: &mut LayoutTensor<u32, RowMajor<32>>) {
+///     x[[lane_id()]] = warp_xor(x[[lane_id()]]);
+/// }
+/// # let device = Device::simulator();
+/// let mut x = device.upload(&(1..33).collect::<Vec<u32>>(), [32])?;
+/// all::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [32; 32]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn warp_xor<T: Number>(_value: T) -> T {
     device_only()
 }

@@ -31,10 +31,54 @@ pub fn accumulator<I: Integer>(_extents: [I; 2]) -> View<f32, Write> {
     device_only()
 }
 
+/// The same registers of another type: `i32` for products of `i8` and of `u8`, `f32` for the others.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // C = A Bᵀ of 64 x 16 x 32 bytes, the operands put into shared memory by the threads.
+/// #[tiled_kernel(arch = "sm_90a", block = [128], grid = [1])]
+/// fn product(
+///     a: &LayoutTensor<i8, RowMajor<64, 32>>,
+///     b: &LayoutTensor<i8, RowMajor<16, 32>>,
+///     c: &mut LayoutTensor<i32, RowMajor<64, 16>>,
+/// ) {
+///     let mut left = shared::<i8>(row_major([64, 32]).swizzle_bytes(32));
+///     let mut right = shared::<i8>(row_major([16, 32]).swizzle_bytes(32));
+///     for i in 0..16 {
+///         left[[4 * i + warp_id(), lane_id()]] = a[[4 * i + warp_id(), lane_id()]];
+///     }
+///     for i in 0..4 {
+///         right[[4 * i + warp_id(), lane_id()]] = b[[4 * i + warp_id(), lane_id()]];
+///     }
+///     fence_async_proxy();
+///     barrier();
+///     let mut acc = accumulator_of::<i32>([64, 16]);
+///     wgmma(&mut acc, &left, &right.transpose(), false);
+///     wgmma_commit_group();
+///     wgmma_wait_group(0);
+///     let (row, column) = (16 * warp_id() + lane_id() / 4, 2 * (lane_id() % 4));
+///     for h in unroll(0..2) {
+///         for j in unroll(0..2) {
+///             c.tile([1, 2], [row + 8 * h, column / 2 + 4 * j]).vectorize([1, 2]).copy_from(&acc.tile([1, 1], [h, j]));
+///         }
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let (a, b) = (device.upload(&[-128i8; 2048], [64, 32])?, device.upload(&[-128i8; 512], [16, 32])?);
+/// let mut c = device.zeros::<i32, 2>([64, 16])?;
+/// product::launch(&device.stream(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?, [32 * 128 * 128; 1024]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn accumulator_of<T: Element>(_extents: [impl Integer; 2]) -> View<T, Write> {
+    device_only()
+}
+
 /// `acc = a b`, or `acc += a b` where `accumulate` holds, by the four warps of a warpgroup. `a` has extents `[64, k]`, `b`
 /// `[k, n]` or slabs `[n / 64, k, 64]`, whichever mode is contiguous; both lie in shared memory, swizzled. `a` may lie in registers instead: each
 /// warp's `rows.tile([16, k], [warp, 0]).vectorize([1, p]).distribute(row_major([8, 4]), lane).to_local()`, `p` the elements
-/// of 4 bytes. In flight until [`wgmma_wait_group`]: neither the accumulator nor the operands may be touched before. Operands f16, bf16, f32 (read as tf32), e4m3, e5m2.
+/// of 4 bytes. In flight until [`wgmma_wait_group`]: neither the accumulator nor the operands may be touched before. Operands f16, bf16, f32 (read as tf32), e4m3, e5m2;
+/// `i8` and `u8` with sums of `i32` ([`accumulator_of`]), both in shared memory with `k` contiguous, exact modulo 2³².
 /// Of 8-bit operands a GPU adds the products with fewer bits than f32 has; the simulator adds them in f32.
 ///
 /// ```
@@ -75,8 +119,8 @@ pub fn accumulator<I: Integer>(_extents: [I; 2]) -> View<f32, Write> {
 /// assert_eq!(c.download()?, [64.0; 4096]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
-pub fn wgmma<T: Element>(
-    _acc: impl Tensor<Elem = f32, Access = Write>,
+pub fn wgmma<T: Element, C: Element>(
+    _acc: impl Tensor<Elem = C, Access = Write>,
     _a: impl Tensor<Elem = T>,
     _b: impl Tensor<Elem = T>,
     _accumulate: bool,

@@ -34,7 +34,10 @@ impl Lowering<'_> {
         if local || self.kernel.parameters.iter().any(|parameter| parameter.name == text) {
             return self.call_value(place, &node.func, node);
         }
-        let Some(intrinsic) = Intrinsic::from_name(&text, Form::Function) else {
+        let function = Intrinsic::from_name(&text, Form::Function);
+        let Some(intrinsic) =
+            function.or_else(|| Intrinsic::from_name(&text, Form::Method).filter(|word| word.is_free()))
+        else {
             return self.no_function(name);
         };
         let turbofish = match &path.arguments {
@@ -121,7 +124,11 @@ impl Lowering<'_> {
     ) -> Vec<TypeRef> {
         let takes_type = matches!(
             intrinsic,
-            Intrinsic::Shared | Intrinsic::Local | Intrinsic::SizeOf | Intrinsic::MmaAtom
+            Intrinsic::Shared
+                | Intrinsic::Local
+                | Intrinsic::SizeOf
+                | Intrinsic::MmaAtom
+                | Intrinsic::AccumulatorOf
         );
         match turbofish {
             None if takes_type => {

@@ -39,6 +39,7 @@ pub fn lower(
         opt_level: None,
         fast_math: None,
         deny: attribute.deny.clone(),
+        cooperative: None,
         require: vec![],
         variant_if: vec![],
         functions: vec![],
@@ -248,6 +249,9 @@ impl Lowering<'_> {
         self.kernel.filter = self.exprs(&attribute.filter);
         if let Some((_, value)) = &attribute.fast_math {
             self.kernel.fast_math = Some(self.expr(value));
+        }
+        if let Some((_, value)) = &attribute.cooperative {
+            self.kernel.cooperative = Some(self.expr(value));
         }
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {

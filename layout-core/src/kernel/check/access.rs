@@ -50,7 +50,10 @@ impl Lower {
         let place = self.tables.place(view.place).clone();
         let mut mask = Mask::new();
         for (at, extent) in edges {
-            self.computed(&at, &mut mask, origin)?;
+            // A number as it is takes no step on the way, and is compared in the type that it has.
+            if at.as_atom().is_none() {
+                self.computed(&at, &mut mask, origin)?;
+            }
             let above = Comparison { op: BinaryOp::Ge, left: at.clone(), right: Index::constant(0) };
             let below = Comparison { op: BinaryOp::Lt, left: at, right: extent };
             for comparison in [above, below] {

@@ -108,26 +108,41 @@ impl Lower {
         let lies = |m: &Mode| (m.extent.clone(), m.stride.clone(), m.lanes, m.lane_stride.clone());
         let modes: Vec<_> = accumulator.modes.iter().map(lies).collect();
         let whole = [(number(2), number(2), 1, number(0)), (number(n / 8), number(4), 2, number(1))];
+        let elem = self.tables.place(b.place).elem;
         if registers.space != Space::Local
-            || registers.elem != Elem::F32
+            || registers.elem != Wgmma::sums(elem)
             || modes != whole
             || accumulator.offset != number(0)
         {
             return self.fail(
                 origin,
-                format!("`{}` is no accumulator of a warpgroup", registers.name),
-                "make it with `accumulator([64, n])` and give it whole",
+                format!("`{}` is no accumulator of a warpgroup for operands of {elem}", registers.name),
+                "make it with `accumulator([64, n])`, of i8 and u8 with `accumulator_of::<i32>([64, n])`, and give it whole",
             );
         }
-        let elem = self.tables.place(b.place).elem;
         if self.tables.place(a.place).elem != elem {
             return self.fail(origin, "`wgmma` of operands of two element types", "both are of one type");
         }
-        if !matches!(elem, Elem::F16 | Elem::Bf16 | Elem::F32 | Elem::E4m3 | Elem::E5m2) {
+        let integers = matches!(elem, Elem::I8 | Elem::U8);
+        if !integers && !matches!(elem, Elem::F16 | Elem::Bf16 | Elem::F32 | Elem::E4m3 | Elem::E5m2) {
             return self.fail(
                 origin,
                 format!("`wgmma` of {elem}"),
-                "there are f16, bf16, f32 (as tf32), e4m3 and e5m2",
+                "there are f16, bf16, f32 (as tf32), e4m3, e5m2, i8 and u8",
+            );
+        }
+        if !Wgmma::has_columns(elem, n) {
+            return self.fail(
+                origin,
+                format!("`wgmma` of {elem} into {n} columns"),
+                "of i8 and u8 there are 8, 24 and the multiples of 16 up to 256",
+            );
+        }
+        if integers && self.tables.place(a.place).space == Space::Local {
+            return self.fail(
+                origin,
+                format!("`wgmma` of {elem} with its left operand in registers"),
+                "of i8 and u8 both operands lie in shared memory",
             );
         }
         if elem == Elem::F32 {

@@ -4,7 +4,8 @@ use super::lower::Out;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};
 use crate::kernel::launch::{KernelParameter, PlanArgument, PlanArgumentKind};
 use crate::kernel::program::{
-    Access, Operation, Part, PlaceId, Space, Statement, StatementKind, Tables, VariableKind, walk,
+    Access, Operation, Part, Participants, PlaceId, Space, Statement, StatementKind, Tables, VariableKind,
+    walk,
 };
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ pub(super) struct Uses {
     pub arguments: BTreeSet<u32>,
     /// Tensor maps.
     pub maps: BTreeSet<u32>,
+    /// Whether the grid meets.
+    pub grid_barrier: bool,
 }
 
 impl Uses {
@@ -74,7 +77,10 @@ impl Uses {
             Part::Barrier(place) => drop(self.places.insert(place.0)),
             Part::Map(map) => drop(self.maps.insert(map)),
             // What they hold are parts of their own.
-            Part::Statement(_) | Part::Compare(_) => {}
+            Part::Statement(statement) => {
+                self.grid_barrier |= matches!(statement.kind, StatementKind::Barrier(Participants::Grid));
+            }
+            Part::Compare(_) => {}
             Part::Hint(_) | Part::Assigned(_) | Part::Declared(_) | Part::Word(_) => {}
         }
     }
@@ -179,6 +185,7 @@ pub(super) fn parameters(tables: &Tables, arguments: &[PlanArgument], body: &Out
         }
     }
     parameters.extend(uses.maps.iter().map(|map| KernelParameter::TensorMap(*map)));
+    parameters.extend(uses.grid_barrier.then_some(KernelParameter::GridCounter));
     parameters.extend(dims.into_iter().map(KernelParameter::Dim));
     parameters.extend(strides.into_iter().map(|(argument, mode)| KernelParameter::Stride { argument, mode }));
     parameters

@@ -26,7 +26,9 @@ fn list(
             fresh.insert(barrier.place);
             continue;
         }
-        if let StatementKind::Barrier(Participants::Block | Participants::Cluster) = statement.kind {
+        if let StatementKind::Barrier(Participants::Block | Participants::Cluster | Participants::Grid) =
+            statement.kind
+        {
             fresh.clear();
         }
         walk::own(statement, &mut |part| {

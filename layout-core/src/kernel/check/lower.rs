@@ -154,10 +154,10 @@ impl Lower {
                 let parts: Result<Vec<_>, Failed> = parts.iter().map(|part| self.value(part)).collect();
                 StatementKind::Collective(*var, *collective, parts?)
             }
-            StatementKind::Atomic { change, scope, target, value, old } => {
-                let value = self.value(value);
+            StatementKind::Atomic { change, scope, target, values, old } => {
+                let values: Result<Vec<_>, Failed> = values.iter().map(|value| self.value(value)).collect();
                 let target = self.element(target)?;
-                StatementKind::Atomic { change: *change, scope: *scope, target, value: value?, old: *old }
+                StatementKind::Atomic { change: *change, scope: *scope, target, values: values?, old: *old }
             }
             StatementKind::SetMaxRegisters { registers, increase } => {
                 StatementKind::SetMaxRegisters { registers: *registers, increase: *increase }

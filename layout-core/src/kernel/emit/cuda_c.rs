@@ -228,13 +228,17 @@ impl<'a> Emitter<'a> {
                 Participants::Warp => self.line("__syncwarp();"),
                 Participants::Block => self.line("__syncthreads();"),
                 Participants::Warpgroup => self.statement_call("warpgroup_barrier", "warpgroup_barrier();"),
+                Participants::Grid => {
+                    let counter = self.name(Name::GridCounter);
+                    self.statement_call("grid_barrier", &format!("grid_barrier({counter});"));
+                }
                 Participants::Cluster => self.statement_call("cluster_barrier", "cluster_barrier();"),
             },
             StatementKind::Collective(variable, collective, parts) => {
                 self.collective(*variable, *collective, parts);
             }
-            StatementKind::Atomic { change, scope, target, value, old } => {
-                self.atomic((*change, *scope), target, value, *old);
+            StatementKind::Atomic { change, scope, target, values, old } => {
+                self.atomic((*change, *scope), target, values, *old);
             }
             StatementKind::SetMaxRegisters { registers, increase } => {
                 let head = if *increase { "registers_up" } else { "registers_down" };

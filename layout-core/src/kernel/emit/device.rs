@@ -27,7 +27,7 @@ static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
         file!("matrix"),
         file!("warp"),
         wrappers::atomic_extremes("", ""),
-        wrappers::atomic_adds(),
+        wrappers::atomic_bits(),
         wrappers::flags(),
         wrappers::atomic_extremes("_system", "; undivided for the host, too"),
         file!("mma"),

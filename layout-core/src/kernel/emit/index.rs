@@ -109,8 +109,27 @@ impl Scope<'_> {
 
     /// `left op right`, both in types that hold them.
     pub(super) fn comparison(&self, op: BinaryOp, left: &Index, right: &Index) -> Expression {
-        let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
-        Expression::infix(op, left.expression, right.expression)
+        let right_range = self.tables.atoms.range(right);
+        let order = matches!(op, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge);
+        let right = self.index(right, Steps::Proved);
+        // Of 32 bits a negative number is above each that is none, as it is of 64.
+        let left = match self.natural_of_int(left) {
+            Some(inner) if right_range.low >= 0 && right_range.fits_i32() && order => {
+                Expression::cast("unsigned int", self.index(inner, Steps::Proved).expression)
+            }
+            _ => self.index(left, Steps::Proved).expression,
+        };
+        Expression::infix(op, left, right.expression)
+    }
+
+    /// The `int` that an index is as a natural number of 64 bits: `x as usize` of an `i32`.
+    pub(super) fn natural_of_int<'i>(&'i self, index: &Index) -> Option<&'i Index> {
+        match self.tables.atoms.atom(index.as_atom()?) {
+            Atom::Wrapped { index, signed: false } if self.tables.atoms.range(index).fits_i32() => {
+                Some(index)
+            }
+            _ => None,
+        }
     }
 
     fn term(&self, atoms: &[AtomId], coefficient: i64) -> Term {

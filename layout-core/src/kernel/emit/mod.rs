@@ -238,6 +238,9 @@ impl Emitter<'_> {
                 let kind = "const __grid_constant__ TensorMap".to_owned();
                 (kind, Name::Map(number), format!("{wanted}_map"))
             }
+            KernelParameter::GridCounter => {
+                ("unsigned int*".to_owned(), Name::GridCounter, "grid_arrived".to_owned())
+            }
             KernelParameter::Scalar(number) => {
                 let kind = match argument(number).map(|argument| &argument.kind) {
                     Some(PlanArgumentKind::Scalar(elem)) => types::scalar(*elem),

@@ -10,6 +10,7 @@
 //! | bound of a loop that changes in it | `k_end`, `k_start` |
 //! | dynamic shared memory | `shared_memory` |
 //! | L2's policy of a hint | `evict_first` |
+//! | blocks that have come to a barrier of the grid | `grid_arrived` |
 //!
 //! Invariant: what is visible at one point has distinct names; none is a word of C++ or CUDA, or a helper's; none holds
 //! `__` or begins with an underscore and a capital (both are reserved in C++).
@@ -34,6 +35,8 @@ pub(super) enum Name {
     Argument(u32),
     /// A tensor map.
     Map(u32),
+    /// The counter of blocks at a barrier of the grid.
+    GridCounter,
     /// A dimension.
     Dim(u32),
     /// The stride of an argument's mode.

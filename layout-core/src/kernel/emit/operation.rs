@@ -60,6 +60,7 @@ impl Emitter<'_> {
             }
             Signal::DependencyWait => self.wrapper("grid_dependency_wait", "", &[]),
             Signal::LaunchDependents => self.wrapper("launch_dependents", "", &[]),
+            Signal::MemoryFence(scope) => self.line(&format!("__threadfence{}();", scope.suffix())),
             Signal::AsyncProxyFence { global: false } => self.wrapper("fence_async_proxy", "", &[]),
             Signal::AsyncProxyFence { global: true } => self.wrapper("fence_async_proxy_global", "", &[]),
             Signal::BulkCommit => self.wrapper("bulk_commit", "", &[]),
@@ -72,9 +73,10 @@ impl Emitter<'_> {
             Signal::MatrixFence => self.wrapper("wgmma_fence", "", &[]),
             Signal::MatrixCommit => self.wrapper("wgmma_commit", "", &[]),
             Signal::MatrixWait(groups) => self.wrapper("wgmma_wait", &format!("<{groups}>"), &[]),
-            Signal::NamedBarrier { barrier, threads } => {
+            Signal::NamedBarrier { barrier, threads, waits } => {
                 let arguments = [self.index(barrier), types::integer(i64::from(*threads))];
-                self.wrapper("named_barrier", "", &arguments);
+                let head = if *waits { "named_barrier" } else { "named_barrier_arrive" };
+                self.wrapper(head, "", &arguments);
             }
         }
     }
@@ -191,13 +193,22 @@ impl Emitter<'_> {
             Elem::Bf16 => (16, "bf16", "bf16"),
             Elem::E4m3 => (32, "e4m3", "e4m3"),
             Elem::E5m2 => (32, "e5m2", "e5m2"),
+            Elem::I8 => (32, "s8", "s8"),
+            Elem::U8 => (32, "u8", "u8"),
             _ => (8, "tf32", "tf32"),
         };
         let half = product.n / 2;
         let registers: Vec<String> = (0..half).map(|number| format!("%{number}")).collect();
         let rows: Vec<String> = registers.chunks(16).map(|row| row.join(", ")).collect();
         let registers = rows.join(", \"\n        \"");
-        let operands: Vec<String> = (0..half).map(|number| format!("\"+f\"(d[{number}])")).collect();
+        let sums = Wgmma::sums(product.elem);
+        // Of integers there is neither a factor nor a transposed operand.
+        let (sum, constraint, factors) = match sums {
+            Elem::I32 => ("s32", 'r', ""),
+            _ => ("f32", 'f', ", 1, 1"),
+        };
+        let operands: Vec<String> =
+            (0..half).map(|number| format!("\"+{constraint}\"(d[{number}])")).collect();
         let operands: Vec<String> = operands.chunks(8).map(|row| row.join(", ")).collect();
         // Registers of A take four places where a descriptor takes one.
         let in_registers = matches!(product.a, MatrixSource::Registers(_));
@@ -235,6 +246,9 @@ impl Emitter<'_> {
             ("half", &half.to_string()),
             ("left", left),
             ("type", kind),
+            ("sums", types::scalar(sums)),
+            ("sum", sum),
+            ("factors", factors),
             ("registers", &format!("        \"{registers}\"")),
             ("a", &left_place),
             ("b", &format!("%{}", next(1))),

@@ -1,7 +1,7 @@
 //! What threads do together: collectives of a warp, atomic operations on an element.
 //!
 //! A collective names all 32 lanes, as its meaning asks for all of them. Sums of signed integers wrap, so they are made
-//! of unsigned ones.
+//! of unsigned ones. What is narrower than 32 bits is combined in 32, which have one instruction for it.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;
@@ -28,25 +28,33 @@ impl Emitter<'_> {
                 values.clear();
                 Ok("elect_one")
             }
-            Collective::Sum => Ok("warp_sum"),
-            Collective::Max => Ok("warp_max"),
-            Collective::Min => Ok("warp_min"),
-            Collective::PrefixSum => Ok("warp_prefix_sum"),
+            Collective::MatchAny => Err("__match_any_sync"),
+            Collective::MatchAll => Ok("match_all"),
+            Collective::Sum
+            | Collective::Max
+            | Collective::Min
+            | Collective::And
+            | Collective::Or
+            | Collective::Xor
+            | Collective::PrefixSum => Ok(collective.name()),
         };
         let mut call = match helper {
             Ok(helper) => {
-                self.device.call(format!("{helper}("));
-                let unsigned = match (collective, elem) {
-                    (Collective::Sum | Collective::PrefixSum, Elem::I32) => Some("unsigned int"),
-                    (Collective::Sum | Collective::PrefixSum, Elem::I64) => Some("unsigned long long"),
-                    _ => None,
+                let of = combined_as(collective, elem);
+                let one = of.bits() == 32 && of.is_integer() && collective != Collective::PrefixSum;
+                let parameter = match collective {
+                    Collective::ElectOne => ")",
+                    Collective::MatchAll => "T ",
+                    _ if one => &format!("{} ", types::scalar(of)),
+                    _ => "T ",
                 };
-                match (unsigned, values.pop()) {
-                    (Some(unsigned), Some(value)) => {
-                        let sum = Expression::call(helper, vec![Expression::cast(unsigned, value)]);
-                        Expression::cast(types::scalar(elem), sum)
+                self.device.call(format!("{helper}({parameter}"));
+                match values.pop() {
+                    Some(value) if of != elem => {
+                        let all = Expression::call(helper, vec![Expression::cast(types::scalar(of), value)]);
+                        Expression::cast(types::scalar(elem), all)
                     }
-                    (_, value) => Expression::call(helper, value.into_iter().collect()),
+                    value => Expression::call(helper, value.into_iter().collect()),
                 }
             }
             Err(intrinsic) => {
@@ -67,7 +75,7 @@ impl Emitter<'_> {
         &mut self,
         (change, scope): (AtomicChange, Scope),
         target: &Access,
-        value: &Value<Access>,
+        values: &[Value<Access>],
         old: Option<VarId>,
     ) {
         let elem = self.tables.place(target.place).elem;
@@ -78,6 +86,12 @@ impl Emitter<'_> {
             (AtomicChange::Min, false) => "atomicMin",
             (AtomicChange::Max, true) => "atomic_max",
             (AtomicChange::Min, true) => "atomic_min",
+            (AtomicChange::Exchange, _) if matches!(elem, Elem::I64 | Elem::F64) => "atomic_exchange",
+            (AtomicChange::Exchange, _) => "atomicExch",
+            (AtomicChange::CompareExchange, _) if matches!(elem, Elem::I32 | Elem::U32 | Elem::U64) => {
+                "atomicCAS"
+            }
+            (AtomicChange::CompareExchange, _) => "atomic_compare_exchange",
             (AtomicChange::Load(Ordering::Relaxed), _) => "load_relaxed",
             (AtomicChange::Load(Ordering::Synchronising), _) => "load_acquire",
             (AtomicChange::Store(Ordering::Relaxed), _) => "store_relaxed",
@@ -97,12 +111,10 @@ impl Emitter<'_> {
         if mask.is_some() {
             self.guards.clone_from(&target.mask);
         }
-        let value = self.value(value);
+        let values: Vec<Expression> = values.iter().map(|value| self.value(value)).collect();
         self.guards.clear();
         let mut arguments = vec![self.address(target)];
-        if !matches!(change, AtomicChange::Load(_)) {
-            arguments.push(value);
-        }
+        arguments.extend(values);
         let call = Expression::call(&function, arguments);
         match old {
             Some(old) => {
@@ -125,5 +137,21 @@ impl Emitter<'_> {
                 }
             }
         }
+    }
+}
+
+/// The type in which the values of a warp are combined.
+fn combined_as(collective: Collective, elem: Elem) -> Elem {
+    let signed = match collective {
+        Collective::Max | Collective::Min => elem.is_signed(),
+        Collective::Sum | Collective::PrefixSum | Collective::And | Collective::Or | Collective::Xor => false,
+        _ => return elem,
+    };
+    match (elem.is_integer(), elem.bits(), signed) {
+        (false, ..) => elem,
+        (true, 64, true) => Elem::I64,
+        (true, 64, false) => Elem::U64,
+        (true, _, true) => Elem::I32,
+        (true, _, false) => Elem::U32,
     }
 }

@@ -107,7 +107,10 @@ impl Emitter<'_> {
 
     fn offset(&self, access: &Access) -> Expression {
         let steps = if access.wide { Steps::Proved } else { Steps::Promised };
-        self.scope().index(&access.index, steps).expression
+        let scope = self.scope();
+        // What is read is inside of its place, and so not negative.
+        let index = scope.natural_of_int(&access.index).unwrap_or(&access.index);
+        scope.index(index, steps).expression
     }
 
     fn load(&mut self, access: &Access) -> Expression {

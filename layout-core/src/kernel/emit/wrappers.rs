@@ -41,15 +41,18 @@ pub(super) fn atomic_extremes(suffix: &str, also: &str) -> Vec<String> {
     made.to_vec()
 }
 
-/// `atomic_add` of 64-bit integers with a sign.
-pub(super) fn atomic_adds() -> Vec<String> {
+/// `atomic_add` of 64-bit integers with a sign; exchanges of the types that CUDA's own do not take.
+pub(super) fn atomic_bits() -> Vec<String> {
     let rows = [
-        ("", ""),
-        ("_block", ", between the threads of the block"),
-        ("_system", ", between all threads of the system"),
+        ("", "gpu", ""),
+        ("_block", "cta", ", between the threads of the block"),
+        ("_system", "sys", ", between all threads of the system"),
     ];
-    rows.map(|(suffix, between)| fill(paragraph(ATOMIC, 1), &[("suffix", suffix), ("between", between)]))
-        .to_vec()
+    let each = rows.into_iter().flat_map(|(suffix, scope, between)| {
+        let row = [("suffix", suffix), ("scope", scope), ("between", between)];
+        [1, 2, 3].map(|number| fill(paragraph(ATOMIC, number), &row))
+    });
+    each.collect()
 }
 
 /// Undivided loads and stores with and without an order, by the threads between which they are so.
@@ -286,7 +289,7 @@ mod tests {
     #[test]
     fn no_name_is_left_and_none_is_missing() {
         let all =
-            [flags(), float8(), hints(), tensor_maps(), atomic_adds(), atomic_extremes("", "")].concat();
+            [flags(), float8(), hints(), tensor_maps(), atomic_bits(), atomic_extremes("", "")].concat();
         assert!(all.len() > 40);
         for text in all {
             let opens = text.matches('{').count() == text.matches('}').count();

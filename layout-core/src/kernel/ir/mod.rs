@@ -82,6 +82,8 @@ wire! {
         pub fast_math: Option<ExprId>,
         /// `deny(narrowed, masked)`: what no access may lose in the variant that its tensors keep every promise of.
         pub deny: Vec<Degradation>,
+        /// `cooperative = true`: all blocks of the grid run at the same time, and may wait for each other.
+        pub cooperative: Option<ExprId>,
         /// `require(c, ..)`: launch refuses where one is false.
         pub require: Vec<ExprId>,
         /// Each `variant_if(c, ..)`: a second variant that relies on all of its conditions.

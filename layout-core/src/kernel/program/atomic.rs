@@ -9,10 +9,21 @@ pub(crate) enum AtomicChange {
     Max,
     /// The smaller, likewise.
     Min,
-    /// Itself: it is only read. Of `i32 u32 f32 i64 u64 f64`; the operand means nothing.
+    /// The operand; of `i32 u32 f32 i64 u64 f64`.
+    Exchange,
+    /// The second operand where the first one's bits are there, else itself; of every type of 2 to 8 bytes.
+    CompareExchange,
+    /// Itself: it is only read. Of `i32 u32 f32 i64 u64 f64`; there is no operand.
     Load(Ordering),
     /// The operand: it is only written, and what was there before is not known. Of the same types.
     Store(Ordering),
+}
+
+impl AtomicChange {
+    /// Whether a thread may wait by it for what another one writes: a flag, a lock.
+    pub(crate) fn may_wait(self) -> bool {
+        matches!(self, AtomicChange::Load(_) | AtomicChange::Exchange | AtomicChange::CompareExchange)
+    }
 }
 
 /// What an atomic load or store orders.
@@ -27,7 +38,7 @@ pub(crate) enum Ordering {
 
 /// Between which threads an atomic operation is undivided and orders. Operations of threads that are not in each
 /// other's scopes are to each other as ordinary accesses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Scope {
     /// Those of the block.
     Block,

@@ -2,7 +2,8 @@
 //!
 //! Every lane takes part, else the result is unspecified and the simulator reports it; no access to memory is ordered.
 
-/// What the 32 threads of a warp make of their values: of one of a type of 4 or 8 bytes (a shuffle takes every type), or of a `bool`.
+/// What the 32 threads of a warp make of their values: of one of any type (sums and extremes: of integers and of
+/// floats of 4 and 8 bytes), or of a `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Collective {
     /// `(x, lane)`: the `x` of lane `lane` modulo 32; `lane` is an `i32`, also below.
@@ -19,6 +20,12 @@ pub(crate) enum Collective {
     Max,
     /// `(x)`: the smallest, likewise.
     Min,
+    /// `(x)`: the bits of an integer that are one in every lane.
+    And,
+    /// `(x)`: the bits of an integer that are one in some lane.
+    Or,
+    /// `(x)`: the bits of an integer that are one in an odd number of lanes.
+    Xor,
     /// `(x)`: in five rounds each lane adds the sum of lane `own - d`, where there is one, for `d` = 1, 2, 4, 8, 16.
     PrefixSum,
     /// `(condition)`: a `u32`, bit `i` for lane `i`.
@@ -27,6 +34,10 @@ pub(crate) enum Collective {
     Any,
     /// `(condition)`: a `bool`.
     All,
+    /// `(x)`: a `u32`, bit `i` for lane `i`, where that has the same bits.
+    MatchAny,
+    /// `(x)`: a `bool`, whether all lanes have the same bits.
+    MatchAll,
     /// `(true)`: a `bool`, true in one lane, and in the same one each time.
     ElectOne,
 }
@@ -42,11 +53,21 @@ impl Collective {
             Collective::Sum => "warp_sum",
             Collective::Max => "warp_max",
             Collective::Min => "warp_min",
+            Collective::And => "warp_and",
+            Collective::Or => "warp_or",
+            Collective::Xor => "warp_xor",
             Collective::PrefixSum => "warp_prefix_sum",
             Collective::Ballot => "ballot",
             Collective::Any => "any",
             Collective::All => "all",
+            Collective::MatchAny => "match_any",
+            Collective::MatchAll => "match_all",
             Collective::ElectOne => "elect_one",
         }
+    }
+
+    /// Whether it is of one type of the bits of integers.
+    pub(crate) fn of_bits(self) -> bool {
+        matches!(self, Collective::And | Collective::Or | Collective::Xor)
     }
 }

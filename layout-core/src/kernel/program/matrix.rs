@@ -11,7 +11,7 @@ use crate::kernel::elem::Elem;
 /// Threads of a warp.
 pub(crate) const WARP: i64 = 32;
 
-/// Which instruction: by the type of A and B. C and D are `f32`.
+/// Which instruction: by the type of A and B, and that of the sums, C and D.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TensorCore {
     /// 16 x 8 x 8, of floats rounded to 10 bits of fraction.
@@ -24,14 +24,31 @@ pub(crate) enum TensorCore {
     E4m3,
     /// 16 x 8 x 32 (sm_89 and later).
     E5m2,
+    /// 16 x 8 x 16, with sums of `f16`.
+    F16InF16,
+    /// 16 x 8 x 32, with sums of `i32` that wrap.
+    I8,
+    /// 16 x 8 x 32, with sums of `i32` that wrap.
+    U8,
+    /// 8 x 8 x 4, each product added by one rounding.
+    F64,
 }
 
 impl TensorCore {
     /// Every instruction.
-    pub(crate) const ALL: [TensorCore; 5] =
-        [TensorCore::Tf32, TensorCore::F16, TensorCore::Bf16, TensorCore::E4m3, TensorCore::E5m2];
+    pub(crate) const ALL: [TensorCore; 9] = [
+        TensorCore::Tf32,
+        TensorCore::F16,
+        TensorCore::Bf16,
+        TensorCore::E4m3,
+        TensorCore::E5m2,
+        TensorCore::F16InF16,
+        TensorCore::I8,
+        TensorCore::U8,
+        TensorCore::F64,
+    ];
 
-    /// The instruction for operands of a type.
+    /// The instruction for operands of a type, with the most precise sums.
     pub(crate) fn of(elem: Elem) -> Option<TensorCore> {
         TensorCore::ALL.into_iter().find(|core| core.elem() == elem)
     }
@@ -40,19 +57,40 @@ impl TensorCore {
     pub(crate) const fn elem(self) -> Elem {
         match self {
             TensorCore::Tf32 => Elem::F32,
-            TensorCore::F16 => Elem::F16,
+            TensorCore::F16 | TensorCore::F16InF16 => Elem::F16,
+            TensorCore::I8 => Elem::I8,
+            TensorCore::U8 => Elem::U8,
+            TensorCore::F64 => Elem::F64,
             TensorCore::Bf16 => Elem::Bf16,
             TensorCore::E4m3 => Elem::E4m3,
             TensorCore::E5m2 => Elem::E5m2,
         }
     }
 
+    /// The element type of C and D.
+    pub(crate) const fn sums(self) -> Elem {
+        match self {
+            TensorCore::F16InF16 => Elem::F16,
+            TensorCore::I8 | TensorCore::U8 => Elem::I32,
+            TensorCore::F64 => Elem::F64,
+            TensorCore::Tf32 | TensorCore::F16 | TensorCore::Bf16 | TensorCore::E4m3 | TensorCore::E5m2 => {
+                Elem::F32
+            }
+        }
+    }
+
+    /// The instruction of the same operands whose sums are of this type, where there is one.
+    pub(crate) fn with_sums(self, sums: Elem) -> Option<TensorCore> {
+        TensorCore::ALL.into_iter().find(|core| core.elem() == self.elem() && core.sums() == sums)
+    }
+
     /// M, N, K.
     pub(crate) const fn shape(self) -> [i64; 3] {
         match self {
             TensorCore::Tf32 => [16, 8, 8],
-            TensorCore::F16 | TensorCore::Bf16 => [16, 8, 16],
-            TensorCore::E4m3 | TensorCore::E5m2 => [16, 8, 32],
+            TensorCore::F64 => [8, 8, 4],
+            TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 => [16, 8, 16],
+            TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => [16, 8, 32],
         }
     }
 
@@ -64,6 +102,10 @@ impl TensorCore {
             TensorCore::Bf16 => "mma_16x8x16_bf16",
             TensorCore::E4m3 => "mma_16x8x32_e4m3",
             TensorCore::E5m2 => "mma_16x8x32_e5m2",
+            TensorCore::F16InF16 => "mma_16x8x16_f16_f16",
+            TensorCore::I8 => "mma_16x8x32_s8",
+            TensorCore::U8 => "mma_16x8x32_u8",
+            TensorCore::F64 => "mma_8x8x4_f64",
         }
     }
 
@@ -72,8 +114,9 @@ impl TensorCore {
     pub(crate) fn layout(self, operand: Operand) -> Option<Layout> {
         let atom = match self {
             TensorCore::Tf32 => MmaAtom::m16n8k8_tf32(),
-            TensorCore::F16 | TensorCore::Bf16 => MmaAtom::m16n8k16_f16(),
-            TensorCore::E4m3 | TensorCore::E5m2 => MmaAtom::m16n8k32_8bit(),
+            TensorCore::F64 => MmaAtom::m8n8k4_f64(),
+            TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 => MmaAtom::m16n8k16_f16(),
+            TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => MmaAtom::m16n8k32_8bit(),
         };
         let atom = atom.ok()?;
         Some(match operand {

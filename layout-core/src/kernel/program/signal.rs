@@ -2,7 +2,7 @@
 //!
 //! Source: PTX ISA, "mbarrier", "cp.async", "cp.async.bulk", "wgmma", "griddepcontrol".
 
-use super::PlaceId;
+use super::{PlaceId, Scope};
 use crate::kernel::index::Index;
 
 /// One mbarrier of an array of them, in shared memory.
@@ -49,6 +49,9 @@ pub(crate) enum Signal {
         /// Whether it is about global memory.
         global: bool,
     },
+    /// By one thread: with relaxed atomic operations on one element, of this thread after it and of another before its own fence, all
+    /// that this one did before happens before what the other one does after; where the scopes of all hold both.
+    MemoryFence(Scope),
     /// Closes the group of `cp.async` copies that this thread issued since the last one.
     CopyCommit,
     /// Waits until at most this many of this thread's groups are in flight.
@@ -74,12 +77,14 @@ pub(crate) enum Signal {
     DependencyWait,
     /// The next launch on the stream may begin, where it waits for this one by itself.
     LaunchDependents,
-    /// By so many threads, whole warps: they wait for each other at a barrier of the block's sixteen.
+    /// By a warp, at a barrier of the block's sixteen: so many threads are counted there, and those who wait for each other go on.
     NamedBarrier {
         /// 1 to 15; 0 is the block's own.
         barrier: Index,
         /// Threads.
         threads: u32,
+        /// Whether it waits; else it only counts.
+        waits: bool,
     },
 }
 
@@ -94,6 +99,7 @@ impl Signal {
             Signal::NamedBarrier { barrier, .. } => (None, Some(barrier)),
             Signal::BarrierInitFence
             | Signal::AsyncProxyFence { .. }
+            | Signal::MemoryFence(_)
             | Signal::CopyCommit
             | Signal::CopyWait(_)
             | Signal::BulkCommit

@@ -74,8 +74,8 @@ pub(crate) enum StatementKind<A, O> {
         scope: Scope,
         /// The element.
         target: A,
-        /// The second operand.
-        value: Value<A>,
+        /// The operands behind the element: none, one or two.
+        values: Vec<Value<A>>,
         /// What was there before; where the mask does not hold, the pad.
         old: Option<VarId>,
     },
@@ -158,4 +158,6 @@ pub(crate) enum Participants {
     Block,
     /// Every thread of the cluster's blocks.
     Cluster,
+    /// Every thread of the grid, whose blocks run at the same time.
+    Grid,
 }

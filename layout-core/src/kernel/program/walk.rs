@@ -89,8 +89,8 @@ pub(crate) fn own<'a>(one: &'a Statement<Access, Operation>, see: &mut impl FnMu
             parts.iter().for_each(|part| value(part, see));
             see(Part::Declared(*variable));
         }
-        StatementKind::Atomic { target, value: operand, old, .. } => {
-            value(operand, see);
+        StatementKind::Atomic { target, values, old, .. } => {
+            values.iter().for_each(|operand| value(operand, see));
             access(target, see);
             see(Part::Read(target));
             see(Part::Write(target));

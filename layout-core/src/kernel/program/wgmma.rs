@@ -14,7 +14,7 @@ pub(crate) struct Wgmma {
     pub n: u32,
     /// Of both operands.
     pub elem: Elem,
-    /// Its first register; `n / 2` f32 follow each other.
+    /// Its first register; `n / 2` of [`Wgmma::sums`] follow each other.
     pub accumulator: Access,
     /// The left operand.
     pub a: MatrixSource,
@@ -22,6 +22,18 @@ pub(crate) struct Wgmma {
     pub b: SharedMatrix,
     /// A `bool`: whether to add to what the accumulator holds.
     pub accumulate: Value<Access>,
+}
+
+impl Wgmma {
+    /// The type of the sums: of integers `i32`, which wrap, else `f32`.
+    pub(crate) fn sums(elem: Elem) -> Elem {
+        if elem.is_integer() { Elem::I32 } else { Elem::F32 }
+    }
+
+    /// Whether there is an instruction of so many columns (PTX ISA, "wgmma.mma_async", `.shape`).
+    pub(crate) fn has_columns(elem: Elem, n: i64) -> bool {
+        (8..=256).contains(&n) && n % 8 == 0 && (!elem.is_integer() || n <= 32 || n % 16 == 0)
+    }
 }
 
 /// The left operand of [`Wgmma`].

@@ -11,11 +11,12 @@
 //! Law: every cluster that has begun gets its turns, whatever the others do. Where the device does not hold them all, the
 //! launch is run twice, from the first block on and from the last: CUDA promises no order (CUDA C++ Programming Guide,
 //! thread hierarchy: blocks run in any order), and a wait must be right in each. So a wait for another block has a reason: all blocks run at once, or the
-//! other one has begun, as the one that drew the number before from a counter has.
+//! other one has begun, as the one that drew the number before from a counter has. A cooperative launch has a place for each, or is refused.
 
 use super::cluster::Remote;
 use super::findings::Moment;
 use super::machine::{Machine, Turn};
+use super::order::Known;
 use super::proxy::Proxy;
 use super::report::FindingKind;
 use super::shadow::SharedShadow;
@@ -40,6 +41,8 @@ pub(super) struct Resident {
     proxy: Proxy,
     remote: Vec<Remote>,
     moment: Moment,
+    /// Whether it waits for the grid.
+    met: bool,
 }
 
 /// Threads of a multiprocessor (CUDA C++ Programming Guide, compute capabilities 8.0 and 9.0).
@@ -65,8 +68,10 @@ impl Machine<'_> {
         let (mut next, mut idle) = (0, 0);
         let first = FIRST.div_ceil(self.ranks());
         let places = self.launch.places;
+        // How many wait for the grid; they stand behind the others, and the others behind nobody.
+        let mut met = 0;
         loop {
-            let wanted = if idle > PATIENCE { residents.len() + 1 } else { first };
+            let wanted = if idle > PATIENCE || met > 0 { residents.len() + 1 } else { first };
             while residents.len() < wanted.min(places) && next < clusters {
                 residents.push(self.resident(if self.launch.backwards { clusters - 1 - next } else { next }));
                 next += 1;
@@ -77,14 +82,26 @@ impl Machine<'_> {
             }
             self.progress = false;
             for at in (0..residents.len()).rev() {
+                if residents[at].met {
+                    continue;
+                }
                 self.exchange(&mut residents[at]);
                 let turn = self.turn();
                 self.exchange(&mut residents[at]);
                 match turn {
                     Turn::Ended => drop(residents.remove(at)),
+                    Turn::Met => {
+                        residents[at].met = true;
+                        met += 1;
+                        self.progress = true;
+                    }
                     Turn::Taken => {}
                     Turn::Stopped => return false,
                 }
+            }
+            if met > 0 && met == residents.len() && next == clusters {
+                self.release_grid(&mut residents, clusters);
+                met = 0;
             }
             idle = if self.progress { 0 } else { idle + 1 };
             if idle > IDLE {
@@ -101,6 +118,33 @@ impl Machine<'_> {
         }
     }
 
+    /// All clusters that have not ended wait for the grid: they know of each other, and go on.
+    fn release_grid(&mut self, residents: &mut [Resident], clusters: u64) {
+        let missing = clusters - residents.len() as u64;
+        let mut all = Known::default();
+        for resident in &mut *residents {
+            self.exchange(resident);
+            let waits = |warp: &Warp| match warp.state {
+                State::Waiting(_, site) => Some((warp.number, warp.live, site)),
+                _ => None,
+            };
+            if let (true, Some((warp, lanes, site))) = (missing > 0, self.warps.iter().find_map(waits)) {
+                self.report(FindingKind::DivergentBarrier, site, warp, lanes, None, |_| {
+                    format!("{missing} of the {clusters} blocks have ended while this one waits at the grid's barrier")
+                });
+            }
+            all.join(&self.meet_grid());
+            self.exchange(resident);
+        }
+        for resident in residents {
+            self.exchange(resident);
+            self.know_grid(&all);
+            self.exchange(resident);
+            resident.met = false;
+        }
+        self.progress = true;
+    }
+
     /// A cluster at its start.
     fn resident(&self, number: u64) -> Resident {
         let mut other = Machine::new(self.launch);
@@ -113,6 +157,7 @@ impl Machine<'_> {
             proxy: other.proxy,
             remote: other.remote,
             moment: Moment { block: number, order: 0 },
+            met: false,
         }
     }
 

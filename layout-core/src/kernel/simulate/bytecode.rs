@@ -230,9 +230,11 @@ pub(super) enum Op {
     Mma { d: u32, a: u32, b: u32, core: TensorCore, site: u32 },
     /// Matrices from shared memory: the addresses are of the first `8 count` lanes.
     LoadMatrix { dst: u32, address: Sum, count: u32, transposed: bool, site: u32 },
-    /// Changes one element of each lane, lane after lane; `dst` takes what was there before.
+    /// Changes one element of each lane, lane after lane; `dst` takes what was there before. `expected` is a
+    /// [`AtomicChange::CompareExchange`]'s.
     Atomic {
         dst: Option<u32>,
+        expected: u32,
         src: u32,
         change: AtomicChange,
         scope: Scope,

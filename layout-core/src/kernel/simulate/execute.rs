@@ -12,7 +12,7 @@ use super::together;
 use super::warp::{Frame, State, Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{AtomicChange, Collective, Participants};
+use crate::kernel::program::{Collective, Participants};
 use crate::kernel::small_float;
 
 impl Machine<'_> {
@@ -152,9 +152,9 @@ impl Machine<'_> {
                     self.converged(warp, "a load of matrices", site);
                     self.load_matrix(warp, dst, address, (count, transposed), site);
                 }
-                Op::Atomic { dst, src, change, scope, address, mask, site } => {
-                    self.atomic(warp, dst, src, (change, scope), (address, mask), site);
-                    if warp.active != 0 && matches!(change, AtomicChange::Load(_)) {
+                Op::Atomic { dst, expected, src, change, scope, address, mask, site } => {
+                    self.atomic(warp, dst, [expected, src], (change, scope), (address, mask), site);
+                    if warp.active != 0 && (change.may_wait() || program.waits && dst.is_some()) {
                         // It may wait for what another warp writes: that one must have its turn.
                         warp.wait_site = site;
                         return;

@@ -82,6 +82,8 @@ pub(super) enum Turn {
     Ended,
     /// It goes on.
     Taken,
+    /// All its warps wait for the grid.
+    Met,
     /// The launch must stop.
     Stopped,
 }
@@ -178,6 +180,9 @@ impl<'a> Machine<'a> {
         }
         let released = self.release() | self.wake() || self.land();
         self.progress |= released;
+        if !ran && !released && self.at_grid_barrier() {
+            return Turn::Met;
+        }
         if !ran && !released {
             self.deadlock();
             return Turn::Stopped;
@@ -201,6 +206,23 @@ impl<'a> Machine<'a> {
             ),
             _ => format!("warp {warp} and all others wait for something that cannot happen"),
         });
+    }
+
+    /// Whether all warps wait for the grid. Those that have ended do not come.
+    fn at_grid_barrier(&mut self) -> bool {
+        let waits = |warp: &Warp| matches!(warp.state, State::Waiting(Participants::Grid, _));
+        let there = |warp: &Warp| waits(warp) || warp.state == State::Ended;
+        let Some(first) = self.warps.iter().position(waits) else { return false };
+        if !self.warps.iter().all(there) {
+            return false;
+        }
+        let State::Waiting(_, site) = self.warps[first].state else { return false };
+        if let Some(ended) = self.warps.iter().position(|warp| warp.state == State::Ended) {
+            let message = format!("warp {ended} has ended while warp {first} waits at the grid's barrier");
+            let lanes = self.warps[ended].live;
+            self.report(FindingKind::DivergentBarrier, site, ended as u32, lanes, None, |_| message);
+        }
+        true
     }
 
     /// Releases every barrier that all of its warps wait at.

@@ -4,7 +4,7 @@
 //! and accumulator count as in use until the warp has waited for the group. Operands are read where
 //! [`SharedMatrix`](crate::kernel::program::SharedMatrix) says. Products of two elements are exact in f32; they are
 //! added in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first. A GPU adds products of
-//! 8-bit floats with fewer bits than f32 has; that is not imitated.
+//! 8-bit floats with fewer bits than f32 has; that is not imitated. Sums of integers wrap.
 //!
 //! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 
@@ -129,9 +129,13 @@ impl Machine<'_> {
         let b = self.operand(warp, &product.b, product.elem, 0..n, group);
         // The accumulator as rows, then back to the registers of the lanes.
         let mut d = vec![0f32; ROWS * n];
-        for (register, lanes) in warp.f32[registers.clone()].iter().enumerate() {
-            for lane in each_lane(warp.active & adds) {
-                d[at(register, lane, n)] = lanes[lane];
+        // Of bytes 32 products are exact in f32; they are added to the accumulator as integers.
+        let integers = product.elem.is_integer();
+        if !integers {
+            for (register, lanes) in warp.f32[registers.clone()].iter().enumerate() {
+                for lane in each_lane(warp.active & adds) {
+                    d[at(register, lane, n)] = lanes[lane];
+                }
             }
         }
         for (row, d) in d.chunks_exact_mut(n).enumerate() {
@@ -142,9 +146,18 @@ impl Machine<'_> {
                 }
             }
         }
-        for (register, lanes) in warp.f32[registers].iter_mut().enumerate() {
-            for lane in each_lane(warp.active) {
-                lanes[lane] = d[at(register, lane, n)];
+        if integers {
+            for (register, lanes) in warp.int[registers].iter_mut().enumerate() {
+                for lane in each_lane(warp.active) {
+                    let before = if adds >> lane & 1 != 0 { lanes[lane] } else { 0 };
+                    lanes[lane] = Elem::I32.wrap(before.wrapping_add(d[at(register, lane, n)] as i64));
+                }
+            }
+        } else {
+            for (register, lanes) in warp.f32[registers].iter_mut().enumerate() {
+                for lane in each_lane(warp.active) {
+                    lanes[lane] = d[at(register, lane, n)];
+                }
             }
         }
         if !warp.accumulators.contains(&(group, product.slot, half)) {
@@ -250,6 +263,8 @@ impl Machine<'_> {
                 let bits = memory::read(bytes, element * size, elem.bytes()) as u32;
                 let value = match elem {
                     Elem::F32 => f32::from_bits(bits & !0x1fff),
+                    Elem::I8 => f32::from(bits as u8 as i8),
+                    Elem::U8 => f32::from(bits as u8),
                     small => small_float::decode(bits, small),
                 };
                 put(element, value);

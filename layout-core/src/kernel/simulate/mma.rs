@@ -1,7 +1,8 @@
 //! The matrix instructions of a warp, by the instructions' thread-value layouts.
 //!
-//! Laws: products are exact, and each element is the sum of its products and of what was there, rounded once; a GPU
-//! may round more often and drop low bits of small terms. Of what feeds TF32 the last 13 bits do not count.
+//! Laws: of floats narrower than 64 bits products are exact, and each element is the sum of its products and of what was there,
+//! rounded once; a GPU may round more often and drop low bits of small terms. Of what feeds TF32 the last 13 bits do not count. Of
+//! `f64` each product is added by one rounding, along K. Sums of integers wrap.
 
 use super::bytecode::{LANES, Sum, Target};
 use super::machine::Machine;
@@ -26,7 +27,8 @@ struct Places {
 }
 
 fn places(core: TensorCore) -> &'static Places {
-    static PLACES: [OnceLock<Places>; 5] = [const { OnceLock::new() }; 5];
+    static PLACES: [OnceLock<Places>; TensorCore::ALL.len()] =
+        [const { OnceLock::new() }; TensorCore::ALL.len()];
     PLACES[core as usize].get_or_init(|| {
         let of = |operand: Operand| {
             let layout = core.layout(operand);
@@ -42,29 +44,70 @@ fn places(core: TensorCore) -> &'static Places {
     })
 }
 
+/// A tile of an operand from the registers of a bank, from `first` on.
+fn tile<T: Copy, W: Copy + Default>(
+    registers: &[[T; LANES]],
+    first: u32,
+    places: &[[usize; LANES]],
+    seen: impl Fn(T) -> W,
+) -> Vec<W> {
+    let mut tile = vec![W::default(); places.len() * LANES];
+    for (value, places) in places.iter().enumerate() {
+        let register = &registers[first as usize + value];
+        places.iter().zip(register).for_each(|(place, element)| tile[*place] = seen(*element));
+    }
+    tile
+}
+
 /// `d += a b`, of consecutive registers from these on.
 pub(super) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     let [m, n, k] = core.shape().map(|extent| extent as usize);
     let places = places(core);
-    let seen = |value: f32| match core {
-        TensorCore::Tf32 => f64::from(f32::from_bits(truncated(value.to_bits()))),
-        TensorCore::F16 | TensorCore::Bf16 | TensorCore::E4m3 | TensorCore::E5m2 => f64::from(value),
-    };
-    let tile = |first: u32, places: &[[usize; LANES]], size: usize| {
-        let mut tile = vec![0.0; size];
-        for (value, places) in places.iter().enumerate() {
-            let register = &warp.f32[first as usize + value];
-            places.iter().zip(register).for_each(|(place, element)| tile[*place] = seen(*element));
+    let active = warp.active;
+    // Of each element of C the register, the lane, and what is to be multiplied.
+    let each = |element: &mut dyn FnMut(usize, usize, &mut dyn Iterator<Item = (usize, usize)>)| {
+        for (value, places) in places.c.iter().enumerate() {
+            for lane in each_lane(active) {
+                let (row, column) = (places[lane] % m, places[lane] / m);
+                element(
+                    d as usize + value,
+                    lane,
+                    &mut (0..k).map(|step| (row + m * step, column + n * step)),
+                );
+            }
         }
-        tile
     };
-    let (a, b) = (tile(a, &places.a, m * k), tile(b, &places.b, n * k));
-    for (value, places) in places.c.iter().enumerate() {
-        for lane in each_lane(warp.active) {
-            let (row, column) = (places[lane] % m, places[lane] / m);
-            let sum: f64 = (0..k).map(|step| a[row + m * step] * b[column + n * step]).sum();
-            let element = &mut warp.f32[d as usize + value][lane];
-            *element = (f64::from(*element) + sum) as f32;
+    match core {
+        TensorCore::I8 | TensorCore::U8 => {
+            let (a, b) = (tile(&warp.int, a, &places.a, |v| v), tile(&warp.int, b, &places.b, |v| v));
+            each(&mut |register, lane, pairs| {
+                let sum: i64 = pairs.map(|(left, right)| a[left] * b[right]).sum();
+                let element = &mut warp.int[register][lane];
+                *element = Elem::I32.wrap(element.wrapping_add(sum));
+            });
+        }
+        TensorCore::F64 => {
+            let (a, b) = (tile(&warp.f64, a, &places.a, |v| v), tile(&warp.f64, b, &places.b, |v| v));
+            each(&mut |register, lane, pairs| {
+                let element = &mut warp.f64[register][lane];
+                *element = pairs.fold(*element, |sum, (left, right)| a[left].mul_add(b[right], sum));
+            });
+        }
+        _ => {
+            let seen = |value: f32| match core {
+                TensorCore::Tf32 => f64::from(f32::from_bits(truncated(value.to_bits()))),
+                _ => f64::from(value),
+            };
+            let (a, b) = (tile(&warp.f32, a, &places.a, seen), tile(&warp.f32, b, &places.b, seen));
+            each(&mut |register, lane, pairs| {
+                let sum: f64 = pairs.map(|(left, right)| a[left] * b[right]).sum();
+                let element = &mut warp.f32[register][lane];
+                let sum = f64::from(*element) + sum;
+                *element = match core.sums() {
+                    Elem::F32 => sum as f32,
+                    narrower => small_float::round(small_float::to_odd(sum), narrower),
+                };
+            });
         }
     }
 }

@@ -177,6 +177,13 @@ pub enum SimulateError {
         /// What is too large, in words.
         what: String,
     },
+    /// A cooperative launch of more blocks than run at the same time.
+    NotResident {
+        /// The grid's.
+        blocks: u64,
+        /// What the multiprocessors hold: `min_blocks` each, one where the kernel does not say.
+        most: u64,
+    },
     /// The checked kernel breaks its own invariants.
     Malformed(String),
 }
@@ -196,6 +203,11 @@ impl fmt::Display for SimulateError {
                     "tensor `{argument}` has {found} bytes, which is no multiple of its element's {elem}"
                 )
             }
+            SimulateError::NotResident { blocks, most } => write!(
+                f,
+                "a cooperative launch of {blocks} blocks, of which {most} run at the same time: launch fewer, or say \
+                 `min_blocks` if a multiprocessor holds several"
+            ),
             SimulateError::TooLarge { what } => write!(f, "{what}, too much for the simulator"),
             SimulateError::Malformed(what) => write!(f, "the checked kernel is malformed: {what}"),
         }
@@ -248,6 +260,12 @@ pub fn simulate(
         let what =
             format!("a grid of {:?} blocks in clusters of {cluster:?} with {actors} actors", bound.grid);
         return Err(SimulateError::TooLarge { what });
+    }
+    if checked.plan().cooperative {
+        let most = blocks::places(checked, bound, options.multiprocessors) as u64;
+        if blocks > most {
+            return Err(SimulateError::NotResident { blocks, most });
+        }
     }
     let available = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if options.threads == 0 { available } else { options.threads };

@@ -6,6 +6,7 @@
 //! memory when its thread waits for that, and writes the tensor when its thread waits for that or at the block's end.
 
 use super::bytecode::{LANES, Program};
+use super::clock::Knowledge;
 use super::machine::Machine;
 use super::matrix::Products;
 use super::mbarrier::Mbarrier;
@@ -38,6 +39,8 @@ pub(super) struct Proxy {
     pub issued: Vec<u32>,
     /// Who met at each named barrier of a block last, and the time at which each went on.
     pub named: HashMap<(usize, i64), Vec<(usize, u32)>>,
+    /// Warps that only counted at a named barrier that is not full yet.
+    pub counted: Vec<Counted>,
     /// Registers of a thread of each warp, where the kernel changes them.
     pub registers: Vec<u32>,
     /// Registers of a thread at the start.
@@ -75,6 +78,7 @@ impl Proxy {
         self.global_fences.reset(self.warps);
         self.products.reset(self.warps);
         self.named.clear();
+        self.counted.clear();
         self.issued.clear();
         self.issued.resize(self.warps, 0);
         let each = (65_536 / threads.max(1)).min(255) / 8 * 8;
@@ -97,6 +101,21 @@ impl Proxy {
     pub(super) fn barrier_engine(&self, barrier: usize) -> usize {
         self.warps + self.groups + self.stores + barrier
     }
+}
+
+/// A warp that counted at a named barrier and went on.
+#[derive(Clone, Debug)]
+pub(super) struct Counted {
+    /// The block's rank and the barrier's number.
+    pub at: (usize, i64),
+    /// For how many threads it is.
+    pub threads: u32,
+    /// Which warp.
+    pub warp: usize,
+    /// Where.
+    pub site: u32,
+    /// What it told.
+    pub told: Knowledge,
 }
 
 /// Where a warp goes on.
@@ -132,6 +151,10 @@ impl Machine<'_> {
                 true
             }
             Work::Wait { barrier, parity } => self.barrier_wait(warp, barrier, *parity),
+            Work::Fence { scope } => {
+                self.fence(warp, *scope);
+                true
+            }
             Work::ProxyFence { global } => {
                 let (number, strands) = (warp.number as usize, self.clocks.of(warp.number));
                 let now = strands.time();
@@ -159,10 +182,14 @@ impl Machine<'_> {
                 true
             }
             Work::MatrixWait { groups, site } => self.matrix_wait(warp, *groups, *site),
-            Work::Named { barrier, threads, site } => {
+            Work::Named { barrier, threads, waits, site } => {
                 self.converged(warp, "a named barrier", *site);
                 let lane = warp.active.trailing_zeros() as usize;
                 let barrier = warp.lanes(*barrier)[lane];
+                if !waits {
+                    self.arrive_named(warp, barrier, *threads, *site);
+                    return Flow::Next;
+                }
                 warp.state = State::Named { barrier, threads: *threads, site: *site };
                 return Flow::Stop;
             }

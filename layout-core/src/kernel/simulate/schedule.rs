@@ -2,6 +2,7 @@
 
 use super::bytecode::LANES;
 use super::machine::Machine;
+use super::proxy::Counted;
 use super::report::FindingKind;
 use super::warp::{State, Warp};
 
@@ -36,6 +37,13 @@ impl Machine<'_> {
         for first in 0..self.count {
             let State::Named { barrier, threads, site } = self.warps[first].state else { continue };
             let (mut met, mut there) = (Vec::new(), 0);
+            let at = (self.rank(first), barrier);
+            let counted: Vec<Counted> =
+                self.proxy.counted.iter().filter(|one| one.at == at).cloned().collect();
+            for one in &counted {
+                self.same_threads(first, (barrier, threads), one.warp, (one.threads, one.site));
+                there += LANES as u32;
+            }
             for number in first..self.warps_of(self.rank(first)).end {
                 let State::Named { barrier: other, threads: count, site: its_site } =
                     self.warps[number].state
@@ -45,20 +53,19 @@ impl Machine<'_> {
                 if other != barrier || there >= threads {
                     continue;
                 }
-                if count != threads {
-                    self.report(FindingKind::DivergentBarrier, its_site, number as u32, 1, None, |_| {
-                        format!(
-                            "warp {number} waits at barrier {barrier} for {count} threads, warp {first} for {threads}"
-                        )
-                    });
-                }
+                self.same_threads(first, (barrier, threads), number, (count, its_site));
                 there += LANES as u32;
                 met.push(number);
             }
             if there >= threads {
                 self.in_their_place(first, barrier, &met);
                 self.meet(&met);
-                self.proxy.named.insert((self.rank(first), barrier), self.met(&met));
+                for warp in &met {
+                    let strands = &mut self.clocks.warps[*warp];
+                    counted.iter().for_each(|one| strands.learn(u32::MAX, |known| known.join(&one.told)));
+                }
+                self.proxy.counted.retain(|one| one.at != at);
+                self.proxy.named.insert(at, self.met(&met));
                 any = true;
             } else if self.report_missing(first, threads, there) {
                 let count = self.warps_of_block();
@@ -70,6 +77,45 @@ impl Machine<'_> {
             }
         }
         any
+    }
+
+    /// Reports a warp that names another number of threads than the first one at a named barrier.
+    fn same_threads(
+        &mut self,
+        first: usize,
+        (barrier, threads): (i64, u32),
+        number: usize,
+        (count, site): (u32, u32),
+    ) {
+        if count != threads {
+            self.report(FindingKind::DivergentBarrier, site, number as u32, 1, None, |_| {
+                format!(
+                    "warp {number} waits at barrier {barrier} for {count} threads, warp {first} for {threads}"
+                )
+            });
+        }
+    }
+
+    /// A warp counts at a named barrier and goes on.
+    pub(super) fn arrive_named(&mut self, warp: &Warp, barrier: i64, threads: u32, site: u32) {
+        let number = warp.number as usize;
+        let at = (self.rank(number), barrier);
+        if self.proxy.counted.iter().any(|one| one.at == at && one.warp == number) {
+            self.report(FindingKind::DivergentBarrier, site, warp.number, warp.active, None, |_| {
+                format!(
+                    "warp {number} counts at barrier {barrier} once more, before those whom it counted for have \
+                     met: it takes the place of another warp"
+                )
+            });
+            return;
+        }
+        let told = self.clocks.of(warp.number).tell(warp.active);
+        self.proxy.counted.push(Counted { at, threads, warp: number, site, told });
+        let all = self.proxy.counted.iter().filter(|one| one.at == at).count() * LANES;
+        // Full without anybody who waits: it begins again.
+        if all >= threads as usize {
+            self.proxy.counted.retain(|one| one.at != at);
+        }
     }
 
     /// Warps, and the time at which they went on.
@@ -131,6 +177,12 @@ impl Machine<'_> {
         self.finish_transfers();
         self.finish_products();
         self.finish_cluster();
+        for one in std::mem::take(&mut self.proxy.counted) {
+            let Counted { at: (_, barrier), threads, warp, site, .. } = one;
+            self.report(FindingKind::InFlightAtEnd, site, warp as u32, 1, None, |_| {
+                format!("the block ends and warp {warp} has counted at barrier {barrier}, where {threads} threads never met")
+            });
+        }
         for number in 0..self.proxy.barriers.len() {
             let known = &self.proxy.barriers[number];
             let (arrivals, pending, bytes) = (known.arrivals, known.pending, known.expected - known.landed);

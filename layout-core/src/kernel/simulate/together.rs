@@ -13,6 +13,7 @@ use super::watch::Write;
 use crate::kernel::elem::Elem;
 use crate::kernel::meaning::Float;
 use crate::kernel::program::{AtomicChange, Collective, Scope};
+use crate::kernel::small_float;
 
 /// `dst = function(from)` of the lanes of a warp.
 pub(super) fn collective(
@@ -24,6 +25,21 @@ pub(super) fn collective(
     elem: Elem,
 ) {
     let (active, lane) = (warp.active, warp.lanes(lane));
+    if matches!(function, Collective::MatchAny | Collective::MatchAll) {
+        return matches(warp, dst, from, elem);
+    }
+    if let (Register::Int(Sum { vector: Some(dst), .. }), Register::Int(from), true) =
+        (dst, from, function.of_bits())
+    {
+        let value = warp.lanes(from);
+        let combined = each_lane(active).map(|lane| value[lane]).reduce(|a, b| match function {
+            Collective::And => a & b,
+            Collective::Or => a | b,
+            _ => a ^ b,
+        });
+        put(&mut warp.int[dst as usize], &[combined.unwrap_or(0); LANES], active);
+        return;
+    }
     let sources = sources(function, &lane);
     match (dst, from) {
         (Register::F32(dst), Register::F32(from)) => {
@@ -68,6 +84,36 @@ pub(super) fn collective(
     }
 }
 
+/// Which lanes have the same bits: `dst` is their mask, or whether all have.
+fn matches(warp: &mut Warp, dst: Register, from: Register, elem: Elem) {
+    let active = warp.active;
+    let bits: [u64; LANES] = match from {
+        Register::F32(from) => {
+            warp.f32[from as usize].map(|value| u64::from(small_float::encode(value, elem)))
+        }
+        Register::F64(from) => warp.f64[from as usize].map(f64::to_bits),
+        Register::Int(from) => warp.lanes(from).map(|value| value as u64),
+        Register::Mask(from) => {
+            let mask = warp.mask[from as usize];
+            std::array::from_fn(|lane| u64::from(mask >> lane & 1))
+        }
+    };
+    let same =
+        |own: u64| each_lane(active).filter(|lane| bits[*lane] == own).fold(0, |all, lane| all | 1 << lane);
+    match dst {
+        Register::Int(Sum { vector: Some(dst), .. }) => {
+            let lanes: [u32; LANES] = bits.map(same);
+            put(&mut warp.int[dst as usize], &lanes.map(i64::from), active);
+        }
+        Register::Mask(dst) => {
+            let all = same(bits[active.trailing_zeros() as usize % LANES]) == active;
+            warp.put_mask(dst, if all { u32::MAX } else { 0 });
+        }
+        // The compiler gives no other pair.
+        Register::F32(_) | Register::F64(_) | Register::Int(_) => {}
+    }
+}
+
 /// The lane that each lane of a shuffle reads; one beyond the warp's ends reads its own.
 fn sources(function: Collective, counts: &[i64; LANES]) -> [usize; LANES] {
     let mut sources = [0; LANES];
@@ -84,6 +130,11 @@ fn sources(function: Collective, counts: &[i64; LANES]) -> [usize; LANES] {
             | Collective::Sum
             | Collective::Max
             | Collective::Min
+            | Collective::And
+            | Collective::Or
+            | Collective::Xor
+            | Collective::MatchAny
+            | Collective::MatchAll
             | Collective::PrefixSum
             | Collective::Ballot
             | Collective::Any
@@ -123,6 +174,9 @@ fn together<T: Copy>(
                 None => value[lane],
             })
         }),
+        // Of integers: below.
+        Collective::And | Collective::Or | Collective::Xor => *value,
+        Collective::MatchAny | Collective::MatchAll => *value,
         Collective::Shuffle
         | Collective::ShuffleUp
         | Collective::ShuffleDown
@@ -140,7 +194,7 @@ impl Machine<'_> {
         &mut self,
         warp: &mut Warp,
         dst: Option<u32>,
-        src: u32,
+        [expected, src]: [u32; 2],
         (change, scope): (AtomicChange, Scope),
         (address, mask): (Sum, Option<u32>),
         number: u32,
@@ -148,27 +202,37 @@ impl Machine<'_> {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
-        self.synchronise(warp, site, &touch, (change, scope));
         let reads = matches!(change, AtomicChange::Load(_));
         let how = match change {
             AtomicChange::Load(_) => Write::AtomicRead(scope),
             AtomicChange::Store(_) => Write::AtomicStore(scope),
-            AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => Write::Atomic(scope),
+            AtomicChange::Add
+            | AtomicChange::Max
+            | AtomicChange::Min
+            | AtomicChange::Exchange
+            | AtomicChange::CompareExchange => Write::Atomic(scope),
         };
+        if matches!(how, Write::AtomicRead(_) | Write::AtomicStore(_)) {
+            self.synchronise(warp, site, &touch, (change, scope), touch.open);
+        }
         self.watch_writes(warp, site, number, &touch, 0, how);
         self.count(site, number, &touch, if reads { Kind::Read } else { Kind::Write });
-        self.progress |= !reads && touch.open != 0;
         let (bank, size) = (Bank::of(site.elem), site.bytes);
         let mut before = [site.pad; LANES];
+        let mut stored = if reads { 0 } else { touch.open };
         for lane in each_lane(touch.open) {
-            let value = match bank {
-                Bank::F32 => u64::from(warp.f32[src as usize][lane].to_bits()),
-                Bank::F64 => warp.f64[src as usize][lane].to_bits(),
-                Bank::Int => warp.int[src as usize][lane] as u64,
+            let bits = |register: u32| match bank {
+                Bank::F32 => u64::from(small_float::encode(warp.f32[register as usize][lane], site.elem)),
+                Bank::F64 => warp.f64[register as usize][lane].to_bits(),
+                Bank::Int => warp.int[register as usize][lane] as u64 & u64::MAX >> (64 - site.elem.bits()),
                 Bank::Mask => 0,
             };
             let byte = touch.index[lane] as usize * size as usize;
-            let changed = |old: u64| changed(change, site.elem, old, value);
+            let (expected, value) = (bits(expected), bits(src));
+            let changed = |old: u64| match change {
+                AtomicChange::CompareExchange if old != expected => old,
+                _ => changed(change, site.elem, old, value),
+            };
             before[lane] = match site.target {
                 Target::Shared(base) if reads => {
                     memory::read(&self.shared, (warp.shared + base) as usize + byte, size)
@@ -185,11 +249,19 @@ impl Machine<'_> {
                 }
                 Target::Local { .. } | Target::None => site.pad,
             };
+            if change == AtomicChange::CompareExchange && before[lane] != expected {
+                stored &= !(1 << lane);
+            }
+        }
+        self.progress |= stored != 0;
+        if matches!(how, Write::Atomic(_)) {
+            self.synchronise(warp, site, &touch, (change, scope), stored);
         }
         let Some(dst) = dst.map(|dst| dst as usize) else { return };
         match bank {
             Bank::F32 => {
-                put(&mut warp.f32[dst], &before.map(|bits| f32::from_bits(bits as u32)), warp.active);
+                let value = before.map(|bits| small_float::decode(bits as u32, site.elem));
+                put(&mut warp.f32[dst], &value, warp.active);
             }
             Bank::F64 => put(&mut warp.f64[dst], &before.map(f64::from_bits), warp.active),
             Bank::Int => {
@@ -203,6 +275,8 @@ impl Machine<'_> {
 /// The bits of an element after a change.
 fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
     match elem {
+        // Only exchanged, by their bits.
+        Elem::F16 | Elem::Bf16 => value,
         Elem::F32 => {
             let (old, value) = (f32::from_bits(old as u32), f32::from_bits(value as u32));
             u64::from(
@@ -211,7 +285,7 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
                     AtomicChange::Max => f32::larger(old, value),
                     AtomicChange::Min => f32::smaller(old, value),
                     AtomicChange::Load(_) => old,
-                    AtomicChange::Store(_) => value,
+                    AtomicChange::Store(_) | AtomicChange::Exchange | AtomicChange::CompareExchange => value,
                 }
                 .to_bits(),
             )
@@ -223,7 +297,7 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
                 AtomicChange::Max => f64::larger(old, value),
                 AtomicChange::Min => f64::smaller(old, value),
                 AtomicChange::Load(_) => old,
-                AtomicChange::Store(_) => value,
+                AtomicChange::Store(_) | AtomicChange::Exchange | AtomicChange::CompareExchange => value,
             }
             .to_bits()
         }
@@ -234,7 +308,7 @@ fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
                 AtomicChange::Max => larger(old, value, integer),
                 AtomicChange::Min => smaller(old, value, integer),
                 AtomicChange::Load(_) => old,
-                AtomicChange::Store(_) => value,
+                AtomicChange::Store(_) | AtomicChange::Exchange | AtomicChange::CompareExchange => value,
             }) as u64
         }
     }

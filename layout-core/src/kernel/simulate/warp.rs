@@ -3,6 +3,7 @@
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 
 use super::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
+use super::order::Fences;
 use crate::kernel::program::Participants;
 
 /// What a structured statement restores when it ends.
@@ -123,6 +124,8 @@ pub(super) struct Warp {
     pub bulk_committed: [u32; LANES],
     /// Accumulators of products in flight: group, first slot, how many.
     pub accumulators: Vec<(u32, u32, u32)>,
+    /// What its lanes' fences hold.
+    pub fences: Fences,
     /// Where it last read what others may write.
     pub wait_site: u32,
 }
@@ -163,6 +166,7 @@ impl Warp {
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
+            fences: Fences::default(),
             wait_site: 0,
         }
     }

@@ -5,6 +5,7 @@
 use super::bytecode::Sum;
 use super::tensor_map::BoxPlan;
 use crate::kernel::elem::Elem;
+use crate::kernel::program::Scope;
 
 /// An mbarrier that an instruction names.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +105,9 @@ pub(super) enum Work {
     /// Waits for the warpgroup's groups of products.
     MatrixWait { groups: u32, site: u32 },
     /// Some warps of the block wait for each other.
-    Named { barrier: Sum, threads: u32, site: u32 },
+    Named { barrier: Sum, threads: u32, waits: bool, site: u32 },
+    /// Orders accesses, with the atomic operations around it.
+    Fence { scope: Scope },
     /// Changes the registers of the warp's threads.
     Registers { registers: u32, site: u32 },
     /// A box to shared memory.

@@ -9,8 +9,8 @@ use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::{BinaryOp, Special, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    BarrierAt, Comparison, Participants, Place, PlaceId, Signal, Space, Statement, StatementKind, Value,
-    VariableKind,
+    BarrierAt, Comparison, Participants, Place, PlaceId, Scope, Signal, Space, Statement, StatementKind,
+    Value, VariableKind,
 };
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
@@ -64,14 +64,14 @@ impl Evaluator<'_> {
                 let barrier = self.barrier(next(), name, origin)?;
                 Signal::BarrierWait { barrier, parity: self.expect_index(next(), origin)? }
             }
-            Intrinsic::NamedBarrier => {
+            Intrinsic::NamedBarrier | Intrinsic::NamedBarrierArrive => {
                 let barrier = self.expect_index(next(), origin)?;
                 let threads = self.number(next(), 1024, "the threads of a barrier", origin)?;
                 if threads % 32 != 0 || threads == 0 {
                     let message = format!("a barrier of {threads} threads");
                     return self.fail_help(origin, message, "whole warps meet there: a multiple of 32");
                 }
-                Signal::NamedBarrier { barrier, threads }
+                Signal::NamedBarrier { barrier, threads, waits: intrinsic == Intrinsic::NamedBarrier }
             }
             Intrinsic::SetMaxRegisters => {
                 let registers = self.number(next(), 256, "the registers of a thread", origin)?;
@@ -84,6 +84,9 @@ impl Evaluator<'_> {
                 let increase = registers > at_start;
                 return self.effect(origin, StatementKind::SetMaxRegisters { registers, increase });
             }
+            Intrinsic::FenceBlock => Signal::MemoryFence(Scope::Block),
+            Intrinsic::FenceDevice => Signal::MemoryFence(Scope::Device),
+            Intrinsic::FenceSystem => Signal::MemoryFence(Scope::System),
             Intrinsic::BulkCommitGroup => Signal::BulkCommit,
             Intrinsic::BulkWaitGroup | Intrinsic::BulkWaitGroupRead => {
                 let groups = self.number(next(), 64, "the number of groups", origin)?;
@@ -145,7 +148,7 @@ impl Evaluator<'_> {
             }
             Intrinsic::Accumulator => {
                 let extents = self.sizes(next(), name, origin)?;
-                return self.accumulator(&extents, origin);
+                return self.accumulator(&extents, Elem::F32, origin);
             }
             Intrinsic::Wgmma => {
                 let accumulator = self.written(next(), name, origin)?;
@@ -325,7 +328,7 @@ impl Evaluator<'_> {
 
     /// Registers of a thread for the warpgroup's `(64, n)`: row `lane / 4 + 8 h`, columns `8 j + 2 (lane % 4)` and the
     /// next are vector `(h, j)`.
-    fn accumulator(&mut self, extents: &[i64], origin: Origin) -> Outcome<Datum> {
+    pub(super) fn accumulator(&mut self, extents: &[i64], elem: Elem, origin: Origin) -> Outcome<Datum> {
         let (64, n @ 8..=256) = (extents.first().copied().unwrap_or(0), extents.get(1).copied().unwrap_or(0))
         else {
             let message = format!("an accumulator of extents {extents:?}");
@@ -344,7 +347,7 @@ impl Evaluator<'_> {
             Err(error) => return self.fail(origin, error.to_string()),
         };
         let datum = Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None });
-        let Datum::View(mut view) = self.allocate(datum, &[TypeRef::Elem(Elem::F32)], false, origin)? else {
+        let Datum::View(mut view) = self.allocate(datum, &[TypeRef::Elem(elem)], false, origin)? else {
             return Err(Failed);
         };
         self.tables.places[view.place.0 as usize].len = (n / 2) as u64;

@@ -55,10 +55,8 @@ impl Evaluator<'_> {
             self.number(datum, 3, "ptxas's level", origin)
         });
         let opt_level = opt_level.transpose();
-        let fast_math = kernel.fast_math.map_or(Ok(false), |id| match self.condition(id)? {
-            Ok(known) => Ok(known),
-            Err(_) => self.fail(self.origin(id), "`fast_math` is not known at compile time"),
-        });
+        let fast_math = self.switch(kernel.fast_math, "fast_math");
+        let cooperative = self.switch(kernel.cooperative, "cooperative");
         let mut facts = Vec::new();
         let mut require = Vec::new();
         for condition in &kernel.require {
@@ -79,6 +77,16 @@ impl Evaluator<'_> {
             self.needs("cluster", Arch::SM_90, self.origin(*first))?;
         }
         let (min_blocks, opt_level, fast_math) = (min_blocks?, opt_level?, fast_math?);
+        self.cooperative = cooperative?;
+        if let (true, Some(id)) =
+            (self.cooperative && cluster.iter().any(|extent| *extent > 1), kernel.cooperative)
+        {
+            return self.fail_help(
+                self.origin(id),
+                "a cooperative kernel of clusters",
+                "leave `cluster` out: `grid_barrier()` is for the whole grid",
+            );
+        }
         if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {
             let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
             let most = (2048 / threads.next_multiple_of(32)).min(32);
@@ -128,12 +136,22 @@ impl Evaluator<'_> {
             promises: self.promises,
             shared_bytes: 0,
             dependent: false,
+            cooperative: self.cooperative,
             maps: Vec::new(),
             parameters: Vec::new(),
             atoms: self.tables.atoms.clone(),
         };
         let min_blocks = min_blocks.and_then(|n| n.first().copied());
         Ok(Head { entry, min_blocks, opt_level, fast_math, plan, facts })
+    }
+
+    /// An entry that is true or false, and false where it is left out.
+    fn switch(&mut self, entry: Option<ExprId>, name: &str) -> Outcome<bool> {
+        let Some(id) = entry else { return Ok(false) };
+        match self.condition(id)? {
+            Ok(known) => Ok(known),
+            Err(_) => self.fail(self.origin(id), format!("`{name}` is not known at compile time")),
+        }
     }
 
     /// Each dimension as an index: a number, or `divisor` times an atom.

@@ -82,6 +82,8 @@ pub(super) struct Evaluator<'k> {
     pub computed: Vec<(Index, String)>,
     pub block: [u32; 3],
     pub cluster: [u32; 3],
+    /// Whether all blocks of the grid run at the same time.
+    pub cooperative: bool,
     pub grid: Option<[Index; 3]>,
     pub shared_bytes: u64,
     /// The most that the architecture has.

@@ -25,6 +25,17 @@ impl Evaluator<'_> {
         if intrinsic == Intrinsic::MmaAtom {
             return self.mma_atom(types, values.remove(0), origin);
         }
+        if intrinsic == Intrinsic::AccumulatorOf {
+            let elem = match types {
+                [ty] => self.elem(*ty, origin)?,
+                _ => None,
+            };
+            let extents = self.sizes(values.remove(0), name, origin)?;
+            return match elem {
+                Some(elem @ (Elem::F32 | Elem::I32)) => self.accumulator(&extents, elem, origin),
+                _ => self.fail(origin, "an accumulator of a warpgroup is of f32 or of i32"),
+            };
+        }
         let Datum::TensorCore(core) = values.remove(0) else {
             let message = format!("`{name}` applies to a matrix instruction");
             return self.fail_help(origin, message, "`let core = mma_atom::<bf16>([16, 8, 16]);`");
@@ -43,6 +54,12 @@ impl Evaluator<'_> {
             Intrinsic::StoreD => {
                 let accumulator = self.view(values.remove(1), name, origin)?;
                 let tile = self.written(values.remove(0), name, origin)?;
+                let core = self.with_sums(core, &accumulator);
+                let found = self.tables.place(tile.place).elem;
+                if found != core.sums() {
+                    let message = format!("`{name}` of sums of {} to a tile of {found}", core.sums());
+                    return self.fail_help(origin, message, "convert the sums: `acc.cast::<bf16>()`");
+                }
                 let shape = self.atoms_of(core, Operand::C, &tile, name, origin)?;
                 self.fragments(core, Operand::C, &accumulator, Some(shape), name, origin)?;
                 let operation =
@@ -53,6 +70,7 @@ impl Evaluator<'_> {
                 let right = self.view(values.remove(2), name, origin)?;
                 let left = self.view(values.remove(1), name, origin)?;
                 let accumulator = self.written(values.remove(0), name, origin)?;
+                let core = self.with_sums(core, &accumulator);
                 let [m, n] = self.fragments(core, Operand::C, &accumulator, None, name, origin)?;
                 let [rows, steps] = self.fragments(core, Operand::A, &left, None, name, origin)?;
                 let [columns, same] = self.fragments(core, Operand::B, &right, None, name, origin)?;
@@ -77,13 +95,19 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The instruction whose sums are those of the accumulator, where there is one.
+    fn with_sums(&self, core: TensorCore, accumulator: &View) -> TensorCore {
+        core.with_sums(self.tables.place(accumulator.place).elem).unwrap_or(core)
+    }
+
     fn mma_atom(&mut self, types: &[TypeRef], shape: Datum, origin: Origin) -> Outcome<Datum> {
         let elem = match types {
             [ty] => self.elem(*ty, origin)?,
             _ => None,
         };
         let shape = self.sizes(shape, "mma_atom", origin)?;
-        let known = "f32 [16, 8, 8], f16 and bf16 [16, 8, 16], e4m3 and e5m2 [16, 8, 32]";
+        let known =
+            "f64 [8, 8, 4], f32 [16, 8, 8], f16 and bf16 [16, 8, 16], i8, u8, e4m3 and e5m2 [16, 8, 32]";
         match elem.and_then(TensorCore::of) {
             Some(core) if core.shape() == *shape => Ok(Datum::TensorCore(core)),
             _ => {
@@ -159,7 +183,7 @@ impl Evaluator<'_> {
         name: &str,
         origin: Origin,
     ) -> Outcome<[i64; 2]> {
-        let elem = if operand == Operand::C { Elem::F32 } else { core.elem() };
+        let elem = if operand == Operand::C { core.sums() } else { core.elem() };
         let values = core.values(operand);
         let place = self.tables.place(view.place);
         let local = place.space == Space::Local && place.elem == elem && view.swizzle.is_none();
@@ -180,7 +204,12 @@ impl Evaluator<'_> {
         self.fail_help(
             origin,
             format!("`{name}` needs a local tensor of {elem} of shape {shape}"),
-            "an accumulator of M x N is `local::<f32>(row_major([M / 16, N / 8 * 4]))`",
+            format!(
+                "an accumulator of M x N is `local::<{}>(row_major([M / {}, N / 8 * {}]))`",
+                core.sums(),
+                core.shape()[0],
+                core.values(Operand::C)
+            ),
         )
     }
 }

@@ -166,6 +166,7 @@ fn evaluator<'k>(
         computed: Vec::new(),
         block: [1; 3],
         cluster: [1; 3],
+        cooperative: false,
         grid: None,
         shared_bytes: 0,
         shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),

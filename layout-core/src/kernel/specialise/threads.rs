@@ -12,6 +12,12 @@ impl Evaluator<'_> {
     pub(super) fn thread_word(&mut self, intrinsic: Intrinsic, origin: Origin) -> Outcome<Datum> {
         match intrinsic {
             Intrinsic::Barrier => self.effect(origin, StatementKind::Barrier(Participants::Block)),
+            Intrinsic::GridBarrier if !self.cooperative => self.fail_help(
+                origin,
+                "`grid_barrier()` in a kernel whose blocks need not run at the same time",
+                "write `cooperative = true` in the attribute",
+            ),
+            Intrinsic::GridBarrier => self.effect(origin, StatementKind::Barrier(Participants::Grid)),
             Intrinsic::SyncWarp => self.effect(origin, StatementKind::Barrier(Participants::Warp)),
             Intrinsic::LaneId | Intrinsic::WarpId => {
                 let thread = self.linear_thread(origin)?;

@@ -38,6 +38,11 @@ impl Evaluator<'_> {
             Intrinsic::WarpSum | Intrinsic::BlockSum => Collective::Sum,
             Intrinsic::WarpMax | Intrinsic::BlockMax => Collective::Max,
             Intrinsic::WarpMin | Intrinsic::BlockMin => Collective::Min,
+            Intrinsic::WarpAnd => Collective::And,
+            Intrinsic::WarpOr => Collective::Or,
+            Intrinsic::WarpXor => Collective::Xor,
+            Intrinsic::MatchAny => Collective::MatchAny,
+            Intrinsic::MatchAll => Collective::MatchAll,
             Intrinsic::WarpPrefixSum | Intrinsic::BlockPrefixSum => Collective::PrefixSum,
             Intrinsic::Ballot => Collective::Ballot,
             Intrinsic::Any => Collective::Any,
@@ -46,6 +51,12 @@ impl Evaluator<'_> {
             Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, intrinsic, values, origin),
             Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, intrinsic, values, origin),
             Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, intrinsic, values, origin),
+            Intrinsic::AtomicExchange => {
+                return self.atomic(AtomicChange::Exchange, intrinsic, values, origin);
+            }
+            Intrinsic::AtomicCompareExchange => {
+                return self.atomic(AtomicChange::CompareExchange, intrinsic, values, origin);
+            }
             Intrinsic::LoadRelaxed => {
                 return self.flag(AtomicChange::Load(Relaxed), intrinsic, values, origin);
             }
@@ -76,7 +87,7 @@ impl Evaluator<'_> {
             Collective::Ballot | Collective::Any | Collective::All => {
                 (self.coerce(first, Elem::Bool, origin)?, Elem::Bool)
             }
-            _ => self.moved(first, name, origin)?,
+            _ => self.moved(first, collective, name, origin)?,
         };
         let mut parts = vec![value];
         if let Some(lane) = values.next() {
@@ -84,8 +95,8 @@ impl Evaluator<'_> {
             parts.push(Value::Index(lane, Elem::I32));
         }
         let result = match collective {
-            Collective::Ballot => Elem::U32,
-            Collective::Any | Collective::All | Collective::ElectOne => Elem::Bool,
+            Collective::Ballot | Collective::MatchAny => Elem::U32,
+            Collective::Any | Collective::All | Collective::MatchAll | Collective::ElectOne => Elem::Bool,
             _ => elem,
         };
         let block = matches!(
@@ -103,7 +114,13 @@ impl Evaluator<'_> {
     }
 
     /// A value that registers of another thread can be read as.
-    fn moved(&mut self, datum: Datum, name: &str, origin: Origin) -> Outcome<(Value<TileAccess>, Elem)> {
+    fn moved(
+        &mut self,
+        datum: Datum,
+        collective: Collective,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<(Value<TileAccess>, Elem)> {
         let elem = match &datum {
             Datum::Scalar(_, elem) => *elem,
             Datum::Float(_) => Elem::F32,
@@ -113,13 +130,19 @@ impl Evaluator<'_> {
                 return self.fail_help(origin, message, "convert it: `x as u32`");
             }
         };
-        // A shuffle moves every type of 1 to 8 bytes.
-        if elem.bytes() < 4 && !name.starts_with("shuffle") {
-            return self.fail_help(
-                origin,
-                format!("`{name}` does not apply to {elem}; there are f32, f64, i32, u32, i64 and u64"),
+        let (applies, there_are, help) = match collective {
+            _ if collective.of_bits() => (elem.is_integer(), "the integers", "convert it: `x as u32`"),
+            Collective::Sum | Collective::Max | Collective::Min | Collective::PrefixSum => (
+                elem.is_integer() || elem.bytes() >= 4,
+                "the integers, f32 and f64",
                 "convert it: `x.cast::<f32>()`",
-            );
+            ),
+            // A shuffle moves every type of 1 to 8 bytes, and bits of every type are compared.
+            _ => (true, "", ""),
+        };
+        if !applies {
+            let message = format!("`{name}` does not apply to {elem}; there are {there_are}");
+            return self.fail_help(origin, message, help);
         }
         Ok((self.coerce(datum, elem, origin)?, elem))
     }
@@ -208,18 +231,24 @@ impl Evaluator<'_> {
     ) -> Outcome<Datum> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(Datum::Unknown);
-        let (view, coordinates, value) = (next(), next(), next());
+        let (view, coordinates) = (next(), next());
         let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
-        let adds = change == AtomicChange::Add;
-        if elem.bytes() < 4 || elem == Elem::F64 && !adds {
+        let (least, but, there_are) = match change {
+            AtomicChange::CompareExchange => (2, None, "the types of 2, 4 and 8 bytes"),
+            AtomicChange::Exchange => (4, None, "i32, u32, f32, i64, u64 and f64"),
+            AtomicChange::Add => (4, None, "i32, u32, f32, i64, u64 and f64"),
+            _ => (4, Some(Elem::F64), "i32, u32, i64, u64 and f32"),
+        };
+        if elem.bytes() < least || but == Some(elem) {
             let message = format!("`{}` does not apply to {elem}", intrinsic.name());
-            let help = "there are i32, u32, i64, u64 and f32, and for `atomic_add` f64";
-            return self.fail_help(origin, message, help);
+            return self.fail_help(origin, message, format!("there are {there_are}"));
         }
-        let value = self.coerce(value, elem, origin)?;
+        let operands: Vec<Datum> = values.collect();
+        let values = operands.into_iter().map(|value| self.coerce(value, elem, origin));
+        let values = values.collect::<Outcome<Vec<_>>>()?;
         let var = self.variable("before", VariableKind::Elem(elem), false, origin);
         self.unnamed.insert(var);
-        self.push(origin, StatementKind::Atomic { change, scope, target, value, old: Some(var) });
+        self.push(origin, StatementKind::Atomic { change, scope, target, values, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), elem))
     }
 
@@ -241,14 +270,14 @@ impl Evaluator<'_> {
         }
         if let AtomicChange::Store(_) = change {
             let value = next();
-            let value = self.coerce(value, elem, origin)?;
-            self.push(origin, StatementKind::Atomic { change, scope, target, value, old: None });
+            let values = vec![self.coerce(value, elem, origin)?];
+            self.push(origin, StatementKind::Atomic { change, scope, target, values, old: None });
             return Ok(Datum::Unit);
         }
         let var = self.variable("seen", VariableKind::Elem(elem), false, origin);
         self.unnamed.insert(var);
-        let value = Value::Constant(Constant::zero(elem));
-        self.push(origin, StatementKind::Atomic { change, scope, target, value, old: Some(var) });
+        let values = Vec::new();
+        self.push(origin, StatementKind::Atomic { change, scope, target, values, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), elem))
     }
 

@@ -11,6 +11,22 @@ __device__ __forceinline__ void cluster_barrier() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// Every thread of the grid waits for every other; all blocks run at the same time. `arrived` counts them: the one at the origin adds
+// what makes the highest bit change when all others have come, so that the next barrier finds the lower bits as they were.
+__device__ __forceinline__ void grid_barrier(unsigned int* arrived) {
+    __syncthreads();
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+        unsigned int others = gridDim.x * gridDim.y * gridDim.z - 1;
+        unsigned int own = blockIdx.x + blockIdx.y + blockIdx.z == 0 ? 0x80000000u - others : 1;
+        __threadfence();
+        unsigned int before = atomicAdd(arrived, own);
+        while (((before ^ *reinterpret_cast<volatile unsigned int*>(arrived)) & 0x80000000u) == 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
 // The same address in the shared memory of another block of the cluster (sm_90 and later).
 template <typename T>
 __device__ __forceinline__ T* map_shared_rank(T* shared, unsigned int rank) {

@@ -65,6 +65,11 @@ __device__ __forceinline__ void named_barrier(unsigned int barrier, unsigned int
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+// The warp counts there and goes on; those who wait see what it wrote before.
+__device__ __forceinline__ void named_barrier_arrive(unsigned int barrier, unsigned int threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 // The 32 bits of registers that begin at an element.
 __device__ __forceinline__ unsigned int register_word(const void* first) {
     return *reinterpret_cast<const unsigned int*>(first);

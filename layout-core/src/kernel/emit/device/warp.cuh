@@ -55,3 +55,142 @@ __device__ __forceinline__ T warp_prefix_sum(T value) {
     }
     return value;
 }
+
+// The sum modulo 2^32, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ unsigned int warp_sum(unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        unsigned int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = value + other;
+    }
+    return value;
+#endif
+}
+
+// The largest value, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ int warp_max(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = max(value, other);
+    }
+    return value;
+#endif
+}
+
+// The largest value, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ unsigned int warp_max(unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        unsigned int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = max(value, other);
+    }
+    return value;
+#endif
+}
+
+// The smallest value, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ int warp_min(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = min(value, other);
+    }
+    return value;
+#endif
+}
+
+// The smallest value, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ unsigned int warp_min(unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        unsigned int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = min(value, other);
+    }
+    return value;
+#endif
+}
+
+// The bits that are one in every lane, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ unsigned int warp_and(unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_and_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        unsigned int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = value & other;
+    }
+    return value;
+#endif
+}
+
+// The bits that are one in a lane, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ unsigned int warp_or(unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        unsigned int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = value | other;
+    }
+    return value;
+#endif
+}
+
+// The bits that are one in an odd number of lanes, in every lane: one instruction from sm_80 on.
+__device__ __forceinline__ unsigned int warp_xor(unsigned int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_xor_sync(0xffffffff, value);
+#else
+    for (int distance = 16; distance > 0; distance /= 2) {
+        unsigned int other = __shfl_xor_sync(0xffffffff, value, distance);
+        value = value ^ other;
+    }
+    return value;
+#endif
+}
+
+// The bits that are one in every lane, in every lane.
+template <typename T>
+__device__ __forceinline__ T warp_and(T value) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value &= __shfl_xor_sync(0xffffffff, value, distance);
+    }
+    return value;
+}
+
+// The bits that are one in a lane, in every lane.
+template <typename T>
+__device__ __forceinline__ T warp_or(T value) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value |= __shfl_xor_sync(0xffffffff, value, distance);
+    }
+    return value;
+}
+
+// The bits that are one in an odd number of lanes, in every lane.
+template <typename T>
+__device__ __forceinline__ T warp_xor(T value) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value ^= __shfl_xor_sync(0xffffffff, value, distance);
+    }
+    return value;
+}
+
+// Whether every lane has the same bits.
+template <typename T>
+__device__ __forceinline__ bool match_all(T value) {
+    int all;
+    __match_all_sync(0xffffffff, value, &all);
+    return all != 0;
+}

@@ -74,6 +74,7 @@ impl Build {
                 promises: Promises { narrow, aligned: true, variant_if: None },
                 shared_bytes: 0,
                 dependent: false,
+                cooperative: false,
                 maps: Vec::new(),
                 parameters: Vec::new(),
                 atoms: Atoms::default(),

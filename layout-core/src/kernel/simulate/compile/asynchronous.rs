@@ -45,6 +45,11 @@ impl Compiler<'_> {
             Signal::BarrierWait { barrier, parity } => {
                 Work::Wait { barrier: self.barrier(barrier)?, parity: self.index(parity)? }
             }
+            Signal::MemoryFence(scope) => {
+                self.program.waits = true;
+                self.program.ordered = true;
+                Work::Fence { scope: *scope }
+            }
             Signal::AsyncProxyFence { global } => Work::ProxyFence { global: *global },
             Signal::BulkCommit => Work::BulkCommit,
             Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
@@ -52,8 +57,9 @@ impl Compiler<'_> {
             Signal::MatrixFence | Signal::DependencyWait | Signal::LaunchDependents => return Ok(()),
             Signal::MatrixCommit => Work::MatrixCommit { site },
             Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
-            Signal::NamedBarrier { barrier, threads } => {
-                Work::Named { barrier: self.index(barrier)?, threads: (*threads).max(32), site }
+            Signal::NamedBarrier { barrier, threads, waits } => {
+                let (barrier, threads) = (self.index(barrier)?, (*threads).max(32));
+                Work::Named { barrier, threads, waits: *waits, site }
             }
         };
         self.work(work);
@@ -227,11 +233,17 @@ impl Compiler<'_> {
         let known = &self.program.sites[site as usize];
         let (target, len) = (known.target, known.len);
         let first = product.accumulator.index.as_constant().unwrap_or(-1);
-        let (Target::Local { register, slot }, Elem::F32) = (target, known.elem) else {
-            return Err(SimulateError::Malformed("an accumulator that is no local tensor of f32".to_owned()));
+        let sums = known.elem;
+        let (Target::Local { register, slot }, true) = (target, sums == Wgmma::sums(elem)) else {
+            return Err(SimulateError::Malformed(format!(
+                "an accumulator of {sums} that is no local tensor"
+            )));
         };
-        let floats = matches!(elem, Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2);
-        if !floats || n % 8 != 0 || !(8..=256).contains(&n) || first < 0 || first + i64::from(n / 2) > len {
+        let multiplied = matches!(
+            elem,
+            Elem::F32 | Elem::F16 | Elem::Bf16 | Elem::E4m3 | Elem::E5m2 | Elem::I8 | Elem::U8
+        );
+        if !multiplied || !Wgmma::has_columns(elem, n.into()) || first < 0 || first + i64::from(n / 2) > len {
             return Err(SimulateError::Malformed(format!("a product of {n} columns of {elem}")));
         }
         let a = match &product.a {

@@ -14,7 +14,7 @@ impl Compiler<'_> {
         let elem = mma.core.elem();
         let a = self.fragment(&mma.left, elem, mma.core.values(Operand::A))?;
         let b = self.fragment(&mma.right, elem, mma.core.values(Operand::B))?;
-        let d = self.fragment(&mma.accumulator, Elem::F32, mma.core.values(Operand::C))?;
+        let d = self.fragment(&mma.accumulator, mma.core.sums(), mma.core.values(Operand::C))?;
         let site = self.site;
         self.emit(Op::Mma { d, a, b, core: mma.core, site });
         self.put_fragment(&mma.accumulator, d)?;
@@ -71,7 +71,7 @@ impl Compiler<'_> {
                 Ok(first)
             }
             Located::Array(index) => {
-                let first = self.take(Bank::F32, access.width);
+                let first = self.take(Bank::of(elem), access.width);
                 let site = self.site(Some(&Access { width: 1, ..access.clone() }))?;
                 let mask = self.mask(&access.mask)?;
                 for number in 0..access.width {

@@ -132,6 +132,7 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
             KernelParameter::Stride { argument, mode } => Some(((*argument, *mode), *value)),
             KernelParameter::Pointer(_)
             | KernelParameter::TensorMap(_)
+            | KernelParameter::GridCounter
             | KernelParameter::Scalar(_)
             | KernelParameter::Index(_)
             | KernelParameter::Dim(_) => None,

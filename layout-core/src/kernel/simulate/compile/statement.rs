@@ -6,7 +6,9 @@ use super::{Compiler, Taken};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::ir::BinaryOp;
-use crate::kernel::program::{Access, Operation, Part, Statement, StatementKind, Value, VariableKind, walk};
+use crate::kernel::program::{
+    Access, Operation, Part, Participants, Statement, StatementKind, Value, VariableKind, walk,
+};
 use std::collections::{BTreeSet, HashSet};
 
 /// Unrolled loops beyond this many statements run as loops: their local tensors are then indexed at run time.
@@ -116,14 +118,18 @@ impl Compiler<'_> {
             }
             StatementKind::Barrier(participants) => {
                 let (participants, site) = (*participants, self.site);
+                if participants == Participants::Grid {
+                    self.program.waits = true;
+                    self.program.ordered = true;
+                }
                 self.emit(Op::Barrier { participants, site });
                 Ok(())
             }
             StatementKind::Collective(variable, collective, parts) => {
                 self.collective(*variable, *collective, parts)
             }
-            StatementKind::Atomic { change, scope, target, value, old } => {
-                self.atomic((*change, *scope), target, value, *old)
+            StatementKind::Atomic { change, scope, target, values, old } => {
+                self.atomic((*change, *scope), target, values, *old)
             }
         }
     }

@@ -41,7 +41,7 @@ impl Compiler<'_> {
         &mut self,
         (change, scope): (AtomicChange, Scope),
         target: &Access,
-        value: &Value<Access>,
+        values: &[Value<Access>],
         old: Option<VarId>,
     ) -> Result<(), SimulateError> {
         let elem = self.place(target.place)?.elem;
@@ -56,18 +56,31 @@ impl Compiler<'_> {
                 return Err(SimulateError::Malformed("an atomic operation on registers".to_owned()));
             }
         };
-        if elem.bytes() < 4 || target.width != 1 {
+        let least = if change == AtomicChange::CompareExchange { 2 } else { 4 };
+        if elem.bytes() < least || target.width != 1 {
             return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
         }
-        // Of 8 bytes the words are changed one after the other.
-        self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() == 8);
-        self.program.waits |= matches!(change, AtomicChange::Load(_));
+        // Of 8 bytes the words are changed one after the other, and 2 are a part of one.
+        self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() != 4);
+        self.program.waits |= change.may_wait();
         self.program.ordered |= self.program.waits;
-        let src = self.source(bank, value)?;
+        let operands = match change {
+            AtomicChange::Load(_) => 0,
+            AtomicChange::CompareExchange => 2,
+            _ => 1,
+        };
+        if values.len() != operands {
+            return Err(SimulateError::Malformed(format!(
+                "an atomic operation of {} operands",
+                values.len()
+            )));
+        }
+        let values = values.iter().map(|value| self.source(bank, value)).collect::<Result<Vec<_>, _>>()?;
+        let (expected, src) = (values.first().copied().unwrap_or(0), values.last().copied().unwrap_or(0));
         self.claims(target, site);
         let address = self.element(target)?;
         let mask = self.mask(&target.mask)?;
-        self.emit(Op::Atomic { dst, src, change, scope, address, mask, site });
+        self.emit(Op::Atomic { dst, expected, src, change, scope, address, mask, site });
         (self.taken.f32, self.taken.f64) = floats;
         match (old, dst) {
             (Some(old), Some(dst)) => self.bind(old, bank.register(dst), None),

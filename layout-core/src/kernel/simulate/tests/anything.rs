@@ -5,6 +5,7 @@ use crate::kernel::bind::BoundMap;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::program::Scope;
 use crate::kernel::program::{
     Access, BarrierAt, Comparison, MatrixSource, Operation, Participants, PlaceId, SharedMatrix, Signal,
     StatementKind, StoreMatrix, TensorLoad, TensorMap, TensorStore, Value, Wgmma,
@@ -38,7 +39,7 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
     let shared = |n: &mut Numbers, width| Access { width, ..b.access(p.tile, &index(n, 5000), &[], line) };
     let signal = |signal| at(line, StatementKind::Signal(signal));
     let operation = |operation| at(line, StatementKind::Operation(operation));
-    match n.below(19) {
+    match n.below(20) {
         0 | 1 => signal(Signal::BarrierInit { barrier: barrier(n), arrivals: n.below(70) as u32 }),
         2 => signal(Signal::BarrierInitFence),
         3 | 4 => {
@@ -47,12 +48,17 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
             signal(Signal::BarrierArrive { barrier: barrier(n), expect, rank })
         }
         5 => signal(Signal::BarrierWait { barrier: barrier(n), parity: index(n, 3) }),
+        19 => signal(Signal::MemoryFence([Scope::Block, Scope::Device, Scope::System][n.below(3) as usize])),
         6 => signal(Signal::AsyncProxyFence { global: n.below(2) == 0 }),
         7 => signal(Signal::BulkCommit),
         8 => signal(Signal::BulkWait { groups: n.below(2) as u32, read: n.below(2) == 0 }),
         9 => signal(Signal::MatrixCommit),
         10 => signal(Signal::MatrixWait(n.below(2) as u32)),
-        11 => signal(Signal::NamedBarrier { barrier: index(n, 4), threads: 32 * n.below(6) as u32 }),
+        11 => signal(Signal::NamedBarrier {
+            barrier: index(n, 4),
+            threads: 32 * n.below(6) as u32,
+            waits: n.below(2) == 0,
+        }),
         12 => {
             let (registers, increase) = (8 * n.below(33) as u32, n.below(2) == 0);
             at(line, StatementKind::SetMaxRegisters { registers, increase })

@@ -273,7 +273,8 @@ fn named_barriers_meet_as_many_threads_as_they_say() {
             let thread = b.thread(0);
             let half =
                 Comparison { op: crate::kernel::ir::BinaryOp::Lt, left: thread.clone(), right: int(64) };
-            let named = |line, threads| signal(line, Signal::NamedBarrier { barrier: int(1), threads });
+            let named =
+                |line, threads| signal(line, Signal::NamedBarrier { barrier: int(1), threads, waits: true });
             let store = b.store(2, c, &thread, f32(1.0));
             b.body.push(store);
             let (one, other) = (vec![named(3, threads[0])], vec![named(4, threads[1])]);

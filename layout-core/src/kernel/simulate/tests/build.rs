@@ -192,6 +192,7 @@ impl Build {
                 cluster: self.cluster,
                 computed: Vec::new(),
                 dependent: false,
+                cooperative: false,
                 require: Vec::new(),
                 variant_if: Vec::new(),
                 promises: Promises::USUAL,
