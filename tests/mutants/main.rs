@@ -1,0 +1,49 @@
+//! Runs every mutant of the corpus on the simulator.
+//!
+//! `cargo run -p layout-mutants` prints what is found, and what not; with names of kernels only theirs; with
+//! `write` it makes `tests/mutants/list.txt` anew, keeping the reasons.
+
+use layout_mutants::list::List;
+use layout_mutants::run::{Subject, Verdict, subjects};
+use layout_mutants::{examine, known};
+use layout_tests::support::parallel::in_parallel;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+fn main() {
+    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    let write = names.iter().any(|name| name == "write");
+    names.retain(|name| name != "write");
+    // The panics of references that hold a mutant against its meaning are no news.
+    std::panic::set_hook(Box::new(|_| {}));
+    let all: Vec<Subject> = subjects();
+    let wanted =
+        |subject: &&Subject| names.is_empty() || names.iter().any(|name| name == subject.definition.name);
+    let chosen: Vec<&Subject> = all.iter().filter(wanted).collect();
+    let before = known();
+    let list = Mutex::new(if names.is_empty() { List::default() } else { before.clone() });
+    in_parallel(&chosen, |subject| {
+        let name = subject.definition.name;
+        let start = std::time::Instant::now();
+        let mut lines = String::new();
+        let entry = examine(subject, &before, |edit, verdict| {
+            if *verdict != Verdict::Same {
+                lines += &format!("\n  {edit}: {verdict}");
+            }
+        });
+        println!("{name}, {} mutants in {:.1?}{lines}", entry.mutants, start.elapsed());
+        if entry.mutants > 0 {
+            list.lock().unwrap_or_else(PoisonError::into_inner).0.insert(name.to_owned(), entry);
+        }
+    });
+    let list = list.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let [mutants, found, harmless, missed] = list.counts();
+    println!("{mutants} mutants: {found} found, {harmless} harmless, {missed} missed");
+    if write {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("list.txt");
+        if let Err(error) = std::fs::write(&path, list.to_string()) {
+            println!("{}: {error}", path.display());
+            std::process::exit(1);
+        }
+    }
+}

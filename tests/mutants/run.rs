@@ -1,0 +1,175 @@
+//! A mutant on the simulator: is it told?
+//!
+//! Law: a mutant is run by the kernel's own cases, small sizes first, until something is found; one that nothing
+//! is found in was run at every size of every set whose text it changes.
+
+use super::edit::{Edit, edited, edits};
+use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit, wire};
+use layout_cuda::testing::replaced;
+use layout_cuda::{Definition, Device, Error, LaunchError, Options};
+use layout_tests::kernels::{cases, tested};
+use layout_tests::support::case::{Case, Outcome, Run, unlike};
+use layout_tests::support::tested::Tested;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+/// The kernels of the corpus, each with what runs it.
+pub struct Subject {
+    /// The kernel.
+    pub definition: &'static Definition,
+    cases: Vec<Case>,
+    tests: Vec<Tested>,
+    /// The kernel's text for each set that mutants are made for.
+    texts: OnceLock<Vec<(ParamSet, String)>>,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// No parameter set has another text: there is no mistake.
+    Same,
+    /// The kernel's own stages refuse it.
+    Refused,
+    /// The simulator tells it: the first finding.
+    Found(String),
+    /// The results are wrong, or the launch fails, and nothing is found.
+    Wrong,
+    /// The results are right, and nothing is found.
+    Silent,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Same => f.write_str("no change"),
+            Verdict::Refused => f.write_str("refused"),
+            Verdict::Found(kind) => write!(f, "found: {kind}"),
+            Verdict::Wrong => f.write_str("wrong results, nothing found"),
+            Verdict::Silent => f.write_str("nothing found"),
+        }
+    }
+}
+
+/// Every kernel of the corpus that has something to mutate.
+pub fn subjects() -> Vec<Subject> {
+    let mut list: Vec<Subject> = Vec::new();
+    let of = |definition: &'static Definition, list: &mut Vec<Subject>| {
+        let known = list.iter().position(|subject| std::ptr::eq(subject.definition, definition));
+        known.unwrap_or_else(|| {
+            list.push(Subject { definition, cases: Vec::new(), tests: Vec::new(), texts: OnceLock::new() });
+            list.len() - 1
+        })
+    };
+    for case in cases() {
+        let place = of(case.definition, &mut list);
+        list[place].cases.push(case);
+    }
+    for test in tested() {
+        let place = of(test.definition, &mut list);
+        list[place].tests.push(test);
+    }
+    list.retain(|subject| !edits(&subject.kernel()).is_empty());
+    list
+}
+
+impl Subject {
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.definition.kernel().expect("bytes of this version")
+    }
+
+    /// The sets that mutants are made for: of each case, or of the kernel where a test runs all of them, the first, the middle
+    /// and the last one.
+    fn sets(&self) -> Vec<ParamSet> {
+        let mut lists: Vec<Vec<ParamSet>> = self.cases.iter().map(Case::sets).collect();
+        if lists.is_empty() {
+            lists.push(self.kernel().parameter_sets());
+        }
+        let mut all: Vec<ParamSet> = Vec::new();
+        for list in lists.iter().filter(|list| !list.is_empty()) {
+            for set in [&list[0], &list[list.len() / 2], &list[list.len() - 1]] {
+                if !all.contains(set) {
+                    all.push(set.clone());
+                }
+            }
+        }
+        all
+    }
+
+    /// Runs the kernel with an edit.
+    pub fn verdict(&self, edit: &Edit) -> Verdict {
+        let (own, mutant) = (self.kernel(), edited(&self.kernel(), edit));
+        let text = |kernel: &Kernel, set: &ParamSet| match compile(kernel, set, Promises::USUAL) {
+            Ok(checked) => Ok(emit(&checked).text),
+            Err(_) => Err(()),
+        };
+        // Lines of the kernel's file stand beside a text, not in it.
+        let differs = |(set, known): &(ParamSet, String)| text(&mutant, set).as_ref() != Ok(known);
+        let texts = self.texts.get_or_init(|| {
+            let text = |set: ParamSet| text(&own, &set).ok().map(|text| (set, text));
+            self.sets().into_iter().filter_map(text).collect()
+        });
+        let changed: Vec<ParamSet> =
+            texts.iter().filter(|known| differs(known)).map(|(set, _)| set.clone()).collect();
+        if changed.is_empty() {
+            return Verdict::Same;
+        }
+        if changed.iter().all(|set| text(&mutant, set).is_err()) {
+            return Verdict::Refused;
+        }
+        let bytes: &'static [u8] = Vec::leak(wire::encode(&mutant));
+        let Definition { name, file, .. } = *self.definition;
+        let other: &'static Definition = Box::leak(Box::new(Definition { name, file, bytes, variants: &[] }));
+        let options = Options { threads: 1, max_steps: 1 << 22, counters: false, ..Options::default() };
+        let mut worst = Verdict::Silent;
+        let runs =
+            self.cases.iter().flat_map(|case| runs(case, &changed).into_iter().map(move |run| (case, run)));
+        for (case, (set, size)) in runs {
+            let device = Device::simulator();
+            let run = Run { device: &device, set: &set, size, skew: 0 };
+            let launches = || catch_unwind(AssertUnwindSafe(|| (case.run)(&run)));
+            match judged(replaced(self.definition, other, options, launches)) {
+                Verdict::Silent => {}
+                Verdict::Wrong => worst = Verdict::Wrong,
+                told => return told,
+            }
+        }
+        for test in &self.tests {
+            let report = replaced(self.definition, other, options, || test.run(&Device::simulator()));
+            match report.map_err(|failure| failure.report) {
+                Ok(_) => {}
+                Err(Some(report)) if !report.findings.is_empty() => {
+                    return Verdict::Found(report.findings[0].kind.name().to_owned());
+                }
+                Err(_) => worst = Verdict::Wrong,
+            }
+        }
+        worst
+    }
+}
+
+/// The runs of a case that a mutant takes part in: a few sets, and every size, small ones first.
+fn runs(case: &Case, changed: &[ParamSet]) -> Vec<(ParamSet, [usize; 3])> {
+    let own = case.sets();
+    let sets: Vec<&ParamSet> = changed.iter().filter(|set| own.contains(set)).collect();
+    let mut sizes = case.sizes.clone();
+    // Most mutants are told at a small size, soon.
+    sizes.sort_by_key(|size| size.iter().map(|extent| extent + 1).product::<usize>());
+    sizes.iter().flat_map(|size| sets.iter().map(|set| ((*set).clone(), *size))).collect()
+}
+
+/// What a run says. A panic is that of a reference, or of what watches the storage around a tensor.
+fn judged(outcome: std::thread::Result<Result<Outcome, Error>>) -> Verdict {
+    match outcome {
+        Ok(Ok(outcome)) if unlike(&outcome.found, &outcome.wanted, outcome.bound).is_none() => {
+            Verdict::Silent
+        }
+        Ok(Err(Error::Launch(LaunchError::Findings { report, .. }))) => {
+            let first = report.findings.first().map_or("nothing", |finding| finding.kind.name());
+            Verdict::Found(first.to_owned())
+        }
+        Ok(Err(Error::Launch(LaunchError::Parameters { .. }))) => Verdict::Refused,
+        Ok(Ok(_)) | Ok(Err(_)) | Err(_) => Verdict::Wrong,
+    }
+}

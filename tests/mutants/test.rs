@@ -1,0 +1,60 @@
+//! A sample of the mutants against the list.
+//!
+//! Law: of the kernels that the seed picks (`MUTANTS_SEED`, `MUTANTS_KERNELS`), every mutant that is not found stands in the list.
+//! `cargo run -p layout-mutants` runs all.
+
+use layout_mutants::list::List;
+use layout_mutants::run::subjects;
+use layout_mutants::{examine, known};
+use layout_tests::support::parallel::in_parallel;
+use std::sync::{Mutex, PoisonError};
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn a_sample_is_as_the_list_says() {
+    // References that hold a mutant against its meaning panic; the verdict says so.
+    std::panic::set_hook(Box::new(|_| {}));
+    let list = known();
+    let mut all = subjects();
+    let (seed, count) = (number("MUTANTS_SEED", 1), number("MUTANTS_KERNELS", 6) as usize);
+    // Short ones: the largest products take minutes each.
+    all.retain(|subject| list.0.get(subject.definition.name).is_some_and(|entry| entry.mutants <= 24));
+    let mut picked = Vec::new();
+    let mut state = seed;
+    while picked.len() < count && !all.is_empty() {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        picked.push(all.swap_remove((state >> 33) as usize % all.len()));
+    }
+    let wrong = Mutex::new(Vec::new());
+    in_parallel(&picked, |subject| {
+        let name = subject.definition.name;
+        let entry = examine(subject, &list, |_, _| {});
+        let known = list.0.get(name).cloned().unwrap_or_default();
+        let new = entry.others.into_keys().filter(|edit| !known.others.contains_key(edit));
+        let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        wrong.extend(new.map(|edit| format!("{name}: {edit}")));
+    });
+    let _ = std::panic::take_hook();
+    let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    assert!(wrong.is_empty(), "seed {seed}: not found, and not in the list:\n{}", wrong.join("\n"));
+    assert_eq!(picked.len(), count);
+}
+
+#[test]
+fn the_list_is_read_as_it_is_written() {
+    let text = "\
+a: 3 mutants, 1 found, 1 harmless, 1 missed
+  barrier 1 later: harmless, it passes registers: only
+  wait 2 weaker: missed
+b: 1 mutants, 1 found, 0 harmless, 0 missed
+";
+    let list = List::read(text).expect("a list");
+    assert_eq!(list.counts(), [4, 2, 1, 1]);
+    assert_eq!(list.0["a"].others["barrier 1 later"].as_deref(), Some("it passes registers: only"));
+    assert!(list.to_string().ends_with(text));
+    assert!(List::read("  x: missed").is_err() && List::read("a: none").is_err());
+    assert_eq!(List::read(&list.to_string()), Ok(list));
+}
