@@ -225,7 +225,7 @@ fn mistakes_in_a_ring_are_found() -> Result<(), Error> {
         (1, FindingKind::MissingFence, "store", "without `fence_async_proxy()`"),
         (2, FindingKind::TransactionBytes, "bytes", "expects 2048 bytes and its copies report 4096"),
         (3, FindingKind::TransactionBytes, "bytes", "expects 8192 bytes and its copies report 4096"),
-        (3, FindingKind::Deadlock, "empty", "with 0 of 1 arrivals and 4096 bytes missing"),
+        (3, FindingKind::Deadlock, "full", "with 0 of 1 arrivals and 4096 bytes missing"),
         (4, FindingKind::Overwritten, "load", "a tensor load writes"),
         (5, FindingKind::MissingWait, "sum", "while an asynchronous copy to it is in flight"),
         (6, FindingKind::MissingWait, "sum", "while an asynchronous copy to it is in flight"),

@@ -263,10 +263,10 @@ fn races() -> Result<(), Error> {
     let report = missing_barrier::simulate(&x, &mut y)?;
     let races = report.findings.iter().filter(|finding| finding.kind == FindingKind::ReadWriteRace);
     let (write, read) = (marked("the write of the race"), marked("the read of the race"));
-    // The second warp meets both: it writes what the first has read, and reads what the first has written.
+    // The first warp reads what the second has yet to write, which then writes what the first has read.
     let places: Vec<_> = races.map(place).collect();
-    assert_eq!(places, [(write, [32, 0, 0], [0; 3]), (read, [32, 0, 0], [0; 3])], "{report}");
-    let told = format!("which thread (31, 0, 0) writes in line {write}; no barrier stands between");
+    assert_eq!(places, [(read, [0; 3], [0; 3]), (write, [32, 0, 0], [0; 3])], "{report}");
+    let told = format!("which thread (32, 0, 0) writes in line {write}; no barrier stands between");
     assert!(report.to_string().contains(&told), "{report}");
 
     let mut whole = Device::simulator().zeros::<i32, 1>([N])?;

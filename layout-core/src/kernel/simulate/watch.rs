@@ -224,7 +224,7 @@ impl Machine<'_> {
             _ => lanes,
         };
         if matches!(site.target, Target::Shared(_)) {
-            self.causes(warp, number, index, hazard, kind);
+            self.causes(warp, number, (lanes, index), hazard, kind);
         }
         let thread = |number: u32| self.actor(number);
         let engine = |number: u32| number as usize / LANES >= self.count;
@@ -310,7 +310,7 @@ impl Machine<'_> {
 
     /// Keeps a read in mind of what nobody has written; if a write comes that nothing orders with it, that is its cause: on a
     /// GPU the write may be first.
-    fn causes(&mut self, warp: &Warp, number: u32, index: i64, hazard: Hazard, kind: Kind) {
+    fn causes(&mut self, warp: &Warp, number: u32, (lanes, index): (u32, i64), hazard: Hazard, kind: Kind) {
         /// Reads of a cluster that are kept.
         const MOST: usize = 4096;
         let program = self.launch.program;
@@ -324,7 +324,8 @@ impl Machine<'_> {
                 let Some(read) = self.early.remove(&key) else { return };
                 let name = program.names.get(known.place as usize).map_or("", String::as_str);
                 let message = format!(
-                    "read of element {index} of `{name}`, which another thread writes in line {}; no barrier stands between",
+                    "read of element {index} of `{name}`, which {} writes in line {}; no barrier stands between",
+                    self.actor(warp.number * LANES as u32 + lanes.trailing_zeros().min(31)),
                     known.line
                 );
                 self.findings.explain(
