@@ -6,82 +6,84 @@ use super::number::Integer;
 /// What an extent that is not written is.
 const NONE: usize = usize::MAX;
 
-/// The compact layout whose last mode is contiguous: `RowMajor<M, K>`. Extents: 1 to 5, each a dimension, a
-/// parameter or a number.
-///
-/// ```
-/// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(block = [1], grid = [1])]
-/// fn second(x: &LayoutTensor<i32, RowMajor<2, 3>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
-///     y[[0]] = x[[1, 0]]; // the fourth in memory
-/// }
-/// # let device = Device::simulator();
-/// let x = device.upload(&[1, 2, 3, 4, 5, 6], [2, 3])?;
-/// let mut y = device.zeros::<i32, 1>([1])?;
-/// second::launch(&device.stream(), &x, &mut y)?;
-/// assert_eq!(y.download()?, [4]);
-/// # Ok::<(), layout_cuda::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct RowMajor<
-    const D0: usize,
-    const D1: usize = NONE,
-    const D2: usize = NONE,
-    const D3: usize = NONE,
-    const D4: usize = NONE,
->;
+/// A layout of one to five extents.
+macro_rules! of_extents {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident;) => {
+        $(#[$meta])*
+        $vis struct $name<
+            const D0: usize,
+            const D1: usize = NONE,
+            const D2: usize = NONE,
+            const D3: usize = NONE,
+            const D4: usize = NONE,
+        >;
+    };
+}
 
-/// The compact layout whose first mode is contiguous: `ColMajor<M, K>`.
-///
-/// ```
-/// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(block = [1], grid = [1])]
-/// fn second(x: &LayoutTensor<i32, ColMajor<2, 3>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
-///     y[[0]] = x[[1, 0]]; // the second in memory
-/// }
-/// # let device = Device::simulator();
-/// let x = device.upload_strided(&[1, 2, 3, 4, 5, 6], [2, 3], [1, 2])?;
-/// let mut y = device.zeros::<i32, 1>([1])?;
-/// second::launch(&device.stream(), &x, &mut y)?;
-/// assert_eq!(y.download()?, [2]);
-/// # Ok::<(), layout_cuda::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct ColMajor<
-    const D0: usize,
-    const D1: usize = NONE,
-    const D2: usize = NONE,
-    const D3: usize = NONE,
-    const D4: usize = NONE,
->;
+of_extents! {
+    /// The compact layout whose last mode is contiguous: `RowMajor<M, K>`. Extents: 1 to 5, each a dimension, a
+    /// parameter or a number.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn second(x: &LayoutTensor<i32, RowMajor<2, 3>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
+    ///     y[[0]] = x[[1, 0]]; // the fourth in memory
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// second::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [4]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug)]
+    pub struct RowMajor;
+}
 
-/// The last mode contiguous, every other stride taken from the tensor at launch: `Pitched<M, K>`.
-///
-/// ```
-/// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(block = [1], grid = [1])]
-/// fn second<const M: usize, const N: usize>(
-///     x: &LayoutTensor<i32, Pitched<M, N>>,
-///     y: &mut LayoutTensor<i32, RowMajor<1>>,
-/// ) {
-///     y[[0]] = x[[1, 0]];
-/// }
-/// # let device = Device::simulator();
-/// // Rows of three, four apart.
-/// let x = device.upload_strided(&[1, 2, 3, 0, 4, 5, 6, 0], [2, 3], [4, 1])?;
-/// let mut y = device.zeros::<i32, 1>([1])?;
-/// second::launch(&device.stream(), &x, &mut y)?;
-/// assert_eq!(y.download()?, [4]);
-/// # Ok::<(), layout_cuda::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Pitched<
-    const D0: usize,
-    const D1: usize = NONE,
-    const D2: usize = NONE,
-    const D3: usize = NONE,
-    const D4: usize = NONE,
->;
+of_extents! {
+    /// The compact layout whose first mode is contiguous: `ColMajor<M, K>`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn second(x: &LayoutTensor<i32, ColMajor<2, 3>>, y: &mut LayoutTensor<i32, RowMajor<1>>) {
+    ///     y[[0]] = x[[1, 0]]; // the second in memory
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload_strided(&[1, 2, 3, 4, 5, 6], [2, 3], [1, 2])?;
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// second::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [2]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug)]
+    pub struct ColMajor;
+}
+
+of_extents! {
+    /// The last mode contiguous, every other stride taken from the tensor at launch: `Pitched<M, K>`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn second<const M: usize, const N: usize>(
+    ///     x: &LayoutTensor<i32, Pitched<M, N>>,
+    ///     y: &mut LayoutTensor<i32, RowMajor<1>>,
+    /// ) {
+    ///     y[[0]] = x[[1, 0]];
+    /// }
+    /// # let device = Device::simulator();
+    /// // Rows of three, four apart.
+    /// let x = device.upload_strided(&[1, 2, 3, 0, 4, 5, 6, 0], [2, 3], [4, 1])?;
+    /// let mut y = device.zeros::<i32, 1>([1])?;
+    /// second::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [4]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug)]
+    pub struct Pitched;
+}
 
 /// One mode contiguous, every other stride taken from the tensor at launch: `Contiguous<1, M, K>` is `Pitched<M, K>`, and
 /// `Contiguous<0, M, K>` has its columns contiguous. The mode is a number or a parameter, so that one kernel is for both.
@@ -116,33 +118,29 @@ pub struct Contiguous<
     const D4: usize = NONE,
 >;
 
-/// Every stride taken from the tensor at launch: `Strided<M, K>`.
-///
-/// ```
-/// # use layout_cuda::{Device, tiled_kernel};
-/// #[tiled_kernel(block = [1], grid = [1])]
-/// fn second<const M: usize, const N: usize>(
-///     x: &LayoutTensor<i32, Strided<M, N>>,
-///     y: &mut LayoutTensor<i32, RowMajor<2>>,
-/// ) {
-///     y[[0]] = x[[1, 0]];
-///     y[[1]] = x[[0, 1]];
-/// }
-/// # let device = Device::simulator();
-/// let x = device.upload_strided(&[1, 2, 3, 4, 5, 6], [2, 2], [1, 4])?;
-/// let mut y = device.zeros::<i32, 1>([2])?;
-/// second::launch(&device.stream(), &x, &mut y)?;
-/// assert_eq!(y.download()?, [2, 5]);
-/// # Ok::<(), layout_cuda::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Strided<
-    const D0: usize,
-    const D1: usize = NONE,
-    const D2: usize = NONE,
-    const D3: usize = NONE,
-    const D4: usize = NONE,
->;
+of_extents! {
+    /// Every stride taken from the tensor at launch: `Strided<M, K>`.
+    ///
+    /// ```
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [1], grid = [1])]
+    /// fn second<const M: usize, const N: usize>(
+    ///     x: &LayoutTensor<i32, Strided<M, N>>,
+    ///     y: &mut LayoutTensor<i32, RowMajor<2>>,
+    /// ) {
+    ///     y[[0]] = x[[1, 0]];
+    ///     y[[1]] = x[[0, 1]];
+    /// }
+    /// # let device = Device::simulator();
+    /// let x = device.upload_strided(&[1, 2, 3, 4, 5, 6], [2, 2], [1, 4])?;
+    /// let mut y = device.zeros::<i32, 1>([2])?;
+    /// second::launch(&device.stream(), &x, &mut y)?;
+    /// assert_eq!(y.download()?, [2, 5]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    #[derive(Clone, Copy, Debug)]
+    pub struct Strided;
+}
 
 /// A layout as a compile-time value: of [`shared`](super::shared) and [`local`](super::local) tensors, and of the
 /// threads that share a copy.

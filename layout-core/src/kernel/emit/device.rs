@@ -34,7 +34,7 @@ static FUNCTIONS: LazyLock<Vec<String>> = LazyLock::new(|| {
         file!("wrapping"),
         file!("integer"),
         file!("math"),
-        file!("approximate"),
+        wrappers::approximations(),
         file!("saturate"),
         file!("float16"),
         wrappers::float8(),

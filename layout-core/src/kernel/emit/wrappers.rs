@@ -2,6 +2,7 @@
 //!
 //! Law: between two `$` of a template stands a name, and its value comes there; so the order of a row's values says nothing.
 
+const APPROXIMATE: &str = include_str!("device/approximate.cuh.template");
 const ATOMIC: &str = include_str!("device/atomic.cuh.template");
 const FLAG: &str = include_str!("device/flag.cuh.template");
 const FLOAT8: &str = include_str!("device/float8.cuh.template");
@@ -28,6 +29,23 @@ pub(super) fn paragraphs(text: &'static str) -> impl Iterator<Item = &'static st
 /// The function of this number.
 fn paragraph(text: &'static str, number: usize) -> &'static str {
     paragraphs(text).nth(number).unwrap_or_default()
+}
+
+/// The hardware's approximations.
+pub(super) fn approximations() -> Vec<String> {
+    let rows = [
+        ("exp2", "2 to the power a.", "ex2.approx.ftz.f32"),
+        ("log2", "Logarithm to base 2.", "lg2.approx.ftz.f32"),
+        ("sin", "Sine.", "sin.approx.ftz.f32"),
+        ("cos", "Cosine.", "cos.approx.ftz.f32"),
+        ("tanh", "Hyperbolic tangent (sm_75 and later).", "tanh.approx.f32"),
+        ("rsqrt", "1 / sqrt(a).", "rsqrt.approx.ftz.f32"),
+        ("recip", "1 / a.", "rcp.approx.ftz.f32"),
+    ];
+    let one = rows.map(|(name, doc, instruction)| {
+        fill(paragraph(APPROXIMATE, 0), &[("name", name), ("doc", doc), ("instruction", instruction)])
+    });
+    one.into_iter().chain([paragraph(APPROXIMATE, 1).to_owned()]).collect()
 }
 
 /// `atomic_max`, `atomic_min` of floats, which CUDA does not have: between the device's threads, or the system's.
