@@ -1,9 +1,10 @@
 //! The vocabulary of the kernel language, by identity.
 //!
-//! One table: the member, its name in Rust, whether it is a function or a method, how many arguments it takes
-//! (the receiver included), its family, and the architecture that it needs. The elementwise words have a table of their
-//! own, [`super::math`]. The macro resolves names with it, `lang` holds a documented stub for each row (a test
-//! compares), [`super::specialise()`] gives the meaning.
+//! One table: the member, its name in Rust, whether it is a function or a method, how many arguments it takes (the
+//! receiver included), its family, the architecture that it needs, and `Host` where the attribute's entries may call it.
+//! The elementwise words have a table of their own, [`super::math`], with their operands, results and spelling in CUDA.
+//! The macro resolves names with it, `lang` holds a documented stub for each row (a test compares),
+//! [`super::specialise()`] gives the meaning.
 
 use super::arch::Arch;
 use super::math::Math;
@@ -68,7 +69,7 @@ const MEMBERS: [Intrinsic; Math::ALL.len() + OTHERS.len()] = {
 
 macro_rules! vocabulary {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $form:ident, $least:literal..=$most:literal,
-        $family:ident, $arch:expr;)+) => {
+        $family:ident, $arch:expr $(, $host:ident)?;)+) => {
         wire! {
             /// A member of the vocabulary.
             ///
@@ -137,6 +138,17 @@ macro_rules! vocabulary {
                 match self {
                     Intrinsic::Math(word) => (word.arity(), word.arity()),
                     $(Intrinsic::$variant => ($least, $most),)+
+                }
+            }
+
+            /// Whether it means something on the host too, where the attribute's entries are evaluated.
+            pub(crate) const fn on_host(self) -> bool {
+                match self {
+                    Intrinsic::Math(_) => true,
+                    $(Intrinsic::$variant => {
+                        const HOST: &[&str] = &[$(stringify!($host))?];
+                        !HOST.is_empty()
+                    })+
                 }
             }
 
@@ -215,7 +227,7 @@ vocabulary! {
     /// `warp_id()`: the warp's place in its block.
     WarpId = "warp_id", Function, 0..=0, Threads, None;
     /// `a.div_ceil(b)`
-    DivCeil = "div_ceil", Method, 2..=2, Numbers, None;
+    DivCeil = "div_ceil", Method, 2..=2, Numbers, None, Host;
     /// `a.wrapping_add(b)`: as every sum of integers does.
     WrappingAdd = "wrapping_add", Method, 2..=2, Composed, None;
     /// `a.wrapping_sub(b)`
@@ -275,7 +287,7 @@ vocabulary! {
     /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
     AtomicMin = "atomic_min", Method, 3..=3, Together, None;
     /// `size_of::<T>()`: the bytes of an element.
-    SizeOf = "size_of", Function, 0..=0, Numbers, None;
+    SizeOf = "size_of", Function, 0..=0, Numbers, None, Host;
     /// `view.slice(i)`: element `i` of the first mode, without that mode.
     Slice = "slice", Method, 2..=2, Views, None;
     /// `view.bytes()`: the bytes of its elements.
@@ -390,10 +402,5 @@ impl Intrinsic {
     /// ```
     pub fn from_name(name: &str, form: Form) -> Option<Intrinsic> {
         Intrinsic::ALL.iter().copied().find(|known| known.name() == name && known.form() == form)
-    }
-
-    /// Whether it means something on the host too, where the attribute's entries are evaluated.
-    pub(crate) fn on_host(self) -> bool {
-        matches!(self, Intrinsic::DivCeil | Intrinsic::SizeOf | Intrinsic::Math(_))
     }
 }
