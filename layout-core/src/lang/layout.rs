@@ -8,9 +8,9 @@ const NONE: usize = usize::MAX;
 
 /// A layout of one to five extents.
 macro_rules! of_extents {
-    ($(#[$meta:meta])* pub struct $name:ident;) => {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident;) => {
         $(#[$meta])*
-        pub struct $name<
+        $vis struct $name<
             const D0: usize,
             const D1: usize = NONE,
             const D2: usize = NONE,
