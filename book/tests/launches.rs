@@ -24,10 +24,9 @@ pub fn kernel(file: &str, name: &str) -> String {
 }
 
 fn prepared(text: &str, set: Option<&ParamSet>, given: &[Given]) -> Prepared {
-    let told = |mistakes: Vec<layout_workbench::Mistake>| -> Prepared { panic!("{}:\n{text}", mistakes[0]) };
-    let kernel = read(text).map_err(|mistakes| panic!("{}:\n{text}", mistakes[0]));
-    let Ok(kernel) = kernel;
-    prepare(&kernel, set, given, None).unwrap_or_else(told)
+    let kernel = read(text).unwrap_or_else(|mistakes| panic!("{}:\n{text}", mistakes[0]));
+    let prepared = prepare(&kernel, set, given, None);
+    prepared.unwrap_or_else(|mistakes| panic!("{}:\n{text}", mistakes[0]))
 }
 
 /// Runs a kernel that has nothing to find.

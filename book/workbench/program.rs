@@ -193,7 +193,7 @@ fn arguments<'a>(plan: &LaunchPlan, given: &'a [Given], memory: &'a [Bytes]) -> 
 fn promises(kernel: &Kernel) -> Vec<Promises> {
     let mut order = vec![];
     for narrow in [true, false] {
-        let fast = (0..kernel.variant_if.len() as u32).map(|number| Some(number)).chain([None]);
+        let fast = (0..kernel.variant_if.len() as u32).map(Some).chain([None]);
         order.extend(fast.map(|variant_if| Promises { narrow, aligned: true, variant_if }));
         order.push(Promises { narrow, aligned: false, variant_if: None });
     }
