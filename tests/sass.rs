@@ -17,7 +17,7 @@ use std::sync::Mutex;
 
 /// What a text asks for, and one of the instructions that it has to become.
 const UNITS: [(&str, &[&str]); 9] = [
-    ("wgmma.mma_async", &["HGMMA", "QGMMA"]),
+    ("wgmma.mma_async", &["HGMMA", "QGMMA", "IGMMA"]),
     ("setmaxnreg.", &["USETMAXREG"]),
     (".shared::cluster.global.tile", &["UTMALDG"]),
     (".multicast::cluster", &["UTMALDG.1D.MULTICAST", "UTMALDG.2D.MULTICAST", "UTMALDG.3D.MULTICAST"]),

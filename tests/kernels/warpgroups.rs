@@ -47,16 +47,18 @@ fn product_of_columns<T, const M: usize, const N: usize, const K: usize>(
 }
 
 /// `c = a bᵀ` of bytes as integers, in two groups of products: the second adds to the first.
-#[tiled_kernel(T = [i8, u8], arch = "sm_90a", block = [128], grid = [1])]
-fn wgmma_of_integers<T>(
-    a: &LayoutTensor<T, RowMajor<64, 128>>,
+#[tiled_kernel(T = [i8, u8], arch = "sm_90a", block = [128], grid = [M.div_ceil(64)])]
+fn wgmma_of_integers<T, const M: usize>(
+    a: &LayoutTensor<T, RowMajor<M, 128>>,
     b: &LayoutTensor<T, RowMajor<24, 128>>,
-    c: &mut LayoutTensor<i32, RowMajor<64, 24>>,
+    c: &mut LayoutTensor<i32, RowMajor<M, 24>>,
 ) {
+    let rows = a.tile([64, 128], [block_idx.x, 0]);
+    let mut product = c.tile([64, 24], [block_idx.x, 0]);
     let mut left = shared::<T>(row_major([64, 128]).swizzle_bytes(128));
     let mut right = shared::<T>(row_major([24, 128]).swizzle_bytes(128));
     for i in 0..64 {
-        left[[i, thread_idx.x]] = a[[i, thread_idx.x]];
+        left[[i, thread_idx.x]] = rows[[i, thread_idx.x]];
     }
     for i in 0..24 {
         right[[i, thread_idx.x]] = b[[i, thread_idx.x]];
@@ -73,7 +75,7 @@ fn wgmma_of_integers<T>(
     let (row, column) = (16 * warp_id() + lane_id() / 4, 2 * (lane_id() % 4));
     for h in unroll(0..2) {
         for j in unroll(0..3) {
-            let mut own = c.tile([1, 2], [row + 8 * h, column / 2 + 4 * j]).vectorize([1, 2]);
+            let mut own = product.tile([1, 2], [row + 8 * h, column / 2 + 4 * j]).vectorize([1, 2]);
             own.copy_from(&acc.tile([1, 1], [h, j]));
         }
     }
@@ -82,12 +84,13 @@ fn wgmma_of_integers<T>(
 /// A case of it with one element type.
 macro_rules! integers_of {
     ($T:ty, $elem:ident) => {
-        Case::new(&wgmma_of_integers::DEFINITION, vec![[64, 24, 128]], |run| {
+        Case::new(&wgmma_of_integers::DEFINITION, vec![[64, 24, 128], [65, 24, 128]], |run| {
+            let m = run.size[0];
             let value = |i: usize| (i * i * 37 % 251) as u8 as $T;
-            let a: Vec<$T> = (0..64 * 128).map(value).collect();
+            let a: Vec<$T> = (0..m * 128).map(value).collect();
             let b: Vec<$T> = (0..24 * 128).map(|i| value(i + 91)).collect();
-            let (on_a, on_b) = (run.tensor(&a, [64, 128])?, run.tensor(&b, [24, 128])?);
-            let mut c = run.output::<i32, 2>([64, 24])?;
+            let (on_a, on_b) = (run.tensor(&a, [m, 128])?, run.tensor(&b, [24, 128])?);
+            let mut c = run.output::<i32, 2>([m, 24])?;
             let (config, stream) = (run.config(), run.stream());
             wgmma_of_integers::launch_with(
                 config,
@@ -99,7 +102,7 @@ macro_rules! integers_of {
             let exact = |i: usize, j: usize| -> i32 {
                 (0..128).map(|k| i32::from(a[i * 128 + k]) * i32::from(b[j * 128 + k])).sum()
             };
-            Ok(Outcome::exact(c.read()?, (0..64 * 24).map(|at| 2 * exact(at / 24, at % 24))))
+            Ok(Outcome::exact(c.read()?, (0..m * 24).map(|at| 2 * exact(at / 24, at % 24))))
         })
         .of(Elem::$elem)
     };

@@ -391,6 +391,7 @@ pub fn fence_block() {
 /// let mut y = device.zeros::<i32, 1>([1])?;
 /// total::launch(&device.stream(), &mut parts, &mut drawn, &mut y)?;
 /// assert_eq!(y.download()?, [36]);
+/// let mut drawn = device.zeros::<u32, 1>([1])?;
 /// let without = ParamSet::default().with("FENCED", ParamValue::Bool(false));
 /// let config = LaunchConfig { set: Some(&without), ..LaunchConfig::default() };
 /// assert!(total::launch_with(config, &device.stream(), &mut parts, &mut drawn, &mut y).is_err());
