@@ -247,13 +247,13 @@ impl<'a> Test<'a> {
     fn names(&self, kernel: &Kernel) -> Result<(), Box<Failure>> {
         let own: Vec<&str> = kernel.arguments.iter().map(|argument| argument.name.as_str()).collect();
         let said = self.values.keys().chain(&self.scratch).chain(self.within.keys());
-        for name in said.filter(|name| !own.contains(&name.as_str())) {
+        if let Some(name) = said.filter(|name| !own.contains(&name.as_str())).next() {
             let known = own.join(", ");
             return Err(
                 self.failure(format!("the test speaks of `{name}`, the kernel has the arguments {known}"))
             );
         }
-        for name in self.sizes.keys().filter(|name| !kernel.dims.contains(name)) {
+        if let Some(name) = self.sizes.keys().find(|name| !kernel.dims.contains(name)) {
             let known = kernel.dims.join(", ");
             return Err(
                 self.failure(format!("the test speaks of `{name}`, the kernel has the dimensions {known}"))

@@ -175,6 +175,6 @@ fn is_tensor(bound: &TypeParamBound) -> bool {
 /// Whether a type is a type parameter that is a tensor, and not also what the function gives.
 fn is_tensor_parameter(path: &syn::TypePath, generics: &syn::Generics, result: &TokenStream) -> bool {
     let Some(name) = path.path.get_ident() else { return false };
-    let given = result.clone().into_iter().any(|tree| tree.to_string() == name.to_string());
+    let given = result.clone().into_iter().any(|tree| *name == tree.to_string());
     !given && generics.type_params().any(|own| own.ident == *name && own.bounds.iter().any(is_tensor))
 }

@@ -38,6 +38,8 @@ impl Wgmma {
 
 /// The left operand of [`Wgmma`].
 #[derive(Clone, Debug, PartialEq)]
+// A program has few products.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum MatrixSource {
     /// In shared memory.
     Shared(SharedMatrix),

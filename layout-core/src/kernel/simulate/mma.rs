@@ -65,7 +65,8 @@ pub(super) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     let places = places(core);
     let active = warp.active;
     // Of each element of C the register, the lane, and what is to be multiplied.
-    let each = |element: &mut dyn FnMut(usize, usize, &mut dyn Iterator<Item = (usize, usize)>)| {
+    type Steps<'s> = dyn Iterator<Item = (usize, usize)> + 's;
+    let each = |element: &mut dyn FnMut(usize, usize, &mut Steps<'_>)| {
         for (value, places) in places.c.iter().enumerate() {
             for lane in each_lane(active) {
                 let (row, column) = (places[lane] % m, places[lane] / m);

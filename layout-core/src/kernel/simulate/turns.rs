@@ -56,8 +56,8 @@ impl Turns {
 
     /// The warp that is starved, of so many.
     fn starved(self, warps: usize) -> Option<usize> {
-        let which =
-            (self.number > 1 && self.number % 2 == 0).then(|| (self.number / 2 - 1) % warps.max(1) as u64)?;
+        let which = (self.number > 1 && self.number.is_multiple_of(2))
+            .then(|| (self.number / 2 - 1) % warps.max(1) as u64)?;
         Some(which as usize)
     }
 
@@ -129,7 +129,7 @@ impl Machine<'_> {
         let usual = self.turns.usual();
         let order = if usual { Vec::new() } else { self.turns.order(self.count) };
         for at in 0..self.count {
-            let number = if usual { at } else { order[at] };
+            let number = order.get(at).copied().unwrap_or(at);
             if self.warps[number].state == State::Ready && !self.turns.waits(number, self.count, ran) {
                 ran = true;
                 self.run_warp(number);

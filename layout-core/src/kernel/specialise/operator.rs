@@ -376,10 +376,10 @@ impl Evaluator<'_> {
             }
             (Datum::Index(index), None) => Ok(Datum::Index(self.as_index(index, ty))),
             (Datum::Index(index), Some(elem)) if elem != Elem::Bool => {
-                if let Some(value) = index.as_constant() {
-                    if let Some(constant) = Constant::nearest(elem, i128::from(value)) {
-                        return Ok(Datum::Scalar(Value::Constant(constant), elem));
-                    }
+                if let Some(value) = index.as_constant()
+                    && let Some(constant) = Constant::nearest(elem, i128::from(value))
+                {
+                    return Ok(Datum::Scalar(Value::Constant(constant), elem));
                 }
                 Ok(Datum::Scalar(Value::Index(index, elem), elem))
             }
