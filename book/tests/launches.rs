@@ -71,8 +71,11 @@ pub const LADDER: [(&str, &str); 7] = [
 /// The extents of the ladder's launches: M = N = K.
 pub const EXTENT: usize = 128;
 
-/// The steps of the transposition: name, file, parameters.
-pub const TRANSPOSES: [(&str, &str, Option<(bool, i64)>); 7] = [
+/// A step: name, file, parameters.
+pub type Step = (&'static str, &'static str, Option<(bool, i64)>);
+
+/// The steps of the transposition.
+pub const TRANSPOSES: [Step; 7] = [
     ("transpose_naive", "book/listings/transpose.rs", None),
     ("transpose_shared", "book/listings/transpose.rs", None),
     ("transpose_swizzled", "book/listings/transpose.rs", None),

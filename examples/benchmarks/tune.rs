@@ -258,7 +258,9 @@ where
             let mut part = part;
             part.find(|i| {
                 let (own, wanted) = (to_f32(c[*i]), wanted[*i]);
-                !((own - wanted).abs() <= depth + round * wanted.abs())
+                // NaN is wrong, too.
+                let far = (own - wanted).abs();
+                far.is_nan() || far > depth + round * wanted.abs()
             })
         };
         match parallel(c.len(), wrong).into_iter().flatten().next() {
@@ -312,7 +314,8 @@ fn shares(outcome: &Outcome) {
         |shares: &[f64], share: f64| shares.iter().position(|own| *own >= share).map_or(timed, |at| at + 1);
     println!("\n  of {timed} sets, trials until the share of the best (mean of 20 seeds):");
     println!("  {:<10} {:>8} {:>8} {:>8} {:>8}", "search", "0.90", "0.95", "0.98", "1.00");
-    let searches: [(&str, fn(u64) -> Search); 2] = [("guided", Search::Guided), ("random", Search::Random)];
+    type Seeded = fn(u64) -> Search;
+    let searches: [(&str, Seeded); 2] = [("guided", Search::Guided), ("random", Search::Random)];
     for (name, search) in searches {
         let runs: Vec<Vec<f64>> = (1..=20).map(|seed| outcome.replay(search(seed))).collect();
         let mean = |share: f64| {

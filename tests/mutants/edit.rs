@@ -113,7 +113,8 @@ const PRODUCTS: [Intrinsic; 2] = [Intrinsic::WgmmaCommitGroup, Intrinsic::WgmmaW
 
 /// Every edit of a kernel, in the order of its text.
 pub fn edits(kernel: &Kernel) -> Vec<Edit> {
-    let mut sites: Vec<(Position, &'static str, Vec<Change>, (usize, usize))> = Vec::new();
+    type Site = (Position, &'static str, Vec<Change>, (usize, usize));
+    let mut sites: Vec<Site> = Vec::new();
     let mut blocks = kernel.clone();
     each_block(&mut blocks, &mut |number, block| {
         for (at, statement) in block.statements.iter().enumerate() {

@@ -24,7 +24,7 @@ impl Tested {
     /// # Errors
     /// The smallest failure.
     pub fn run(&self, device: &Device) -> Result<Passed, Box<Failure>> {
-        (self.test)(kernel(self.definition).devices(&[device.clone()]).cases(40))
+        (self.test)(kernel(self.definition).devices(std::slice::from_ref(device)).cases(40))
     }
 
     /// Runs the test on a device, and fails where it does.

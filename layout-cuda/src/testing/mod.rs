@@ -227,8 +227,8 @@ impl<'a> Test<'a> {
         if sets.is_empty() {
             sets = kernel.listed().map_err(|errors| self.failure(errors.to_string()))?;
         }
-        let mut passed = Passed::default();
-        passed.devices = self.devices.iter().map(Device::describe).collect();
+        let devices = self.devices.iter().map(Device::describe).collect();
+        let mut passed = Passed { devices, ..Passed::default() };
         let cases = (self.cases / sets.len().max(1)).max(8);
         for set in sets {
             let trial = Trial::new(self, &kernel, set).map_err(|error| self.failure(error.to_string()))?;
@@ -246,8 +246,8 @@ impl<'a> Test<'a> {
     /// Refuses a test that speaks of what the kernel does not have.
     fn names(&self, kernel: &Kernel) -> Result<(), Box<Failure>> {
         let own: Vec<&str> = kernel.arguments.iter().map(|argument| argument.name.as_str()).collect();
-        let said = self.values.keys().chain(&self.scratch).chain(self.within.keys());
-        if let Some(name) = said.filter(|name| !own.contains(&name.as_str())).next() {
+        let mut said = self.values.keys().chain(&self.scratch).chain(self.within.keys());
+        if let Some(name) = said.find(|name| !own.contains(&name.as_str())) {
             let known = own.join(", ");
             return Err(
                 self.failure(format!("the test speaks of `{name}`, the kernel has the arguments {known}"))

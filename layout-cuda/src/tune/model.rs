@@ -137,12 +137,13 @@ mod tests {
     #[test]
     fn a_product_of_powers_is_found() {
         let time = |x: f64, y: f64| (0.3 * x - 0.7 * y + 1.0).exp();
-        let all: Vec<(Vec<f64>, f64)> = (0..6)
+        type Point = (Vec<f64>, f64);
+        let all: Vec<Point> = (0..6)
             .flat_map(|x| (0..6).map(move |y| (vec![f64::from(x), f64::from(y)], time(x.into(), y.into()))))
             .collect();
-        let some: Vec<(Vec<f64>, f64)> = all.iter().step_by(3).cloned().collect();
+        let some: Vec<Point> = all.iter().step_by(3).cloned().collect();
         let fitted = Regression::fit(&some).expect("points");
-        let best = |score: &dyn Fn(&(Vec<f64>, f64)) -> f64| {
+        let best = |score: &dyn Fn(&Point) -> f64| {
             all.iter().min_by(|a, b| score(a).total_cmp(&score(b))).map(|point| point.0.clone())
         };
         assert_eq!(best(&|point| fitted.predict(&point.0)), best(&|point| point.1));

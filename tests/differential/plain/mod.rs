@@ -31,7 +31,7 @@ fn is_plain(kernel: &Kernel) -> bool {
             Node::Expr(Expr::Cast(ty, _) | Expr::Literal { ty, .. }) => !half(ty),
             // Rust leaves open which zero is the smaller one.
             Node::Expr(Expr::Word(word, ty, _)) => {
-                !half(ty) && !(ty.is_float() && matches!(WORDS[*word].name, "min" | "max"))
+                !half(ty) && (!ty.is_float() || !matches!(WORDS[*word].name, "min" | "max"))
             }
             Node::Statements(_) | Node::Expr(_) => true,
         };
