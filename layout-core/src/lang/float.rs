@@ -378,14 +378,14 @@ pub trait Approximate: Element {
         device_only()
     }
 
-    /// Sine: `sin.approx.ftz.f32`. Error at most 2⁻²⁰·⁵ between -2π and 2π, 2⁻¹⁴·⁷ between -100π and 100π.
+    /// Sine: `sin.approx.ftz.f32`. Error at most 2⁻²⁰·⁴ between -2π and 2π, 2⁻¹⁴·⁷ between -100π and 100π.
     ///
     #[doc = example!("x.sin_approx()", "f32", "0.5", "0.5f32.sin()")]
     fn sin_approx(self) -> Self {
         device_only()
     }
 
-    /// Cosine: `cos.approx.ftz.f32`. Error at most 2⁻²⁰·⁵ between -2π and 2π, 2⁻¹⁴·⁷ between -100π and 100π.
+    /// Cosine: `cos.approx.ftz.f32`. Error at most 2⁻²⁰·⁴ between -2π and 2π, 2⁻¹⁴·⁷ between -100π and 100π.
     ///
     #[doc = example!("x.cos_approx()", "f32", "0.5", "0.5f32.cos()")]
     fn cos_approx(self) -> Self {

@@ -74,7 +74,7 @@ impl Sum {
                 let (wanted, own) = (self.value(), found.as_f64());
                 let same = own == wanted || (own.is_nan() && wanted.is_nan());
                 let most = Constant::float(found.elem, wanted).map(Constant::as_f64);
-                same || (own - wanted).abs() <= self.bound(found.elem, relative)
+                same || (wanted.is_finite() && (own - wanted).abs() <= self.bound(found.elem, relative))
                     || (!own.is_finite() && most == Some(own))
             }
         }
