@@ -253,8 +253,13 @@ impl Atoms {
     fn split(n: &Index, d: i64) -> Result<(Index, Index), IndexOverflow> {
         let (multiples, rest) = n.partition(|_, coefficient| coefficient % d == 0);
         let constant = rest.offset();
-        let q = multiples.plus(constant - constant.rem_euclid(d))?;
-        let r = rest.plus(-(constant - constant.rem_euclid(d)))?;
+        let whole = constant.checked_sub(constant.rem_euclid(d)).ok_or(IndexOverflow)?;
+        let q = multiples.plus(whole)?;
+        // The least number has no negative.
+        let r = match whole.checked_neg() {
+            Some(back) => rest.plus(back)?,
+            None => rest.plus(i64::MAX)?.plus(1)?,
+        };
         let q = q.exact_div(d).ok_or(IndexOverflow)?;
         Ok((q, r))
     }

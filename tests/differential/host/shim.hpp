@@ -121,6 +121,21 @@ static inline long long __double2ll_rz(double a) { return toward_zero<long long>
 static inline unsigned long long __float2ull_rz(float a) { return toward_zero<unsigned long long>(a, 0, UINT64_MAX); }
 static inline unsigned long long __double2ull_rz(double a) { return toward_zero<unsigned long long>(a, 0, UINT64_MAX); }
 
+// Rounded toward zero.
+static inline float __double2float_rz(double a) {
+    float near = (float)a;
+    return fabs((double)near) > fabs(a) ? nextafterf(near, 0.0f) : near;
+}
+static inline float __int2float_rz(int a) { return __double2float_rz(a); }
+static inline float __uint2float_rz(unsigned a) { return __double2float_rz(a); }
+static inline float whole2float_rz(__int128 a) {
+    float near = (float)a;
+    __int128 whole = (__int128)near;
+    return (whole < 0 ? -whole : whole) > (a < 0 ? -a : a) ? nextafterf(near, 0.0f) : near;
+}
+static inline float __ll2float_rz(long long a) { return whole2float_rz(a); }
+static inline float __ull2float_rz(unsigned long long a) { return whole2float_rz(a); }
+
 // What the device functions say in PTX, whose definitions are left out of the texts.
 static inline float bf16_to_f32(unsigned short bits) { return bits_as<float>((unsigned)bits << 16); }
 static inline unsigned short f32_to_bf16(float value) {
