@@ -165,7 +165,9 @@ impl Scope<'_> {
         let first = match (negative, steps) {
             (true, Steps::Wrapping) => negated(cast(first, Width::Natural)),
             // The least `int` has no negative among them.
-            (true, Steps::Proved) if !fits(times(first.range, point(-1))) => negated(cast(first, Width::Long)),
+            (true, Steps::Proved) if !fits(times(first.range, point(-1))) => {
+                negated(cast(first, Width::Long))
+            }
             (true, _) => negated(first),
             (false, _) => first,
         };
