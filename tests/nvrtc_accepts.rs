@@ -6,7 +6,7 @@
 use layout_core::kernel::{Arch, Promises, compile, emit};
 use layout_cuda::{Definition, nvrtc};
 use layout_examples::host::{memory, product};
-use layout_examples::kernels::tensor_core;
+use layout_examples::kernels::{measuring, tensor_core};
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::{compiled, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
@@ -32,7 +32,7 @@ fn is_example(definition: &Definition) -> bool {
 #[test]
 fn every_variant_becomes_a_cubin() {
     let (mut jobs, mut examples) = (Vec::new(), 0);
-    for definition in definitions() {
+    for definition in definitions().into_iter().chain(measuring()) {
         let own = definition.kernel().expect("bytes of this version").arch;
         examples += usize::from(is_example(definition));
         for (number, variant) in definition.variants.iter().enumerate() {

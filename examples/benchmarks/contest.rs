@@ -3,12 +3,13 @@
 //! Law: every candidate is measured as often as every other, by turns, each sample with a cold L2 cache.
 
 use super::cublas::Blas;
+use super::ledger::Ledger;
 use super::noise::fill;
 use super::race::{Candidate, Length, race};
 use super::record::Record;
 use super::{Result, parallel};
 use crate::kernels::memory::copy;
-use layout_cuda::{Device, Error, Stream};
+use layout_cuda::{Device, Error, Stream, roofline};
 use std::cell::RefCell;
 
 /// What a check found.
@@ -31,26 +32,36 @@ pub struct Work {
     pub dtype: &'static str,
     /// The sizes.
     pub shape: Vec<usize>,
-    /// Bytes read and written, each once.
-    pub bytes: f64,
     /// Elements of the input.
-    pub elements: f64,
+    elements: f64,
+    /// Bytes read and written, each once.
+    bytes: f64,
+    /// Operations.
+    flops: f64,
+}
+
+impl Work {
+    /// On a tensor of these sizes; bytes and operations are those of one of its elements.
+    pub fn new(workload: &'static str, dtype: &'static str, shape: &[usize], bytes: f64, flops: f64) -> Work {
+        let elements = shape.iter().map(|extent| *extent as f64).product::<f64>();
+        let shape = shape.to_vec();
+        Work { workload, dtype, shape, elements, bytes: bytes * elements, flops: flops * elements }
+    }
 }
 
 /// What is measured on one device.
-pub struct Bench {
+pub struct Bench<'a> {
     pub device: Device,
     pub stream: Stream,
     pub samples: usize,
-    pub records: Vec<Record>,
+    pub ledger: &'a mut Ledger,
 }
 
-impl Bench {
-    /// The median time of each candidate, milliseconds, each launch with a cold L2 cache.
-    fn race(&self, mut candidates: Vec<Candidate<'_>>) -> Result<Vec<f64>> {
+impl Bench<'_> {
+    /// Times the candidates, each launch with a cold L2 cache.
+    fn race(&self, candidates: &mut [Candidate<'_>]) -> Result<()> {
         let length = Length { rounds: self.samples, round_ms: 0.0, least: 1 };
-        race(&self.stream, length, true, &mut candidates)?;
-        Ok(candidates.iter().map(Candidate::ms).collect())
+        race(&self.stream, length, true, candidates).map(drop)
     }
 
     /// Ours beside device copies of as many bytes: the driver's and a kernel's. The better one is the peer.
@@ -68,16 +79,17 @@ impl Bench {
         let mut x = self.stream.zeros::<f32, 1>([elements])?;
         fill(&self.stream, &mut x, 1)?;
         let to = RefCell::new(self.stream.zeros::<f32, 1>([elements])?);
-        let times = self.race(vec![
+        let mut candidates = [
             Candidate::new(name, ours),
             Candidate::new("copy by the driver", || to.borrow_mut().copy_from(&x)),
             Candidate::new("copy by a kernel", || copy::launch(&self.stream, &x, &mut *to.borrow_mut())),
-        ])?;
-        let [ms, driver, kernel] = times[..] else { return Err("a race without its candidates".into()) };
-        self.keep(work, found, name, ms, Some(("best device copy", driver.min(kernel))));
-        let rate = |ms: f64| work.bytes / ms * 1e-6;
-        println!("  copies: driver {:.0} GB/s, kernel {:.0} GB/s", rate(driver), rate(kernel));
-        Ok(())
+        ];
+        self.race(&mut candidates)?;
+        let [ours, driver, kernel] = &candidates;
+        let best = if driver.ms() <= kernel.ms() { driver } else { kernel };
+        let (mut record, peer) = (record(work, found, ours, self.place()), (best.name.clone(), best.ms()));
+        record.peer = Some(peer);
+        self.ledger.keep(&record)
     }
 
     /// Ours beside cuBLAS's dot product of vectors of `n` elements; the peer's time is that of as many bytes as ours.
@@ -101,45 +113,36 @@ impl Bench {
             let blas = Blas::new(&self.stream)?;
             candidates.push(Candidate::new("cublas sdot", move || blas.sdot(&x, &y, &mut out)));
         }
-        let times = self.race(candidates)?;
-        let peer = times.get(1).map(|peer| ("cublas sdot", peer * work.bytes / (8.0 * n as f64)));
-        self.keep(work, found, name, times[0], peer);
-        if let Some(peer) = times.get(1) {
-            println!("  cublas sdot of 2 x {n}: {:.0} GB/s", 8.0 * n as f64 / peer * 1e-6);
-        }
-        Ok(())
+        self.race(&mut candidates)?;
+        let mut record = record(work, found, &candidates[0], self.place());
+        let as_many = work.bytes / (8.0 * n as f64);
+        record.peer = candidates.get(1).map(|peer| (peer.name.clone(), peer.ms() * as_many));
+        self.ledger.keep(&record)
     }
 
-    fn keep(&mut self, work: &Work, found: Found, kernel: &str, ms: f64, peer: Option<(&str, f64)>) {
-        let record = Record {
-            workload: work.workload,
-            kernel: kernel.to_owned(),
-            place: if self.device.is_simulator() { "simulator" } else { "gpu" },
-            dtype: work.dtype,
-            shape: work.shape.clone(),
-            ms,
-            iters: self.samples,
-            work: work.bytes,
-            elements: work.elements,
-            unit: "GB/s",
-            peer: peer.map(|(name, ms)| (name.to_owned(), ms)),
-            wrong: found.wrong,
-            max_rel_err: found.max_rel_err,
-        };
-        println!(
-            "{:<16} {:<28} {:?}: {:.4} ms, {:.0} GB/s, {:.3} of {}, {} wrong (error {:.2e}{})",
-            work.workload,
-            kernel,
-            work.shape,
-            ms,
-            record.rate(),
-            record.ratio().unwrap_or(f64::NAN),
-            peer.map_or("nothing", |(name, _)| name),
-            found.wrong,
-            found.max_rel_err,
-            found.first.map_or(String::new(), |first| format!(", first at {first}")),
-        );
-        self.records.push(record);
+    fn place(&self) -> &'static str {
+        if self.device.is_simulator() { "simulator" } else { "gpu" }
+    }
+}
+
+fn record(work: &Work, found: Found, ours: &Candidate<'_>, place: &'static str) -> Record {
+    Record {
+        workload: work.workload,
+        kernel: ours.name.clone(),
+        place,
+        dtype: work.dtype,
+        shape: work.shape.clone(),
+        ms: ours.ms(),
+        iters: ours.times.len(),
+        work: roofline::Work { flops: work.flops, bytes: work.bytes },
+        elements: work.elements,
+        unit: "GB/s",
+        peer: None,
+        steps: None,
+        wrong: found.wrong,
+        first_wrong: found.first,
+        max_rel_err: found.max_rel_err,
+        spread: ours.spread(),
     }
 }
 

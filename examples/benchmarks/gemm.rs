@@ -2,10 +2,10 @@
 
 use super::Result;
 use super::cublas::Compute;
+use super::ledger::Ledger;
 use super::options::Common;
 use super::product::{Bench, Lies, Ours, Peer, Work, cublas};
 use super::race::Length;
-use super::record::Record;
 use crate::host::product::{Kernel, Precision};
 use clap::{Args, ValueEnum};
 use layout_cuda::{Device, E4m3, bf16};
@@ -100,7 +100,7 @@ impl Dtype {
 ///
 /// # Errors
 /// A set that no kernel has, a device without memory, or a failing launch.
-pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Vec<Record>> {
+pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
     let dtypes = match options.dtype.as_slice() {
         [] => Dtype::ALL.to_vec(),
         chosen => chosen.to_vec(),
@@ -110,7 +110,6 @@ pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Vec<Re
         false => Length { rounds: 5, round_ms: 20.0, least: 5 },
     };
     let workload = if options.sustained { "gemm_sustained" } else { "gemm" };
-    let mut records = Vec::new();
     for dtype in dtypes {
         let shapes = match options.size.as_deref() {
             Some([m, n, k]) => vec![[*m, *n, *k]],
@@ -130,15 +129,15 @@ pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Vec<Re
             };
             if known && options.a.is_none_or(|only| only == a) && options.b.is_none_or(|only| only == b) {
                 let work = Work { device, common, workload, shape, lies, length };
-                records.extend(measure(&work, dtype, &options.set)?);
+                measure(ledger, &work, dtype, &options.set)?;
             }
         }
     }
-    Ok(records)
+    Ok(())
 }
 
 /// One product.
-fn measure(work: &Work<'_>, dtype: Dtype, sets: &[String]) -> Result<Vec<Record>> {
+fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, sets: &[String]) -> Result<()> {
     // Which layouts a record is about, where the kernel's name does not say it.
     let lie = match (dtype, work.lies) {
         (Dtype::Bf16, [Lies::Rows, Lies::Columns]) => ", B by columns",
@@ -148,20 +147,13 @@ fn measure(work: &Work<'_>, dtype: Dtype, sets: &[String]) -> Result<Vec<Record>
     };
     let (name, kernel, settable) = dtype.way(work.lies[1]);
     let mut ours = vec![Ours { name: format!("{name}{lie}"), dtype: dtype.name(), kernel, set: None }];
-    for set in sets {
-        let made = settable.iter().map(|kernel| Ours::of(*kernel, dtype.name(), Some(set)));
-        let (taken, refused): (Vec<_>, Vec<_>) = made.partition(std::result::Result::is_ok);
-        match refused.into_iter().find_map(std::result::Result::err) {
-            Some(error) if taken.is_empty() => return Err(error),
-            _ => ours.extend(taken.into_iter().flatten()),
-        }
-    }
+    ours.extend(Ours::those_that_can(settable, dtype.name(), sets));
     let peers = dtype.peers();
     match dtype {
-        Dtype::Bf16 => Bench::<bf16, bf16>::new(work, "bf16", bf16::from_f32)?.run(&peers, &ours),
-        Dtype::E4m3 => Bench::<E4m3, bf16>::new(work, "e4m3", E4m3::from_f32)?.run(&peers, &ours),
+        Dtype::Bf16 => Bench::<bf16, bf16>::new(work, "bf16", bf16::from_f32)?.run(ledger, &peers, &ours),
+        Dtype::E4m3 => Bench::<E4m3, bf16>::new(work, "e4m3", E4m3::from_f32)?.run(ledger, &peers, &ours),
         Dtype::Tf32 | Dtype::F32 => {
-            Bench::<f32, f32>::new(work, dtype.name(), |value| value)?.run(&peers, &ours)
+            Bench::<f32, f32>::new(work, dtype.name(), |value| value)?.run(ledger, &peers, &ours)
         }
     }
 }

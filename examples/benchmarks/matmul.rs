@@ -1,13 +1,13 @@
 //! C = A B in float32: every kernel of the ladder, the CPU, and cuBLAS in full float32 and in TF32.
 
+use super::ledger::Ledger;
 use super::options::Common;
 use super::product::{Bench, Lies, Ours, Work, cublas};
 use super::race::Length;
-use super::record::{Record, table_row};
 use super::{Result, cpu};
 use crate::host::product::{Kernel, Precision};
 use clap::Args;
-use layout_cuda::{Device, prepared};
+use layout_cuda::{Device, Promises, prepare, prepared};
 
 /// The options of `matmul`.
 #[derive(Args)]
@@ -24,6 +24,9 @@ pub struct Options {
     /// Leaves the CPU out
     #[arg(long)]
     no_cpu: bool,
+    /// Prints the CUDA C of the kernels, and measures nothing
+    #[arg(long)]
+    source: bool,
 }
 
 /// Sizes for the simulator, a second or two each: most of them no tile divides.
@@ -36,8 +39,8 @@ const LARGE: [[usize; 3]; 5] =
 /// Measures every kernel at every size.
 ///
 /// # Errors
-/// A set that a kernel has not, a device without memory, or a failing launch.
-pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Vec<Record>> {
+/// Sets that no kernel has, a device without memory, or a failing launch.
+pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
     let shapes = match options.size.as_deref() {
         Some([m, n, k]) => vec![[*m, *n, *k]],
         _ if device.is_simulator() => SMALL.to_vec(),
@@ -52,33 +55,33 @@ pub fn run(device: &Device, common: &Common, options: &Options) -> Result<Vec<Re
         let dtype = kernel.precision().name();
         match options.set.as_slice() {
             [] => ours.push(Ours::of(kernel, dtype, None)?),
-            sets => {
-                for set in sets {
-                    ours.push(Ours::of(kernel, dtype, Some(set))?);
-                }
-            }
+            sets => ours.extend(Ours::those_that_can(&[kernel], dtype, sets)),
         }
     }
-    let mut records = Vec::new();
+    if ours.is_empty() {
+        return Err("no kernel is left to measure".into());
+    }
+    if options.source {
+        return sources(device, &ours);
+    }
     for shape in shapes {
         let length = Length { rounds: common.samples.div_ceil(4).max(1), round_ms: 20.0, least: 1 };
         let work = Work { device, common, workload: "matmul", shape, lies: [Lies::Rows, Lies::Rows], length };
         let bench = Bench::<f32, f32>::new(&work, "float32", |value| value)?;
-        let of_shape = bench.run(&[cublas(Precision::Float32), cublas(Precision::Tf32)], &ours)?;
-        records.extend(of_shape);
+        bench.run(ledger, &[cublas(Precision::Float32), cublas(Precision::Tf32)], &ours)?;
         if !options.no_cpu {
-            records.extend(on_the_cpu(&bench, shape)?);
+            on_the_cpu(ledger, &bench, shape)?;
         }
-        println!("{}", "-".repeat(110));
+        ledger.foot();
     }
     if !device.is_simulator() {
         usage(device, &ours)?;
     }
-    Ok(records)
+    Ok(())
 }
 
 /// The same product on the CPU: three loops, over as many rows as a second or two allows, and a library.
-fn on_the_cpu(bench: &Bench<'_, f32, f32>, shape: [usize; 3]) -> Result<Vec<Record>> {
+fn on_the_cpu(ledger: &mut Ledger, bench: &Bench<'_, f32, f32>, shape: [usize; 3]) -> Result<()> {
     let ([a, b], [m, n, _]) = (&bench.host, shape);
     let mut c = vec![f32::NAN; m * n];
     let ms = cpu::library(a, b, &mut c, shape)?;
@@ -87,12 +90,19 @@ fn on_the_cpu(bench: &Bench<'_, f32, f32>, shape: [usize; 3]) -> Result<Vec<Reco
     // The rows that the loops did not reach hold the library's product, which is checked.
     let naive = bench.judge(&c, "f32");
     let name = if rows < m { format!("naive ({rows} rows)") } else { "naive".to_owned() };
-    let records = vec![
-        bench.record(("cpu", name, "f32"), (rows, naive_ms, 1), naive, None),
-        bench.record(("cpu", "gemm".to_owned(), "f32"), (m, ms, 1), library, None),
-    ];
-    records.iter().for_each(|record| println!("{}", table_row(record)));
-    Ok(records)
+    ledger.keep(&bench.record(("cpu", name, "f32"), (rows, naive_ms, 1), naive))?;
+    ledger.keep(&bench.record(("cpu", "gemm".to_owned(), "f32"), (m, ms, 1), library))
+}
+
+/// The CUDA C of each kernel, as an aligned launch takes it.
+fn sources(device: &Device, ours: &[Ours]) -> Result<()> {
+    for Ours { name, kernel, set, .. } in ours {
+        if let Some(kernel) = kernel {
+            let ready = prepare(kernel.definition(), device, set.as_ref(), Promises::USUAL)?;
+            println!("// {name}\n{}", ready.text()?);
+        }
+    }
+    Ok(())
 }
 
 /// What the kernels that ran use of a multiprocessor.

@@ -1,8 +1,8 @@
 //! The kernels at the speed of memory: each checked in float64 and timed beside the best peer in the same process.
 
 use super::contest::Bench;
+use super::ledger::Ledger;
 use super::options::Common;
-use super::record::Record;
 use super::{Result, reduce, rows, scan, stencil, transpose};
 use layout_cuda::Device;
 
@@ -29,10 +29,11 @@ pub enum Work {
 ///
 /// # Errors
 /// A device without memory, no cuBLAS on a GPU, or a failing launch.
-pub fn run(device: &Device, common: &Common, work: Work) -> Result<Vec<Record>> {
+pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, work: Work) -> Result<()> {
     let small = device.is_simulator();
     let (device, stream) = (device.clone(), device.stream());
-    let mut bench = Bench { device, stream, samples: common.samples.max(1), records: Vec::new() };
+    let mut bench = Bench { device, stream, samples: common.samples.max(1), ledger };
+    bench.ledger.head("GB/s");
     let peer = if small { 1 << 12 } else { 1 << 28 };
     if work == Work::Reduce {
         let (n, side) = if small { (10_007, 129) } else { (1 << 28, 16_384) };
@@ -101,5 +102,6 @@ pub fn run(device: &Device, common: &Common, work: Work) -> Result<Vec<Record>> 
             transpose::halves(&mut bench, [side, side])?;
         }
     }
-    Ok(bench.records)
+    bench.ledger.foot();
+    Ok(())
 }

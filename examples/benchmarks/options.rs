@@ -1,6 +1,5 @@
 //! The options that every subcommand has: where, how often, how cold, and where the records go.
 
-use super::record::{Occasion, Record, append};
 use super::{exit, write_findings};
 use clap::{Args, ValueEnum};
 use layout_cuda::Device;
@@ -22,6 +21,9 @@ pub struct Common {
     /// The commit to write into the records, where git cannot tell
     #[arg(long, global = true)]
     pub commit: Option<String>,
+    /// What `--example doctor -- --peaks FILE` measured of this device: the roofs of `% bound`, in place of those on paper
+    #[arg(long, global = true)]
+    pub peaks: Option<PathBuf>,
     /// Timed samples on a GPU; of products a quarter as many rounds of 20 milliseconds
     #[arg(long, global = true, default_value_t = 20)]
     pub samples: usize,
@@ -71,16 +73,5 @@ impl Common {
             (L2::Rotate, Some(gpu)) => (4 * gpu.l2_bytes as usize).div_ceil(bytes.max(1)).clamp(1, 64),
             _ => 1,
         }
-    }
-
-    /// Appends the records to the file asked for; gives the number of wrong ones.
-    ///
-    /// # Errors
-    /// What the file system says.
-    pub fn keep(&self, device: &Device, records: &[Record]) -> super::Result<usize> {
-        if let Some(path) = &self.json {
-            append(path, records, &Occasion::now(device.describe(), self.commit.clone()))?;
-        }
-        Ok(records.iter().filter(|record| record.wrong > 0).count())
     }
 }

@@ -5,11 +5,13 @@
 
 use super::Result;
 use super::cublas::{Blas, Compute, Prepared};
+use super::ledger::Ledger;
 use super::options::{Common, L2};
 use super::race::{Candidate, Length, race};
-use super::record::{Record, table_head, table_row};
+use super::record::Record;
 use super::truth::{Bound, Host, Truth, Verdict};
 use crate::host::product::{Kernel, Options, Precision, Workspace, multiply};
+use layout_cuda::roofline;
 use layout_cuda::{Device, Element, LaunchConfig, ParamSet, ParamValue, Tensor};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::cell::{Cell, RefCell};
@@ -68,6 +70,23 @@ impl Ours {
         let name = set.map_or(kernel.name().to_owned(), |set| format!("{kernel} {set}"));
         let set = set.map(|text| parameters(kernel, text)).transpose()?;
         Ok(Ours { name, dtype, kernel: Some(kernel), set })
+    }
+
+    /// The kernels with each of these sets; of those that cannot be, the reason is printed.
+    pub fn those_that_can(kernels: &[Kernel], dtype: &'static str, sets: &[String]) -> Vec<Ours> {
+        let made = |set| {
+            let (taken, refused): (Vec<_>, Vec<_>) =
+                kernels.iter().map(|kernel| Ours::of(*kernel, dtype, Some(set))).partition(Result::is_ok);
+            if taken.is_empty() {
+                refused
+                    .into_iter()
+                    .find_map(Result::err)
+                    .iter()
+                    .for_each(|error| println!("left out: {error}"));
+            }
+            taken.into_iter().flatten().collect::<Vec<_>>()
+        };
+        sets.iter().flat_map(|set| made(set)).collect()
     }
 }
 
@@ -168,9 +187,9 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
         (place, kernel, dtype): (&'static str, String, &'static str),
         (rows, ms, iters): (usize, f64, usize),
         verdict: Verdict,
-        peer: Option<(String, f64)>,
     ) -> Record {
         let [m, n, k] = self.work.shape;
+        let [reads, writes] = [(rows * k + k * n) * size_of::<T>(), rows * n * size_of::<U>()];
         Record {
             workload: self.work.workload,
             kernel,
@@ -179,21 +198,27 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
             shape: vec![m, n, k],
             ms,
             iters,
-            work: 2.0 * rows as f64 * n as f64 * k as f64,
+            work: roofline::Work {
+                flops: 2.0 * rows as f64 * n as f64 * k as f64,
+                bytes: (reads + writes) as f64,
+            },
             elements: rows as f64 * n as f64,
             unit: "TFLOP/s",
-            peer,
+            peer: None,
+            steps: None,
             wrong: verdict.wrong,
-            max_rel_err: verdict.max_rel_err,
+            first_wrong: verdict.first,
+            max_rel_err: verdict.norm_err,
+            spread: None,
         }
     }
 
-    /// Checks and times the peers and ours; prints a row for each.
+    /// Checks and times the peers and ours, and keeps a record of each. The steps of a record are ours in their order.
     ///
     /// # Errors
     /// A failing call of one of ours with its own parameters; other candidates may refuse the product.
-    pub fn run(&self, peers: &[(Peer, &'static str)], ours: &[Ours]) -> Result<Vec<Record>> {
-        let Work { device, common, shape: [_, n, _], .. } = *self.work;
+    pub fn run(&self, ledger: &mut Ledger, peers: &[(Peer, &'static str)], ours: &[Ours]) -> Result<()> {
+        let Work { device, common, shape: [rows, ..], .. } = *self.work;
         let mut candidates = Vec::new();
         for (peer, dtype) in peers.iter().filter(|_| !device.is_simulator()) {
             match self.peer(*peer, dtype) {
@@ -217,24 +242,25 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
         }
         let stream = device.stream();
         let launches = race(&stream, self.work.length, common.l2 == L2::Flush, &mut checked)?;
-        println!("{}", table_head());
-        let ours = if device.is_simulator() { "simulator" } else { "gpu" };
-        let mut records = Vec::new();
+        ledger.head("GFLOPS/s");
+        let place = if device.is_simulator() { "simulator" } else { "gpu" };
+        let mut steps: Option<[f64; 2]> = None;
         for ((candidate, (dtype, is_peer, verdict)), launches) in checked.iter().zip(&facts).zip(launches) {
+            let ms = candidate.ms();
+            let row = (if *is_peer { "" } else { place }, candidate.name.clone(), *dtype);
+            let mut record = self.record(row, (rows, ms, launches * candidate.times.len()), *verdict);
             let peer = checked.iter().zip(&facts).find(|(_, (known, peer, _))| *peer && known == dtype);
-            let peer = peer.map(|(peer, _)| (peer.name.clone(), peer.ms()));
-            let peer = peer.filter(|(name, _)| *name != candidate.name);
-            let row = (if *is_peer { "" } else { ours }, candidate.name.clone(), *dtype);
-            let time = (self.work.shape[0], candidate.ms(), launches * candidate.times.len());
-            let record = self.record(row, time, *verdict, peer);
-            let (error, spread) = (verdict.norm_err, candidate.spread());
-            println!("{}  |e|/|c| {error:.1e}, rounds differ by {spread:.3}", table_row(&record));
-            if let Some(at) = verdict.first {
-                println!("  first wrong element: row {}, column {}", at / n.max(1), at % n.max(1));
+            record.peer = peer
+                .map(|(peer, _)| (peer.name.clone(), peer.ms()))
+                .filter(|(name, _)| *name != candidate.name);
+            record.spread = candidate.spread();
+            if !is_peer {
+                record.steps = steps;
+                steps = Some([steps.map_or(ms, |[first, _]| first), ms]);
             }
-            records.push(record);
+            ledger.keep(&record)?;
         }
-        Ok(records)
+        Ok(())
     }
 
     /// A library's product of these operands.

@@ -30,10 +30,10 @@ impl<'a> Candidate<'a> {
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
-    /// The largest over the smallest, less one.
-    pub fn spread(&self) -> f64 {
+    /// The longest round over the shortest, less one; `None` of one round.
+    pub fn spread(&self) -> Option<f64> {
         let (least, most) = self.times.iter().fold((f64::MAX, 0.0f64), |(a, b), ms| (a.min(*ms), b.max(*ms)));
-        most / least - 1.0
+        (self.times.len() > 1).then(|| most / least - 1.0)
     }
 }
 

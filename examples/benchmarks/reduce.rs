@@ -10,7 +10,7 @@ use crate::kernels::memory as kernels;
 const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 
 /// Sums, products and maxima of vectors.
-pub fn vectors(bench: &mut Bench, n: usize, peer: usize) -> Result<()> {
+pub fn vectors(bench: &mut Bench<'_>, n: usize, peer: usize) -> Result<()> {
     let stream = bench.stream.clone();
     let (mut x, mut y) = (stream.zeros::<f32, 1>([n])?, stream.zeros::<f32, 1>([n])?);
     fill(&stream, &mut x, 11)?;
@@ -36,21 +36,16 @@ pub fn vectors(bench: &mut Bench, n: usize, peer: usize) -> Result<()> {
         result.add(0, (f64::from(found) - wanted).abs() / size.max(f64::MIN_POSITIVE), units * UNIT);
         result
     };
-    let work = |workload, bytes: usize| Work {
-        workload,
-        dtype: "f32",
-        shape: vec![n],
-        bytes: bytes as f64,
-        elements: n as f64,
-    };
+    // Each element of one vector, or of both, is read once.
+    let work = |workload, vectors: f64| Work::new(workload, "f32", &[n], 4.0 * vectors, vectors);
     memory::sum(&stream, &x, &mut parts, &mut out)?;
     let found = judge(out.download()?[0], add(0), add(1), memory::SUM_UNITS);
-    bench.beside_dot(&work("sum", 4 * n), found, peer, "sum", || {
+    bench.beside_dot(&work("sum", 1.0), found, peer, "sum", || {
         memory::sum(&stream, &x, &mut parts, &mut out)
     })?;
     memory::dot(&stream, &x, &y, &mut parts, &mut out)?;
     let found = judge(out.download()?[0], add(2), add(3), memory::SUM_UNITS);
-    bench.beside_dot(&work("dot", 8 * n), found, peer, "dot", || {
+    bench.beside_dot(&work("dot", 2.0), found, peer, "dot", || {
         memory::dot(&stream, &x, &y, &mut parts, &mut out)
     })?;
     let (mut places, mut place) = (stream.zeros::<u32, 1>([PARTS])?, stream.zeros::<u32, 1>([1])?);
@@ -59,30 +54,22 @@ pub fn vectors(bench: &mut Bench, n: usize, peer: usize) -> Result<()> {
     let first = first.into_iter().flatten().next().unwrap_or(n);
     let mut found = Found::default();
     found.add(0, (place.download()?[0] as f64 - first as f64).abs(), 0.0);
-    bench.beside_dot(&work("argmax", 4 * n), found, peer, "argmax", || {
+    bench.beside_dot(&work("argmax", 1.0), found, peer, "argmax", || {
         memory::argmax(&stream, &x, &mut parts, &mut places, &mut place)
     })?;
     memory::max(&stream, &x, &mut parts, &mut out)?;
     let found = judge(out.download()?[0], most, 1.0, 0.0);
-    bench.beside_dot(&work("max", 4 * n), found, peer, "max", || {
-        memory::max(&stream, &x, &mut parts, &mut out)
-    })
+    bench.beside_dot(&work("max", 1.0), found, peer, "max", || memory::max(&stream, &x, &mut parts, &mut out))
 }
 
 /// Sums of the rows and of the columns of a matrix.
-pub fn axes(bench: &mut Bench, [m, n]: [usize; 2], peer: usize) -> Result<()> {
+pub fn axes(bench: &mut Bench<'_>, [m, n]: [usize; 2], peer: usize) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 2>([m, n])?;
     fill(&stream, &mut x, 13)?;
     let (mut rows, mut columns) = (stream.zeros::<f32, 1>([m])?, stream.zeros::<f32, 1>([n])?);
     let mut parts = stream.zeros::<f32, 2>([SPLITS, n])?;
-    let work = |workload| Work {
-        workload,
-        dtype: "f32",
-        shape: vec![m, n],
-        bytes: 4.0 * m as f64 * n as f64,
-        elements: m as f64 * n as f64,
-    };
+    let work = |workload| Work::new(workload, "f32", &[m, n], 4.0, 1.0);
     let check = |found: &[f32], inner: usize, at: &(dyn Fn(usize, usize) -> usize + Sync)| {
         let all = parallel(found.len(), |range| {
             let mut result = Found::default();
@@ -115,7 +102,7 @@ pub fn axes(bench: &mut Bench, [m, n]: [usize; 2], peer: usize) -> Result<()> {
 }
 
 /// The histogram of random and of constant bytes; the peer is the dot product, the fastest reader there is.
-pub fn histogram(bench: &mut Bench, n: usize, peer: usize) -> Result<()> {
+pub fn histogram(bench: &mut Bench<'_>, n: usize, peer: usize) -> Result<()> {
     let stream = bench.stream.clone();
     let random: Vec<u8> =
         parallel(n, |range| range.map(|i| noise(i, 14).to_bits() as u8).collect::<Vec<_>>()).concat();
@@ -133,8 +120,7 @@ pub fn histogram(bench: &mut Bench, n: usize, peer: usize) -> Result<()> {
             let wanted: u32 = wanted.iter().map(|part| part[bin]).sum();
             found.add(bin, (f64::from(count) - f64::from(wanted)).abs(), 0.0);
         }
-        let work =
-            Work { workload: "histogram", dtype: "u8", shape: vec![n], bytes: n as f64, elements: n as f64 };
+        let work = Work::new("histogram", "u8", &[n], 1.0, 1.0);
         let name = format!("histogram_{name}");
         bench
             .beside_dot(&work, found, peer, &name, || kernels::histogram::launch(&stream, &x, &mut counts))?;

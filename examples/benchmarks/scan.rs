@@ -6,15 +6,14 @@ use super::{Result, parallel};
 use crate::host::memory::{self, ScanState};
 
 /// Prefix sums of `n` elements.
-pub fn scan(bench: &mut Bench, n: usize) -> Result<()> {
+pub fn scan(bench: &mut Bench<'_>, n: usize) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 1>([n])?;
     fill(&stream, &mut x, 31)?;
     let mut out = stream.zeros::<f32, 1>([n])?;
     let mut state = ScanState::new(&stream, n)?;
     for (name, exclusive) in [("inclusive_scan", false), ("exclusive_scan", true)] {
-        let work =
-            Work { workload: name, dtype: "f32", shape: vec![n], bytes: 8.0 * n as f64, elements: n as f64 };
+        let work = Work::new(name, "f32", &[n], 8.0, 1.0);
         out.poison()?;
         match exclusive {
             false => memory::inclusive_scan(&stream, &x, &mut out, &mut state)?,

@@ -12,13 +12,13 @@ const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 /// The names of the three poolings.
 const POOLS: [&str; 3] = ["sum_pool", "average_pool", "max_pool"];
 
-fn work(workload: &'static str, shape: &[usize]) -> Work {
-    let elements = shape.iter().product::<usize>() as f64;
-    Work { workload, dtype: "f32", shape: shape.to_vec(), bytes: 8.0 * elements, elements }
+/// Each element read and written once, with so many operations.
+fn work(workload: &'static str, shape: &[usize], flops: usize) -> Work {
+    Work::new(workload, "f32", shape, 8.0, flops as f64)
 }
 
 /// In one dimension: a convolution of 5 taps, and poolings of 3 elements.
-pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
+pub fn vectors(bench: &mut Bench<'_>, n: usize) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 1>([n])?;
     fill(&stream, &mut x, 51)?;
@@ -33,7 +33,7 @@ pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
             (0..5).map(|k| f64::from(weights[k]) * value(i as isize + k as isize - 2).unwrap_or(0.0)).sum();
         (sum, 5.0 * 2.7 * UNIT)
     });
-    bench.beside_copy(&work("conv1d", &[n]), found, "conv1d", || {
+    bench.beside_copy(&work("conv1d", &[n], 2 * 5), found, "conv1d", || {
         kernels::conv1d::launch(&stream, &x, &taps, &mut out)
     })?;
     for (kind, name) in POOLS.into_iter().enumerate() {
@@ -50,7 +50,7 @@ pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
             };
             (wanted, if kind == 2 { 0.0 } else { 9.0 * UNIT })
         });
-        bench.beside_copy(&work(name, &[n]), found, "pool1d", || {
+        bench.beside_copy(&work(name, &[n], 2), found, "pool1d", || {
             kernels::pool1d::launch_with(config, &stream, &x, &mut out)
         })?;
     }
@@ -58,7 +58,7 @@ pub fn vectors(bench: &mut Bench, n: usize) -> Result<()> {
 }
 
 /// In two dimensions: convolutions of 3 by 3 and 5 by 5, and poolings of 3 by 3.
-pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
+pub fn matrices(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 2>([m, n])?;
     fill(&stream, &mut x, 52)?;
@@ -90,7 +90,7 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
             (sum, (size * size) as f64 * magnitude * UNIT)
         });
         let name = format!("conv2d_{size}x{size}");
-        bench.beside_copy(&work("conv2d", &[m, n]), found, &name, || {
+        bench.beside_copy(&work("conv2d", &[m, n], 2 * size * size), found, &name, || {
             kernels::conv2d::launch_with(config, &stream, &x, &on_device, &mut out)
         })?;
     }
@@ -109,7 +109,7 @@ pub fn matrices(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
             };
             (wanted, if kind == 2 { 0.0 } else { 81.0 * UNIT })
         });
-        bench.beside_copy(&work(name, &[m, n]), found, "pool2d", || {
+        bench.beside_copy(&work(name, &[m, n], 8), found, "pool2d", || {
             kernels::pool2d::launch_with(config, &stream, &x, &mut out)
         })?;
     }

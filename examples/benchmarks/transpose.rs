@@ -19,7 +19,7 @@ const STEPS: [(&str, bool, i64); 4] = [
 ];
 
 /// Of an `m` by `n` matrix of f32; with `steps` by each way by TMA, too.
-pub fn floats(bench: &mut Bench, [m, n]: [usize; 2], steps: bool) -> Result<()> {
+pub fn floats(bench: &mut Bench<'_>, [m, n]: [usize; 2], steps: bool) -> Result<()> {
     let stream = bench.stream.clone();
     let mut x = stream.zeros::<f32, 2>([m, n])?;
     fill(&stream, &mut x, 41)?;
@@ -43,7 +43,7 @@ pub fn floats(bench: &mut Bench, [m, n]: [usize; 2], steps: bool) -> Result<()> 
 }
 
 /// Of an `m` by `n` matrix of bf16.
-pub fn halves(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
+pub fn halves(bench: &mut Bench<'_>, [m, n]: [usize; 2]) -> Result<()> {
     let stream = bench.stream.clone();
     let pattern: Vec<bf16> = (0..m * n).map(|i| bf16::from_bits((i ^ (i >> 16)) as u16)).collect();
     let x = bench.device.upload(&pattern, [m, n])?;
@@ -55,9 +55,8 @@ pub fn halves(bench: &mut Bench, [m, n]: [usize; 2]) -> Result<()> {
     bench.beside_copy(&work, found, "transpose", || memory::transpose(&stream, &x, &mut out))
 }
 
-fn work(dtype: &'static str, [m, n]: [usize; 2], size: usize) -> Work {
-    let elements = m as f64 * n as f64;
-    Work { workload: "transpose", dtype, shape: vec![m, n], bytes: 2.0 * size as f64 * elements, elements }
+fn work(dtype: &'static str, shape: [usize; 2], size: usize) -> Work {
+    Work::new("transpose", dtype, &shape, 2.0 * size as f64, 0.0)
 }
 
 /// Compares every element, bit by bit.

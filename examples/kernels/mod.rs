@@ -12,6 +12,7 @@ pub mod memory;
 mod multipliers;
 mod padding;
 mod pair;
+mod peaks;
 pub mod puzzles;
 mod register_tiles;
 mod schedule;
@@ -25,6 +26,7 @@ pub use matmul::{coalescing, naive, tiled};
 pub use multipliers::{sgemm, sgemm_fed, sgemm_sliced, sgemm_sliced_fed};
 pub use padding::{resize, resize_both, turn};
 pub use pair::gemm_pair;
+pub use peaks::{matrix_products, multiply_adds, reads, shared_reads};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
 pub use schedule::scheduled;
 pub use split::gemm_split;
@@ -46,5 +48,16 @@ pub fn definitions() -> [&'static Definition; 11] {
         &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
         &sgemm_sliced::DEFINITION,
+    ]
+}
+
+/// The kernels that devices are measured with: they compute nothing that anybody wants.
+pub fn measuring() -> [&'static Definition; 5] {
+    [
+        &read_shared::DEFINITION,
+        &multiply_adds::DEFINITION,
+        &matrix_products::DEFINITION,
+        &reads::DEFINITION,
+        &shared_reads::DEFINITION,
     ]
 }

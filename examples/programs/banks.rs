@@ -11,13 +11,20 @@
 //! of other instructions than the kernel's lines. What the copies write is counted by the hardware in as many wavefronts
 //! as it arrives in from global memory.
 
+use clap::Parser;
 use layout_core::analysis::{bank_conflicts, reference_cases};
 use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue};
 use layout_examples::host::product::{Kernel, Workspace, multiply};
 use layout_examples::kernels::read_shared;
 use std::process::ExitCode;
 
+/// Bank conflicts of reference accesses and of the ladder: predicted, simulated, and beside ncu on a GPU.
+#[derive(Parser)]
+struct Command;
+
 fn main() -> ExitCode {
+    sigpipe::reset();
+    Command::parse();
     match banks().and_then(|good| Ok(ladder()? && good)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

@@ -3,6 +3,7 @@
 //! `cargo run --release --example bench -- gemm`
 
 use clap::{Parser, Subcommand};
+use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
 use layout_examples::benchmarks::{Result, gemm, jit, matmul, memory};
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ enum Workload {
 }
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     let command = Command::parse();
     command.common.exit(run(&command))
 }
@@ -39,11 +41,12 @@ fn run(command: &Command) -> Result<usize> {
     let common = &command.common;
     let device = common.device()?;
     println!("device: {}", device.describe());
-    let records = match &command.workload {
-        Workload::Matmul(options) => matmul::run(&device, common, options)?,
-        Workload::Jit => jit::run(&device).map(|()| Vec::new())?,
-        Workload::Gemm(options) => gemm::run(&device, common, options)?,
-        Workload::Memory(work) => memory::run(&device, common, *work)?,
-    };
-    common.keep(&device, &records)
+    let mut ledger = Ledger::new(&device, common)?;
+    match &command.workload {
+        Workload::Matmul(options) => matmul::run(&mut ledger, &device, common, options)?,
+        Workload::Gemm(options) => gemm::run(&mut ledger, &device, common, options)?,
+        Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
+        Workload::Jit => return jit::run(&device).map(|()| 0),
+    }
+    Ok(ledger.close())
 }

@@ -19,6 +19,7 @@ struct Command {
 }
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     match run(&Command::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -43,6 +43,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     let cli = Cli::parse();
     let done = match &cli.command {
         Some(Command::Eval { .. }) => rows(),

@@ -4,6 +4,7 @@
 //! `cargo run --release --example matmul -- --help`
 
 use clap::Parser;
+use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
 use layout_examples::benchmarks::{Result, matmul};
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ struct Command {
 }
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     let command = Command::parse();
     command.common.exit(run(&command))
 }
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<usize> {
     let device = command.common.device()?;
     println!("device: {}", device.describe());
-    let records = matmul::run(&device, &command.common, &command.options)?;
-    command.common.keep(&device, &records)
+    let mut ledger = Ledger::new(&device, &command.common)?;
+    matmul::run(&mut ledger, &device, &command.common, &command.options)?;
+    Ok(ledger.close())
 }

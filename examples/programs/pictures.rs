@@ -1,13 +1,22 @@
 //! Writes the pictures of ARCHITECTURE.md: `cargo run --example pictures -- layout-core/pictures`.
 
+use clap::Parser;
 use layout_core::algebra::{Tile, zipped_divide_by_mode};
 use layout_core::atoms::MmaAtom;
 use layout_core::draw::{layout_svg, mma_svg, swizzle_svg, thread_value_svg};
 use layout_core::{ComposedLayout, Layout};
 use std::path::PathBuf;
 
+/// Writes the pictures of layouts that ARCHITECTURE.md shows, as SVG.
+#[derive(Parser)]
+struct Command {
+    /// The folder to write to
+    folder: PathBuf,
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = PathBuf::from(std::env::args().nth(1).ok_or("give the folder to write to")?);
+    sigpipe::reset();
+    let Command { folder } = Command::parse();
     let row_major = Layout::row_major((4, 8))?;
     let tiled = zipped_divide_by_mode(&row_major, &[Tile::of(2)?, Tile::of(4)?])?;
     let swizzled: ComposedLayout = "Sw<3,2,3> o 0 o (8,32):(32,1)".parse()?;

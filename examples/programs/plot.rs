@@ -18,6 +18,7 @@ struct Command {
 }
 
 fn main() -> Result<()> {
+    sigpipe::reset();
     let command = Command::parse();
     let mut text = String::new();
     for path in &command.records {

@@ -1,10 +1,17 @@
 //! The layouts of the matmul tutorial, printed: the matrix of its introduction, and the tiles and thread layouts of
 //! its kernels.
 
+use clap::Parser;
 use layout_core::draw::layout_table;
 use layout_core::{Layout, LayoutError};
 
+/// Prints the layouts of the matmul tutorial.
+#[derive(Parser)]
+struct Command;
+
 fn main() -> Result<(), LayoutError> {
+    sigpipe::reset();
+    Command::parse();
     // The tile sizes and the number of threads of the tutorial's first tiled kernel.
     let (bm, bn, bk, threads) = (32, 32, 32, 1024);
     println!("let my_layout = Layout::row_major((2, 6))?;");

@@ -35,6 +35,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     let cli = Cli::parse();
     let device = match cli.name.as_deref() {
         None => Ok(Device::best()),

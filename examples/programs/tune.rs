@@ -17,6 +17,7 @@ struct Command {
 }
 
 fn main() -> ExitCode {
+    sigpipe::reset();
     exit(run(&Command::parse()))
 }
 
