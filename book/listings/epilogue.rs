@@ -1,11 +1,15 @@
 //! A function as a parameter: what is done to an element before it is stored.
 
-pub use kernels::{biased, relu};
+pub use kernels::{biased, chosen, relu};
 
 use layout_cuda::tiled_kernels;
 
 #[tiled_kernels]
 mod kernels {
+    fn identity(x: f32) -> f32 {
+        x
+    }
+
     fn rectified(x: f32) -> f32 {
         x.max(0.0)
     }
@@ -32,5 +36,15 @@ mod kernels {
     ) {
         let (row, col) = (block_idx.x, thread_idx.x);
         x[[row, col]] = finish(x[[row, col]], bias[[col]], rectified);
+    }
+
+    /// `EPILOGUE(x + bias)`: a launch chooses the function by its name.
+    #[tiled_kernel(EPILOGUE = [identity, rectified], block = [64], grid = [M])]
+    pub fn chosen<const M: usize>(
+        x: &mut LayoutTensor<f32, RowMajor<M, 64>>,
+        bias: &LayoutTensor<f32, RowMajor<64>>,
+    ) {
+        let (row, col) = (block_idx.x, thread_idx.x);
+        x[[row, col]] = finish(x[[row, col]], bias[[col]], EPILOGUE);
     }
 }

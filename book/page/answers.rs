@@ -2,9 +2,9 @@
 
 use crate::{examples, layouts, sizes};
 use layout_core::kernel::simulate::{Counts, Options};
-use layout_core::kernel::{Kernel, emit};
+use layout_core::kernel::{Explained, Kernel, emit, explain};
 use layout_workbench::exercises::{self, Verdict};
-use layout_workbench::{Given, Mistake, Prepared, prepare, read};
+use layout_workbench::{Given, Mistake, Prepared, prepare_knowing, read};
 use serde_json::{Value, json};
 
 /// Instructions of a warp after which a launch counts as endless; the page ends a worker earlier where somebody asks.
@@ -53,7 +53,9 @@ fn ready(text: &str, request: &Value) -> Result<(Kernel, Prepared, Vec<Given>), 
         None => vec![],
     };
     let grid = [sizes.get("GRID").map_or(1, |blocks| *blocks as u32), 1, 1];
-    let prepared = prepare(&kernel, None, &given, Some(grid)).map_err(|list| mistakes(&list))?;
+    let known = plan.as_ref().map(|checked| (&set, checked));
+    let prepared =
+        prepare_knowing(&kernel, None, &given, Some(grid), known).map_err(|list| mistakes(&list))?;
     Ok((kernel, prepared, given))
 }
 
@@ -64,6 +66,20 @@ fn compiled(prepared: &Prepared) -> Value {
         "cuda": source.text, "lines": source.lines, "entry": source.entry,
         "variant": variant(prepared), "grid": prepared.bound.grid, "block": prepared.bound.block,
         "shared_bytes": plan.shared_bytes,
+        "accesses": explain(&prepared.checked).accesses.iter().map(access).collect::<Vec<_>>(),
+    })
+}
+
+/// What an access moves at once, and what it lost: `explain`'s words, with the line of the kernel.
+fn access(access: &Explained) -> Value {
+    let lost = access
+        .degraded
+        .iter()
+        .map(|lost| json!({ "what": lost.what.to_string(), "reason": lost.reason, "help": lost.help }));
+    json!({
+        "line": access.position.line, "column": access.position.column, "tensor": access.tensor,
+        "space": if access.shared { "shared" } else { "global" }, "writes": access.writes,
+        "bytes": access.bytes, "means": access.means.to_string(), "lost": lost.collect::<Vec<_>>(),
     })
 }
 

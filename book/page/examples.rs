@@ -64,6 +64,12 @@ const KERNELS: &[Kernel] = &[
     kernel!("prefix sum", "examples/kernels/puzzles/scan", "prefix_sum_simple", "N = 8"),
     kernel!("convolution", "examples/kernels/puzzles/convolution", "conv_1d_block_boundary", "N = 30"),
     kernel!("softmax", "book/listings/softmax", "softmax_simple", "M = 8, N = 100"),
+    kernel!(
+        "attention",
+        "book/listings/attention",
+        "attention_simple",
+        "H = 1, M = 64, N = 64, scale = 0.125"
+    ),
 ];
 
 /// Kernels with a mistake, by the exercise that repairs them.

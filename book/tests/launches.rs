@@ -25,7 +25,9 @@ pub fn kernel(file: &str, name: &str) -> String {
 
 fn prepared(text: &str, set: Option<&ParamSet>, given: &[Given]) -> Prepared {
     let kernel = read(text).unwrap_or_else(|mistakes| panic!("{}:\n{text}", mistakes[0]));
-    let prepared = prepare(&kernel, set, given, None);
+    // What the set leaves out is the attribute's.
+    let set = set.map(|asked| kernel.choose(asked, &[]).unwrap_or_else(|errors| panic!("{errors:?}")));
+    let prepared = prepare(&kernel, set.as_ref(), given, None);
     prepared.unwrap_or_else(|mistakes| panic!("{}:\n{text}", mistakes[0]))
 }
 
@@ -85,8 +87,11 @@ pub const TRANSPOSES: [Step; 7] = [
     ("transpose_tma_swizzled_columns", "examples/kernels/memory/boxes.rs", Some((true, 8))),
 ];
 
-/// What the launch of this name counts: a step of the ladder at 128³, of the transposition at 128², or a listing on 32².
-/// Each is launched once.
+/// Queries and keys of the launches of attention, and the rows and columns of the softmax of their scores.
+pub const LENGTH: usize = 256;
+
+/// What the launch of this name counts: a step of the ladder at 128³, of the transposition at 128², attention and what it
+/// avoids at 256, or a listing on 32². Each is launched once.
 pub fn counts(name: &str) -> Option<Counts> {
     static KNOWN: Mutex<BTreeMap<String, Counts>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,6 +115,21 @@ fn counted(name: &str) -> Option<Counts> {
         let name = if set.is_some() { "transpose_by_boxes" } else { name };
         let given = [tensor(&[EXTENT, EXTENT]), unwritten(&[EXTENT, EXTENT])];
         return Some(run(&kernel(file, name), set.as_ref(), &given).report.totals);
+    }
+    if name == "one_each" {
+        let given = [tensor(&[EXTENT, EXTENT]), tensor(&[EXTENT, EXTENT]), unwritten(&[EXTENT, EXTENT])];
+        return Some(run(&kernel("book/listings/blocks.rs", name), None, &given).report.totals);
+    }
+    if name == "softmax_of_scores" {
+        let given = [tensor(&[LENGTH, LENGTH]), unwritten(&[LENGTH, LENGTH])];
+        return Some(run(&kernel("book/listings/softmax.rs", "softmax_simple"), None, &given).report.totals);
+    }
+    if let "attention_simple" | "attention_causal" = name {
+        let set = ParamSet::default().with("CAUSAL", ParamValue::Bool(name == "attention_causal"));
+        let heads = [1, LENGTH, 64];
+        let given = [tensor(&heads), tensor(&heads), tensor(&heads), unwritten(&heads), Given::Scalar(0.125)];
+        let text = kernel("book/listings/attention.rs", "attention_simple");
+        return Some(run(&text, Some(&set), &given).report.totals);
     }
     let small = ["rows", "columns", "turned", "turned_swizzled"];
     small.contains(&name).then(|| {

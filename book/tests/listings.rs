@@ -1,6 +1,7 @@
 //! The listings of the book that no exercise runs: launched on the simulator, held against plain Rust.
 
 use layout_book::*;
+use layout_core::kernel::{ParamSet, ParamValue};
 use layout_cuda::{Device, Error, LaunchConfig, Options, Tensor, bf16};
 
 /// Small whole numbers, of which every sum is exact.
@@ -37,6 +38,9 @@ fn epilogues() -> Result<(), Error> {
     let (mut x, mut y) = (device().upload(&small(192), [3, 64])?, device().upload(&small(192), [3, 64])?);
     biased::launch(&device().stream(), &mut x, &bias)?;
     relu::launch(&device().stream(), &mut y, &bias)?;
+    let mut row = [0.0; 64];
+    row.copy_from_slice(&small(64));
+    assert_eq!(rectify(&device(), &row)?, row.map(|x| (x + 1.0).max(0.0)));
     assert_eq!(x.download()?, sums().collect::<Vec<f32>>());
     assert_eq!(y.download()?, sums().map(|sum| sum.max(0.0)).collect::<Vec<f32>>());
     Ok(())
@@ -71,5 +75,97 @@ fn products_of_a_warpgroup() -> Result<(), Error> {
         let wanted = |at: usize| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum::<f32>();
         assert_eq!(c.download()?, (0..m * n).map(wanted).collect::<Vec<f32>>());
     }
+    Ok(())
+}
+
+/// `softmax(scale q kᵀ) v` of one head in float64.
+fn attention(q: &[f64], k: &[f64], v: &[f64], scale: f64, causal: bool) -> Vec<f64> {
+    let mut out = vec![];
+    for (i, query) in q.chunks(64).enumerate() {
+        let keys = if causal { (i + 1).min(k.len() / 64) } else { k.len() / 64 };
+        let dot = |key: &[f64]| key.iter().zip(query).map(|(x, y)| x * y).sum::<f64>();
+        let scores: Vec<f64> = k.chunks(64).take(keys).map(|key| (scale * dot(key)).exp()).collect();
+        let sum: f64 = scores.iter().sum();
+        out.extend((0..64).map(|d| {
+            scores.iter().zip(v.chunks(64)).map(|(score, value)| score * value[d]).sum::<f64>() / sum
+        }));
+    }
+    out
+}
+
+#[test]
+fn attention_at_every_length() -> Result<(), Error> {
+    const H: usize = 2;
+    // Any numbers that bf16 holds, a few of them large: so that the largest score of a row moves from tile to tile.
+    let numbers = |n: usize, seed: usize| -> Vec<bf16> {
+        (0..n)
+            .map(|i| bf16::from_f32(((i * 37 + seed * 11 + i / 64 * 5) % 41) as f32 / 16.0 - 1.25))
+            .collect()
+    };
+    let wide = |values: &[bf16]| values.iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+    for ([m, n], causal) in
+        [([64, 64], false), ([70, 45], false), ([1, 1], true), ([100, 100], true), ([40, 90], true)]
+    {
+        let (q, k, v) = (numbers(H * m * 64, 1), numbers(H * n * 64, 2), numbers(H * n * 64, 3));
+        let (on_q, on_k, on_v) = (
+            device().upload(&q, [H, m, 64])?,
+            device().upload(&k, [H, n, 64])?,
+            device().upload(&v, [H, n, 64])?,
+        );
+        let mut o: Tensor<f32, 3> = device().zeros([H, m, 64])?;
+        let set = ParamSet::default().with("CAUSAL", ParamValue::Bool(causal));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let options = Options::default();
+        let report = attention_simple::simulate_with(config, &options, &on_q, &on_k, &on_v, &mut o, 0.125)?;
+        assert!(report.clean(), "{report}");
+        let wanted = (0..H).flat_map(|h| {
+            let kv = h * n * 64..(h + 1) * n * 64;
+            attention(
+                &wide(&q[h * m * 64..(h + 1) * m * 64]),
+                &wide(&k[kv.clone()]),
+                &wide(&v[kv]),
+                0.125,
+                causal,
+            )
+        });
+        for (at, (found, wanted)) in o.download()?.into_iter().zip(wanted).enumerate() {
+            // The weights are rounded to bf16: 2^-9 of each, and the values are at most 1.25.
+            assert!(
+                (f64::from(found) - wanted).abs() < 1.25 / 256.0,
+                "[{m}, {n}] {causal}, {at}: {found} and not {wanted}"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_block_for_each_element() -> Result<(), Error> {
+    let [m, n, k] = [3, 5, 7];
+    let (a, b) = (device().upload(&small(m * k), [m, k])?, device().upload(&small(k * n), [k, n])?);
+    let mut c = device().zeros([m, n])?;
+    one_each::launch(&device().stream(), &a, &b, &mut c)?;
+    let wanted =
+        |at: usize| (0..k).map(|l| small(m * k)[at / n * k + l] * small(k * n)[l * n + at % n]).sum::<f32>();
+    assert_eq!(c.download()?, (0..m * n).map(wanted).collect::<Vec<f32>>());
+    Ok(())
+}
+
+#[test]
+fn on_memory_of_others() -> Result<(), Error> {
+    let gpu = match Device::gpu(0) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("skipped: no device ({error})");
+            assert_ne!(std::env::var("REQUIRE_GPU").as_deref(), Ok("1"), "no device: {error}");
+            return Ok(());
+        }
+    };
+    let stream = gpu.context().expect("a GPU has one").new_stream().expect("a stream");
+    let x = stream.clone_htod(&small(100)).expect("a slice");
+    let mut y = stream.alloc_zeros::<f32>(100).expect("a slice");
+    on_cudarc(&stream, &x, &mut y)?;
+    let wanted: Vec<f32> = small(100).iter().map(|x| x + 1.0).collect();
+    assert_eq!(stream.clone_dtoh(&y).expect("a download"), wanted);
     Ok(())
 }

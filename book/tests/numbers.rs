@@ -3,21 +3,43 @@
 //!
 //! ```text
 //! = LAUNCH COUNT             a count of a launch of launches.rs
-//! = LAUNCH COUNT / COUNT     a quotient of two
+//! = LAUNCH COUNT / COUNT     a quotient of two; also `/ LAUNCH COUNT`
 //! = h200 KERNEL EXTENTS      the rate in the latest record of that kernel: `4096` for a cube or a square, `1024x512x2048`
 //! = h200ms KERNEL EXTENTS    its milliseconds
 //! = theirs                   what a tutorial prints: it stands in others.rs
+//! = sheet WHAT               NVIDIA's data sheet, in others.rs; `sheet WHAT / WHAT` the quotient of two
+//! = attention keys           the size of a launch of launches.rs
 //! ```
+//!
+//! A number needs its source where it has a decimal point, three digits or a unit behind it, or stands in a table; but in
+//! code, in a name such as H200, and as an extent, `64 × 64`.
 
-use super::launches::{counts, text};
-use super::others::THEIRS;
+use super::launches::{LENGTH, counts, text};
+use super::others::{SHEET, THEIRS};
 use layout_core::kernel::simulate::Counts;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Words that a number does not stand before without its source.
-const UNITS: [&str; 9] =
-    ["TFLOP/s", "GFLOP/s", "GB/s", "TB/s", "sectors", "conflicts", "requests", "wavefronts", "flops"];
+const UNITS: [&str; 17] = [
+    "TFLOP/s",
+    "GFLOP/s",
+    "GB/s",
+    "TB/s",
+    "GB",
+    "MB",
+    "ms",
+    "µs",
+    "%",
+    "percent",
+    "times",
+    "sectors",
+    "conflicts",
+    "requests",
+    "wavefronts",
+    "flops",
+    "instructions",
+];
 
 fn field(counts: &Counts, name: &str) -> f64 {
     let value = match name {
@@ -27,10 +49,16 @@ fn field(counts: &Counts, name: &str) -> f64 {
         "shared_requests" => counts.shared_requests,
         "shared_wavefronts" => counts.shared_wavefronts,
         "bank_conflicts" => counts.bank_conflicts,
+        "instructions" => counts.instructions,
         "flops" => counts.flops,
         other => panic!("no count is called `{other}`"),
     };
     value as f64
+}
+
+fn sheet(name: &str) -> f64 {
+    let known = SHEET.iter().find(|(known, _)| *known == name);
+    known.unwrap_or_else(|| panic!("the data sheet has no `{name}`")).1
 }
 
 /// The rate of the latest record.
@@ -39,7 +67,7 @@ pub fn record(kernel: &str, extents: &str) -> f64 {
 }
 
 /// Of the ladder's own file first; of one day the later line.
-fn field_of_record(kernel: &str, extents: &str, field: &str) -> f64 {
+pub fn field_of_record(kernel: &str, extents: &str, field: &str) -> f64 {
     let extents: Vec<u64> = extents.split('x').map(|extent| extent.parse().expect("an extent")).collect();
     let shaped = |shape: &[Value]| match extents.as_slice() {
         [one] => shape.iter().all(|extent| extent == *one),
@@ -64,6 +92,9 @@ fn source(key: &str, known: &mut BTreeMap<String, Counts>) -> f64 {
     match words.as_slice() {
         ["h200", kernel, extent] => record(kernel, extent),
         ["h200ms", kernel, extent] => field_of_record(kernel, extent, "ms"),
+        ["sheet", one] => sheet(one),
+        ["sheet", one, "/", other] => sheet(one) / sheet(other),
+        ["attention", "queries" | "keys"] => LENGTH as f64,
         [launch, count, rest @ ..] => {
             let own = known.entry((*launch).to_owned()).or_insert_with(|| {
                 counts(launch).unwrap_or_else(|| panic!("no launch is called `{launch}`"))
@@ -71,6 +102,10 @@ fn source(key: &str, known: &mut BTreeMap<String, Counts>) -> f64 {
             match rest {
                 [] => field(own, count),
                 ["/", other] => field(own, count) / field(own, other),
+                ["/", beside, other] => {
+                    let beside = counts(beside).unwrap_or_else(|| panic!("no launch is called `{beside}`"));
+                    field(own, count) / field(&beside, other)
+                }
                 _ => panic!("`{key}`: a launch and a count"),
             }
         }
@@ -78,9 +113,72 @@ fn source(key: &str, known: &mut BTreeMap<String, Counts>) -> f64 {
     }
 }
 
-/// The prose of a chapter: no listings.
-fn prose(chapter: &str) -> String {
-    chapter.split("\n```").step_by(2).collect::<Vec<_>>().join("\n")
+/// The prose of a chapter, line by line: no listings, no code, no comment, no target of a link. What a number with its
+/// source leaves behind is `sourced`.
+fn prose(chapter: &str) -> Vec<String> {
+    let text = chapter.split("\n```").step_by(2).collect::<Vec<_>>().join("\n");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['`', '<', '{', ']']) {
+        let here = &rest[at..];
+        let ends = [("`", "`"), ("<!--", "-->"), ("{{", "}}"), ("](", ")")];
+        let skipped = ends.iter().find_map(|(begin, end)| {
+            let inner = here.strip_prefix(begin)?;
+            Some((begin.len() + inner.find(end)? + end.len(), *begin))
+        });
+        out.push_str(&rest[..at]);
+        match skipped {
+            Some((bytes, begin)) => {
+                if begin == "<!--" && here.starts_with("<!-- = ") {
+                    let number = |c: char| c.is_ascii_digit() || c == '.';
+                    out.truncate(out.trim_end_matches(number).len());
+                    out.push_str("sourced");
+                }
+                rest = &here[bytes..];
+            }
+            None => {
+                out.push_str(&here[..1]);
+                rest = &here[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out.lines().map(str::to_owned).collect()
+}
+
+/// The numbers of the prose that need a source and have none, each with what stands around it.
+fn unsourced(chapter: &str) -> Vec<String> {
+    let mut found = vec![];
+    for line in prose(chapter) {
+        let words: Vec<&str> = line.split(' ').collect();
+        for (at, word) in words.iter().enumerate() {
+            let number = word.trim_matches(|c: char| c.is_ascii_punctuation());
+            let digits = number.chars().filter(char::is_ascii_digit).count();
+            let plain = number.chars().all(|c| c.is_ascii_digit() || c == '.' || c == ',') && digits > 0;
+            let near =
+                |step: isize| at.checked_add_signed(step).and_then(|at| words.get(at)).copied().unwrap_or("");
+            if !plain || near(1) == "×" || near(-1) == "×" {
+                continue;
+            }
+            let unit = near(1).trim_matches([',', '.', ':', ';', '|']);
+            let wanted = digits > 2 || number.contains('.') || line.starts_with('|') || UNITS.contains(&unit);
+            if wanted || word.contains('%') {
+                found.push(format!("`{} {word} {}`", near(-1), near(1)));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_number_without_a_source_is_found() {
+    for wrong in
+        ["It makes 7 % more.", "| naive | 84.52 | 1 |", "about 100 of them", "in 3.5 ms", "5 times", "30%"]
+    {
+        assert!(!unsourced(wrong).is_empty(), "{wrong}");
+    }
+    let right = "The 32 threads of an H200 make `100` of 4096 × 4096, 7<!-- = naive global_sectors --> sectors, [a](100.md).\n```\n1.5\n```\nEnd";
+    assert_eq!(unsourced(right), Vec::<String>::new());
 }
 
 #[test]
@@ -94,7 +192,7 @@ fn every_number_has_its_source() {
             let written = &before[start..];
             checked += 1;
             if key == "theirs" {
-                if !THEIRS.contains(&written) {
+                if !THEIRS.iter().any(|(known, ..)| *known == written) {
                     wrong.push(format!("{file}: {written} is no number of a tutorial in others.rs"));
                 }
                 continue;
@@ -105,15 +203,7 @@ fn every_number_has_its_source() {
                 wrong.push(format!("{file}: `{key}` is {found}, the chapter says {written}"));
             }
         }
-        for unit in UNITS {
-            for (at, _) in prose(&chapter).match_indices(&format!(" {unit}")) {
-                let prose = prose(&chapter);
-                if prose[..at].ends_with(|c: char| c.is_ascii_digit()) {
-                    let line = prose[..at].rsplit('\n').next().unwrap_or_default();
-                    wrong.push(format!("{file}: no source for `{line} {unit}`"));
-                }
-            }
-        }
+        wrong.extend(unsourced(&chapter).into_iter().map(|number| format!("{file}: no source for {number}")));
     }
     assert!(wrong.is_empty(), "numbers:\n  {}", wrong.join("\n  "));
     assert!(checked > 20, "only {checked} numbers were checked");

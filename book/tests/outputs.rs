@@ -1,15 +1,17 @@
 //! What the book prints beside its listings: made here, compared with `book/src/outputs`; `BOOK=write` writes anew.
 
 use super::launches::{
-    EXTENT, LADDER, TRANSPOSES, count, counts, cuda, kernel, root, run, tensor, unwritten,
+    EXTENT, LADDER, LENGTH, TRANSPOSES, count, counts, cuda, kernel, root, run, tensor, unwritten,
 };
-use super::numbers::record;
+use super::numbers::{field_of_record, record};
 use super::others::PRINTED;
 use layout_core::Layout;
 use layout_core::draw::{format_layout, layout_svg, swizzle_svg, thread_value_svg};
 use layout_core::expr::explain;
+use layout_core::kernel::Elem;
+use layout_cuda::f16;
 use layout_workbench::exercises::{self, check};
-use layout_workbench::{Given, Tensor, read};
+use layout_workbench::{Given, Tensor, data, read};
 use std::fmt::Write;
 
 /// Compares a file of the book, or writes it.
@@ -38,7 +40,9 @@ fn cuda_of_the_listings() {
 
 #[test]
 fn reports_and_verdicts() {
-    for name in ["p12", "coalescing", "bug-dot", "bug-scan", "bug-columns", "bug-wait", "transpose-tma"] {
+    for name in
+        ["first", "p12", "coalescing", "bug-dot", "bug-scan", "bug-columns", "bug-wait", "transpose-tma"]
+    {
         let exercise = exercises::find(name).expect("an exercise");
         output(&format!("check_{name}.txt"), &format!("{name}: {}", check(exercise, exercise.start)));
     }
@@ -106,6 +110,53 @@ fn tables_of_counts() {
         writeln!(table, "| `{name}` | {intensity:.1} |").expect("text");
     }
     output("intensity.md", &table);
+    let one_each = counts("one_each").expect("a launch");
+    let steps = [
+        ("a block for each element", "84.52", "one_each", "above"),
+        ("threads along one axis", "36.98", "naive", "[naive](coalescing.md), a warp along a column"),
+        ("threads along two axes", "35.50", "coalescing", "[coalescing](coalescing.md), a warp along a row"),
+        ("tiles in shared memory", "8.11", "tiled", "[tiled](banks.md)"),
+    ];
+    let mut table = "| step | theirs, ms | ours | ms | instructions of warps | requests to global memory |\n|---|---|---|---|---|---|\n".to_owned();
+    for (step, theirs, name, place) in steps {
+        let own = if name == "one_each" { one_each } else { counts(name).expect("a launch") };
+        let ms = match name {
+            "one_each" => "not recorded".to_owned(),
+            name => {
+                let ms = field_of_record(name, "1024x512x2048", "ms");
+                format!("{ms:.4}<!-- = h200ms {name} 1024x512x2048 -->")
+            }
+        };
+        writeln!(
+            table,
+            "| {step} | {theirs}<!-- = theirs --> | {place} | {ms} | {}<!-- = {name} instructions --> | {} |",
+            thousands(own.instructions),
+            thousands(own.global_requests)
+        )
+        .expect("text");
+    }
+    output(
+        "tvm.md",
+        &format!(
+            "{table}\nThe last two columns are counted by the simulator at {EXTENT} × {EXTENT} × {EXTENT}.\n"
+        ),
+    );
+    let mut table = "| kernel | requests to global memory | sectors | requests to shared memory | bank conflicts |\n|---|---|---|---|---|\n".to_owned();
+    for (name, what) in [
+        ("softmax_of_scores", "`softmax_simple`, the scores alone"),
+        ("attention_simple", "`attention_simple`, all of it"),
+        ("attention_causal", "`attention_simple` with `CAUSAL`"),
+    ] {
+        let own = counts(name).expect("a launch");
+        let row = [own.global_requests, own.global_sectors, own.shared_requests, own.bank_conflicts];
+        writeln!(table, "| {what} | {} |", row.map(thousands).join(" | ")).expect("text");
+    }
+    output(
+        "attention.md",
+        &format!(
+            "{table}\nCounted by the simulator for one head, {LENGTH} queries and {LENGTH} keys of 64 elements.\n"
+        ),
+    );
     let mut table = "| kernel | requests | sectors | bank conflicts |\n|---|---|---|---|\n".to_owned();
     for name in ["rows", "columns", "turned", "turned_swizzled"] {
         let own = counts(name).expect("a launch");
@@ -117,6 +168,50 @@ fn tables_of_counts() {
         .expect("text");
     }
     output("access.md", &table);
+}
+
+/// The bits of fraction of a format: the most that one added to the first place of them is not lost.
+fn fraction(rounded: impl Fn(f64) -> f64) -> u32 {
+    (0..60).take_while(|bits| rounded(1.0 + 0.5f64.powi(*bits)) != 1.0).last().unwrap_or(0) as u32
+}
+
+#[test]
+fn formats_of_numbers() {
+    let elem = |elem: Elem| fraction(|x| data::values(elem, &data::bytes(elem, &[x]))[0]);
+    let rows = [
+        ("`f64`", elem(Elem::F64).to_string(), "references".to_owned()),
+        ("`f32`", elem(Elem::F32).to_string(), "the usual".to_owned()),
+        ("TF32", tf32().to_string(), "what tensor cores make of `f32` operands".to_owned()),
+        ("`f16`", elem(Elem::F16).to_string(), format!("values of at most {}", f16::MAX)),
+        ("`bf16`", elem(Elem::Bf16).to_string(), "the range of `f32`".to_owned()),
+        (
+            "`e4m3`, `e5m2`",
+            format!("{}, {}", elem(Elem::E4m3), elem(Elem::E5m2)),
+            "eight bits, with a scale beside them".to_owned(),
+        ),
+    ];
+    let rows = rows.map(|(name, bits, what)| format!("| {name} | {bits} | {what} |\n")).concat();
+    output("formats.md", &format!("| type | bits of fraction | for |\n|---|---|---|\n{rows}"));
+}
+
+/// What the matrix instruction keeps of a float32 operand.
+fn tf32() -> u32 {
+    let text = "#[tiled_kernel(block = [32], grid = [1])]
+fn product(a: &LayoutTensor<f32, RowMajor<16, 8>>, b: &LayoutTensor<f32, RowMajor<8, 8>>, c: &mut LayoutTensor<f32, RowMajor<16, 8>>) {
+    let mma = mma_atom::<f32>([16, 8, 8]);
+    let mut acc = local::<f32>(row_major([1, 4])).fill(0.0);
+    mma.mma(&mut acc, &mma.load_a(a), &mma.load_b(b));
+    mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+}";
+    fraction(|x| {
+        let first = |value: f64| move |i: usize| if i == 0 { value } else { 0.0 };
+        let given = [
+            Tensor::of(&[16, 8], first(x)).into(),
+            Tensor::of(&[8, 8], first(1.0)).into(),
+            unwritten(&[16, 8]),
+        ];
+        run(text, None, &given).tensors[2].as_ref().expect("a tensor").values[0]
+    })
 }
 
 #[test]
@@ -191,6 +286,7 @@ fn layouts_and_pictures() {
                 8,
             ),
         ),
+        ("scores", thread_value_svg("16 queries, 8 keys", &layout("((4,8),(2,2)):((32,1),(16,8))"), 16, 8)),
         ("block", layout_svg(&layout("((2,2),(4,2)):((8,16),(1,4))"))),
         ("banks_plain", swizzle_svg(&"Sw<0,0,0> o 0 o (8,32):(32,1)".parse().expect("a layout"), 4)),
         ("banks_swizzled", swizzle_svg(&"Sw<5,0,5> o 0 o (8,32):(32,1)".parse().expect("a layout"), 4)),

@@ -15,4 +15,4 @@ pub mod listing;
 pub mod program;
 
 pub use data::{Given, Tensor};
-pub use program::{Mistake, Outcome, Prepared, prepare, read};
+pub use program::{Mistake, Outcome, Prepared, prepare, prepare_knowing, read};

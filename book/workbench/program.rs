@@ -210,6 +210,20 @@ pub fn prepare(
     given: &[Given],
     grid: Option<[u32; 3]>,
 ) -> Result<Prepared, Vec<Mistake>> {
+    prepare_knowing(kernel, set, given, grid, None)
+}
+
+/// As [`prepare`], where a variant of the kernel is at hand: it is not compiled again.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_knowing(
+    kernel: &Kernel,
+    set: Option<&ParamSet>,
+    given: &[Given],
+    grid: Option<[u32; 3]>,
+    known: Option<(&ParamSet, &Checked)>,
+) -> Result<Prepared, Vec<Mistake>> {
     let sets = kernel.listed().map_err(|errors| placed(kernel, &errors))?;
     let sets = match set {
         Some(set) => vec![set.clone()],
@@ -217,7 +231,8 @@ pub fn prepare(
     };
     let mut first = None;
     for set in sets {
-        match fitting(kernel, &set, given, grid) {
+        let known = known.filter(|(own, _)| **own == set).map(|(_, checked)| checked);
+        match fitting(kernel, &set, given, grid, known) {
             Ok(prepared) => return Ok(prepared),
             Err(mistakes) => first = first.or(Some(mistakes)),
         }
@@ -230,10 +245,14 @@ fn fitting(
     set: &ParamSet,
     given: &[Given],
     grid: Option<[u32; 3]>,
+    known: Option<&Checked>,
 ) -> Result<Prepared, Vec<Mistake>> {
     let mut broken = None;
     for promises in promises(kernel) {
-        let checked = compile(kernel, set, promises).map_err(|errors| placed(kernel, &errors))?;
+        let checked = match known.filter(|known| known.plan().promises == promises) {
+            Some(known) => known.clone(),
+            None => compile(kernel, set, promises).map_err(|errors| placed(kernel, &errors))?,
+        };
         let plan = checked.plan();
         let memory = laid_out(plan, given)?;
         let own_grid = grid.filter(|_| !plan.has_grid());

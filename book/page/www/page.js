@@ -5,7 +5,17 @@
 
 const started = performance.now();
 const $ = (id) => document.getElementById(id);
-const say = (text) => { $("status").textContent = text; };
+
+// A screen reader reads the status; what comes of typing waits for a pause in it.
+let later = 0;
+function say(text) {
+  clearTimeout(later);
+  $("status").textContent = text;
+}
+function sayLater(text) {
+  clearTimeout(later);
+  later = setTimeout(() => say(text), 300);
+}
 
 // ---- the worker ----
 
@@ -73,6 +83,7 @@ function stop(why) {
   waiting.clear();
   alive = begin();
   say(why);
+  warm();
 }
 
 async function ask(request) {
@@ -84,7 +95,9 @@ async function ask(request) {
   });
 }
 
-const timings = { ready: null, drawn: null, compile: null, run: null };
+// Milliseconds: until the compiler is ready and the first picture is drawn, after the page began; of the last request to
+// compile and to run, in the worker; and from what somebody typed or picked to the CUDA C that stands there.
+const timings = { ready: null, drawn: null, compile: null, run: null, shown: null, warm: null };
 self.layoutPage = { timings, ask };
 
 // ---- editors ----
@@ -102,18 +115,26 @@ function editor(id, typed, moved) {
   area.setAttribute("aria-label", "Kernel in Rust. Escape, then Tab, leaves the editor.");
   inner.append(back, area);
   box.append(inner);
-  let lit = new Set(), bad = new Set(), leaving = false;
+  let lit = new Set(), bad = new Set(), notes = new Map(), leaving = false;
+  // Once for all that happens before the next frame: what is inserted may come as an event for each line.
+  let due = false;
   const draw = () => {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => { due = false; drawn(); });
+  };
+  const drawn = () => {
     back.replaceChildren(...area.value.split("\n").map((line, at) => {
       const own = document.createElement("span");
       own.textContent = line;
       own.dataset.line = at + 1;
       own.classList.toggle("lit", lit.has(at + 1));
       own.classList.toggle("bad", bad.has(at + 1));
+      if (notes.has(at + 1)) own.dataset.note = notes.get(at + 1);
       return own;
     }));
   };
-  area.addEventListener("input", () => { bad = new Set(); draw(); typed(); });
+  area.addEventListener("input", () => { bad = new Set(); notes = new Map(); draw(); typed(); });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Escape") leaving = true;
     else if (event.key === "Tab" && !leaving && !event.shiftKey) {
@@ -129,9 +150,10 @@ function editor(id, typed, moved) {
   for (const event of ["keyup", "click"]) area.addEventListener(event, () => moved(line()));
   return {
     get text() { return area.value; },
-    set text(value) { area.value = value; lit = new Set(); bad = new Set(); draw(); },
+    set text(value) { area.value = value; lit = new Set(); bad = new Set(); notes = new Map(); box.scrollTop = 0; draw(); },
     light(lines) { lit = new Set(lines); draw(); },
     mark(lines) { bad = new Set(lines); draw(); },
+    note(lines) { notes = lines; draw(); },
     go(row, column) {
       const before = area.value.split("\n").slice(0, row - 1).join("\n").length + (row > 1 ? 1 : 0);
       area.focus();
@@ -154,11 +176,12 @@ function soon(what, ms) {
 // ---- kernels ----
 
 let cudaLines = [], known = { kernels: [], layouts: [], exercises: [] };
-let compileNumber = 0;
 
 const kernel = editor("kernel-text", () => { $("kernel-pick").selectedIndex = -1; changed(); }, (line) => light(line, false));
 
+let litLine = 0;
 function light(line, fromCuda) {
+  litLine = line;
   const rows = [...$("cuda").children];
   let first = null;
   rows.forEach((row, at) => {
@@ -179,6 +202,7 @@ function cuda(answer) {
     const row = document.createElement("div");
     row.textContent = text;
     row.dataset.line = cudaLines[at];
+    row.id = `cuda-${at + 1}`;
     row.setAttribute("role", "option");
     row.setAttribute("aria-selected", "false");
     row.addEventListener("click", () => { chosen = at; light(cudaLines[at], true); });
@@ -188,6 +212,46 @@ function cuda(answer) {
   $("cuda").replaceChildren(...rows);
   const times = (list) => list.join(" × ");
   $("cuda-facts").textContent = `${answer.variant}; grid ${times(answer.grid)}, block ${times(answer.block)}`;
+  $("cuda").removeAttribute("aria-activedescendant");
+  chosen = 0;
+  // What was lit before stays lit: the cursor is on the same line.
+  if (document.activeElement.id === "kernel-text") light(litLine, false);
+}
+
+// ---- what each access moves ----
+
+/** `16 bytes, asynchronous`: how much a thread moves at once, and by which means. */
+function moved(access) {
+  const parts = access.bytes ? [`${access.bytes} ${access.bytes === 1 ? "byte" : "bytes"}`] : [];
+  if (access.means !== "by the thread" || !parts.length) parts.push(access.means);
+  return parts.join(", ");
+}
+
+/** At the end of each line what it moves; below the CUDA C the same as a table, with what was lost and the way out. */
+function explained(accesses) {
+  const notes = new Map();
+  for (const one of accesses) {
+    const lost = one.lost.map((lost) => ", " + lost.what).join("");
+    const word = `${one.tensor} ${moved(one)}${lost}`;
+    notes.set(one.line, notes.has(one.line) ? `${notes.get(one.line)}; ${word}` : word);
+  }
+  kernel.note(notes);
+  const place = $("kernel-accesses");
+  place.hidden = !accesses.length;
+  const rows = accesses.map((one) => {
+    const row = element("tr"), go = element("button", `line ${one.line}`);
+    go.type = "button";
+    go.addEventListener("click", () => kernel.go(one.line, one.column));
+    const first = element("th");
+    first.scope = "row";
+    first.append(go);
+    row.append(first, element("td", one.tensor), element("td", `${one.space} ${one.writes ? "write" : "read"}`),
+      element("td", moved(one)), element("td", one.lost.map((lost) => `${lost.what}: ${lost.reason}`).join("; ")),
+      element("td", one.lost.map((lost) => lost.help).join("; ")));
+    row.addEventListener("mouseenter", () => light(one.line, true));
+    return row;
+  });
+  place.querySelector("tbody").replaceChildren(...rows);
 }
 
 let chosen = 0;
@@ -197,6 +261,7 @@ $("cuda").addEventListener("keydown", (event) => {
   event.preventDefault();
   chosen = Math.min(cudaLines.length - 1, Math.max(0, chosen + step));
   light(cudaLines[chosen], true);
+  $("cuda").setAttribute("aria-activedescendant", `cuda-${chosen + 1}`);
   $("cuda").children[chosen].scrollIntoView({ block: "nearest" });
 });
 
@@ -218,25 +283,50 @@ function told(answer) {
   return answer.mistakes || (answer.error ? [{ line: 0, message: answer.error }] : []);
 }
 
-async function compile() {
-  const number = ++compileNumber;
+/** Shows the CUDA C of the text as it is, or its mistakes. */
+async function compileOnce() {
+  const since = changedAt;
   const { answer, ms } = await ask({ ask: "compile", text: kernel.text, sizes: $("kernel-sizes").value });
-  if (number !== compileNumber || answer.stopped_by_hand) return;
+  if (answer.stopped_by_hand) {
+    stale = true;
+    return;
+  }
   const list = told(answer);
   mistakes(list, $("kernel-mistakes"), kernel);
   if (list.length) {
-    say(`${list.length} ${list.length === 1 ? "mistake" : "mistakes"}: ${list[0].message}`);
+    sayLater(`${list.length} ${list.length === 1 ? "mistake" : "mistakes"}: ${list[0].message}`);
     $("cuda").classList.add("old");
     $("cuda-facts").textContent = "of the text before the mistake";
+    $("kernel-accesses").hidden = true;
     return;
   }
   cuda(answer);
+  explained(answer.accesses);
   timings.compile = ms;
-  say(`CUDA C in ${ms.toFixed(0)} ms.`);
+  timings.shown = performance.now() - since;
+  sayLater(`CUDA C in ${ms.toFixed(0)} ms.`);
 }
 
-const recompile = soon(compile, 200);
-function changed() { $("kernel-report").replaceChildren(); recompile(); }
+let changedAt = started, compiling = false, stale = false;
+/** At once where the worker is free; else when it has answered, of the text that there is then. */
+async function compile() {
+  stale = true;
+  if (compiling) return;
+  compiling = true;
+  while (stale) {
+    stale = false;
+    await compileOnce();
+  }
+  compiling = false;
+}
+
+let changing = 0;
+function changed() {
+  changedAt = performance.now();
+  $("kernel-report").replaceChildren();
+  clearTimeout(changing);
+  changing = setTimeout(compile);
+}
 
 function busy(on) { for (const id of ["kernel-stop", "exercise-stop"]) $(id).disabled = !on; }
 
@@ -407,7 +497,10 @@ for (const own of tabs) {
   });
 }
 
-function theme(dark) { document.documentElement.dataset.theme = dark ? "dark" : "light"; }
+function theme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  $("theme").setAttribute("aria-pressed", dark);
+}
 theme(matchMedia("(prefers-color-scheme: dark)").matches);
 $("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme !== "dark"));
 
@@ -460,6 +553,23 @@ async function main() {
   $("kernel-sizes").value = from.tab === "kernel" ? from.sizes : start.sizes;
   open(tabs.includes(from.tab) ? from.tab : "kernel");
   await draw();
+  const warmed = warm();
   await compile();
+  await warmed;
+}
+
+/** The first answers of an instance are slow, as the browser compiles its functions when they are first called. So it
+ * answers for what can be picked while nobody asks for anything, the longest kernel first. */
+async function warm() {
+  const own = worker;
+  const list = [...known.kernels].sort((one, other) => other.text.length - one.text.length);
+  for (const { text, sizes } of list) {
+    while (waiting.size) await new Promise((resolve) => setTimeout(resolve, 50));
+    if (own !== worker) return;
+    await ask({ ask: "compile", text, sizes });
+    // Whoever types is asked first: the next one waits for a pause.
+    if (!stale && performance.now() - changedAt < 300) await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  timings.warm = performance.now() - started;
 }
 main().catch((error) => say("The compiler did not load: " + error));

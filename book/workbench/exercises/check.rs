@@ -93,7 +93,12 @@ fn difference(case: &Case, found: Option<&Tensor>) -> Option<Verdict> {
     let found = found.map(|tensor| (tensor.shape.as_slice(), tensor.values.as_slice()));
     let (shape, values) = found.unwrap_or_default();
     // An element that was not written is NaN, and equals nothing.
-    let wrong = |at: &usize| values.get(*at) != case.expected.get(*at);
+    let wrong = |at: &usize| match (values.get(*at), case.expected.get(*at)) {
+        (Some(found), Some(expected)) => {
+            (found - expected).abs().is_nan() || (found - expected).abs() > case.within
+        }
+        _ => true,
+    };
     let count = (0..case.expected.len()).filter(wrong).count();
     let first = (0..case.expected.len()).find(wrong)?;
     let (mut rest, mut at) = (first, vec![]);

@@ -140,7 +140,7 @@ fn vector(values: Vec<f64>) -> Given {
 }
 
 fn case(what: String, given: Vec<Given>, expected: Vec<f64>) -> Case {
-    Case { what, given, out: 0, expected }
+    Case { what, given, out: 0, expected, within: 0.0 }
 }
 
 pub(super) fn pooling() -> Vec<Case> {
