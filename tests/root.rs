@@ -3,6 +3,7 @@
 mod accuracy;
 mod analysis;
 mod asynchronous;
+mod attention;
 mod attribute;
 mod command;
 mod cooperative;

@@ -393,6 +393,56 @@ fn a_function_may_be_a_parameter_of_a_kernel() -> Result<(), Error> {
     Ok(())
 }
 
+/// Parameters that are functions are compared by name in the attribute, and those of nested functions are taken apart in place.
+#[tiled_kernel(
+    KEEP = [every, first], BOTH = [sum, most], PLAIN = KEEP == every, filter(KEEP == every || BOTH != most),
+    block = [32], grid = [1],
+)]
+fn chosen(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+    fn every(_i: usize) -> bool {
+        true
+    }
+    fn first(i: usize) -> bool {
+        i < 16
+    }
+    fn sum((a, b): (f32, f32)) -> f32 {
+        a + b
+    }
+    fn most((a, b): (f32, f32)) -> f32 {
+        a.max(b)
+    }
+    fn stored((mut to, i): (View<f32, Write>, usize), (value, (plain, _)): (f32, (bool, i32))) {
+        to[[i]] = if plain { value } else { -value };
+    }
+    let i = thread_idx.x;
+    if KEEP(i) {
+        let own = x[[i]];
+        stored((x.tile([32], [0]), i), (BOTH((own, 10.0)), (PLAIN, 1)));
+    }
+}
+
+#[test]
+fn functions_are_compared_in_the_attribute_and_tuples_are_parameters() -> Result<(), Error> {
+    let keys: Vec<&str> = chosen::variants().iter().map(|variant| variant.key).collect();
+    let wanted =
+        ["KEEPevery_BOTHsum_PLAINtrue", "KEEPevery_BOTHmost_PLAINtrue", "KEEPfirst_BOTHsum_PLAINfalse"];
+    assert_eq!(keys, wanted);
+    let device = Device::simulator();
+    let run = |keep: &'static str, both: &'static str| {
+        let set = ParamSet::default().with("KEEP", ParamValue::Function(keep));
+        let set = set.with("BOTH", ParamValue::Function(both));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let mut x = device.upload(&[2.0f32; 32], [32])?;
+        chosen::launch_with(config, &device.stream(), &mut x)?;
+        x.download()
+    };
+    assert_eq!(run("every", "sum")?, [12.0; 32]);
+    assert_eq!(run("every", "most")?, [10.0; 32]);
+    assert_eq!(run("first", "sum")?, [[-12.0; 16], [2.0; 16]].concat());
+    compiled(&[("chosen", chosen::SOURCE)]);
+    Ok(())
+}
+
 #[tiled_kernels]
 mod epilogues {
     fn relu(x: f32) -> f32 {

@@ -1,4 +1,5 @@
 //! The host's side of the kernels: functions that check shapes, pick kernels and parameter sets, and launch them.
 
+pub mod attention;
 pub mod memory;
 pub mod product;

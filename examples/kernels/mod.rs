@@ -3,6 +3,7 @@
 //!
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
+pub mod attention;
 mod banks;
 mod edges;
 mod elementwise;

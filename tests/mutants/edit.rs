@@ -373,6 +373,7 @@ fn parts(kind: &ExprKind) -> Vec<ExprId> {
         | ExprKind::Float(..)
         | ExprKind::Bool(_)
         | ExprKind::Type(_)
+        | ExprKind::Named(_)
         | ExprKind::Known(..)
         | ExprKind::Local(_)
         | ExprKind::Parameter(_)

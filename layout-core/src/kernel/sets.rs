@@ -395,6 +395,7 @@ impl Kernel {
             },
             ExprKind::Bool(value) => Ok(ParamValue::Bool(*value)),
             ExprKind::Type(elem) => Ok(ParamValue::Type(*elem)),
+            ExprKind::Named(function) => Ok(ParamValue::Function(function)),
             ExprKind::Parameter(number) => {
                 let name = self.parameters.get(*number as usize).map_or("", |parameter| &parameter.name);
                 match set.get(name) {

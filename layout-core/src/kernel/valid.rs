@@ -98,6 +98,7 @@ impl Check<'_> {
         match &kernel.expr(id).kind {
             ExprKind::Int(_, suffix) | ExprKind::Float(_, suffix) => suffix.iter().all(|ty| self.ty(*ty)),
             ExprKind::Bool(_) | ExprKind::Type(_) => true,
+            ExprKind::Named(function) => kernel.function(function).is_some(),
             ExprKind::Known(_, ty) => self.ty(*ty),
             ExprKind::Local(local) => self.local(*local),
             ExprKind::Parameter(number) => (*number as usize) < kernel.parameters.len(),

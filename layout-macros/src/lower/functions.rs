@@ -8,8 +8,31 @@ use crate::returns::without_returns;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{Annotation, Block, Function};
 use proc_macro2::Ident;
+use quote::format_ident;
 use syn::ext::IdentExt;
-use syn::{FnArg, GenericParam, Item, ItemFn, Pat, ReturnType, Stmt};
+use syn::{FnArg, GenericParam, Item, ItemFn, Pat, PatTuple, PatType, ReturnType, Stmt, parse_quote};
+
+/// The name of a parameter that is a pattern, as a whole.
+fn whole(place: usize, pattern: &PatTuple) -> Ident {
+    format_ident!("__parameter_{place}", span = pattern.paren_token.span.join())
+}
+
+/// A function's body, behind the `let`s that take apart its parameters that are tuples.
+fn taken_apart(item: &ItemFn) -> syn::Block {
+    let lets = item.sig.inputs.iter().enumerate().filter_map(|(place, input)| match input {
+        FnArg::Typed(PatType { pat, .. }) => match &**pat {
+            Pat::Tuple(pattern) => {
+                let whole = whole(place, pattern);
+                Some::<Stmt>(parse_quote!(let #pattern = #whole;))
+            }
+            _ => None,
+        },
+        FnArg::Receiver(_) => None,
+    });
+    let mut block = (*item.block).clone();
+    block.stmts.splice(0..0, lets);
+    block
+}
 
 impl Lowering<'_> {
     /// Puts the names of a block's functions in scope.
@@ -31,7 +54,8 @@ impl Lowering<'_> {
                 .sig
                 .inputs
                 .iter()
-                .map(|input| match input {
+                .enumerate()
+                .map(|(place, input)| match input {
                     FnArg::Typed(typed) => match &*typed.pat {
                         Pat::Ident(pat) => {
                             self.free(&pat.ident);
@@ -40,6 +64,7 @@ impl Lowering<'_> {
                             self.written.insert(local, ty);
                             local
                         }
+                        Pat::Tuple(pat) => self.local(&whole(place, pat), false),
                         other => self.no_parameter(Place::of(other)),
                     },
                     FnArg::Receiver(receiver) => self.no_parameter(Place::of(receiver)),
@@ -92,7 +117,7 @@ impl Lowering<'_> {
         self.errors.push(
             place,
             "a parameter is a name and a type",
-            "write `fn name(x: f32, tile: View<f32, Write>)`",
+            "write `fn name(x: f32, (a, b): (View<f32, Write>, usize))`",
         );
         self.local(&Ident::new("parameter", place.start), false)
     }
@@ -126,7 +151,8 @@ impl Lowering<'_> {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
             }
-            let plain = without_returns(&item.block, self.errors);
+            let block = taken_apart(item);
+            let plain = without_returns(&block, self.errors);
             let body = self.block(&plain);
             self.kernel.functions[number as usize].body = body;
             (self.site, self.around) = (site, around);

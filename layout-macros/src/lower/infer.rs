@@ -228,7 +228,7 @@ impl Inference<'_> {
                 open
             }
             ExprKind::Float(..) => self.open(),
-            ExprKind::Bool(_) | ExprKind::Type(_) => Ty::Other,
+            ExprKind::Bool(_) | ExprKind::Type(_) | ExprKind::Named(_) => Ty::Other,
             ExprKind::Local(local) => self.local(*local),
             ExprKind::Parameter(number) => match kernel.parameters[*number as usize].values.first() {
                 Some(ParamValue::Function(name)) => {

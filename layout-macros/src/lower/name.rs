@@ -90,6 +90,9 @@ impl Lowering<'_> {
             if let Some(elem) = Elem::from_name(&text) {
                 return self.add(place, ExprKind::Type(elem));
             }
+            if self.functions_at_the_head.iter().any(|known| known == name) {
+                return self.add(place, ExprKind::Named(text.leak()));
+            }
             if let Some(constant) = self.constants.iter().position(|(known, _)| *known == text) {
                 return self.constant_in_attribute(constant, place);
             }

@@ -176,7 +176,7 @@ pub(super) fn hints() -> Vec<String> {
     ]
 }
 
-/// Copies of boxes by TMA, of one to three modes; what is beside them stands in the template as it is.
+/// Copies of boxes by TMA, of one to five modes; what is beside them stands in the template as it is.
 pub(super) fn tensor_maps() -> Vec<String> {
     let mut all: Vec<String> = paragraphs(TENSOR_MAP).take(2).map(str::to_owned).collect();
     let to_shared = "Starts the copy of a box to shared memory";
@@ -191,11 +191,11 @@ pub(super) fn tensor_maps() -> Vec<String> {
         (format!("{to_shared} by L2's policy; it reports its bytes to the barrier."), false, true),
         ("The same by L2's policy.".to_owned(), true, true),
     ] {
-        all.extend((1..=3).map(|rank| tensor_load(&doc, multicast, hinted, rank)));
+        all.extend((1..=5).map(|rank| tensor_load(&doc, multicast, hinted, rank)));
     }
     for (by, hinted) in [("", false), (" by L2's policy", true)] {
         let doc = format!("Starts the copy of a box from shared memory{by}, in the thread's bulk group.");
-        all.extend((1..=3).map(|rank| tensor_store(&doc, hinted, rank)));
+        all.extend((1..=5).map(|rank| tensor_store(&doc, hinted, rank)));
     }
     all.extend(paragraphs(TENSOR_MAP).skip(4).map(str::to_owned));
     all
@@ -203,7 +203,7 @@ pub(super) fn tensor_maps() -> Vec<String> {
 
 /// The coordinates of a box as parameters and as operands, and the places of its operands from one on.
 fn coordinates(rank: usize, first: usize) -> (String, String, String) {
-    let names = &["x", "y", "z"][..rank];
+    let names = &["x", "y", "z", "w", "v"][..rank];
     let joined =
         |each: &dyn Fn(&str) -> String| names.iter().map(|name| each(name)).collect::<Vec<_>>().join(", ");
     let places: Vec<String> = (first..first + rank).map(|place| format!("%{place}")).collect();

@@ -90,6 +90,8 @@ wire! {
         Bool(value: bool),
         /// An element type, compared with a type parameter: `T == bf16`, in the attribute only.
         Type(elem: Elem),
+        /// A function by its name, compared with a parameter: `KEEP == causal`, in the attribute only.
+        Named(function: &'static str),
         /// `T::MAX`: a constant that belongs to a type.
         Known(constant: Known, ty: TypeRef),
         /// A local name.

@@ -62,6 +62,7 @@ impl Kernel {
             | ExprKind::Float(..)
             | ExprKind::Bool(_)
             | ExprKind::Type(_)
+            | ExprKind::Named(_)
             // A function is looked through by itself; a closure assigns nothing of the code around it.
             | ExprKind::Function(_)
             | ExprKind::Known(..)

@@ -40,6 +40,11 @@ impl Evaluator<'_> {
                 format!("`{elem}` is a type, not a value"),
                 "compare it with a type parameter: `T == bf16`",
             ),
+            ExprKind::Named(function) => self.fail_help(
+                origin,
+                format!("`{function}` stands alone"),
+                "call it, or compare a parameter with it in a `filter(..)`",
+            ),
             ExprKind::Known(known, ty) => self.known_constant(*known, *ty, origin),
             ExprKind::Local(local) => self.read(*local),
             ExprKind::Parameter(number) => {

@@ -1,0 +1,416 @@
+//! Attention forward on Hopper: `O = softmax(Q Kᵀ) V` for each head of each sequence, block by block of the keys.
+//!
+//! ```text
+//!             keys ─►                    warpgroup 0: for each tile of queries of this block of threads:
+//!          ┌────┬────┬────┬─ ─               Q, then from the last block of keys that counts to the first: K and V
+//!        K │  0 │  1 │  2 │              warpgroups 1 and 2, 64 queries each, by turns with the other one:
+//!          └────┴────┴────┴─ ─               S = Q Kᵀ of this block      ┐ both in flight at once
+//!  ┌────┐  ┌────┬────┬────┬─ ─               O += P V of the block before ┘
+//!  │ BM │  │ S, then P    │                  P = exp(S - maximum of the row); as the maximum rises, O and the sum fall
+//!  └────┘  └────┴────┴────┴─ ─           at the end O / sum, and maximum + ln(sum)
+//!     Q
+//! ```
+//!
+//! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
+//! no key gets zeros, and minus infinity as its logarithm. Weights are rounded to the elements' type before they multiply V.
+//! Sources: Milakov, Gimelshein: Online normalizer calculation for softmax, 2018; Dao: FlashAttention-2, 2023; Shah and others:
+//! FlashAttention-3, 2024 (warpgroups by turns, products beside weights).
+
+use layout_cuda::tiled_kernels;
+
+pub use kernels::attention;
+
+#[tiled_kernels]
+mod kernels {
+    const LOG2_E: f32 = 1.442_695;
+    const LN_2: f32 = 0.693_147_2;
+
+    /// Every key counts.
+    fn every(_query: i32, _key: i32, _window: i32) -> bool {
+        true
+    }
+
+    /// Keys up to the query.
+    fn causal(query: i32, key: i32, _window: i32) -> bool {
+        key <= query
+    }
+
+    /// The last `window` keys up to the query.
+    fn sliding(query: i32, key: i32, window: i32) -> bool {
+        key <= query && query - key < window
+    }
+
+    /// Of queries `first..last`: the keys `from..to` that some of them see, and those that all of them see.
+    fn all_keys(_first: i32, _last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, keys, 0, keys)
+    }
+
+    fn keys_before(first: i32, last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, last.clamp(0, keys), 0, (first + 1).clamp(0, keys))
+    }
+
+    fn keys_within(first: i32, last: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
+        let (from, to) = ((first + 1 - window).clamp(0, keys), last.clamp(0, keys));
+        (from, to, (last - window).clamp(0, keys), (first + 1).clamp(0, keys))
+    }
+
+    /// The product as it is.
+    fn plain(score: f32, _distance: i32, _head: f32, _strength: f32) -> f32 {
+        score
+    }
+
+    /// Never beyond `strength`.
+    fn soft_cap(score: f32, _distance: i32, _head: f32, strength: f32) -> f32 {
+        strength * (score / strength).tanh_approx()
+    }
+
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among them.
+    fn alibi(score: f32, distance: i32, head: f32, _strength: f32) -> f32 {
+        score - (-8.0 * head).exp2_approx() * distance.abs() as f32
+    }
+
+    /// Where a sequence's rows begin in the tensor, and how many there are: ends out of range are the tensor's.
+    fn rows_of(ends: impl Tensor<Elem = i32>, sequence: usize, rows: usize) -> (i32, i32) {
+        if PACKED {
+            let first = ends[[sequence]].clamp(0, rows as i32);
+            (first, ends[[sequence + 1]].clamp(first, rows as i32) - first)
+        } else {
+            (0, rows as i32)
+        }
+    }
+
+    /// A tile of the work: its first query in its sequence, its head, and its sequence; causal, the long ones first.
+    fn piece(tile: usize, tiles: usize, heads: usize, sequences: usize) -> (usize, usize, usize) {
+        let others = heads * sequences;
+        let (row, rest) =
+            if BY_HEADS { (tile % tiles, tile / tiles) } else { (tile / others, tile % others) };
+        ((tiles - 1 - row) * BM, rest % heads, rest / heads)
+    }
+
+    /// The blocks of keys that a tile of queries from `place` on sees, `low..high`, and the keys that all of them see.
+    fn blocks(place: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
+        let (from, to, all_from, all_to) = RANGE(place, place + BM as i32, keys, window);
+        (from / BN as i32, (to + BN as i32 - 1) / BN as i32, all_from, all_to)
+    }
+
+    /// The scores of a warpgroup's queries and a block of keys.
+    fn multiply(
+        mut scores: View<f32, Write>,
+        q: impl Tensor<Elem = T>,
+        k: impl Tensor<Elem = T>,
+        consumer: usize,
+    ) {
+        for slab in unroll(0..D / W) {
+            wgmma(
+                &mut scores,
+                &q.slice(slab).tile([64, W], [consumer, 0]),
+                &k.slice(slab).transpose(),
+                slab > 0,
+            );
+        }
+    }
+
+    /// What the score's function makes of them, and minus infinity where a query does not see a key.
+    fn mask(mut scores: View<f32, Write>, first: i32, at: (i32, f32, i32, i32, f32, f32)) {
+        let (own, head, keys, window, strength, scale) = at;
+        for h in unroll(0..2) {
+            for i in unroll(0..BN / 4) {
+                let query = own + 8 * h as i32;
+                let key = first + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
+                if SCORED {
+                    scores[[h, i]] = SCORE(scores[[h, i]] * scale, query - key, head, strength);
+                }
+                if key >= keys || !KEEP(query, key, window) {
+                    scores[[h, i]] = f32::NEG_INFINITY;
+                }
+            }
+        }
+    }
+
+    /// Scores of a block become weights, and `sums` and the sum of the weights what they are worth beside the new maximum.
+    fn weigh(
+        mut scores: View<f32, Write>,
+        mut most: View<f32, Write>,
+        mut sum: View<f32, Write>,
+        factor: f32,
+    ) -> (f32, f32) {
+        let mut fall = (1.0, 1.0);
+        for h in unroll(0..2) {
+            let mut high = most[[h]];
+            for i in unroll(0..BN / 4) {
+                high = high.max(scores[[h, i]]);
+            }
+            high = high.max(high.shuffle_xor(1));
+            high = high.max(high.shuffle_xor(2));
+            // A row that has seen no key yet.
+            let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+            let worth = most[[h]].mul_add(factor, -base).exp2_approx();
+            most[[h]] = high;
+            let mut total = sum[[h]] * worth;
+            for i in unroll(0..BN / 4) {
+                let weight = scores[[h, i]].mul_add(factor, -base).exp2_approx();
+                scores[[h, i]] = weight;
+                total += weight;
+            }
+            sum[[h]] = total;
+            fall = if h == 0 { (worth, 1.0) } else { (fall.0, worth) };
+        }
+        fall
+    }
+
+    /// The producer: Q of each tile of this block of threads, then its blocks of K and V from the last one on.
+    fn load(
+        (q, k, v): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = T>),
+        (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
+        (mut q_smem, k_smem, v_smem): (View<T, Write>, View<T, Write>, View<T, Write>),
+        (q_full, q_empty): (Mbarrier, Mbarrier),
+        (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
+        (pieces, tiles, sequences, window): (usize, usize, usize, i32),
+    ) {
+        let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
+        for tile in (block_idx.x..pieces).step_by(SMS) {
+            let (row, head, sequence) = piece(tile, tiles, q.dim(1), sequences);
+            let (q_first, queries) = rows_of(&q_ends, sequence, q.dim(2));
+            let (k_first, keys) = rows_of(&k_ends, sequence, k.dim(2));
+            let batch = if PACKED { 0 } else { sequence };
+            if (row as i32) < queries {
+                let (low, high, _, _) = blocks(row as i32 + keys - queries, keys, window);
+                q_empty.wait(1 - given.phase());
+                given.advance();
+                q_full.arrive_expect(q_smem.bytes());
+                let queries_of = q.slice(batch).slice(head);
+                tma_load(&mut q_smem, &queries_of.window([BM, D], [q_first as usize + row, 0]), q_full);
+                let group = head * k.dim(1) / q.dim(1);
+                let (keys_of, values_of) = (k.slice(batch).slice(group), v.slice(batch).slice(group));
+                for step in low..high {
+                    let first = (k_first + (low + high - 1 - step) * BN as i32) as isize;
+                    let (mut to_k, mut to_v) = (k_smem.slice(next.stage()), v_smem.slice(next.stage()));
+                    k_empty.at(next.stage()).wait(1 - next.phase());
+                    k_full.at(next.stage()).arrive_expect(to_k.bytes());
+                    tma_load(&mut to_k, &keys_of.window([BN, D], [first, 0]), k_full.at(next.stage()));
+                    v_empty.at(next.stage()).wait(1 - next.phase());
+                    v_full.at(next.stage()).arrive_expect(to_v.bytes());
+                    tma_load(&mut to_v, &values_of.window([BN, DV], [first, 0]), v_full.at(next.stage()));
+                    next.advance();
+                }
+            }
+        }
+    }
+
+    /// One of the warpgroup has read a stage for all of it.
+    fn release(empty: Mbarriers, read: &mut PipelineState) {
+        if thread_idx.x % 128 == 0 {
+            empty.at(read.stage()).arrive();
+        }
+        read.advance();
+    }
+
+    /// The rows of V behind a sequence's end belong to the next one: weights of zero times what is no number would be none.
+    fn clear(mut v: View<T, Write>, keys: i32) {
+        for line in (warp_group() - 1..BN).step_by(CONSUMERS) {
+            if line as i32 >= keys {
+                for column in (thread_idx.x % 128..DV).step_by(128) {
+                    v[[column / W, line, column % W]] = T::ZERO;
+                }
+            }
+        }
+        fence_async_proxy();
+        named_barrier(7, 128 * CONSUMERS);
+    }
+
+    /// A warpgroup's rows of O, divided by their sums, and the logarithms of these.
+    fn store(
+        (o, mut logs): (View<T, Write>, View<f32, Write>),
+        mut staged: View<T, Write>,
+        (mut sums, most, sum): (View<f32, Write>, View<f32, Write>, View<f32, Write>),
+        (left, factor): (i32, f32),
+    ) {
+        let (thread, group) = (thread_idx.x % 128, warp_group() - 1);
+        for h in unroll(0..2) {
+            let mut total = sum[[h]] + sum[[h]].shuffle_xor(1);
+            total += total.shuffle_xor(2);
+            let share = if total > 0.0 { total.recip() } else { 0.0 };
+            for i in unroll(0..DV / 4) {
+                sums[[h, i]] *= share;
+            }
+            let line = 16 * (thread / 32) + lane_id() / 4 + 8 * h;
+            if lane_id() % 4 == 0 && (line as i32) < left {
+                let log = most[[h]] * factor * LN_2 + total.ln();
+                logs[[line]] = if total > 0.0 { log } else { f32::NEG_INFINITY };
+            }
+        }
+        store_matrix(&mut staged, &sums);
+        named_barrier(4 + group, 128);
+        for part in unroll(0..DV / 16) {
+            let (line, column) = ((128 * part + thread) / (DV / 8), (128 * part + thread) % (DV / 8));
+            if (line as i32) < left {
+                let from = staged.slice(column / (W / 8)).tile([1, 8], [line, column % (W / 8)]);
+                o.tile([1, 8], [line, column]).vectorize([1, 8]).copy_from(&from.vectorize([1, 8]));
+            }
+        }
+        fence_async_proxy();
+        named_barrier(4 + group, 128);
+    }
+
+    /// A consumer: 64 queries of each tile of this block of threads. While a block's weights are computed the products of the one
+    /// before are in flight, and those of the other warpgroups.
+    fn attend(
+        (o, logs): (impl Tensor<Elem = T, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
+        (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
+        (q_smem, k_smem, v_smem): (View<T, Write>, View<T, Write>, View<T, Write>),
+        (q_full, q_empty): (Mbarrier, Mbarrier),
+        (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
+        (pieces, tiles, sequences, window): (usize, usize, usize, i32),
+        (all_keys, scale, strength): (usize, f32, f32),
+    ) {
+        let group = warp_group() - 1;
+        let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
+        let factor = if SCORED { LOG2_E } else { scale * LOG2_E };
+        let (mut scores, mut sums) = (accumulator([64, BN]).fill(0.0), accumulator([64, DV]).fill(0.0));
+        let mut weights = local::<T>(row_major([2, BN / 4]));
+        let (most, sum) = (local::<f32>(row_major([2])), local::<f32>(row_major([2])));
+        let (mut next, mut read, mut given) =
+            (pipeline_state(STAGES), pipeline_state(STAGES), pipeline_state(1));
+        if group == CONSUMERS - 1 {
+            named_barrier_arrive(1, 256);
+        }
+        for tile in (block_idx.x..pieces).step_by(SMS) {
+            let (row, head, sequence) = piece(tile, tiles, o.dim(1), sequences);
+            let (q_first, queries) = rows_of(&q_ends, sequence, o.dim(2));
+            let (_, keys) = rows_of(&k_ends, sequence, all_keys);
+            let batch = if PACKED { 0 } else { sequence };
+            if (row as i32) < queries {
+                let place = row as i32 + keys - queries;
+                let (low, high, all_from, all_to) = blocks(place, keys, window);
+                let of_heads = (head + 1) as f32 / o.dim(1) as f32;
+                let at = (place + own_row as i32, of_heads, keys, window, strength, scale);
+                most.fill(f32::NEG_INFINITY);
+                sum.fill(0.0);
+                sums.fill(0.0);
+                q_full.wait(given.phase());
+                given.advance();
+                if low < high {
+                    let first = (high - 1) * BN as i32;
+                    k_full.at(next.stage()).wait(next.phase());
+                    multiply(scores, q_smem, k_smem.slice(next.stage()), group);
+                    wgmma_commit_group();
+                    wgmma_wait_group(0);
+                    release(k_empty, &mut next);
+                    if SCORED || first < all_from || first + BN as i32 > all_to {
+                        mask(scores, first, at);
+                    }
+                    weigh(scores, most, sum, factor);
+                    weights.copy_from(&scores.cast::<T>());
+                    v_full.at(read.stage()).wait(read.phase());
+                    if PACKED && first + BN as i32 > keys {
+                        clear(v_smem.slice(read.stage()), keys - first);
+                    }
+                }
+                for step in low + 1..high {
+                    let first = (low + high - 1 - step) * BN as i32;
+                    k_full.at(next.stage()).wait(next.phase());
+                    v_full.at(read.stage()).wait(read.phase());
+                    named_barrier(1 + group, 256);
+                    multiply(scores, q_smem, k_smem.slice(next.stage()), group);
+                    wgmma_commit_group();
+                    wgmma(&mut sums, &weights, &v_smem.slice(read.stage()), true);
+                    wgmma_commit_group();
+                    named_barrier_arrive(1 + (group + 1) % CONSUMERS, 256);
+                    wgmma_wait_group(1);
+                    release(k_empty, &mut next);
+                    if SCORED || first < all_from || first + BN as i32 > all_to {
+                        mask(scores, first, at);
+                    }
+                    let worth = weigh(scores, most, sum, factor);
+                    wgmma_wait_group(0);
+                    release(v_empty, &mut read);
+                    for i in unroll(0..DV / 4) {
+                        sums[[0, i]] *= worth.0;
+                        sums[[1, i]] *= worth.1;
+                    }
+                    weights.copy_from(&scores.cast::<T>());
+                }
+                if low < high {
+                    v_full.at(read.stage()).wait(read.phase());
+                    wgmma(&mut sums, &weights, &v_smem.slice(read.stage()), true);
+                    wgmma_commit_group();
+                    wgmma_wait_group(0);
+                    release(v_empty, &mut read);
+                }
+                // Q's rows are read: O's lie there until they are stored.
+                let staged = q_smem.tile([DV / W, 64, W], [0, group, 0]);
+                let start = q_first as usize + row + 64 * group;
+                let (o_rows, log_rows) = (o.slice(batch).slice(head), logs.slice(batch).slice(head));
+                let left = queries - (row + 64 * group) as i32;
+                store(
+                    (o_rows.window([64, DV], [start, 0]), log_rows.window([64], [start])),
+                    staged,
+                    (sums, most, sum),
+                    (left, factor),
+                );
+                if thread_idx.x % 128 == 0 {
+                    q_empty.arrive();
+                }
+            }
+        }
+        if group == 0 {
+            named_barrier(1, 256);
+        }
+    }
+
+    /// Heads `h` of Q, O and `logs` read heads `h * HK / HQ` of K and V. `PACKED`, the one batch holds all sequences, one after the
+    /// other: number `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands beside its last key.
+    #[tiled_kernel(
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, BM = 64 * CONSUMERS, BN = 128, STAGES = 2,
+        W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
+        KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
+        SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain, PACKED = [false, true], BY_HEADS = false, SMS = 132,
+        filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
+        filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
+        arch = "sm_90a", block = [128 + 2 * BM], min_blocks = 1, grid = [SMS],
+        require(HQ % HK == 0, M.div_ceil(BM) * HQ * (B + ENDS) <= 1 << 24),
+    )]
+    pub fn attention<
+        T,
+        const B: usize,
+        const HQ: usize,
+        const HK: usize,
+        const M: usize,
+        const N: usize,
+        const ENDS: usize,
+    >(
+        q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
+        k: &LayoutTensor<T, Pitched<B, HK, N, D>>,
+        v: &LayoutTensor<T, Pitched<B, HK, N, DV>>,
+        q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
+        k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
+        o: &mut LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        logs: &mut LayoutTensor<f32, RowMajor<B, HQ, M>>,
+        longest: usize,
+        scale: f32,
+        strength: f32,
+        window: i32,
+    ) {
+        let q_smem = shared::<T>(row_major([D / W, BM, W]).swizzle_bytes(2 * W));
+        let k_smem = shared::<T>(row_major([STAGES, D / W, BN, W]).swizzle_bytes(2 * W));
+        let v_smem = shared::<T>(row_major([STAGES, DV / W, BN, W]).swizzle_bytes(2 * W));
+        let of_q = (mbarriers(1, 1).at(0), mbarriers(1, CONSUMERS).at(0));
+        let (k_full, v_full) = (mbarriers(STAGES, 1), mbarriers(STAGES, 1));
+        let (k_empty, v_empty) = (mbarriers(STAGES, CONSUMERS), mbarriers(STAGES, CONSUMERS));
+        let ring = (k_full, k_empty, v_full, v_empty);
+        barrier();
+        let tiles = longest.div_ceil(BM);
+        let sequences = if PACKED { ENDS - 1 } else { B };
+        let work = ((tiles * HQ * sequences).min(1 << 24), tiles, sequences, window);
+        let (ends, memory) = ((q_ends, k_ends), (q_smem, k_smem, v_smem));
+        if warp_group() == 0 {
+            set_max_registers(if CONSUMERS == 2 { 24 } else { 32 });
+            if thread_idx.x == 0 {
+                load((q, k, v), ends, memory, of_q, ring, work);
+            }
+        } else {
+            set_max_registers(if CONSUMERS == 2 { 240 } else { 160 });
+            attend((o, logs), ends, memory, of_q, ring, work, (N, scale, strength));
+        }
+    }
+}
