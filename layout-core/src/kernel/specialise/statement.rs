@@ -46,8 +46,9 @@ struct Counted<'k> {
     reversed: bool,
     /// Of the loop's variable.
     range: Range,
-    /// What the body assigns.
+    /// What the body assigns, and what is supposed of it at the loop's head.
     changed: Vec<VarId>,
+    rings: Vec<(VarId, i64)>,
 }
 
 impl Evaluator<'_> {
@@ -278,16 +279,10 @@ impl Evaluator<'_> {
             high -= (high - low) % i128::from(step);
         }
         let range = Range::new(low, high.max(low));
-        self.heads.push(rings);
         if let Some(stride) = stride {
-            if header.is_err() {
-                self.heads.pop();
-                return Err(Failed);
-            }
-            let counted = Counted { local, of, body, reversed, range, changed };
-            let done = self.strided_loop(counted, (first, last, stride), origin);
-            self.heads.pop();
-            return done;
+            header?;
+            let counted = Counted { local, of, body, reversed, range, changed, rings };
+            return self.strided_loop(counted, (first, last, stride), origin);
         }
         let divisor = gcd(atoms.divisor(&first), step).max(1);
         let kernel = self.kernel;
@@ -301,6 +296,7 @@ impl Evaluator<'_> {
         };
         self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
+        self.heads.push(rings);
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last))
                 if header.is_ok()
@@ -374,7 +370,7 @@ impl Evaluator<'_> {
         (first, last, stride): (Index, Index, Index),
         origin: Origin,
     ) -> Outcome<()> {
-        let Counted { local, of, body, reversed, range, changed } = counted;
+        let Counted { local, of, body, reversed, range, changed, rings } = counted;
         // Rust stops at a step of zero.
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
@@ -392,6 +388,7 @@ impl Evaluator<'_> {
         let place = self.index(origin, at.mul(&stride))?;
         let place = self.index(origin, first.add(&place))?;
         self.loops += 1;
+        self.heads.push(rings);
         let (inside, result) = self.nested(|this| {
             let var = this.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
             this.push(origin, StatementKind::LetIndex(var, place.clone()));
@@ -405,6 +402,7 @@ impl Evaluator<'_> {
             this.ended();
             result
         });
+        self.heads.pop();
         self.loops -= 1;
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
