@@ -300,6 +300,237 @@ same! {
         }
         sum
     }
+    arrays_of_arrays: |x: i32| -> i32 {
+        let mut grid = [[0; 3]; 4];
+        let mut pairs = [(0, 0.5); 3];
+        let mut deep = [([1i64; 2], [true; 2]); 2];
+        for i in 0..4 {
+            for j in 0..3 {
+                grid[i][j] = x * i as i32 + j as i32;
+            }
+        }
+        grid[1][2] += grid[2][1];
+        let row = grid[3];
+        grid[0] = row;
+        grid[(x & 3) as usize][((x >> 2) & 1) as usize] -= 7;
+        for k in 0..3 {
+            pairs[k].0 = grid[k][2 - k];
+            pairs[k].1 *= k as f32;
+        }
+        pairs[1] = (pairs[0].0 + 1, 2.5);
+        (pairs[0], pairs[2]) = (pairs[2], pairs[0]);
+        deep[1].0[0] += x as i64;
+        deep[(x & 1) as usize].1[1] = x > 3;
+        let (a, b) = pairs[(x & 1) as usize + 1];
+        let mut sum = a * 3 + (b * 4.0) as i32;
+        for i in 0..4 {
+            for j in 0..3 {
+                sum = sum * 3 + grid[i][j];
+            }
+        }
+        sum + deep[1].0[0] as i32 + deep[0].1[1] as i32 * 100 + deep[1].1[1] as i32 * 1000
+    }
+    arrays_of_indices: |x: i32| -> i32 {
+        let mut order = [0; 4];
+        let mut stack = [[0usize; 2]; 3];
+        for k in 0..4 {
+            order[k] = 3 - k;
+        }
+        stack[1][0] = order[(x & 3) as usize] + 5;
+        stack[2] = [stack[1][0], order[1]];
+        order.swap(0, (x & 3) as usize);
+        let table = [10, 20, 30, 40];
+        let mut sum = 0;
+        for k in 0..4 {
+            sum = sum * 10 + table[order[k] % 4];
+        }
+        sum + stack[2][0] as i32 * 7 + stack[2][1] as i32
+    }
+    iterated: |x: i32| -> i32 {
+        let mut own = [x, x + 1, 7, -x];
+        let mut pairs = [(1, 2.0f32), (3, 4.0)];
+        let mut sum = 0;
+        for value in own {
+            sum = sum * 3 + value;
+        }
+        for step in [16, 8, 4] {
+            sum += x / step;
+        }
+        for (k, value) in own.iter().enumerate() {
+            sum += k as i32 * value;
+        }
+        for value in &mut own {
+            *value += 1;
+            if *value > 60 {
+                continue;
+            }
+            *value *= 2;
+        }
+        for (k, value) in own.iter_mut().enumerate() {
+            *value -= k as i32;
+        }
+        for (a, b) in &mut pairs {
+            *a += x;
+            *b *= 0.5;
+        }
+        for &(a, _) in &pairs {
+            sum += a;
+        }
+        let [first, _, last] = [own[0], 5, own[3]];
+        let [a, b] = pairs;
+        for value in own.into_iter() {
+            if value == 9 {
+                break;
+            }
+            sum -= value;
+        }
+        sum + first + last * own.len() as i32 + a.0 + b.1 as i32
+    }
+    borrowed: |x: i32| -> i32 {
+        fn bump(of: &mut i32, by: i32) {
+            *of += by;
+        }
+        fn twice(of: &mut i32) {
+            bump(of, 1);
+            bump(of, *of);
+        }
+        fn sort(of: &mut [i32; 3]) {
+            for i in 0..3 {
+                for j in 0..2 {
+                    if of[j] > of[j + 1] {
+                        of.swap(j, j + 1);
+                    }
+                }
+            }
+        }
+        fn clamped(mut x: i32) -> i32 {
+            if x > 10 {
+                x = 10;
+            }
+            x += 1;
+            x
+        }
+        let mut own = [x, 3, -x];
+        let mut rows = [[1, 2, 0], [x, 0, 9]];
+        let mut pair = (x, 1.5f32);
+        let mut count = 0;
+        sort(&mut own);
+        sort(&mut rows[1]);
+        twice(&mut own[2]);
+        bump(&mut pair.0, 4);
+        let other = &mut pair.1;
+        *other *= 2.0;
+        let at = &mut rows[0][2];
+        for k in 0..3 {
+            *at += k;
+            bump(&mut count, k);
+        }
+        own[0] * 3 + own[1] * 5 + own[2] * 7 + rows[1][0] + rows[1][2] * 2 + rows[0][2] + pair.0 + pair.1 as i32
+            + count + clamped(x)
+    }
+    borrowed_indices: |x: i32| -> i32 {
+        fn next(of: &mut usize) -> usize {
+            let before = *of;
+            *of = (*of + 3) % 7;
+            before
+        }
+        let table = [1, 10, 100, 1000, 10000, 100000, 1000000];
+        let mut at = 0;
+        let mut sum = 0;
+        for k in 0..5 {
+            if x > k {
+                sum += table[next(&mut at) % 7];
+            }
+        }
+        sum + table[at % 7]
+    }
+    changed_by_closures: |x: i32| -> i32 {
+        let (mut sum, mut at) = (0, 0usize);
+        let mut own = [0; 3];
+        let mut add = |y: i32| {
+            sum += y;
+            own[at % 3] += y;
+            at += 1;
+            at as i32
+        };
+        for k in 0..4 {
+            let number = add(x + k);
+            add(number);
+        }
+        sum * 100 + own[0] * 10 + own[1] + own[2] * 3 + at as i32
+    }
+    returned_within: |x: i32| -> i32 {
+        fn root(x: i32) -> (i32, bool) {
+            let mut k = 0;
+            let found = loop {
+                let square = if k > 20 { return (-1, false) } else { k * k };
+                match square - x {
+                    0 => break k,
+                    n if n > 0 => return (k, false),
+                    _ => {}
+                }
+                k += 1;
+            };
+            (found, true)
+        }
+        let start = match x {
+            ..-60 => return -3,
+            -60..0 => -x,
+            n if n % 3 == 0 => return n * 2,
+            n => n,
+        };
+        let mut sum = 0;
+        for k in 0..start {
+            let (near, exact) = root(k);
+            sum += if exact { near } else if near > 6 { return sum } else { 1 };
+            for j in 0..3 {
+                let value = if j * k == 44 { return -sum } else { j };
+                sum += value;
+            }
+        }
+        let odd = |y: i32| if y % 2 == 0 { return 0 } else { y };
+        sum + odd(x)
+    }
+    labelled_blocks: |x: i32| -> i32 {
+        let mut sum = 0;
+        let kind = 'found: {
+            if x < -30 {
+                break 'found 1;
+            }
+            for k in 0..8 {
+                if k * k == x {
+                    break 'found 10 + k;
+                }
+                sum += k;
+            }
+            let next = 'inner: {
+                if x % 2 == 0 {
+                    break 'inner x / 2;
+                }
+                if x % 5 == 0 {
+                    break 'found 7;
+                }
+                3
+            };
+            next + 100
+        };
+        'rows: for k in 0..5 {
+            'skip: {
+                if k == x % 5 {
+                    break 'skip;
+                }
+                if k == 3 {
+                    continue 'rows;
+                }
+                if sum > 1000 {
+                    break 'rows;
+                }
+                sum += 10;
+            }
+            sum += kind;
+        }
+        sum
+    }
     closures: |x: i32| -> i32 {
         fn fold(from: i32, to: i32, start: i32, f: impl Fn(i32, i32) -> i32) -> i32 {
             let mut all = start;

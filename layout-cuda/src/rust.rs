@@ -6,7 +6,7 @@
 //! # Statements
 //!
 //! `let`, also with a value that comes later, `const` items, nested `fn`s, `if`, `match`, `for` over ranges, `while`, `loop`, `break`
-//! and `continue` with labels, `break` with a value, early `return`, assignments to names, elements and tuples.
+//! and `continue` with labels, `break` with a value, blocks with labels, `return`, assignments to names, elements and tuples.
 //!
 //! ```
 //! # use layout_cuda::{Device, tiled_kernel};
@@ -40,8 +40,7 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! - `return` and `break` stand where a statement stands, not within a value; a branch may `break` or `continue` where the
-//!   other one has the value: `let x = if i < n { i } else { continue };`.
+//! - A branch may `return`, `break` or `continue` where the other one has the value: `let x = if i < n { i } else { return };`.
 //! - A `match` is over numbers, truth values and tuples of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
 //!
 //! ```
@@ -90,7 +89,8 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! - A `for` runs over `a..b` or `a..=b`, with `.step_by(n)`, `.rev()` and `unroll(..)`; its ends may be of any integer type.
+//! - A `for` runs over `a..b` or `a..=b`, with `.step_by(n)`, `.rev()` and `unroll(..)`; its ends may be of any integer type. Or it
+//!   runs over an array: `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, each perhaps with `.enumerate()`.
 //! - `assert!` is over parameters and speaks at compile time. `?`, `if let`, `unsafe`, `async` and macros are not here.
 //!
 //! # Literals
@@ -119,8 +119,10 @@
 //!
 //! # Arrays
 //!
-//! An array is a value of at most 64 elements. A table is a `const`; `let mut` makes registers. An index must be shown to be in
-//! range, where Rust would stop: a loop's variable, a number, `i % LENGTH`.
+//! An array is a value; its elements are numbers, tuples or arrays. A table is a `const`; `let mut` makes registers, 256 at most, and
+//! `&mut` hands them on. An index must be shown to be in range, where Rust would stop: a loop's variable, a number, `i % LENGTH`.
+//! Registers have no addresses: a loop over known numbers whose variable is such an index is written out, and an index that is
+//! known only at run time is compared with each of at most 64.
 //!
 //! ```
 //! # use layout_cuda::{Device, tiled_kernel};
@@ -183,18 +185,33 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! - A closure sees the names around it and changes none of their variables; `move` is left out.
+//! - A closure sees the names around it, and changes their variables; `move` is left out.
+//! - A `&mut` parameter is given `&mut x`: a variable, an element or a part of one, an array.
 //! - A function does not call itself: write a loop.
 //!
-//! ```compile_fail
-//! # use layout_cuda::tiled_kernel;
+//! ```
+//! # use layout_cuda::{Device, tiled_kernel};
 //! #[tiled_kernel(block = [1], grid = [1])]
-//! fn counts(y: &mut LayoutTensor<i32, RowMajor<1>>) {
+//! fn counts(y: &mut LayoutTensor<i32, RowMajor<2>>) {
+//!     fn sort(pair: &mut [i32; 2]) {
+//!         if pair[0] > pair[1] {
+//!             pair.swap(0, 1);
+//!         }
+//!     }
 //!     let mut count = 0;
 //!     let mut add = |x: i32| count += x;
-//!     add(1);
-//!     y[[0]] = count;
+//!     add(7);
+//!     add(4);
+//!     let mut pairs = [[count, 5]; 2];
+//!     sort(&mut pairs[1]);
+//!     y[[0]] = pairs[0][0];
+//!     y[[1]] = pairs[1][0];
 //! }
+//! let device = Device::simulator();
+//! let mut y = device.zeros::<i32, 1>([2])?;
+//! counts::launch(&device.stream(), &mut y)?;
+//! assert_eq!(y.download()?, [11, 5]);
+//! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
 //! # Constants, the attribute, the signature
@@ -235,6 +252,6 @@
 //! | absent | instead |
 //! |---|---|
 //! | structs, enums, traits, generics over numbers | tuples, views, parameters of the attribute |
-//! | references, lifetimes | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor` |
+//! | lifetimes, references that are kept | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor`; `&mut` of a variable is a parameter or a `let` |
 //! | collections, iterators, strings, `format!` | tensors; `for` over indices |
 //! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |

@@ -4,27 +4,72 @@
 //! sets a mark instead, `result = v; returned = true;`, and what follows stands behind it. A `return v` in a loop leaves the loop with a mark set:
 //! `result = v; returned = true; break 'returned;`, and what follows the loop stands behind `if returned { return result; }`.
 //! Statements move into a branch only where the names of that branch do not reach them, and are never written twice.
+//! A function with a `return` within a value ([`returns_within`]) is left as it is: `lower/leave.rs` makes a loop of it.
 
-use crate::place::Place;
-use crate::report::Errors;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::borrow::Cow;
 use syn::spanned::Spanned;
 use syn::{Block, Expr, Label, Stmt};
 
-/// The body without `return`; refused where it cannot be had so.
-pub fn without_returns<'b>(body: &'b Block, errors: &mut Errors) -> Cow<'b, Block> {
+/// The body without `return`, of a function that has none within a value.
+pub fn without_returns(body: &Block) -> Cow<'_, Block> {
     if !has_return(body.to_token_stream()) {
         return Cow::Borrowed(body);
     }
     let mut block = body.clone();
-    block.stmts = Rewrite { errors, marks: 0, leaving: None }.statements(block.stmts);
+    block.stmts = Rewrite { marks: 0, leaving: None }.statements(block.stmts);
     Cow::Owned(block)
 }
 
-struct Rewrite<'e> {
-    errors: &'e mut Errors,
+/// Whether a `return` of this function stands within a value, or in a block with a label: not where a statement stands.
+pub fn returns_within(statements: &[Stmt]) -> bool {
+    statements.iter().any(|statement| match statement {
+        // A nested function has its own.
+        Stmt::Item(_) => false,
+        Stmt::Local(local) => local.init.as_ref().is_some_and(|init| holds_return(&init.expr)),
+        Stmt::Expr(expr, _) => returns_within_expr(expr),
+        Stmt::Macro(node) => has_return(node.to_token_stream()),
+    })
+}
+
+/// The same of an expression that stands as a statement.
+fn returns_within_expr(expr: &Expr) -> bool {
+    match expr {
+        Expr::If(node) => {
+            holds_return(&node.cond)
+                || returns_within(&node.then_branch.stmts)
+                || node.else_branch.as_ref().is_some_and(|(_, otherwise)| returns_within_expr(otherwise))
+        }
+        Expr::Match(node) => {
+            let within =
+                |arm: &syn::Arm| has_return(arm.pat.to_token_stream()) || returns_within_expr(&arm.body);
+            holds_return(&node.expr) || node.arms.iter().any(within)
+        }
+        Expr::Block(node) => match node.label {
+            None => returns_within(&node.block.stmts),
+            Some(_) => has_return(node.block.to_token_stream()),
+        },
+        Expr::ForLoop(node) => holds_return(&node.expr) || returns_within(&node.body.stmts),
+        Expr::While(node) => holds_return(&node.cond) || returns_within(&node.body.stmts),
+        Expr::Loop(node) => returns_within(&node.body.stmts),
+        Expr::Return(node) => node.expr.as_ref().is_some_and(|value| holds_return(value)),
+        other => holds_return(other),
+    }
+}
+
+/// Whether a value holds a `return` of this function: a closure has its own.
+pub fn holds_return(expr: &Expr) -> bool {
+    match expr {
+        Expr::Closure(_) => false,
+        Expr::Assign(node) => holds_return(&node.left) || holds_return(&node.right),
+        Expr::Call(node) => node.args.iter().any(holds_return),
+        Expr::MethodCall(node) => holds_return(&node.receiver) || node.args.iter().any(holds_return),
+        other => has_return(other.to_token_stream()),
+    }
+}
+
+struct Rewrite {
     /// Marks made so far.
     marks: usize,
     /// What a `return` sets, where it does not end the function by itself.
@@ -39,7 +84,7 @@ struct Mark {
     valued: bool,
 }
 
-impl Rewrite<'_> {
+impl Rewrite {
     /// The statements of a function's body, or of what is left of it.
     fn statements(&mut self, statements: Vec<Stmt>) -> Vec<Stmt> {
         let mut out = vec![];
@@ -49,7 +94,7 @@ impl Rewrite<'_> {
                 out.push(statement);
                 continue;
             }
-            // A `return` within a value is refused where values are lowered.
+            // A closure's own.
             let Stmt::Expr(expr, semicolon) = statement else {
                 out.push(statement);
                 continue;
@@ -202,14 +247,7 @@ impl Rewrite<'_> {
         let label =
             old.get_or_insert_with(|| Label { name: label, colon_token: syn::Token![:](span) }).name.clone();
         let mut leaving = Leaving { mark: &mark, result: &result, label: &label, valued: false };
-        if let Some(within) = leaving.marked(&mut body.stmts) {
-            self.errors.push(
-                within,
-                "a `return` within a value",
-                "let it stand as a statement of its own: `if c { return x; }`",
-            );
-            return vec![];
-        }
+        leaving.marked(&mut body.stmts);
         let mut out = vec![];
         if leaving.valued {
             out.push(syn::parse_quote_spanned!(span=> let #result;));
@@ -242,37 +280,27 @@ struct Leaving<'l> {
 }
 
 impl Leaving<'_> {
-    /// Turns each `return` of a loop's body into a mark and a `break`; gives the place of one that stands within a value.
-    fn marked(&mut self, statements: &mut Vec<Stmt>) -> Option<Place> {
-        let mut within = None;
+    /// Turns each `return` of a loop's body into a mark and a `break`.
+    fn marked(&mut self, statements: &mut Vec<Stmt>) {
         for statement in std::mem::take(statements) {
             match statement {
                 Stmt::Expr(Expr::Return(node), _) => statements.extend(self.leave(node).stmts),
                 Stmt::Expr(mut expr, semicolon) => {
-                    within = within.or(self.marked_expr(&mut expr));
+                    self.marked_expr(&mut expr);
                     statements.push(Stmt::Expr(expr, semicolon));
                 }
-                other => {
-                    within = within.or(statement_returns(&other).then(|| Place::of(&other)));
-                    statements.push(other);
-                }
+                other => statements.push(other),
             }
         }
-        within
     }
 
-    fn marked_expr(&mut self, expr: &mut Expr) -> Option<Place> {
+    fn marked_expr(&mut self, expr: &mut Expr) {
         match expr {
             Expr::If(node) => {
-                let then = self.marked(&mut node.then_branch.stmts);
-                let otherwise =
-                    node.else_branch.as_mut().and_then(|(_, otherwise)| self.marked_expr(otherwise));
-                then.or(otherwise)
+                self.marked(&mut node.then_branch.stmts);
+                node.else_branch.iter_mut().for_each(|(_, otherwise)| self.marked_expr(otherwise));
             }
-            Expr::Match(node) => {
-                let arms = node.arms.iter_mut().map(|arm| self.marked_expr(&mut arm.body));
-                arms.fold(None, Option::or)
-            }
+            Expr::Match(node) => node.arms.iter_mut().for_each(|arm| self.marked_expr(&mut arm.body)),
             Expr::Block(node) => self.marked(&mut node.block.stmts),
             Expr::ForLoop(node) => self.marked(&mut node.body.stmts),
             Expr::While(node) => self.marked(&mut node.body.stmts),
@@ -280,9 +308,8 @@ impl Leaving<'_> {
             Expr::Return(node) => {
                 let (span, node) = (node.return_token.span, node.clone());
                 *expr = block_expr(self.leave(node).stmts, span);
-                None
             }
-            other => has_return(other.to_token_stream()).then(|| Place::of(other)),
+            _ => {}
         }
     }
 

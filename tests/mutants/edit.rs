@@ -358,9 +358,11 @@ fn collect(kernel: &Kernel, root: ExprId, see: &mut dyn FnMut(ExprId, &ExprKind)
 /// The operands of an expression; blocks apart.
 fn parts(kind: &ExprKind) -> Vec<ExprId> {
     match kind {
-        ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) | ExprKind::Field(operand, _) => {
-            vec![*operand]
-        }
+        ExprKind::Unary(_, operand)
+        | ExprKind::Cast(operand, _)
+        | ExprKind::Field(operand, _)
+        | ExprKind::Borrow(operand)
+        | ExprKind::Len(operand) => vec![*operand],
         ExprKind::Binary(_, left, right) | ExprKind::Repeat(left, right) | ExprKind::Element(left, right) => {
             vec![*left, *right]
         }

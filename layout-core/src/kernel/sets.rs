@@ -483,6 +483,8 @@ impl Kernel {
             | ExprKind::Repeat(..)
             | ExprKind::Element(..)
             | ExprKind::Field(..)
+            | ExprKind::Borrow(_)
+            | ExprKind::Len(_)
             | ExprKind::Index(..)
             | ExprKind::Function(_)
             | ExprKind::CallValue(..)

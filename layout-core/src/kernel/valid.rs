@@ -79,7 +79,7 @@ impl Check<'_> {
             Annotation::Tuple(parts) => {
                 depth > 0 && parts.iter().all(|part| self.annotation(part, depth - 1))
             }
-            Annotation::Array(of) => depth > 0 && self.annotation(of, depth - 1),
+            Annotation::Array(of) | Annotation::Mutable(of) => depth > 0 && self.annotation(of, depth - 1),
         }
     }
 
@@ -105,7 +105,10 @@ impl Check<'_> {
             ExprKind::Dim(number) => (*number as usize) < kernel.dims.len(),
             ExprKind::Argument(number) => (*number as usize) < kernel.arguments.len(),
             ExprKind::Special(_, axis) => *axis < 3,
-            ExprKind::Unary(_, operand) | ExprKind::Field(operand, _) => expr(operand),
+            ExprKind::Unary(_, operand)
+            | ExprKind::Field(operand, _)
+            | ExprKind::Borrow(operand)
+            | ExprKind::Len(operand) => expr(operand),
             ExprKind::Cast(operand, ty) => expr(operand) && self.ty(*ty),
             ExprKind::Binary(_, left, right)
             | ExprKind::Repeat(left, right)

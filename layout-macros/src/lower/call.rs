@@ -82,7 +82,10 @@ impl Lowering<'_> {
             );
         }
         let Some(intrinsic) = Intrinsic::from_name(&text, Form::Method) else {
-            return self.no_method(&node.method);
+            return match self.short_for(place, node) {
+                Some(found) => found,
+                None => self.no_method(&node.method),
+            };
         };
         let types = self.types_of(intrinsic, &node.method, node.turbofish.as_ref());
         let mut arguments = vec![self.expr(&node.receiver)];
@@ -189,7 +192,7 @@ impl Lowering<'_> {
     }
 
     fn call_function(&mut self, place: Place, name: &Ident, number: u32, node: &ExprCall) -> ExprId {
-        let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.expr(argument)).collect();
+        let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.given(argument)).collect();
         let wanted = self.kernel.functions[number as usize].parameters.len();
         if arguments.len() != wanted {
             return self.refuse(

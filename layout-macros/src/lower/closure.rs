@@ -1,13 +1,13 @@
 //! Functions as values: closures, names of nested functions, and calls of what they are bound to.
 //!
-//! Law: a closure is a nested function that sees the names around it, and changes none of their variables. So it means the
-//! same wherever it is called, and what a loop assigns stands in the loop.
+//! Law: a closure is a nested function that sees the names around it, and their variables: what it assigns is what they name
+//! where the closure stands.
 
 use super::Lowering;
 use super::statement::is_value;
-use super::written::written;
+use super::written::{is_mutable_reference, written};
 use crate::place::Place;
-use crate::returns::without_returns;
+use crate::returns::holds_return;
 use layout_core::kernel::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId};
 use proc_macro2::Ident;
 use syn::{Expr, ExprCall, ExprClosure, Pat};
@@ -36,7 +36,6 @@ impl Lowering<'_> {
         });
         let mark = self.scopes.enter();
         let around = std::mem::take(&mut self.around);
-        let outer = self.closure.replace(self.kernel.locals.len() as u32);
         let types = node.inputs.iter().map(|input| match input {
             Pat::Type(typed) => self.annotation(&typed.ty),
             _ => Annotation::Any,
@@ -44,14 +43,15 @@ impl Lowering<'_> {
         let types: Vec<Annotation> = types.collect();
         let parameters = node.inputs.iter().map(|input| self.closure_parameter(input)).collect();
         let body = match &*node.body {
-            Expr::Block(block) if block.label.is_none() => {
-                let plain = without_returns(&block.block, self.errors);
-                self.block(&plain)
+            Expr::Block(block) if block.label.is_none() => self.function_body(&block.block),
+            body if holds_return(body) => {
+                let within: syn::Block = syn::parse_quote!({ #body });
+                self.function_body(&within)
             }
             body if is_value(body) => Block { statements: vec![], value: Some(self.expr(body)) },
             body => Block { statements: self.expr_statement(body), value: None },
         };
-        (self.closure, self.around) = (outer, around);
+        self.around = around;
         self.scopes.leave(mark);
         let function = &mut self.kernel.functions[number as usize];
         (function.parameters, function.types, function.body) = (parameters, types, body);
@@ -62,6 +62,9 @@ impl Lowering<'_> {
         match input {
             Pat::Type(typed) => {
                 let local = self.closure_parameter(&typed.pat);
+                if is_mutable_reference(&typed.ty) {
+                    self.refers(local);
+                }
                 self.written.insert(local, written(&typed.ty, &self.types, None));
                 local
             }
@@ -83,7 +86,25 @@ impl Lowering<'_> {
     /// A call of a value that is a function.
     pub(super) fn call_value(&mut self, place: Place, callee: &Expr, node: &ExprCall) -> ExprId {
         let callee = self.expr(callee);
-        let arguments = node.args.iter().map(|argument| self.expr(argument)).collect();
+        let arguments = node.args.iter().map(|argument| self.given(argument)).collect();
         self.add(place, ExprKind::CallValue(callee, arguments))
+    }
+
+    /// A value that is handed on: a name of what `&mut` borrowed is handed on as that.
+    pub(super) fn given(&mut self, value: &Expr) -> ExprId {
+        let id = self.expr(value);
+        let names = matches!(value, Expr::Path(_));
+        match self.kernel.exprs[id.0 as usize].kind {
+            ExprKind::Local(local) if names && self.references.contains(&local) => {
+                self.add(Place::of_expr(value), ExprKind::Borrow(id))
+            }
+            _ => id,
+        }
+    }
+
+    /// A local that stands for a place of another's.
+    pub(super) fn refers(&mut self, local: LocalId) {
+        self.references.insert(local);
+        self.kernel.locals[local.0 as usize].mutable = true;
     }
 }

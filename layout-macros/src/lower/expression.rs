@@ -27,7 +27,13 @@ impl Lowering<'_> {
             Expr::Paren(node) => self.expr(&node.expr),
             Expr::Group(node) => self.expr(&node.expr),
             // A view is a value that knows where its elements are: borrowing it changes nothing.
-            Expr::Reference(node) => self.expr(&node.expr),
+            Expr::Reference(node) => {
+                let id = self.expr(&node.expr);
+                if node.mutability.is_none() || !self.is_of_a_local(id) {
+                    return id;
+                }
+                self.add(Place::of_expr(expr), ExprKind::Borrow(id))
+            }
             Expr::Unary(node) => match &node.op {
                 UnOp::Deref(_) => self.expr(&node.expr),
                 UnOp::Neg(_) => self.unary(expr, UnaryOp::Neg, &node.expr),
@@ -68,9 +74,12 @@ impl Lowering<'_> {
             Expr::Index(node) => self.index(expr, node),
             Expr::Call(node) => self.call(expr, node),
             Expr::MethodCall(node) => self.method(expr, node),
-            Expr::Block(node) if node.label.is_none() => {
+            Expr::Block(node) => {
                 self.no_attributes(&node.attrs);
-                let block = self.block(&node.block);
+                let block = match node.label {
+                    None => self.block(&node.block),
+                    Some(_) => self.labelled(Place::of_expr(expr), node),
+                };
                 self.add(Place::of_expr(expr), ExprKind::Block(block))
             }
             Expr::Loop(node) => {
@@ -87,6 +96,15 @@ impl Lowering<'_> {
                 let (what, help) = refuse::expression(other);
                 self.refuse(Place::of(other), format!("the kernel language does not have {what}"), help)
             }
+        }
+    }
+
+    /// Whether an expression names a local, or a part of one.
+    pub(super) fn is_of_a_local(&self, id: ExprId) -> bool {
+        match self.kernel.exprs[id.0 as usize].kind {
+            ExprKind::Local(_) => true,
+            ExprKind::Element(of, _) | ExprKind::Field(of, _) => self.is_of_a_local(of),
+            _ => false,
         }
     }
 

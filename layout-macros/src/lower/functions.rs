@@ -1,10 +1,9 @@
 //! Nested functions: declared with their block, lowered once, inlined where they are called.
 
 use super::scope::Binding;
-use super::written::written;
+use super::written::{is_mutable_reference, written};
 use super::{Lowering, Site};
 use crate::place::Place;
-use crate::returns::without_returns;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{Annotation, Block, Function};
 use proc_macro2::Ident;
@@ -62,6 +61,9 @@ impl Lowering<'_> {
                             let local = self.local(&pat.ident, pat.mutability.is_some());
                             let ty = written(&typed.ty, &self.types, Some(&item.sig.generics));
                             self.written.insert(local, ty);
+                            if is_mutable_reference(&typed.ty) {
+                                self.refers(local);
+                            }
                             local
                         }
                         Pat::Tuple(pat) => self.local(&whole(place, pat), false),
@@ -151,9 +153,7 @@ impl Lowering<'_> {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));
             }
-            let block = taken_apart(item);
-            let plain = without_returns(&block, self.errors);
-            let body = self.block(&plain);
+            let body = self.function_body(&taken_apart(item));
             self.kernel.functions[number as usize].body = body;
             (self.site, self.around) = (site, around);
             (self.types, self.generics) = types;

@@ -36,7 +36,7 @@ impl Lowering<'_> {
         }
         // Registers have an element type: where nothing says which, it is rustc's, i32.
         for elem in std::mem::take(&mut inference.arrays) {
-            inference.unify(&elem, &Ty::Number(TypeRef::Elem(Elem::I32)));
+            inference.default_to_i32(&elem, MAX_DEPTH);
         }
         let Inference { known, literals, .. } = inference;
         let typed: Vec<(ExprId, TypeRef)> = literals
@@ -47,8 +47,11 @@ impl Lowering<'_> {
             })
             .collect();
         for (id, ty) in typed {
-            if let ExprKind::Int(_, suffix @ None) = &mut self.kernel.exprs[id.0 as usize].kind {
-                *suffix = Some(ty);
+            match &mut self.kernel.exprs[id.0 as usize].kind {
+                ExprKind::Int(_, suffix @ None) => *suffix = Some(ty),
+                // Of the others the value takes the type of what it meets.
+                ExprKind::Float(_, suffix @ None) if ty == TypeRef::Elem(Elem::F64) => *suffix = Some(ty),
+                _ => {}
             }
         }
     }
@@ -110,6 +113,17 @@ impl Inference<'_> {
         }
     }
 
+    /// What is open of an array's element is rustc's default.
+    fn default_to_i32(&mut self, elem: &Ty, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        match resolve(&self.known, elem) {
+            open @ Ty::Open(_) => self.unify(&open, &Ty::Number(TypeRef::Elem(Elem::I32))),
+            Ty::Array(elem) => self.default_to_i32(&elem, depth),
+            Ty::Tuple(parts) => parts.iter().for_each(|part| self.default_to_i32(part, depth)),
+            Ty::Number(_) | Ty::View(_) | Ty::Function(..) | Ty::Other => {}
+        }
+    }
+
     /// The type of a function as a value; its body is looked through once.
     fn function(&mut self, number: u32) -> Ty {
         if let Some(known) = self.done.get(&number) {
@@ -144,6 +158,7 @@ impl Inference<'_> {
             Annotation::Type(ty) => Ty::Number(*ty),
             Annotation::Tuple(parts) => Ty::Tuple(parts.iter().map(|part| self.annotated(part)).collect()),
             Annotation::Array(of) => Ty::Array(Box::new(self.annotated(of))),
+            Annotation::Mutable(of) => self.annotated(of),
         }
     }
 
@@ -158,11 +173,11 @@ impl Inference<'_> {
                     self.arrays.push(*elem);
                 }
             }
-            Pattern::Tuple(parts) => {
-                if let Ty::Tuple(types) = resolve(&self.known, ty) {
-                    parts.iter().zip(&types).for_each(|(part, ty)| self.bind(part, ty));
-                }
-            }
+            Pattern::Tuple(parts) => match resolve(&self.known, ty) {
+                Ty::Tuple(types) => parts.iter().zip(&types).for_each(|(part, ty)| self.bind(part, ty)),
+                Ty::Array(elem) => parts.iter().for_each(|part| self.bind(part, &elem)),
+                _ => {}
+            },
             Pattern::Wildcard => {}
         }
     }
@@ -227,7 +242,13 @@ impl Inference<'_> {
                 }
                 open
             }
-            ExprKind::Float(..) => self.open(),
+            ExprKind::Float(..) => {
+                let open = self.open();
+                if let Ty::Open(variable) = open {
+                    self.literals.push((id, variable));
+                }
+                open
+            }
             ExprKind::Bool(_) | ExprKind::Type(_) | ExprKind::Named(_) => Ty::Other,
             ExprKind::Local(local) => self.local(*local),
             ExprKind::Parameter(number) => match kernel.parameters[*number as usize].values.first() {
@@ -240,11 +261,15 @@ impl Inference<'_> {
                 _ => index,
             },
             ExprKind::Dim(_) | ExprKind::Special(..) => index,
+            ExprKind::Len(array) => {
+                self.expr(*array);
+                index
+            }
             ExprKind::Argument(number) => match &kernel.arguments[*number as usize].kind {
                 ArgumentKind::Tensor { elem, .. } => Ty::View(Box::new(Ty::Number(*elem))),
                 ArgumentKind::Scalar(ty) => Ty::Number(*ty),
             },
-            ExprKind::Unary(_, operand) => self.expr(*operand),
+            ExprKind::Unary(_, operand) | ExprKind::Borrow(operand) => self.expr(*operand),
             ExprKind::Binary(op, left, right) => {
                 let (left, right) = (self.expr(*left), self.expr(*right));
                 match op {

@@ -5,7 +5,6 @@ use super::{Lowered, Lowering, Site};
 use crate::attr::{Attribute, Bound, Written};
 use crate::place::Place;
 use crate::report::Errors;
-use crate::returns::without_returns;
 use crate::signature::{Kind, Lies, Signature};
 use layout_core::kernel::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
@@ -13,7 +12,7 @@ use layout_core::kernel::ir::{
 };
 use layout_core::kernel::{ParamSet, ParamValue};
 use proc_macro2::Ident;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use syn::ext::IdentExt;
 use syn::{Expr, Item, ItemFn, Stmt};
 
@@ -64,7 +63,7 @@ pub fn lower(
         around: vec![],
         written: HashMap::new(),
         returns: HashMap::new(),
-        closure: None,
+        references: HashSet::new(),
         site: Site::Attribute,
         calls: vec![],
     };
@@ -332,8 +331,7 @@ impl Lowering<'_> {
     }
 
     fn body(&mut self, function: &ItemFn) {
-        let plain = without_returns(&function.block, self.errors);
-        let mut body = self.block(&plain);
+        let mut body = self.function_body(&function.block);
         // The kernel returns nothing: what stands last is a statement like every other.
         if let Some(value) = body.value.take() {
             let origin = self.kernel.exprs[value.0 as usize].origin;

@@ -1,24 +1,46 @@
-//! Leaving loops: `break`, `continue`, and labels.
+//! Leaving loops and blocks: `break`, `continue`, labels, and a `return` within a value.
 //!
 //! Law: `break 'outer` in an inner loop is a mark that is set and a `break`; each loop that is left on the way ends with a
 //! test of the mark. So a loop is left by its own `break` only, and no stage knows of labels. `break value` sets a variable that
-//! is declared before the loop, which is the loop's value.
+//! is declared before the loop, which is the loop's value. A block with a label is a loop of one round, and so is the body of a function
+//! whose `return` stands within a value (`let x = match k { 0 => return, n => n };`): each `return` is a `break` of it.
 
 use super::Lowering;
 use crate::place::Place;
-use layout_core::kernel::ir::{Annotation, Block, ExprKind, LocalId, Pattern, Statement, StatementKind};
+use crate::returns::{returns_within, without_returns};
+use layout_core::kernel::ir::{
+    Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
+};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Expr, ExprLoop, Label, Lifetime};
+use syn::{Expr, ExprBlock, ExprLoop, ExprReturn, Label, Lifetime};
 
-/// A loop around the code that is lowered.
+/// A loop around the code that is lowered, or what is left as one.
 pub(super) struct Around {
+    kind: Kind,
     label: Option<String>,
     /// The ways on which it is left for a loop further out.
     ways: Vec<Way>,
-    /// Whether it is a `loop`, which may have a value; and its variable, once a `break` sets it.
-    endless: bool,
+    /// The variable of its value, once a `break` sets it.
     value: Option<LocalId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A `for` or a `while`, which has no value.
+    Counted,
+    /// A `loop`.
+    Endless,
+    /// A block with a label.
+    Block,
+    /// The body of a function, which `return` leaves.
+    Function,
+}
+
+impl Around {
+    fn new(kind: Kind, label: &Option<Label>) -> Around {
+        Around { kind, label: named(label), ways: vec![], value: None }
+    }
 }
 
 /// A way out of several loops at once.
@@ -39,16 +61,58 @@ impl Lowering<'_> {
         body: &syn::Block,
         whole: impl FnOnce(&mut Self, Block) -> Option<StatementKind>,
     ) -> Vec<Statement> {
-        let around = Around { label: named(label), ways: vec![], endless: false, value: None };
-        self.around(around, place, body, whole).0
+        self.around(Around::new(Kind::Counted, label), place, body, whole).0
     }
 
     /// A `loop`, and the variable that holds its value where a `break` gives it one.
     pub(super) fn endless(&mut self, place: Place, node: &ExprLoop) -> (Vec<Statement>, Option<LocalId>) {
         self.no_attributes(&node.attrs);
         let condition = self.add(Place::token(node.loop_token.span), ExprKind::Bool(true));
-        let around = Around { label: named(&node.label), ways: vec![], endless: true, value: None };
+        let around = Around::new(Kind::Endless, &node.label);
         self.around(around, place, &node.body, |_, body| Some(StatementKind::While { condition, body }))
+    }
+
+    /// `'label: { .. }`, as a block of statements and perhaps a value.
+    pub(super) fn labelled(&mut self, place: Place, node: &ExprBlock) -> Block {
+        self.once(Around::new(Kind::Block, &node.label), place, &node.block)
+    }
+
+    /// The body of a function.
+    pub(super) fn function_body(&mut self, body: &syn::Block) -> Block {
+        if !returns_within(&body.stmts) {
+            let plain = without_returns(body);
+            return self.block(&plain);
+        }
+        let place = Place { start: body.brace_token.span.open(), end: body.brace_token.span.close() };
+        self.once(Around::new(Kind::Function, &None), place, body)
+    }
+
+    /// A loop of one round.
+    fn once(&mut self, around: Around, place: Place, body: &syn::Block) -> Block {
+        let condition = self.add(place, ExprKind::Bool(true));
+        let (statements, value) =
+            self.around(around, place, body, |_, body| Some(StatementKind::While { condition, body }));
+        let value = value.map(|local| self.add(place, ExprKind::Local(local)));
+        Block { statements, value }
+    }
+
+    /// `return;`, `return value;` in a function that is left so.
+    pub(super) fn returned(&mut self, place: Place, node: &ExprReturn) -> Vec<Statement> {
+        let Some(target) = self.around.iter().rposition(|around| around.kind == Kind::Function) else {
+            self.errors.push(
+                place,
+                "`return` as a value",
+                "write it as a statement: `if c { return; }`, or the value as the last of its block",
+            );
+            return vec![];
+        };
+        let mut out = vec![];
+        if let Some(value) = &node.expr {
+            let value = self.expr(value);
+            out.push(self.takes(place, target, value));
+        }
+        out.extend(self.leave_for(place, false, target));
+        out
     }
 
     /// What `break value` does before it leaves: the loop's variable takes the value.
@@ -60,8 +124,7 @@ impl Lowering<'_> {
     ) -> Option<Statement> {
         let value = self.expr(value);
         let target = self.target(label)?;
-        let around = &self.around[target];
-        if !around.endless {
+        if self.around[target].kind == Kind::Counted {
             self.errors.push(
                 place,
                 "a `break` with a value leaves a `for` or a `while`",
@@ -69,16 +132,35 @@ impl Lowering<'_> {
             );
             return None;
         }
-        let local = match around.value {
+        Some(self.takes(place, target, value))
+    }
+
+    /// The variable of a loop's value takes it.
+    fn takes(&mut self, place: Place, target: usize, value: ExprId) -> Statement {
+        let name = if self.around[target].kind == Kind::Function { "result" } else { "value" };
+        let local = match self.around[target].value {
             Some(local) => local,
             None => {
-                let local = self.local(&Ident::new("value", place.start), true);
+                let local = self.local(&Ident::new(name, place.start), true);
                 self.around[target].value = Some(local);
                 local
             }
         };
         let place_of = self.add(place, ExprKind::Local(local));
-        Some(self.statement(place, StatementKind::Assign { place: place_of, op: None, value }))
+        self.statement(place, StatementKind::Assign { place: place_of, op: None, value })
+    }
+
+    /// What is left as a loop of one round ends with its value, and is left.
+    fn ended(&mut self, place: Place, body: &mut Block) {
+        let Some(innermost) = self.around.len().checked_sub(1) else { return };
+        if let Some(value) = body.value.take() {
+            let statement = self.takes(place, innermost, value);
+            body.statements.push(statement);
+        }
+        if !matches!(body.statements.last().map(|last| &last.kind), Some(StatementKind::Break)) {
+            let leave = self.statement(place, StatementKind::Break);
+            body.statements.push(leave);
+        }
     }
 
     fn around(
@@ -88,8 +170,12 @@ impl Lowering<'_> {
         body: &syn::Block,
         whole: impl FnOnce(&mut Self, Block) -> Option<StatementKind>,
     ) -> (Vec<Statement>, Option<LocalId>) {
+        let once = matches!(around.kind, Kind::Block | Kind::Function);
         self.around.push(around);
-        let body = self.block(body);
+        let mut body = self.block(body);
+        if once {
+            self.ended(place, &mut body);
+        }
         let (ways, value) = self.around.pop().map(|own| (own.ways, own.value)).unwrap_or_default();
         let depth = self.around.len();
         let Some(kind) = whole(self, body) else { return (vec![], value) };
@@ -120,7 +206,10 @@ impl Lowering<'_> {
     /// The loop that a `break` or a `continue` means: its place among those around.
     fn target(&self, label: Option<&Lifetime>) -> Option<usize> {
         match label {
-            None => self.around.len().checked_sub(1),
+            None => {
+                let is_loop = |around: &Around| matches!(around.kind, Kind::Counted | Kind::Endless);
+                self.around.iter().rposition(is_loop)
+            }
             Some(label) => {
                 let name = label.ident.to_string();
                 self.around.iter().rposition(|around| around.label.as_deref() == Some(&name))
@@ -130,20 +219,28 @@ impl Lowering<'_> {
 
     /// `break` or `continue`, perhaps of a loop further out.
     pub(super) fn leave(&mut self, place: Place, goes_on: bool, label: Option<&Lifetime>) -> Vec<Statement> {
-        let word = if goes_on { "continue" } else { "break" };
-        let Some(innermost) = self.around.len().checked_sub(1) else {
-            let message = format!("`{word}` outside of a loop");
-            self.errors.push(place, message, "leave it out, or write the loop around it");
-            return vec![];
-        };
         let Some(target) = self.target(label) else {
-            if let Some(label) = label {
-                let message = format!("no loop around is called `{label}`");
-                let help = format!("write the label in front of the loop: `{label}: for i in 0..n {{ .. }}`");
-                self.errors.push(Place::token(label.ident.span()), message, help);
+            let word = if goes_on { "continue" } else { "break" };
+            match label {
+                Some(label) => {
+                    let message = format!("no loop around is called `{label}`");
+                    let help =
+                        format!("write the label in front of the loop: `{label}: for i in 0..n {{ .. }}`");
+                    self.errors.push(Place::token(label.ident.span()), message, help);
+                }
+                None => {
+                    let message = format!("`{word}` outside of a loop");
+                    self.errors.push(place, message, "leave it out, or write the loop around it");
+                }
             }
             return vec![];
         };
+        self.leave_for(place, goes_on, target)
+    }
+
+    /// Leaves the loops up to this one, or begins it anew.
+    fn leave_for(&mut self, place: Place, goes_on: bool, target: usize) -> Vec<Statement> {
+        let innermost = self.around.len().saturating_sub(1);
         if target == innermost {
             let kind = if goes_on { StatementKind::Continue } else { StatementKind::Break };
             return vec![self.statement(place, kind)];
@@ -174,7 +271,12 @@ fn named(label: &Option<Label>) -> Option<String> {
 
 /// Whether some `break` of a `loop` has a value.
 pub(super) fn has_value(node: &ExprLoop) -> bool {
-    breaks(node.body.to_token_stream())
+    gives_value(&node.body)
+}
+
+/// The same of a block that is left by its label.
+pub(super) fn gives_value(block: &syn::Block) -> bool {
+    breaks(block.to_token_stream())
 }
 
 /// Whether a `break` among these tokens is followed by more than a label. One of another loop inside may be: then the value is

@@ -15,6 +15,7 @@ mod name;
 mod near;
 mod refuse;
 mod scope;
+mod sequence;
 mod statement;
 mod written;
 
@@ -24,7 +25,7 @@ use crate::report::Errors;
 use layout_core::kernel::Origin;
 use layout_core::kernel::ir::{Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind};
 use proc_macro2::Ident;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use syn::ext::IdentExt;
 
 pub use kernel::lower;
@@ -64,8 +65,8 @@ struct Lowering<'a> {
     /// The types that are written of locals, and of what functions give.
     written: HashMap<LocalId, written::Ty>,
     returns: HashMap<u32, written::Ty>,
-    /// Of a closure the first local that is its own.
-    closure: Option<u32>,
+    /// Locals that stand for places of others: `&mut` parameters, and what `let r = &mut x;` binds.
+    references: HashSet<LocalId>,
     /// What is being lowered: where a name may not mean everything.
     site: Site,
     /// Each call of a nested function: from where, which, and its place.

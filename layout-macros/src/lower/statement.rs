@@ -2,6 +2,7 @@
 
 use super::expression::binary_op;
 use super::scope::Binding;
+use super::sequence::sequence;
 use super::{Lowering, Site, refuse};
 use crate::place::Place;
 use crate::signature::type_ref;
@@ -137,6 +138,7 @@ impl Lowering<'_> {
                 return out;
             }
             Expr::Continue(node) => return self.leave(place, true, node.label.as_ref()),
+            Expr::Return(node) => return self.returned(place, node),
             Expr::Macro(node) => return self.assertion(place, &node.mac).into_iter().collect(),
             other => Some(StatementKind::Expr(self.expr(other))),
         };
@@ -178,14 +180,6 @@ impl Lowering<'_> {
         let sound = self.errors.len() == before;
         let is_place = match &self.kernel.exprs[place.0 as usize].kind {
             ExprKind::Local(local) => {
-                if self.closure.is_some_and(|first| local.0 < first) {
-                    self.errors.push(
-                        Place::of_expr(target),
-                        "a closure changes a variable of the code around it",
-                        "give the new value back, and assign it where the closure is called",
-                    );
-                    return None;
-                }
                 let local = &self.kernel.locals[local.0 as usize];
                 if !local.mutable {
                     let help = format!("declare it as `let mut {}`", local.name);
@@ -195,13 +189,15 @@ impl Lowering<'_> {
                 }
                 true
             }
-            ExprKind::Index(..) | ExprKind::Element(..) => true,
-            ExprKind::Field(of, _) => {
+            ExprKind::Index(..) => true,
+            ExprKind::Element(of, _) | ExprKind::Field(of, _) => {
                 let mut of = *of;
-                while let ExprKind::Field(inner, _) = self.kernel.exprs[of.0 as usize].kind {
+                while let ExprKind::Field(inner, _) | ExprKind::Element(inner, _) =
+                    self.kernel.exprs[of.0 as usize].kind
+                {
                     of = inner;
                 }
-                matches!(self.kernel.exprs[of.0 as usize].kind, ExprKind::Local(_))
+                matches!(self.kernel.exprs[of.0 as usize].kind, ExprKind::Local(_) | ExprKind::Argument(_))
             }
             _ => false,
         };
@@ -250,8 +246,13 @@ impl Lowering<'_> {
                 "a kernel has no enums: write a plain `let`",
             );
         }
-        let value = self.expr(&init.expr);
+        let value = self.given(&init.expr);
         let pattern = self.pattern(pat);
+        if let (Pattern::Local(local), ExprKind::Borrow(_)) =
+            (&pattern, &self.kernel.exprs[value.0 as usize].kind)
+        {
+            self.refers(*local);
+        }
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: false }))
     }
 
@@ -263,7 +264,12 @@ impl Lowering<'_> {
         match ty {
             Type::Group(inner) => self.annotation(&inner.elem),
             Type::Paren(inner) => self.annotation(&inner.elem),
-            Type::Reference(inner) => self.annotation(&inner.elem),
+            Type::Reference(inner) => match self.annotation(&inner.elem) {
+                // A view is a value that knows where its elements are.
+                Annotation::Any => Annotation::Any,
+                ty if inner.mutability.is_some() => Annotation::Mutable(Box::new(ty)),
+                ty => ty,
+            },
             Type::Tuple(tuple) if tuple.elems.is_empty() => Annotation::Any,
             Type::Tuple(tuple) => {
                 Annotation::Tuple(tuple.elems.iter().map(|part| self.annotation(part)).collect())
@@ -300,6 +306,12 @@ impl Lowering<'_> {
                 Pattern::Local(self.bind(&ident.ident, ident.mutability.is_some()))
             }
             Pat::Tuple(tuple) => Pattern::Tuple(tuple.elems.iter().map(|part| self.pattern(part)).collect()),
+            // `let [a, b] = pair;`
+            Pat::Slice(slice) if !slice.elems.iter().any(|part| matches!(part, Pat::Rest(_))) => {
+                Pattern::Tuple(slice.elems.iter().map(|part| self.pattern(part)).collect())
+            }
+            // `for &x in &all`: numbers are copied.
+            Pat::Reference(inner) if inner.mutability.is_none() => self.pattern(&inner.pat),
             other => {
                 let (what, help) = refuse::pattern(other);
                 self.errors.push(Place::of(other), format!("the kernel language does not have {what}"), help);
@@ -351,6 +363,9 @@ impl Lowering<'_> {
 
     fn for_loop(&mut self, place: Place, node: &ExprForLoop) -> Vec<Statement> {
         self.no_attributes(&node.attrs);
+        if let Some(sequence) = sequence(&node.expr) {
+            return self.for_each(place, node, &sequence);
+        }
         let range = self.range(&node.expr);
         let mark = self.scopes.enter();
         let local = match &*node.pat {
@@ -497,7 +512,9 @@ pub(super) fn is_value(expr: &Expr) -> bool {
             Some((_, otherwise)) => block_has_value(&node.then_branch) || is_value(otherwise),
         },
         Expr::Match(node) => node.arms.iter().any(|arm| is_value(&arm.body)),
-        Expr::Block(node) => block_has_value(&node.block),
+        Expr::Block(node) => {
+            block_has_value(&node.block) || node.label.is_some() && super::leave::gives_value(&node.block)
+        }
         Expr::Paren(node) => is_value(&node.expr),
         Expr::Group(node) => is_value(&node.expr),
         _ => true,

@@ -118,6 +118,10 @@ wire! {
         Repeat(value: ExprId, count: ExprId),
         /// `array[i]`
         Element(array: ExprId, index: ExprId),
+        /// `&mut place` of a local or of a part of one; of anything else the value.
+        Borrow(place: ExprId),
+        /// `array.len()`
+        Len(array: ExprId),
         /// `a.0` of a tuple.
         Field(operand: ExprId, number: u32),
         /// `view[[i, j]]`

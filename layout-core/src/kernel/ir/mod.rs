@@ -12,6 +12,8 @@ mod expression;
 mod statement;
 mod walk;
 
+pub(crate) use walk::Seen;
+
 pub use deny::Degradation;
 pub use expression::{BinaryOp, Expr, ExprId, ExprKind, Special, TypeRef, UnaryOp};
 pub use statement::{Annotation, Block, Pattern, Statement, StatementKind};

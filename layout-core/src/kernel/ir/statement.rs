@@ -151,6 +151,8 @@ wire! {
         Tuple(parts: Vec<Annotation>),
         /// An array.
         Array(of: Box<Annotation>),
+        /// `&mut T`: a place of another's.
+        Mutable(of: Box<Annotation>),
     }
 }
 wire! {

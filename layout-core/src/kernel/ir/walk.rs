@@ -3,30 +3,57 @@
 //! Law: nothing is skipped. Statements also stand inside of expressions: in blocks that are operands, in the arguments
 //! of calls, in conditions and bounds.
 
-use super::{Block, ExprId, ExprKind, Kernel, Statement, StatementKind};
+use super::{Block, ExprId, ExprKind, Kernel, LocalId, Statement, StatementKind};
+
+/// What the walk comes to.
+pub(crate) enum Seen<'k> {
+    /// A statement; what is inside of it comes next where the answer says so.
+    Statement(&'k Statement),
+    /// `&mut place`
+    Borrow(ExprId),
+}
+
+impl Seen<'_> {
+    /// The place that this changes, or hands on to be changed.
+    pub(crate) fn changed(&self) -> Option<ExprId> {
+        match self {
+            Seen::Statement(Statement { kind: StatementKind::Assign { place, .. }, .. }) => Some(*place),
+            Seen::Borrow(place) => Some(*place),
+            Seen::Statement(_) => None,
+        }
+    }
+}
 
 /// Blocks and expressions within each other that are looked through; the macro refuses deeper ones.
 const MAX_DEPTH: u32 = 4096;
 
 impl Kernel {
+    /// The local that a place is, or is a part of.
+    pub(crate) fn local_of(&self, place: ExprId) -> Option<LocalId> {
+        let mut place = place;
+        loop {
+            match self.expr(place).kind {
+                ExprKind::Local(local) => return Some(local),
+                ExprKind::Field(of, _) | ExprKind::Element(of, _) => place = of,
+                _ => return None,
+            }
+        }
+    }
+
     /// Shows each statement of a block, in order, then what is inside of it where `see` says so.
-    pub(crate) fn each_statement<'k>(
-        &'k self,
-        block: &'k Block,
-        see: &mut impl FnMut(&'k Statement) -> bool,
-    ) {
+    pub(crate) fn each_statement<'k>(&'k self, block: &'k Block, see: &mut impl FnMut(Seen<'k>) -> bool) {
         self.in_block(block, MAX_DEPTH, see);
     }
 
     /// Likewise of the statements inside of an expression.
-    pub(crate) fn each_statement_in<'k>(&'k self, id: ExprId, see: &mut impl FnMut(&'k Statement) -> bool) {
+    pub(crate) fn each_statement_in<'k>(&'k self, id: ExprId, see: &mut impl FnMut(Seen<'k>) -> bool) {
         self.in_expr(id, MAX_DEPTH, see);
     }
 
-    fn in_block<'k>(&'k self, block: &'k Block, depth: u32, see: &mut impl FnMut(&'k Statement) -> bool) {
+    fn in_block<'k>(&'k self, block: &'k Block, depth: u32, see: &mut impl FnMut(Seen<'k>) -> bool) {
         let Some(depth) = depth.checked_sub(1) else { return };
         for statement in &block.statements {
-            if !see(statement) {
+            if !see(Seen::Statement(statement)) {
                 continue;
             }
             match &statement.kind {
@@ -55,7 +82,7 @@ impl Kernel {
         block.value.iter().for_each(|value| self.in_expr(*value, depth, see));
     }
 
-    fn in_expr<'k>(&'k self, id: ExprId, depth: u32, see: &mut impl FnMut(&'k Statement) -> bool) {
+    fn in_expr<'k>(&'k self, id: ExprId, depth: u32, see: &mut impl FnMut(Seen<'k>) -> bool) {
         let Some(depth) = depth.checked_sub(1) else { return };
         match &self.expr(id).kind {
             ExprKind::Int(..)
@@ -63,7 +90,7 @@ impl Kernel {
             | ExprKind::Bool(_)
             | ExprKind::Type(_)
             | ExprKind::Named(_)
-            // A function is looked through by itself; a closure assigns nothing of the code around it.
+            // A function is looked through by itself, and so is a closure.
             | ExprKind::Function(_)
             | ExprKind::Known(..)
             | ExprKind::Local(_)
@@ -71,7 +98,11 @@ impl Kernel {
             | ExprKind::Dim(_)
             | ExprKind::Argument(_)
             | ExprKind::Special(..) => {}
-            ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) | ExprKind::Field(operand, _) => {
+            ExprKind::Borrow(place) => {
+                see(Seen::Borrow(*place));
+                self.in_expr(*place, depth, see);
+            }
+            ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) | ExprKind::Field(operand, _) | ExprKind::Len(operand) => {
                 self.in_expr(*operand, depth, see);
             }
             ExprKind::Binary(_, left, right)

@@ -1,21 +1,20 @@
-//! Arrays: tables of values, and registers with numbers.
+//! Arrays: tables of values.
 //!
-//! Law: an array is a value, as in Rust. One that is bound by `let mut` lies in registers; read as a whole it is a copy. An index is
-//! shown to be in range, or refused: Rust would stop there, and a kernel cannot.
+//! Law: an array is a value, as in Rust. One that is bound by `let mut` lies in registers (`registers.rs`); read as a whole it is a
+//! copy. An index is shown to be in range, or refused: Rust would stop there, and a kernel cannot.
 
-use super::datum::{Binding, Datum, LayoutDatum};
+use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
-use super::tile::TileAccess;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
-use crate::kernel::ir::{BinaryOp, ExprId, TypeRef};
+use crate::kernel::ir::{BinaryOp, ExprId};
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, StatementKind, Value};
-use crate::kernel::view::View;
-use crate::{IntTuple, Layout};
+use crate::kernel::program::{Comparison, Value};
 
-/// Elements of an array at most: an index known at run time compares with each.
-const MAX_ELEMENTS: i64 = 64;
+/// Elements of an array at most.
+const MAX_ELEMENTS: i64 = 1024;
+/// Elements that an index known at run time may be compared with.
+pub(super) const MAX_COMPARED: i64 = 64;
 
 impl Evaluator<'_> {
     /// `[value; count]`
@@ -27,7 +26,11 @@ impl Evaluator<'_> {
                 let value = self.hold("element", value?, origin);
                 Ok(Datum::Array(vec![value; count as usize]))
             }
-            Some(count) => self.too_long(count, origin),
+            Some(count) => self.fail_help(
+                origin,
+                format!("an array of {count} elements; at most {MAX_ELEMENTS} are known at compile time"),
+                "pass a table as a tensor, or fill a `shared::<T>(row_major([n]))`",
+            ),
             None if self.ask(&[&count]) => Err(Failed),
             None => self.fail_help(
                 origin,
@@ -37,21 +40,18 @@ impl Evaluator<'_> {
         }
     }
 
-    fn too_long<T>(&mut self, count: i64, origin: Origin) -> Outcome<T> {
+    pub(super) fn too_many_compared<T>(&mut self, count: i64, origin: Origin) -> Outcome<T> {
         self.fail_help(
             origin,
-            format!("an array of {count} elements; at most {MAX_ELEMENTS} are kept in registers"),
-            "pass a table as a tensor, or fill a `shared::<T>(row_major([n]))`",
+            format!(
+                "an index known at run time into {count} registers; it is compared with each, and with {MAX_COMPARED} at most"
+            ),
+            "pass a table as a tensor, fill a `shared::<T>(row_major([n]))`, or count by `for k in unroll(0..n)`",
         )
     }
 
     /// `array[index]`
     pub(super) fn element_of(&mut self, array: ExprId, index: ExprId, origin: Origin) -> Outcome<Datum> {
-        if self.mutable_array(array).is_some() {
-            let index = self.expr(index)?;
-            let (view, index) = self.array_place(array, index, origin)?;
-            return self.read_element(&view, &index, origin);
-        }
         let mut operands = self.exprs(&[array, index])?.into_iter();
         let (array, index) = (operands.next().ok_or(Failed)?, operands.next().ok_or(Failed)?);
         let index = self.expect_index(index, origin)?;
@@ -71,20 +71,45 @@ impl Evaluator<'_> {
         if let Some(number) = index.as_constant() {
             return parts.get(number as usize).cloned().ok_or(Failed);
         }
-        if self.ask(&[&index]) {
+        if self.ask_element(&index) {
             return Err(Failed);
         }
         self.chosen_of(parts, &index, origin)
     }
 
-    /// The element at an index known at run time: one comparison for each element but the last.
-    fn chosen_of(&mut self, parts: Vec<Datum>, index: &Index, origin: Origin) -> Outcome<Datum> {
-        if parts.len() as i64 > MAX_ELEMENTS {
-            return self.too_long(parts.len() as i64, origin);
+    /// `array.len()`
+    pub(super) fn length_of(&mut self, array: ExprId, origin: Origin) -> Outcome<Datum> {
+        let len = match self.spot(array, origin) {
+            Some(spot) => spot?.len(),
+            None => match self.expr(array)? {
+                Datum::Array(parts) => Some(parts.len() as i64),
+                Datum::View(_) => {
+                    return self.fail_help(
+                        origin,
+                        "a tensor is no array: it has an extent for each mode",
+                        "an extent is `x.dim(0)`, an element `x[[i]]`: `for i in 0..x.dim(0) { .. x[[i]] .. }`",
+                    );
+                }
+                Datum::Unknown => return Err(Failed),
+                other => return self.fail(origin, format!("{} has no elements", other.kind())),
+            },
+        };
+        match len {
+            Some(len) => Ok(Datum::Index(Index::constant(len))),
+            None => self.fail(origin, "only an array has a length"),
         }
-        // Of arrays within: element by element.
+    }
+
+    /// The element at an index known at run time: one comparison for each element but the last.
+    pub(super) fn chosen_of(&mut self, parts: Vec<Datum>, index: &Index, origin: Origin) -> Outcome<Datum> {
+        if parts.len() as i64 > MAX_COMPARED {
+            return self.too_many_compared(parts.len() as i64, origin);
+        }
+        let tuples = matches!(parts.first(), Some(Datum::Tuple(_)));
+        // Of arrays and tuples within: element by element.
         let inner = |part: &Datum| match part {
-            Datum::Array(inner) => Some(inner.len()),
+            Datum::Array(inner) if !tuples => Some(inner.len()),
+            Datum::Tuple(inner) if tuples => Some(inner.len()),
             _ => None,
         };
         if let Some(len) = parts.first().and_then(inner)
@@ -92,14 +117,15 @@ impl Evaluator<'_> {
         {
             let column = |at: usize| {
                 let of = |part: &Datum| match part {
-                    Datum::Array(inner) => inner[at].clone(),
+                    Datum::Array(inner) | Datum::Tuple(inner) => inner[at].clone(),
                     other => other.clone(),
                 };
                 parts.iter().map(of).collect::<Vec<Datum>>()
             };
             let columns: Vec<Vec<Datum>> = (0..len).map(column).collect();
             let chosen = columns.into_iter().map(|column| self.chosen_of(column, index, origin));
-            return Ok(Datum::Array(chosen.collect::<Outcome<Vec<Datum>>>()?));
+            let chosen = chosen.collect::<Outcome<Vec<Datum>>>()?;
+            return Ok(if tuples { Datum::Tuple(chosen) } else { Datum::Array(chosen) });
         }
         let indices = parts.iter().all(|part| matches!(part, Datum::Index(_)));
         let mut rest = None;
@@ -128,11 +154,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn in_range(&mut self, index: &Index, len: usize, origin: Origin) -> Outcome<()> {
+    pub(super) fn in_range(&mut self, index: &Index, len: usize, origin: Origin) -> Outcome<()> {
         if self.is_within(index, len as i64) {
             return Ok(());
         }
-        if index.as_constant().is_none() && self.ask(&[index]) {
+        if index.as_constant().is_none()
+            && (self.ask_element(index) || self.ask_to_come_round(index, len as i64))
+        {
             return Err(Failed);
         }
         let message = match index.as_constant() {
@@ -144,172 +172,5 @@ impl Evaluator<'_> {
             message,
             format!("Rust would stop there; take it modulo the length: `a[i % {len}]`"),
         )
-    }
-
-    /// One register of a mutable array.
-    fn register(&self, view: &View, number: i64, origin: Origin) -> (TileAccess, Elem) {
-        let coordinates = vec![Index::constant(number)];
-        (TileAccess { view: view.clone(), coordinates, origin }, self.tables.place(view.place).elem)
-    }
-
-    /// The registers of a mutable array, as values that are read where they are used.
-    fn loads(&self, view: &View, origin: Origin) -> Vec<Datum> {
-        let len = view.modes[0].extent.as_constant().unwrap_or(0);
-        let load = |number| {
-            let (access, elem) = self.register(view, number, origin);
-            Datum::Scalar(Value::Load(Box::new(access)), elem)
-        };
-        (0..len).map(load).collect()
-    }
-
-    fn read_element(&mut self, view: &View, index: &Index, origin: Origin) -> Outcome<Datum> {
-        let mut all = self.loads(view, origin);
-        match index.as_constant() {
-            Some(number) if (number as usize) < all.len() => Ok(all.swap_remove(number as usize)),
-            _ => self.chosen_of(all, index, origin),
-        }
-    }
-
-    /// `array[index] = value`, `array[index] += value`. Registers have no addresses: at an index known at run time each register
-    /// takes the value or keeps its own.
-    pub(super) fn assign_element(
-        &mut self,
-        (array, index): (ExprId, Datum),
-        op: Option<BinaryOp>,
-        value: Datum,
-        origin: Origin,
-    ) -> Outcome<()> {
-        let (view, index) = self.array_place(array, index, origin)?;
-        if let Some(number) = index.as_constant() {
-            let place = self.register(&view, number, origin);
-            return self.store(place, op, value, origin);
-        }
-        let elem = self.tables.place(view.place).elem;
-        let value = match op {
-            Some(op) => {
-                let old = self.read_element(&view, &index, origin)?;
-                self.binary(op, old, value, origin)?
-            }
-            None => value,
-        };
-        let value = Datum::Scalar(self.coerce(value, elem, origin)?, elem);
-        let Datum::Scalar(value, _) = self.hold("element", value, origin) else { return Err(Failed) };
-        for (number, own) in (0..).zip(self.loads(&view, origin)) {
-            let Datum::Scalar(own, _) = own else { return Err(Failed) };
-            let comparison =
-                Comparison { op: BinaryOp::Eq, left: index.clone(), right: Index::constant(number) };
-            let condition = Box::new(Value::Compare(comparison));
-            let next = Value::Select(condition, Box::new(value.clone()), Box::new(own));
-            let (access, _) = self.register(&view, number, origin);
-            self.push(origin, StatementKind::Store(access, next));
-        }
-        Ok(())
-    }
-
-    /// The registers of a mutable array that an expression names.
-    fn mutable_array(&self, array: ExprId) -> Option<View> {
-        match self.named(array) {
-            Some((_, Binding::Array(view))) => Some(view.clone()),
-            _ => None,
-        }
-    }
-
-    /// The registers of a mutable array, and an index that is inside.
-    fn array_place(&mut self, array: ExprId, index: Datum, origin: Origin) -> Outcome<(View, Index)> {
-        let Some(view) = self.mutable_array(array) else {
-            // Of a name whose own error is told nothing more is.
-            self.expr(array)?;
-            return self.fail_help(
-                origin,
-                "this cannot be assigned",
-                "assign an element of a `let mut` array, or `view[[i, j]]`",
-            );
-        };
-        let index = self.expect_index(index, origin)?;
-        let len = view.modes[0].extent.as_constant().unwrap_or(0);
-        self.in_range(&index, len as usize, origin)?;
-        if index.as_constant().is_none() && self.ask(&[&index]) {
-            return Err(Failed);
-        }
-        Ok((view, index))
-    }
-
-    /// Registers for the elements of a `let mut` array.
-    pub(super) fn array_binding(&mut self, name: &str, parts: Vec<Datum>, origin: Origin) -> Binding {
-        match self.registers(name, parts, origin) {
-            Ok(view) => Binding::Array(view),
-            Err(Failed) => Binding::Value(Datum::Unknown),
-        }
-    }
-
-    fn registers(&mut self, name: &str, parts: Vec<Datum>, origin: Origin) -> Outcome<View> {
-        let mut elem = None;
-        for part in &parts {
-            elem = match part {
-                Datum::Scalar(_, elem) => Some(*elem),
-                Datum::Bool(_) => Some(Elem::Bool),
-                Datum::Float(_) => elem.or(Some(Elem::F32)),
-                other => {
-                    return self.fail_help(
-                        origin,
-                        format!("a `let mut` array of elements that are {}", other.kind()),
-                        "say of which type they are: `[0u32; 4]`, `let mut a: [f32; 4] = ..`",
-                    );
-                }
-            };
-        }
-        let (Some(elem), len) = (elem, parts.len() as i64) else {
-            return self.fail(origin, "an array without elements cannot change");
-        };
-        if len > MAX_ELEMENTS {
-            return self.too_long(len, origin);
-        }
-        let layout = match Layout::row_major(IntTuple::flat(vec![len])) {
-            Ok(layout) => Datum::Layout(LayoutDatum { layout, swizzle: None, swizzle_bytes: None }),
-            Err(error) => return self.fail(origin, error.to_string()),
-        };
-        let Datum::View(view) = self.allocate(layout, &[TypeRef::Elem(elem)], false, origin)? else {
-            return Err(Failed);
-        };
-        let view = self.point(name, view, origin);
-        self.assign_array(view.clone(), Datum::Array(parts), origin)?;
-        Ok(view)
-    }
-
-    /// `array = [..]`
-    pub(super) fn assign_array(&mut self, view: View, value: Datum, origin: Origin) -> Outcome<()> {
-        let elem = self.tables.place(view.place).elem;
-        let Datum::Array(parts) = value else {
-            return self.fail(origin, format!("an array is assigned {}", value.kind()));
-        };
-        // All are read before the first is written.
-        let values: Vec<Value<TileAccess>> = parts
-            .into_iter()
-            .map(|part| {
-                let value = self.coerce(part, elem, origin)?;
-                match self.hold("element", Datum::Scalar(value, elem), origin) {
-                    Datum::Scalar(value, _) => Ok(value),
-                    _ => Err(Failed),
-                }
-            })
-            .collect::<Outcome<_>>()?;
-        for (number, value) in values.into_iter().enumerate() {
-            let coordinates = vec![Index::constant(number as i64)];
-            let access = TileAccess { view: view.clone(), coordinates, origin };
-            self.push(origin, StatementKind::Store(access, value));
-        }
-        Ok(())
-    }
-
-    /// A mutable array as a value: a copy of its elements now.
-    pub(super) fn whole_array(&mut self, view: &View) -> Outcome<Datum> {
-        let place = self.tables.place(view.place).clone();
-        let len = view.modes[0].extent.as_constant().unwrap_or(0);
-        let parts = (0..len).map(|number| {
-            let coordinates = vec![Index::constant(number)];
-            let access = TileAccess { view: view.clone(), coordinates, origin: place.origin };
-            self.hold("element", Datum::Scalar(Value::Load(Box::new(access)), place.elem), place.origin)
-        });
-        Ok(Datum::Array(parts.collect()))
     }
 }

@@ -265,6 +265,9 @@ impl Evaluator<'_> {
         let index = self.expect_index(at, origin)?;
         let range = self.tables.atoms.range(&index);
         if !self.is_within(&index, count) {
+            if self.ask_to_come_round(&index, count) {
+                return Err(Failed);
+            }
             let name = self.tables.place(place).name.clone();
             return self.fail_help(
                 origin,

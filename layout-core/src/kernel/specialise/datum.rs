@@ -1,5 +1,6 @@
 //! What an expression of the kernel language evaluates to while a kernel is specialised.
 
+use super::registers::Spot;
 use super::tile::TileAccess;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
@@ -41,6 +42,8 @@ pub(super) enum Datum {
     TensorCore(TensorCore),
     /// A function of this number, with the names that it sees.
     Function(u32, Rc<HashMap<LocalId, Binding>>),
+    /// `&mut x`: what a name stands for, handed on.
+    Borrowed(Box<Binding>),
     /// What could not be evaluated; its error is already told.
     Unknown,
 }
@@ -74,6 +77,7 @@ impl Datum {
             Datum::Pipeline(..) => "a state of a pipeline".into(),
             Datum::TensorCore(_) => "a matrix instruction".into(),
             Datum::Function(..) => "a function".into(),
+            Datum::Borrowed(_) => "a `&mut` of a variable".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }
@@ -88,8 +92,8 @@ pub(super) enum Binding {
     Element(VarId),
     /// A mutable index variable.
     Index(VarId),
-    /// A mutable array: registers.
-    Array(View),
+    /// A mutable array, or a place in one: registers.
+    Array(Spot),
     /// A mutable tuple: each part is a variable of its own.
     Tuple(Vec<Binding>),
     /// `let x;`: what it holds is known at its first assignment. Its declaration is that of this variable.

@@ -61,6 +61,21 @@ pub(super) struct Evaluator<'k> {
     pub ranges: HashMap<VarId, (Range, bool)>,
     /// Those that are declared as `isize`.
     pub declared_signed: HashSet<LocalId>,
+    /// The intervals of element variables that do not change, where they are less than their type's.
+    pub intervals: HashMap<VarId, Range>,
+    /// The interval of each mutable index as it is now, where it is known.
+    pub present: HashMap<VarId, Range>,
+    /// Of mutable indices that come round: the number that they stay below at the heads of loops; `None` where that is not so.
+    /// Found one by one; the evaluation begins anew with each.
+    pub rings: HashMap<LocalId, Option<i64>>,
+    /// For each loop around, those that are supposed to at its head.
+    pub heads: Vec<Vec<(VarId, i64)>>,
+    /// The local that each mutable index variable was made for.
+    pub owners: HashMap<VarId, LocalId>,
+    /// Whether the kernel names elements of arrays at all.
+    pub has_elements: bool,
+    /// The locals that closures change.
+    pub captured: Vec<LocalId>,
     /// What the conditions around say of indices.
     pub facts: Facts,
     /// Float variables whose type is still open, with their first value where it is a literal.
@@ -88,8 +103,9 @@ pub(super) struct Evaluator<'k> {
     pub shared_bytes: u64,
     /// The most that the architecture has.
     pub shared_limit: u64,
-    /// The variables of the unrolled loops around that are still variables, the outermost first.
-    pub unrolled: Vec<VarId>,
+    /// The variables of the unrolled loops around that are still variables, the outermost first; and of those that an
+    /// element of an array may ask to unroll.
+    pub unrolled: Vec<(VarId, bool)>,
     /// The one of them that must be a number: its loop is written out.
     pub asked: Option<VarId>,
     /// Loops around the current statement, and nested calls.
@@ -208,6 +224,10 @@ impl Evaluator<'_> {
             Some(last) => (Range::new(0, i128::from(*last)), false),
             None => self.ranges.get(&var).copied().unwrap_or((Range::signed(), false)),
         };
+        let range = match self.present.get(&var) {
+            Some(present) => Range::new(range.low.max(present.low), range.high.min(present.high)),
+            None => range,
+        };
         let atom = Index::atom(self.tables.atoms.intern(Atom::Variable(var, version), range, 1, None));
         if natural { self.tables.atoms.natural(&atom) } else { atom }
     }
@@ -250,14 +270,20 @@ impl Evaluator<'_> {
 
     /// Notes what is supposed of a mutable index variable.
     pub(super) fn supposed(&mut self, local: LocalId, var: VarId) {
+        let supposed = self.supposed_of(local);
+        self.ranges.insert(var, supposed);
+        self.owners.insert(var, local);
+    }
+
+    /// The interval of a mutable index, and whether it holds the bits of a `usize`.
+    fn supposed_of(&self, local: LocalId) -> (Range, bool) {
         let most = i128::from(TAME);
-        let supposed = match self.courses.get(&local).copied().unwrap_or_default() {
+        match self.courses.get(&local).copied().unwrap_or_default() {
             Course::Natural => (Range::new(0, most), false),
             Course::Tame => (Range::new(-most, most), false),
             Course::Usize => (Range::signed(), true),
             Course::Isize => (Range::signed(), false),
-        };
-        self.ranges.insert(var, supposed);
+        }
     }
 
     /// After an assignment nothing that was known of the variable holds.
@@ -265,18 +291,35 @@ impl Evaluator<'_> {
         // Versions are never used twice, so a number from the table's size is fresh.
         let fresh = self.tables.atoms.iter().count() as u32 + 1;
         self.versions.insert(var, fresh);
+        self.present.remove(&var);
     }
 
     /// A value of a thread as an index: it gets a name, since it may change later.
     pub(super) fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
         // A variable is signed: what of a `u64` is beyond is read from it as natural again.
-        let (low, high) = if elem == Elem::U64 { Elem::I64.limits() } else { elem.limits() };
-        let range = Range::new(low, high);
+        let known = self.value_range(&value, elem);
+        let (low, high) = Elem::I64.limits();
+        let natural = elem == Elem::U64 && known.high > high;
+        let range = if natural { Range::new(low, high) } else { known };
         let held = if range.fits_i32() { Elem::I32 } else { Elem::I64 };
         let value = if held == elem { value } else { Value::Cast(held, Box::new(value)) };
         let var = self.variable("position", VariableKind::Elem(held), false, origin);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
-        if elem == Elem::U64 { self.tables.atoms.natural(&index) } else { index }
+        if natural { self.tables.atoms.natural(&index) } else { index }
+    }
+
+    /// What registers hold of a mutable index, as far as it is supposed.
+    pub(super) fn index_of_register(
+        &mut self,
+        value: Value<TileAccess>,
+        local: LocalId,
+        origin: Origin,
+    ) -> Index {
+        let (range, natural) = self.supposed_of(local);
+        let var = self.variable("position", VariableKind::Elem(Elem::I64), false, origin);
+        self.push(origin, StatementKind::Let(var, Some(value)));
+        let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
+        if natural { self.tables.atoms.natural(&index) } else { index }
     }
 }

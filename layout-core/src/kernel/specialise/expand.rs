@@ -9,7 +9,7 @@ use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, AtomId, Index, Range, VarId};
-use crate::kernel::ir::{Block, LocalId, StatementKind as Ast};
+use crate::kernel::ir::{Block, LocalId, Seen, StatementKind as Ast};
 use crate::kernel::origin::Errors;
 use crate::kernel::program::{Tables, Value};
 use std::collections::{HashMap, HashSet};
@@ -27,6 +27,9 @@ struct Checkpoint {
     decided: Vec<(VarId, f64, Elem)>,
     later: HashMap<VarId, Vec<VarId>>,
     unnamed: HashSet<VarId>,
+    owners: HashMap<VarId, LocalId>,
+    intervals: HashMap<VarId, Range>,
+    present: HashMap<VarId, Range>,
     shared_bytes: u64,
 }
 
@@ -44,6 +47,9 @@ impl Evaluator<'_> {
             decided: self.decided.clone(),
             later: self.later.clone(),
             unnamed: self.unnamed.clone(),
+            owners: self.owners.clone(),
+            intervals: self.intervals.clone(),
+            present: self.present.clone(),
             shared_bytes: self.shared_bytes,
         }
     }
@@ -60,6 +66,9 @@ impl Evaluator<'_> {
         self.decided = before.decided;
         self.later = before.later;
         self.unnamed = before.unnamed;
+        self.owners = before.owners;
+        self.intervals = before.intervals;
+        self.present = before.present;
         self.shared_bytes = before.shared_bytes;
     }
 
@@ -67,17 +76,17 @@ impl Evaluator<'_> {
     /// was evaluated for each of `rounds`, and the loop is written out.
     pub(super) fn unrolled_body(
         &mut self,
-        (local, var, of): (LocalId, VarId, Option<Elem>),
+        (local, var, of, unroll): (LocalId, VarId, Option<Elem>, bool),
         body: &Block,
         rounds: impl Iterator<Item = i64>,
     ) -> Option<(Vec<TileStatement>, Outcome<Datum>)> {
         if self.leaves(body) {
             // A `break` needs its loop.
-            return Some(self.nested(|this| this.block(body)));
+            return Some(self.round(body));
         }
         let before = self.checkpoint();
-        self.unrolled.push(var);
-        let evaluated = self.nested(|this| this.block(body));
+        self.unrolled.push((var, unroll));
+        let evaluated = self.round(body);
         self.unrolled.pop();
         if self.asked != Some(var) {
             return Some(evaluated);
@@ -100,12 +109,21 @@ impl Evaluator<'_> {
 
     /// Whether these indices would be numbers if unrolled loops around were written out; asks for the outermost of them.
     pub(super) fn ask(&mut self, indices: &[&Index]) -> bool {
+        self.ask_loops(indices, false)
+    }
+
+    /// The same of an element of an array, which asks short loops without `unroll` too: registers have no addresses.
+    pub(super) fn ask_element(&mut self, index: &Index) -> bool {
+        self.ask_loops(&[index], true)
+    }
+
+    fn ask_loops(&mut self, indices: &[&Index], short: bool) -> bool {
         let mut found = None;
-        let known = indices.iter().all(|index| self.only_unrolled(index, &mut found));
+        let known = indices.iter().all(|index| self.only_unrolled(index, short, &mut found));
         match found {
             Some(place) if known => {
-                let before = self.asked.and_then(|var| self.unrolled.iter().position(|known| *known == var));
-                self.asked = Some(self.unrolled[before.map_or(place, |before| before.min(place))]);
+                let before = self.asked.and_then(|var| self.unrolled.iter().position(|known| known.0 == var));
+                self.asked = Some(self.unrolled[before.map_or(place, |before| before.min(place))].0);
                 true
             }
             _ => false,
@@ -121,7 +139,8 @@ impl Evaluator<'_> {
     /// Whether a block leaves, or begins anew, the loop around it.
     fn leaves(&self, block: &Block) -> bool {
         let mut found = false;
-        self.kernel.each_statement(block, &mut |statement| {
+        self.kernel.each_statement(block, &mut |seen| {
+            let Seen::Statement(statement) = seen else { return true };
             found |= matches!(statement.kind, Ast::Break | Ast::Continue);
             // Those of loops inside are their own.
             !matches!(statement.kind, Ast::For { .. } | Ast::While { .. })
@@ -130,21 +149,22 @@ impl Evaluator<'_> {
     }
 
     /// Whether the index is made of numbers and variables of unrolled loops only; `found` is the outermost so far.
-    fn only_unrolled(&self, index: &Index, found: &mut Option<usize>) -> bool {
-        index.atoms().all(|atom| self.atom_only_unrolled(atom, found))
+    fn only_unrolled(&self, index: &Index, short: bool, found: &mut Option<usize>) -> bool {
+        index.atoms().all(|atom| self.atom_only_unrolled(atom, short, found))
     }
 
-    fn atom_only_unrolled(&self, atom: AtomId, found: &mut Option<usize>) -> bool {
+    fn atom_only_unrolled(&self, atom: AtomId, short: bool, found: &mut Option<usize>) -> bool {
         match self.tables.atoms.atom(atom) {
             Atom::Variable(var, 0) => {
-                if let Some(place) = self.unrolled.iter().position(|known| known == var) {
+                let mut loops = self.unrolled.iter();
+                if let Some(place) = loops.position(|(known, unroll)| known == var && (short || *unroll)) {
                     *found = Some(found.map_or(place, |known| known.min(place)));
                     return true;
                 }
                 let definition = &self.tables.atoms.facts(atom).definition;
-                definition.as_ref().is_some_and(|index| self.only_unrolled(index, found))
+                definition.as_ref().is_some_and(|index| self.only_unrolled(index, short, found))
             }
-            compound => compound.parts().all(|part| self.only_unrolled(part, found)),
+            compound => compound.parts().all(|part| self.only_unrolled(part, short, found)),
         }
     }
 }

@@ -2,14 +2,16 @@
 
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::registers::Spot;
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem, Known};
-use crate::kernel::index::{Atom, Index, Range};
+use crate::kernel::index::{Atom, Index, Range, VarId};
 use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::{ParamValue, WIDE_LIMIT};
 use crate::kernel::program::{BarrierAt, Comparison, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Nested calls are inlined this deep at most.
@@ -83,13 +85,16 @@ impl Evaluator<'_> {
             ExprKind::Tuple(parts) => Ok(Datum::Tuple(self.exprs(parts)?)),
             ExprKind::Array(parts) => Ok(Datum::Array(self.exprs(parts)?)),
             ExprKind::Repeat(value, count) => self.repeat(*value, *count, origin),
-            ExprKind::Element(array, index) => self.element_of(*array, *index, origin),
-            ExprKind::Field(operand, number) => match self.expr(*operand)? {
-                Datum::Tuple(parts) if (*number as usize) < parts.len() => {
-                    Ok(parts[*number as usize].clone())
-                }
-                other => self.fail(origin, format!("{} has no field {number}", other.kind())),
+            ExprKind::Element(array, index) => match self.spot(id, origin) {
+                Some(spot) => self.spot_read(spot, origin),
+                None => self.element_of(*array, *index, origin),
             },
+            ExprKind::Field(operand, number) => match self.spot(id, origin) {
+                Some(spot) => self.spot_read(spot, origin),
+                None => self.field_of(*operand, *number, origin),
+            },
+            ExprKind::Len(array) => self.length_of(*array, origin),
+            ExprKind::Borrow(place) => self.borrow(*place, origin),
             ExprKind::Index(view, coordinates) => self.load(*view, coordinates, origin),
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
                 self.intrinsic(*intrinsic, types, arguments, origin)
@@ -99,6 +104,38 @@ impl Evaluator<'_> {
             ExprKind::CallValue(callee, arguments) => self.call_value(*callee, arguments, origin),
             ExprKind::Block(block) => self.block(block),
             ExprKind::If(condition, then, otherwise) => self.if_expr(*condition, then, otherwise, origin),
+        }
+    }
+
+    fn spot_read(&mut self, spot: Outcome<Spot>, origin: Origin) -> Outcome<Datum> {
+        let spot = spot?;
+        self.read_spot(&spot, origin)
+    }
+
+    fn field_of(&mut self, operand: ExprId, number: u32, origin: Origin) -> Outcome<Datum> {
+        match self.expr(operand)? {
+            Datum::Tuple(mut parts) if (number as usize) < parts.len() => {
+                Ok(parts.swap_remove(number as usize))
+            }
+            Datum::Unknown => Err(Failed),
+            other => self.fail(origin, format!("{} has no field {number}", other.kind())),
+        }
+    }
+
+    /// `&mut place`: what may change is handed on, anything else is a value.
+    fn borrow(&mut self, place: ExprId, origin: Origin) -> Outcome<Datum> {
+        if let Some(spot) = self.spot(place, origin) {
+            let mut spot = spot?;
+            // The place is that of now.
+            for (index, _) in &mut spot.at {
+                *index = self.settled(index, origin);
+            }
+            return Ok(Datum::Borrowed(Box::new(Binding::Array(spot))));
+        }
+        match self.named(place).map(|(_, binding)| binding.clone()) {
+            Some(Binding::Value(_)) | None => self.expr(place),
+            Some(Binding::Later(_)) => self.expr(place),
+            Some(binding) => Ok(Datum::Borrowed(Box::new(binding))),
         }
     }
 
@@ -317,8 +354,12 @@ impl Evaluator<'_> {
         for ((local, ty), value) in function.parameters.iter().zip(&function.types).zip(values) {
             let name = kernel.locals[local.0 as usize].name.clone();
             let value = self.ascribe(value, ty, origin)?;
-            let bound = self.hold(&name, value, origin);
-            self.bindings.insert(*local, Binding::Value(bound));
+            let binding = match value {
+                Datum::Borrowed(binding) => *binding,
+                value if kernel.locals[local.0 as usize].mutable => self.binding(*local, true, value),
+                value => Binding::Value(self.hold(&name, value, origin)),
+            };
+            self.bindings.insert(*local, binding);
         }
         let loops = std::mem::take(&mut self.loops);
         self.rounds += loops;
@@ -351,6 +392,7 @@ impl Evaluator<'_> {
                 if let Value::Variable(source) = &value {
                     self.same_type(*source, var);
                 }
+                self.note_interval(var, &value, elem);
                 self.push(origin, StatementKind::Let(var, Some(value)));
                 Datum::Scalar(Value::Variable(var), elem)
             }
@@ -384,22 +426,28 @@ impl Evaluator<'_> {
             | Datum::Pipeline(..)
             | Datum::TensorCore(_)
             | Datum::Function(..)
+            | Datum::Borrowed(_)
             | Datum::Unknown => value,
         }
     }
 
     /// The statements and the value of a block.
     pub(super) fn block(&mut self, block: &Block) -> Outcome<Datum> {
-        let mut failed = false;
+        let (mut failed, mut left) = (false, false);
         let facts = self.facts.len();
         for statement in &block.statements {
             let before = self.out.len();
             failed |= self.statement(statement).is_err();
             self.assume_stayed(before);
+            left = self.out.len() > before && leaves(&self.out);
+            if left {
+                break;
+            }
         }
         let value = match block.value {
-            Some(value) => self.expr(value),
-            None => Ok(Datum::Unit),
+            Some(value) if !left => self.expr(value),
+            // What follows a `break` is never reached.
+            _ => Ok(Datum::Unit),
         };
         self.facts.truncate(facts);
         if failed { Err(Failed) } else { value }
@@ -441,6 +489,27 @@ impl Evaluator<'_> {
         }
     }
 
+    /// A branch: its statements and its value, an index with the interval that it has there.
+    fn branch(
+        &mut self,
+        block: &Block,
+        changed: &[VarId],
+        ways: &mut Vec<HashMap<VarId, Range>>,
+    ) -> (Vec<TileStatement>, Outcome<(Datum, Option<Range>)>) {
+        let (statements, value) = self.nested(|this| this.block(block));
+        if !leaves(&statements) {
+            ways.push(self.present_of(changed));
+        }
+        let value = value.map(|value| {
+            let range = match &value {
+                Datum::Index(index) => Some(self.tight(index)),
+                _ => None,
+            };
+            (value, range)
+        });
+        (statements, value)
+    }
+
     fn if_expr(
         &mut self,
         condition: ExprId,
@@ -454,22 +523,24 @@ impl Evaluator<'_> {
             Err(failed) => Err(failed),
         };
         let changed = self.assigned_indices(None, &[then, otherwise]);
-        let start = self.versions.clone();
+        let start = (self.versions.clone(), self.present.clone());
         let guard = condition.as_ref().cloned().unwrap_or(Value::Constant(Constant::bool(true)));
         let shared = self.shared_bytes;
-        let (mut yes, first) = self.under(&guard, true, |this| this.nested(|this| this.block(then)));
-        self.versions = start;
+        let mut ways = Vec::new();
+        let (mut yes, first) = self.under(&guard, true, |this| this.branch(then, &changed, &mut ways));
+        (self.versions, self.present) = start;
         let reached = self.shared_bytes;
         if self.excludes(&guard) {
             self.shared_bytes = shared;
         }
-        let (mut no, second) = self.under(&guard, false, |this| this.nested(|this| this.block(otherwise)));
+        let (mut no, second) = self.under(&guard, false, |this| this.branch(otherwise, &changed, &mut ways));
         self.shared_bytes = self.shared_bytes.max(reached);
         for var in changed {
             self.forget(var);
         }
         self.forget_late();
-        let (condition, first, second) = (condition?, first?, second?);
+        self.joined(&ways);
+        let (condition, (first, one), (second, other)) = (condition?, first?, second?);
         // A branch that leaves the loop has no value: what the other one does comes after, and its value is that of the `if`.
         let stays = match (leaves(&yes), leaves(&no)) {
             (true, false) if !matches!(second, Datum::Unit) => {
@@ -501,7 +572,10 @@ impl Evaluator<'_> {
                 let atoms = &mut self.tables.atoms;
                 let natural = atoms.range(&a).union(atoms.range(&b)).beyond_i64();
                 let (a, b) = (atoms.signed(&a), atoms.signed(&b));
-                let range = atoms.range(&a).union(atoms.range(&b));
+                let range = match (one, other) {
+                    (Some(one), Some(other)) if !natural => one.union(other),
+                    _ => atoms.range(&a).union(atoms.range(&b)),
+                };
                 let divisor = crate::kernel::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
                 self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
                 let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
@@ -535,7 +609,11 @@ impl Evaluator<'_> {
 
 /// Whether statements end with leaving the loop around them, or its round.
 pub(super) fn leaves(statements: &[TileStatement]) -> bool {
-    statements.last().is_some_and(|last| matches!(last.kind, StatementKind::Break | StatementKind::Continue))
+    statements.last().is_some_and(|last| match &last.kind {
+        StatementKind::Break | StatementKind::Continue => true,
+        StatementKind::If(_, then, otherwise) => leaves(then) && leaves(otherwise),
+        _ => false,
+    })
 }
 
 fn is_number(first: &Datum, second: &Datum) -> bool {

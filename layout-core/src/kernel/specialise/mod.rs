@@ -21,6 +21,8 @@ mod numbers;
 mod operator;
 mod order;
 mod place;
+mod range;
+mod registers;
 mod statement;
 mod threads;
 mod tile;
@@ -34,7 +36,7 @@ pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::arch::Arch;
 use super::index::{Atoms, Index};
-use super::ir::{Degradation, Kernel, LocalId};
+use super::ir::{Degradation, ExprKind, Kernel, LocalId};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
@@ -93,18 +95,20 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         return Err(Errors::from(KernelError { message, help, origin: super::origin::Origin(0) }));
     }
     kernel.whole(params)?;
-    let mut courses = HashMap::new();
+    let (mut courses, mut rings) = (HashMap::new(), HashMap::new());
     let (head, mut evaluator) = loop {
         let mut evaluator = evaluator(kernel, params, promises, courses.clone());
+        evaluator.rings = rings.clone();
         let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
         evaluator.host = false;
         // A failed body has told its errors.
         let _ = evaluator.block(&kernel.body);
         let supposed = |local: &LocalId| courses.get(local).copied().unwrap_or_default();
-        if evaluator.courses.iter().all(|(local, course)| *course == supposed(local)) {
+        let as_supposed = evaluator.courses.iter().all(|(local, course)| *course == supposed(local));
+        if as_supposed && evaluator.rings == rings {
             break (head, evaluator);
         }
-        courses = evaluator.courses;
+        (courses, rings) = (evaluator.courses, evaluator.rings);
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
@@ -130,6 +134,18 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     })
 }
 
+/// The locals that closures change, or hand on to be changed.
+fn captured(kernel: &Kernel) -> Vec<LocalId> {
+    let mut out = Vec::new();
+    for function in kernel.functions.iter().filter(|function| function.name == "closure") {
+        kernel.each_statement(&function.body, &mut |seen| {
+            out.extend(seen.changed().and_then(|place| kernel.local_of(place)));
+            true
+        });
+    }
+    out
+}
+
 fn evaluator<'k>(
     kernel: &'k Kernel,
     params: &'k ParamSet,
@@ -151,6 +167,11 @@ fn evaluator<'k>(
         bindings: HashMap::new(),
         versions: HashMap::new(),
         bounded: HashMap::new(),
+        owners: HashMap::new(),
+        intervals: HashMap::new(),
+        present: HashMap::new(),
+        rings: HashMap::new(),
+        heads: Vec::new(),
         courses,
         ranges: HashMap::new(),
         declared_signed: HashSet::new(),
@@ -171,6 +192,8 @@ fn evaluator<'k>(
         shared_bytes: 0,
         shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
         unrolled: Vec::new(),
+        captured: captured(kernel),
+        has_elements: kernel.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Element(..))),
         asked: None,
         loops: 0,
         calls: 0,

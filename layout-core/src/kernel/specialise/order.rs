@@ -8,7 +8,7 @@ use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome, TileStatement};
 use super::tile::TileAccess;
 use crate::kernel::index::{Atom, AtomId, Index, IndexOverflow, VarId};
-use crate::kernel::ir::{Block, ExprId, Statement, StatementKind as Ast};
+use crate::kernel::ir::{Block, ExprId, Seen};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{BarrierAt, Comparison, PlaceId, Space, StatementKind, Value};
 use crate::kernel::view::View;
@@ -132,6 +132,7 @@ impl Evaluator<'_> {
             // A state of a pipeline is what its variables are when it is asked; a closure likewise sees the names around it.
             Datum::Unit
             | Datum::Function(..)
+            | Datum::Borrowed(_)
             | Datum::Float(_)
             | Datum::Bool(_)
             | Datum::Layout(_)
@@ -220,14 +221,13 @@ impl Evaluator<'_> {
     /// The mutable index variables that a condition and blocks assign.
     pub(super) fn assigned_indices(&self, condition: Option<ExprId>, blocks: &[&Block]) -> Vec<VarId> {
         let mut locals = Vec::new();
-        let mut see = |statement: &Statement| {
-            if let Ast::Assign { place, .. } = &statement.kind {
-                locals.extend(self.named(*place).map(|(local, _)| local));
-            }
+        let mut see = |seen: Seen<'_>| {
+            locals.extend(seen.changed().and_then(|place| self.named(place)).map(|(local, _)| local));
             true
         };
         condition.iter().for_each(|id| self.kernel.each_statement_in(*id, &mut see));
         blocks.iter().for_each(|block| self.kernel.each_statement(block, &mut see));
+        locals.extend(&self.captured);
         let mut vars = Vec::new();
         for local in locals {
             self.bindings.get(&local).into_iter().for_each(|binding| binding.indices(&mut vars));

@@ -1,7 +1,9 @@
 //! Statements.
 
+use super::array::MAX_COMPARED;
 use super::datum::{Binding, Datum};
-use super::evaluator::{Evaluator, Failed, Outcome};
+use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::expression::leaves;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Atom, Index, Range, VarId};
@@ -14,6 +16,28 @@ use crate::kernel::program::{StatementKind, Value, VariableKind};
 /// `unroll` makes at most this many rounds.
 const MAX_UNROLL: i64 = 4096;
 
+/// How often a loop goes round.
+fn rounds(first: i64, last: i64, step: i64) -> i64 {
+    let span = last.saturating_sub(first).max(0);
+    span / step + i64::from(span % step != 0)
+}
+
+/// Whether a loop's body ends with `break`, and leaves its round nowhere else.
+fn once(body: &[TileStatement]) -> bool {
+    fn stays(statement: &TileStatement) -> bool {
+        match &statement.kind {
+            StatementKind::Break | StatementKind::Continue => false,
+            StatementKind::If(_, then, otherwise) => then.iter().chain(otherwise).all(stays),
+            // Those of loops inside are their own.
+            _ => true,
+        }
+    }
+    match body.split_last() {
+        Some((last, rest)) => matches!(last.kind, StatementKind::Break) && rest.iter().all(stays),
+        None => false,
+    }
+}
+
 /// A loop whose step is known at launch.
 struct Counted<'k> {
     local: LocalId,
@@ -22,8 +46,9 @@ struct Counted<'k> {
     reversed: bool,
     /// Of the loop's variable.
     range: Range,
-    /// What the body assigns.
+    /// What the body assigns, and what is supposed of it at the loop's head.
     changed: Vec<VarId>,
+    rings: Vec<(VarId, i64)>,
 }
 
 impl Evaluator<'_> {
@@ -58,6 +83,8 @@ impl Evaluator<'_> {
                 Ok(())
             }
             Ast::Continue => {
+                let rings = self.heads.last().cloned().unwrap_or_default();
+                self.come_round(&rings);
                 self.push(origin, StatementKind::Continue);
                 Ok(())
             }
@@ -90,7 +117,19 @@ impl Evaluator<'_> {
                 let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
                 return Ok(Datum::Array(parts.collect::<Outcome<_>>()?));
             }
-            (Annotation::Tuple(_) | Annotation::Array(_), Datum::Unknown) => return Err(Failed),
+            (Annotation::Mutable(_), Datum::Borrowed(binding)) => return Ok(Datum::Borrowed(binding)),
+            (Annotation::Mutable(_), Datum::View(view)) => return Ok(Datum::View(view)),
+            (Annotation::Tuple(_) | Annotation::Array(_) | Annotation::Mutable(_), Datum::Unknown) => {
+                return Err(Failed);
+            }
+            (Annotation::Mutable(_), other) => {
+                let message = format!("a `&mut` is expected, found {}", other.kind());
+                return self.fail_help(
+                    origin,
+                    message,
+                    "declare it as `let mut x` and hand it on as `&mut x`",
+                );
+            }
             (Annotation::Tuple(_), other) => (other, "a tuple"),
             (Annotation::Array(_), other) => (other, "an array"),
         };
@@ -112,9 +151,12 @@ impl Evaluator<'_> {
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
             Datum::Float(_) | Datum::Bool(_) | Datum::Layout(_) | Datum::Unknown => true,
             Datum::Tuple(_) | Datum::Array(_) | Datum::TensorCore(_) | Datum::Function(..) => true,
-            Datum::Unit | Datum::View(_) | Datum::Barriers(..) | Datum::Barrier(_) | Datum::Pipeline(..) => {
-                false
-            }
+            Datum::Unit
+            | Datum::View(_)
+            | Datum::Barriers(..)
+            | Datum::Barrier(_)
+            | Datum::Pipeline(..)
+            | Datum::Borrowed(_) => false,
         };
         match &datum {
             _ if known => return Ok(datum),
@@ -132,10 +174,21 @@ impl Evaluator<'_> {
                 let binding = self.binding(*local, mutable, datum);
                 self.bindings.insert(*local, binding);
             }
-            (Pattern::Tuple(patterns), Datum::Tuple(parts)) if patterns.len() == parts.len() => {
+            (Pattern::Tuple(patterns), Datum::Tuple(parts) | Datum::Array(parts))
+                if patterns.len() == parts.len() =>
+            {
                 for (pattern, part) in patterns.iter().zip(parts) {
                     self.bind(pattern, part, origin);
                 }
+            }
+            (Pattern::Tuple(patterns), Datum::Borrowed(binding)) => {
+                let parts = match *binding {
+                    Binding::Tuple(parts) => parts,
+                    Binding::Array(spot) => spot.parts().into_iter().map(Binding::Array).collect(),
+                    other => vec![other],
+                };
+                let parts = parts.into_iter().map(|part| Datum::Borrowed(Box::new(part)));
+                self.bind(&Pattern::Tuple(patterns.clone()), Datum::Tuple(parts.collect()), origin);
             }
             (Pattern::Tuple(patterns), datum) => {
                 if !matches!(datum, Datum::Unknown) {
@@ -218,7 +271,7 @@ impl Evaluator<'_> {
         let changed = self.assigned_indices(None, &[body]);
         let atoms = &mut self.tables.atoms;
         let (first, last) = (atoms.signed(&first), atoms.signed(&last));
-        changed.iter().for_each(|var| self.forget(*var));
+        let rings = self.at_head(&changed);
         let atoms = &self.tables.atoms;
         let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
         if first.as_constant().is_some() && high > low {
@@ -228,7 +281,7 @@ impl Evaluator<'_> {
         let range = Range::new(low, high.max(low));
         if let Some(stride) = stride {
             header?;
-            let counted = Counted { local, of, body, reversed, range, changed };
+            let counted = Counted { local, of, body, reversed, range, changed, rings };
             return self.strided_loop(counted, (first, last, stride), origin);
         }
         let divisor = gcd(atoms.divisor(&first), step).max(1);
@@ -243,15 +296,20 @@ impl Evaluator<'_> {
         };
         self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
+        self.heads.push(rings);
         let evaluated = match (first.as_constant(), last.as_constant()) {
-            (Some(first), Some(last)) if unroll && header.is_ok() => {
-                let count = (last.saturating_sub(first).max(0) + step - 1) / step;
+            (Some(first), Some(last))
+                if header.is_ok()
+                    && (unroll || self.has_elements && rounds(first, last, step) <= MAX_COMPARED) =>
+            {
+                let count = rounds(first, last, step);
                 let place = move |round: i64| first + step * if reversed { count - 1 - round } else { round };
-                self.unrolled_body((local, var, of), body, (0..count).map(place))
+                self.unrolled_body((local, var, of, unroll), body, (0..count).map(place))
             }
-            _ => Some(self.nested(|this| this.block(body))),
+            _ => Some(self.round(body)),
         };
         self.loops -= 1;
+        self.heads.pop();
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         header?;
@@ -261,6 +319,23 @@ impl Evaluator<'_> {
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
         Ok(())
+    }
+
+    /// The body of a loop that stays one.
+    pub(super) fn round(&mut self, body: &Block) -> (Vec<TileStatement>, Outcome<Datum>) {
+        self.nested(|this| {
+            let result = this.block(body);
+            this.ended();
+            result
+        })
+    }
+
+    /// At the end of a loop's body.
+    fn ended(&mut self) {
+        if !leaves(&self.out) {
+            let rings = self.heads.last().cloned().unwrap_or_default();
+            self.come_round(&rings);
+        }
     }
 
     /// The step of a loop: a number, or 1 and what is known at launch.
@@ -295,7 +370,7 @@ impl Evaluator<'_> {
         (first, last, stride): (Index, Index, Index),
         origin: Origin,
     ) -> Outcome<()> {
-        let Counted { local, of, body, reversed, range, changed } = counted;
+        let Counted { local, of, body, reversed, range, changed, rings } = counted;
         // Rust stops at a step of zero.
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
@@ -313,6 +388,7 @@ impl Evaluator<'_> {
         let place = self.index(origin, at.mul(&stride))?;
         let place = self.index(origin, first.add(&place))?;
         self.loops += 1;
+        self.heads.push(rings);
         let (inside, result) = self.nested(|this| {
             let var = this.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
             this.push(origin, StatementKind::LetIndex(var, place.clone()));
@@ -322,8 +398,11 @@ impl Evaluator<'_> {
                 Some(elem) => Datum::Scalar(Value::Index(atom, elem), elem),
             };
             this.bindings.insert(local, Binding::Value(value));
-            this.block(body)
+            let result = this.block(body);
+            this.ended();
+            result
         });
+        self.heads.pop();
         self.loops -= 1;
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
@@ -361,17 +440,26 @@ impl Evaluator<'_> {
 
     fn while_loop(&mut self, condition: ExprId, body: &Block, origin: Origin) -> Outcome<()> {
         let changed = self.assigned_indices(Some(condition), &[body]);
-        changed.iter().for_each(|var| self.forget(*var));
+        let rings = self.at_head(&changed);
         let (extra, condition) = self.nested(|this| this.condition(condition));
         self.loops += 1;
+        self.heads.push(rings);
         let (body, result) = match &condition {
-            Ok(Err(value)) => self.under(value, true, |this| this.nested(|this| this.block(body))),
-            _ => self.nested(|this| this.block(body)),
+            Ok(Err(value)) => self.under(value, true, |this| this.round(body)),
+            _ => self.round(body),
         };
+        self.heads.pop();
         self.loops -= 1;
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         let value = match condition? {
+            // One round that ends by leaving, and leaves nowhere else, is no loop.
+            Ok(true) if once(&body) => {
+                result?;
+                self.out.extend(extra);
+                self.out.extend(body.into_iter().rev().skip(1).rev());
+                return Ok(());
+            }
             // What it does besides happens once.
             Ok(false) => {
                 self.out.extend(extra);

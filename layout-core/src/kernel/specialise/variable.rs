@@ -21,6 +21,7 @@ impl Evaluator<'_> {
         if !mutable {
             return Binding::Value(match datum {
                 Datum::Float(value) => Datum::Float(value),
+                Datum::Borrowed(binding) => return *binding,
                 other => self.hold(&local.name, other, local.origin),
             });
         }
@@ -29,8 +30,10 @@ impl Evaluator<'_> {
                 let var = self.variable(&local.name, VariableKind::Index { wide: true }, true, local.origin);
                 self.supposed(id, var);
                 let index = self.taken(id, &index);
+                let range = self.tight(&index);
                 self.push(local.origin, StatementKind::LetIndex(var, index));
                 self.forget(var);
+                self.present.insert(var, range);
                 Binding::Index(var)
             }
             Datum::Scalar(value, elem) => self.element(&local.name, Some(value), elem, local.origin),
@@ -46,7 +49,8 @@ impl Evaluator<'_> {
                 }
                 binding
             }
-            Datum::Array(parts) => self.array_binding(&local.name, parts, local.origin),
+            Datum::Array(parts) => self.array_binding(id, parts),
+            Datum::Borrowed(binding) => *binding,
             Datum::Tuple(parts) => {
                 Binding::Tuple(parts.into_iter().map(|part| self.binding(id, true, part)).collect())
             }
@@ -83,7 +87,9 @@ impl Evaluator<'_> {
                 let elem = self.elem(*ty, origin)?;
                 self.late_variable(local, marker, elem, origin)
             }
-            Annotation::Any | Annotation::Tuple(_) | Annotation::Array(_) => Binding::Later(marker),
+            Annotation::Any | Annotation::Tuple(_) | Annotation::Array(_) | Annotation::Mutable(_) => {
+                Binding::Later(marker)
+            }
         };
         self.bindings.insert(local, binding);
         Ok(())
@@ -128,6 +134,7 @@ impl Evaluator<'_> {
                 let parts = parts.iter().map(|part| self.late_binding(local, marker, part, origin));
                 return Ok(Binding::Tuple(parts.collect::<Outcome<_>>()?));
             }
+            Datum::Unit => return Ok(Binding::Value(Datum::Unit)),
             Datum::Unknown => return Err(Failed),
             other => {
                 let name = &self.kernel.locals[local.0 as usize].name;
@@ -172,7 +179,10 @@ impl Evaluator<'_> {
             }
             Binding::Value(datum) => Ok(datum.clone()),
             Binding::Index(var) => Ok(Datum::Index(self.read_index(*var))),
-            Binding::Array(view) => self.whole_array(view),
+            Binding::Array(spot) => {
+                let origin = self.kernel.locals[local.0 as usize].origin;
+                self.copy_of_spot(spot, origin)
+            }
             Binding::Tuple(parts) => {
                 let parts = parts.iter().map(|part| self.read_binding(local, part));
                 Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?))
@@ -207,7 +217,11 @@ impl Evaluator<'_> {
     ) -> Outcome<()> {
         let kernel = self.kernel;
         match &kernel.expr(place).kind {
-            ExprKind::Local(_) | ExprKind::Field(..) => {
+            ExprKind::Local(_) | ExprKind::Field(..) | ExprKind::Element(..) => {
+                if let Some(spot) = self.spot_behind(value, place, origin) {
+                    let (value, spot) = spot?;
+                    return self.assign_spot(&spot, op, value, origin);
+                }
                 let value = self.expr(value)?;
                 let value = match op {
                     Some(op) => {
@@ -237,12 +251,6 @@ impl Evaluator<'_> {
                 let view = operands.next().unwrap_or(Datum::Unknown);
                 let (access, elem) = self.place(view, operands.collect(), origin)?;
                 self.store((access, elem), op, value, origin)
-            }
-            ExprKind::Element(array, index) => {
-                let mut operands = self.exprs(&[value, *index])?.into_iter();
-                let value = operands.next().unwrap_or(Datum::Unknown);
-                let index = operands.next().unwrap_or(Datum::Unknown);
-                self.assign_element((*array, index), op, value, origin)
             }
             _ => {
                 self.fail_help(origin, "this cannot be assigned", "assign a `let mut` name or `view[[i, j]]`")
@@ -280,12 +288,17 @@ impl Evaluator<'_> {
             }
             (Binding::Index(var), value) => {
                 let index = self.expect_index(value, origin)?;
+                // That of a `&mut` is another's.
+                let local = self.owners.get(var).copied().unwrap_or(local);
                 let index = self.taken(local, &index);
+                let range = self.tight(&index);
                 self.push(origin, StatementKind::AssignIndex(*var, index));
                 self.forget(*var);
+                self.present.insert(*var, range);
                 Ok(())
             }
-            (Binding::Array(view), value) => self.assign_array(view.clone(), value, origin),
+            (Binding::Array(spot), value) => self.assign_spot(spot, None, value, origin),
+            (Binding::Value(Datum::Unit), Datum::Unit) => Ok(()),
             (Binding::Tuple(parts), Datum::Tuple(values)) if parts.len() == values.len() => {
                 // Every value is read before the first part changes.
                 let values: Vec<Datum> =

@@ -1,0 +1,169 @@
+//! `for` over the elements of an array, and what else Rust's library has for arrays: `len`, `swap`; `sin_cos`.
+//!
+//! Law: each becomes what it is short for. `for x in a` is a loop over `0..a.len()` whose body begins with `let x = a[k];`, or with
+//! `let x = &mut a[k];` where the elements are borrowed.
+
+use super::Lowering;
+use crate::place::Place;
+use layout_core::kernel::intrinsic::{Form, Intrinsic};
+use layout_core::kernel::ir::{
+    Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
+};
+use proc_macro2::Ident;
+use syn::{Expr, ExprForLoop, ExprMethodCall};
+
+/// What a `for` runs over, where that is an array.
+pub(super) struct Sequence<'e> {
+    array: &'e Expr,
+    /// Whether its elements are borrowed, and whether they may change.
+    borrowed: bool,
+    mutable: bool,
+    /// Whether each comes with its number.
+    numbered: bool,
+}
+
+/// The array of `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, `a.into_iter()`, each perhaps with `.enumerate()`.
+pub(super) fn sequence(expr: &Expr) -> Option<Sequence<'_>> {
+    let plain = |array| Sequence { array, borrowed: false, mutable: false, numbered: false };
+    match expr {
+        Expr::Paren(node) => sequence(&node.expr),
+        Expr::Group(node) => sequence(&node.expr),
+        Expr::Array(_) | Expr::Repeat(_) | Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => {
+            Some(plain(expr))
+        }
+        Expr::Unary(node) if matches!(node.op, syn::UnOp::Deref(_)) => Some(plain(expr)),
+        Expr::Reference(node) => {
+            let mutable = node.mutability.is_some();
+            Some(Sequence { borrowed: true, mutable, ..sequence(&node.expr)? })
+        }
+        Expr::MethodCall(node) if node.args.is_empty() => {
+            let inner = sequence(&node.receiver);
+            match node.method.to_string().as_str() {
+                "iter" => Some(Sequence { borrowed: true, ..inner? }),
+                "iter_mut" => Some(Sequence { borrowed: true, mutable: true, ..inner? }),
+                "into_iter" | "copied" | "cloned" => inner,
+                "enumerate" => {
+                    Some(Sequence { numbered: true, ..inner? }).filter(|_| is_iterator(&node.receiver))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether an expression calls a method: an array by itself has no `enumerate`.
+fn is_iterator(expr: &Expr) -> bool {
+    matches!(expr, Expr::MethodCall(_))
+}
+
+impl Lowering<'_> {
+    /// `for x in array { .. }`
+    pub(super) fn for_each(
+        &mut self,
+        place: Place,
+        node: &ExprForLoop,
+        sequence: &Sequence<'_>,
+    ) -> Vec<Statement> {
+        let mut array = self.expr(sequence.array);
+        if sequence.borrowed && self.is_of_a_local(array) {
+            array = self.add(place, ExprKind::Borrow(array));
+        }
+        let name = |text: &str| Ident::new(text, place.start);
+        let (all, counter) = (self.local(&name("all"), false), self.local(&name("k"), false));
+        let mut out = vec![self.bound(place, Pattern::Local(all), array)];
+        let read = |this: &mut Self, local| this.add(place, ExprKind::Local(local));
+        let (start, of) = (self.add(place, ExprKind::Int(0, None)), read(self, all));
+        let end = self.add(place, ExprKind::Len(of));
+        let (of, at) = (read(self, all), read(self, counter));
+        let mut element = self.add(place, ExprKind::Element(of, at));
+        if sequence.mutable {
+            element = self.add(place, ExprKind::Borrow(element));
+        }
+        if sequence.numbered {
+            let number = read(self, counter);
+            element = self.add(place, ExprKind::Tuple(vec![number, element]));
+        }
+        let mark = self.scopes.enter();
+        let pattern = self.pattern(&node.pat);
+        if sequence.mutable {
+            self.refer_all(&pattern);
+        }
+        let first = self.bound(place, pattern, element);
+        out.extend(self.loop_with(&node.label, place, &node.body, |_, mut body| {
+            body.statements.insert(0, first);
+            let (closed, step, unroll, reversed) = (false, None, false, false);
+            Some(StatementKind::For { local: counter, start, end, closed, step, unroll, reversed, body })
+        }));
+        self.scopes.leave(mark);
+        out
+    }
+
+    /// `let pattern = value;`
+    fn bound(&mut self, place: Place, pattern: Pattern, value: ExprId) -> Statement {
+        self.statement(place, StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false })
+    }
+
+    fn refer_all(&mut self, pattern: &Pattern) {
+        match pattern {
+            Pattern::Local(local) => self.refers(*local),
+            Pattern::Tuple(parts) => parts.iter().for_each(|part| self.refer_all(part)),
+            Pattern::Wildcard => {}
+        }
+    }
+
+    /// What a method of Rust's arrays and floats is short for.
+    pub(super) fn short_for(&mut self, place: Place, node: &ExprMethodCall) -> Option<ExprId> {
+        let arguments: Vec<&Expr> = node.args.iter().collect();
+        match (node.method.to_string().as_str(), arguments.as_slice()) {
+            ("len", []) => {
+                let array = self.expr(&node.receiver);
+                Some(self.add(place, ExprKind::Len(array)))
+            }
+            ("sin_cos", []) => {
+                let angle = self.expr(&node.receiver);
+                let local = self.local(&Ident::new("angle", place.start), false);
+                let statements = vec![self.bound(place, Pattern::Local(local), angle)];
+                let of = |this: &mut Self, word: &str| {
+                    let angle = this.add(place, ExprKind::Local(local));
+                    let word = Intrinsic::from_name(word, Form::Method)?;
+                    Some(this.add(place, ExprKind::Intrinsic(word, vec![], vec![angle])))
+                };
+                let both = vec![of(self, "sin")?, of(self, "cos")?];
+                let value = Some(self.add(place, ExprKind::Tuple(both)));
+                Some(self.add(place, ExprKind::Block(Block { statements, value })))
+            }
+            ("swap", [one, other]) => Some(self.swapped(place, &node.receiver, [one, other])),
+            _ => None,
+        }
+    }
+
+    /// `array.swap(i, j)`
+    fn swapped(&mut self, place: Place, array: &Expr, at: [&Expr; 2]) -> ExprId {
+        let array = self.expr(array);
+        let mut statements = vec![];
+        let mut named = |this: &mut Self, text: &str, value: ExprId| -> LocalId {
+            let local = this.local(&Ident::new(text, place.start), false);
+            let statement = this.bound(place, Pattern::Local(local), value);
+            statements.push(statement);
+            local
+        };
+        let places = at.map(|at| {
+            let at = self.expr(at);
+            named(self, "place", at)
+        });
+        let element = |this: &mut Self, at: LocalId| {
+            let at = this.add(place, ExprKind::Local(at));
+            this.add(place, ExprKind::Element(array, at))
+        };
+        let values = places.map(|at| {
+            let value = element(self, at);
+            named(self, "element", value)
+        });
+        for (at, value) in places.into_iter().zip(values.into_iter().rev()) {
+            let (to, value) = (element(self, at), self.add(place, ExprKind::Local(value)));
+            statements.push(self.statement(place, StatementKind::Assign { place: to, op: None, value }));
+        }
+        self.add(place, ExprKind::Block(Block { statements, value: None }))
+    }
+}
