@@ -64,8 +64,54 @@ fn whole_numbers_stay_in_their_types() {
     });
 }
 
+/// What threads do together with whole numbers, and functions of them.
+#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6, 7, 8], block = [64], grid = [1])]
+fn sums(c: &mut LayoutTensor<u32, RowMajor<64>>, y: &mut LayoutTensor<u32, RowMajor<64>>) {
+    let i = thread_idx.x;
+    let v = i as u32;
+    let mut out = v;
+    c[[i]] = 7;
+    barrier();
+    if FLAW == 0 {
+        out = v.warp_sum() + v.block_prefix_sum() + (v % 3).pow(12) + (v + 1).ilog2() + 1u32.pow(1000);
+        c.atomic_add([0], v);
+        // Down by one, 7 times.
+        if i < 7 {
+            c.atomic_add([1], 0xffff_ffff);
+        }
+    } else if FLAW == 1 {
+        out = (v + 200000000).warp_sum(); // here: of a warp
+    } else if FLAW == 2 {
+        out = (v + 200000000).warp_prefix_sum(); // here: up to a lane
+    } else if FLAW == 3 {
+        out = (v + 200000000).block_prefix_sum(); // here: up to a thread
+    } else if FLAW == 4 {
+        c.atomic_add([0], 200000000); // here: added together
+    } else if FLAW == 5 {
+        c.atomic_add([1], 0xffff_ffff); // here: below nothing together
+    } else if FLAW == 6 {
+        out = (v + 3).pow(15); // here: a power
+    } else if FLAW == 7 {
+        out = v.ilog2(); // here: a logarithm
+    } else {
+        out = (v as i32 - 2147483640).abs_diff(2147483640).min(5);
+        out += (v as i32 * 100000000 / 64).warp_sum() as u32; // here: a sum with a sign
+    }
+    y[[i]] = out;
+}
+
+#[test]
+fn sums_and_powers_stay_in_their_types() {
+    let over = |name| Some((Overflow, name));
+    table!(SOURCE, [arithmetic] sums(&mut zeros(64), &mut zeros(64)) {
+        0 => None, 1 => over("of a warp"), 2 => over("up to a lane"), 3 => over("up to a thread"),
+        4 => over("added together"), 5 => over("below nothing together"), 6 => over("a power"), 7 => over("a logarithm"),
+        8 => over("a sum with a sign"),
+    });
+}
+
 /// Floats that stop being numbers, and are stored, or are not.
-#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], block = [32], grid = [1])]
+#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], block = [32], grid = [1])]
 fn floats(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<32>>) {
     let i = thread_idx.x;
     let v = x[[i]];
@@ -109,6 +155,16 @@ fn floats(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajo
         line[[i]] = (v - 1.0).sqrt(); // here: shared
         barrier();
         out = line[[31 - i]];
+    } else if FLAW == 10 {
+        // Of a row with nothing in it.
+        let mut most = f32::NEG_INFINITY;
+        if v > 100.0 {
+            most = v;
+        }
+        out = (most - most.warp_max()).exp(); // here: of infinities
+    } else if FLAW == 11 {
+        let power = (v * 20.0).exp(); // here: of an infinity
+        out = power / power.warp_sum();
     } else {
         out = if v > 0.0 { 1.0 / v } else { 0.0 };
     }
@@ -122,7 +178,8 @@ fn floats_stay_numbers() {
     let x = Device::simulator().upload(&numbers, [32]).expect("a tensor");
     table!(SOURCE, [arithmetic] floats(&x, &mut zeros(32)) {
         0 => None, 1 => born("of nothing"), 2 => born("logarithm"), 3 => None, 4 => born("power"), 5 => None,
-        6 => born("half"), 7 => born("local"), 8 => born("shared"), 9 => None,
+        6 => born("half"), 7 => born("local"), 8 => born("shared"), 9 => None, 10 => born("of infinities"),
+        11 => born("of an infinity"),
     });
 }
 

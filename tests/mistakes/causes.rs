@@ -42,7 +42,7 @@ fn handed_over(y: &mut LayoutTensor<f32, RowMajor<1, 64>>) {
     }
     if thread_idx.x == 0 {
         if FLAW == 2 {
-            // PTX asks for a fence somewhere on the way (section 8.9.5), and here it is.
+            // A fence is asked for somewhere on the way, and here it is.
             fence_async_proxy();
         }
         tma_store(&mut y.tile([1, 64], [0, 0]), &line); // here: store

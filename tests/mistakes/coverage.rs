@@ -8,7 +8,7 @@ const SOURCE: &str = include_str!("coverage.rs");
 
 /// An output of 16 x 32: a step that is too wide, a bound rounded down, a tile one further, a layout of too many threads, swapped
 /// coordinates, only the first warp.
-#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6], block = [64], grid = [1])]
+#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6, 7], block = [64], grid = [1])]
 fn rows(y: &mut LayoutTensor<f32, RowMajor<16, 32>>) {
     let (warp, lane) = (warp_id(), lane_id());
     if FLAW == 0 {
@@ -41,6 +41,10 @@ fn rows(y: &mut LayoutTensor<f32, RowMajor<16, 32>>) {
                 y[[column, lane]] = 1.0; // here: swapped
             }
         }
+    } else if FLAW == 7 {
+        for row in warp + 16..16 + grid_dim.x - 1 {
+            y[[row, lane]] = 1.0; // here: no round
+        }
     } else if warp == 0 {
         for row in (0..16).step_by(2) {
             y[[row, lane]] = 1.0; // here: one warp
@@ -54,12 +58,12 @@ fn every_element_of_an_output_is_written() {
     let mut y = Device::simulator().zeros::<f32, 2>([16, 32]).expect("a tensor");
     table!(SOURCE, [coverage] rows(&mut y) {
         0 => None, 1 => missed("step"), 2 => missed("rounded down"), 3 => missed("further"), 4 => missed("threads"), 5 => missed("swapped"),
-        6 => missed("one warp"),
+        6 => missed("one warp"), 7 => missed("no round"),
     });
 }
 
 /// Each block adds to the output what nothing has set, or sets it before; a sum over a loop; in place.
-#[tiled_kernel(FLAW = [0, 1, 2, 3, 4], block = [32], grid = [2])]
+#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5], block = [32], grid = [2])]
 fn sums(x: &LayoutTensor<f32, RowMajor<64>>, y: &mut LayoutTensor<f32, RowMajor<64>>) {
     let own = block_idx.x * 32 + thread_idx.x;
     if FLAW == 0 {
@@ -76,6 +80,9 @@ fn sums(x: &LayoutTensor<f32, RowMajor<64>>, y: &mut LayoutTensor<f32, RowMajor<
     } else if FLAW == 3 {
         let mut tile = y.tile([32], [block_idx.x]);
         tile[[thread_idx.x]] -= 1.0; // here: of a tile
+    } else if FLAW == 5 {
+        let most = y[[own]].max(x[[own]]); // here: the largest so far
+        y[[own]] = most;
     } else {
         y.atomic_add([own], 1.0);
     }
@@ -86,6 +93,7 @@ fn nothing_is_added_to_what_nothing_set() {
     let unset = |name| Some((Unset, name));
     table!(SOURCE, [coverage] sums(&zeros(64), &mut zeros(64)) {
         0 => None, 1 => unset("added"), 2 => unset("accumulated"), 3 => unset("of a tile"), 4 => None,
+        5 => unset("the largest so far"),
     });
     // Where somebody put numbers there, it is meant.
     let set = super::set(&sums::DEFINITION, 1);
@@ -125,7 +133,7 @@ fn no_value_is_lost_unread() {
 }
 
 /// Threads count by a load and a store; or find the largest; or say that one of them has come.
-#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6], block = [64], grid = [2])]
+#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], block = [64], grid = [2])]
 fn counts(c: &mut LayoutTensor<u32, RowMajor<1>>, most: &mut LayoutTensor<u32, RowMajor<1>>) {
     let mut s = shared::<u32>(row_major([1]));
     if thread_idx.x == 0 {
@@ -156,6 +164,21 @@ fn counts(c: &mut LayoutTensor<u32, RowMajor<1>>, most: &mut LayoutTensor<u32, R
             let known = c.load_acquire([0]);
             c.store_release([0], known + 1); // here: acquired
         }
+    } else if FLAW == 7 {
+        let known = c.load_relaxed([0]);
+        c.atomic_exchange([0], known + 1); // here: exchanged
+    } else if FLAW == 8 {
+        let known = c.load_relaxed([0]);
+        c.atomic_compare_exchange([0], known, known + 1); // here: compared
+    } else if FLAW == 9 {
+        let mut known = c.load_relaxed([0]);
+        loop {
+            let seen = c.atomic_compare_exchange([0], known, known + 1);
+            if seen == known {
+                break;
+            }
+            known = seen;
+        }
     } else if thread_idx.x == 0 && block_idx.x == 0 {
         for _ in 0..4 {
             let known = c.load_relaxed([0]);
@@ -169,6 +192,6 @@ fn no_update_is_lost() {
     let lost = |name| Some((LostUpdate, name));
     table!(SOURCE, counts(&mut zeros(1), &mut zeros(1)) {
         0 => None, 1 => lost("counted"), 2 => lost("shared"), 3 => lost("largest"), 4 => None, 5 => lost("acquired"),
-        6 => None,
+        6 => None, 7 => lost("exchanged"), 8 => lost("compared"), 9 => None,
     });
 }

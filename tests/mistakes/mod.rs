@@ -54,5 +54,7 @@ mod coverage;
 mod lanes;
 mod meeting;
 mod readers;
+mod roles;
 mod schedules;
+mod sources;
 mod views;

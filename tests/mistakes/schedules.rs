@@ -99,6 +99,37 @@ fn a_deadlock_of_another_schedule() {
     }
 }
 
+/// Blocks that run at once: one of them is far ahead, or none is.
+#[tiled_kernel(FLAW = [0, 1], block = [32], grid = [6])]
+fn ahead(c: &mut LayoutTensor<u32, RowMajor<1>>, y: &mut LayoutTensor<u32, RowMajor<6>>) {
+    if lane_id() == 0 {
+        let before = c.load_relaxed([0]);
+        if FLAW == 1 {
+            y[[block_idx.x]] = before; // here: how many were before
+        } else {
+            y[[block_idx.x]] = 1;
+        }
+        c.atomic_add([0], 1);
+    }
+}
+
+#[test]
+fn a_block_may_be_ahead() {
+    for (flaw, schedules, wanted) in
+        [(0, 8, None), (1, 2, Some((ScheduleDependent, line("how many were before"))))]
+    {
+        let set = super::set(&ahead::DEFINITION, flaw);
+        let options = Options { schedules, ..Options::default() };
+        let report = ahead::simulate_with(super::config(&set), &options, &mut zeros(1), &mut zeros(6));
+        let report = report.expect("it runs");
+        let found = report.findings.iter().find(|finding| {
+            finding.kind == ScheduleDependent && finding.line == line("how many were before")
+        });
+        assert_eq!(found.map(|finding| (finding.kind, finding.line)), wanted, "{report}");
+        assert_eq!(report.clean(), wanted.is_none(), "{report}");
+    }
+}
+
 /// Two stages that TMA fills and a warp gives back; sums in floats, in any order.
 #[tiled_kernel(FLAW = [0, 1], arch = "sm_90a", block = [64], grid = [2])]
 fn stages(

@@ -4,7 +4,7 @@
 //! ```text
 //! a few clusters start
 //! while there are clusters:
-//!     each one, the last started first, gives each of its ready warps a turn, up to the warp's next atomic load
+//!     each one, in the schedule's order, gives each of its ready warps a turn, up to the warp's next atomic load
 //!     nobody changed anything: one more cluster starts, if the device has a place; none is left: deadlock
 //! ```
 //!
@@ -14,7 +14,6 @@
 //! other one has begun, as the one that drew the number before from a counter has. A cooperative launch has a place for each, or is refused.
 
 use super::cluster::Remote;
-use super::findings::Moment;
 use super::machine::{Machine, Turn};
 use super::order::Known;
 use super::proxy::Proxy;
@@ -44,9 +43,10 @@ pub(super) struct Resident {
     remote: Vec<Remote>,
     turns: Turns,
     early: HashMap<(usize, u32, i64), u32>,
-    moment: Moment,
     /// Whether it waits for the grid.
     met: bool,
+    /// Whether it has ended.
+    ended: bool,
 }
 
 /// Threads of a multiprocessor (CUDA C++ Programming Guide, compute capabilities 8.0 and 9.0).
@@ -87,30 +87,42 @@ impl Machine<'_> {
             if residents.is_empty() {
                 return true;
             }
-            self.progress = false;
-            for at in (0..residents.len()).rev() {
-                if residents[at].met {
-                    continue;
-                }
-                self.exchange(&mut residents[at]);
-                let turn = self.turn();
-                self.exchange(&mut residents[at]);
-                match turn {
-                    Turn::Ended => drop(residents.remove(at)),
-                    Turn::Met => {
-                        residents[at].met = true;
-                        met += 1;
-                        self.progress = true;
+            let mut progress = false;
+            for (at, turns) in self.turns.residents(residents.len()) {
+                let mut still = 0;
+                for _ in 0..turns {
+                    let resident = &mut residents[at];
+                    if resident.met || resident.ended {
+                        break;
                     }
-                    Turn::Taken => {}
-                    Turn::Stopped => return false,
+                    self.progress = false;
+                    self.exchange(resident);
+                    let turn = self.turn();
+                    self.exchange(resident);
+                    match turn {
+                        Turn::Ended => resident.ended = true,
+                        Turn::Met => {
+                            resident.met = true;
+                            met += 1;
+                            self.progress = true;
+                        }
+                        Turn::Taken => {}
+                        Turn::Stopped => return false,
+                    }
+                    progress |= self.progress;
+                    // It may have read what it waits for, or what it goes on with.
+                    still = if self.progress { 0 } else { still + 1 };
+                    if still > PATIENCE {
+                        break;
+                    }
                 }
             }
+            residents.retain(|resident| !resident.ended);
             if met > 0 && met == residents.len() && next == clusters {
                 self.release_grid(&mut residents, clusters);
-                met = 0;
+                (met, progress) = (0, true);
             }
-            idle = if self.progress { 0 } else { idle + 1 };
+            idle = if progress { 0 } else { idle + 1 };
             if idle > IDLE {
                 if let Some(resident) = residents.first_mut() {
                     self.exchange(resident);
@@ -149,7 +161,6 @@ impl Machine<'_> {
             self.exchange(resident);
             resident.met = false;
         }
-        self.progress = true;
     }
 
     /// A cluster at its start.
@@ -165,8 +176,8 @@ impl Machine<'_> {
             remote: other.remote,
             turns: other.turns,
             early: other.early,
-            moment: Moment { block: number, order: 0 },
             met: false,
+            ended: false,
         }
     }
 
@@ -181,6 +192,5 @@ impl Machine<'_> {
         swap(&mut self.remote, &mut other.remote);
         swap(&mut self.turns, &mut other.turns);
         swap(&mut self.early, &mut other.early);
-        self.findings.exchange(&mut other.moment);
     }
 }

@@ -169,6 +169,19 @@ impl FloatOp {
     }
 }
 
+/// A function of integers that may leave their type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// The sum of a warp's lanes.
+    Sum,
+    /// The sum of the lanes up to each.
+    PrefixSum,
+    /// `a` to the power of `b`.
+    Power,
+    /// The logarithm of `a` to base 2.
+    Logarithm,
+}
+
 /// What an undivided store has to do with an undivided load of the same tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Update {
@@ -264,6 +277,8 @@ pub(super) enum Op {
     Claim { at: Sum, end: Sum, site: u32 },
     /// Reports lanes in which `a op b` leaves its type, or a shift's count its width.
     Exact { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
+    /// Reports lanes in which a function of integers leaves its type.
+    Whole { function: Whole, a: Sum, b: Sum, elem: Elem, site: u32 },
     /// Reports lanes in which a conversion to an integer type loses the value; `natural` says that the integers are `u64`.
     Fits { from: Register, natural: bool, elem: Elem, site: u32 },
     /// Keeps in mind where a float that is not finite comes from; of a warp's lanes together the operand's of any lane.
@@ -325,6 +340,7 @@ impl Op {
                 | Op::Poison { .. }
                 | Op::Claim { .. }
                 | Op::Exact { .. }
+                | Op::Whole { .. }
                 | Op::Fits { .. }
                 | Op::Born { .. }
                 | Op::Leaves { .. }

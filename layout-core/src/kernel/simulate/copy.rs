@@ -1,13 +1,14 @@
 //! `cp.async`: issued, in flight, landed.
 //!
 //! The source is read when the copy is issued; the destination changes when the thread that issued it waits. In between
-//! the destination's shadow says that a copy is in flight, so that whoever touches it is found.
+//! the destination's shadow says that a copy is in flight, so that whoever touches it is found, and the source's, so that
+//! whoever writes it is.
 
 use super::bytecode::{LANES, Sum, Target};
 use super::machine::Machine;
 use super::memory;
 use super::touch::Kind;
-use super::warp::{Pending, Warp, each_lane};
+use super::warp::{Pending, Source, Warp, each_lane};
 use super::watch::Write;
 
 impl Machine<'_> {
@@ -23,8 +24,8 @@ impl Machine<'_> {
         let (to, from) = (&program.sites[destination_site as usize], &program.sites[source_site as usize]);
         let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
         let read = self.ready(warp, source, mask, source_site, Kind::Read);
-        self.watch_reads(warp, from, source_site, &read);
-        self.cover_reads(warp, from, &read);
+        self.watch_reads_of(warp, from, source_site, &read, true);
+        self.cover_reads(warp, (from, source_site), &read);
         self.count(from, source_site, &read, Kind::Read);
         let written = self.ready(warp, destination, None, destination_site, Kind::Write);
         self.watch_writes(warp, to, destination_site, &written, 0, Write::InFlight);
@@ -36,6 +37,9 @@ impl Machine<'_> {
             data: [[0; 16]; LANES],
             bytes: to.width * to.bytes,
             site: destination_site,
+            source: self.launch.shadows.get(argument as usize).and_then(Option::as_ref).map(|_| {
+                Box::new(Source { argument, index: read.index, open: read.open, width: from.width })
+            }),
         };
         let global = &self.launch.globals[argument as usize];
         for lane in each_lane(written.open) {
@@ -66,6 +70,14 @@ impl Machine<'_> {
                 let (offset, bytes) = (pending.offsets[lane] as usize, pending.bytes as usize);
                 if let Some(part) = self.shared.get_mut(offset..offset + bytes) {
                     part.copy_from_slice(&pending.data[lane][..bytes]);
+                }
+                if let Some(Source { argument, index, open, width }) = pending.source.as_deref()
+                    && let Some(Some(shadow)) = self.launch.shadows.get(*argument as usize)
+                    && open >> lane & 1 != 0
+                {
+                    let first = index[lane] as usize;
+                    let elements = first..first + *width as usize;
+                    elements.for_each(|element| shadow.land_read(element, who.lane(lane)));
                 }
                 if let Some(shadow) = &mut self.shadow {
                     let first = offset >> shift;

@@ -186,6 +186,9 @@ impl Machine<'_> {
                 },
                 Op::Claim { at, end, site } => self.claim(warp, at, end, site),
                 Op::Exact { op, a, b, elem, site } => self.judge_operator(warp, op, (a, b), elem, site),
+                Op::Whole { function, a, b, elem, site } => {
+                    self.judge_whole(warp, function, (a, b), elem, site)
+                }
                 Op::Fits { from, natural, elem, site } => self.judge_cast(warp, from, natural, elem, site),
                 Op::Born { dst, from, together, site } => born(warp, dst, &from, together, site),
                 Op::Leaves { number, site } => self.judge_index(warp, number, site),

@@ -1,6 +1,7 @@
 //! Gathers findings: one for each kind and site, its first occurrence and how often.
 //!
-//! Law: the result does not depend on which host thread ran which block, as the first is by block, then by order.
+//! Law: the result does not depend on which host thread ran which block, as the first is by block, then by order. Of blocks
+//! that run together the order is that of time: what comes first is likelier the cause. Those of other schedules follow.
 
 use super::report::{Finding, FindingKind};
 use std::collections::HashMap;
@@ -9,6 +10,8 @@ use std::collections::hash_map::Entry;
 /// Where an occurrence stands in the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Moment {
+    /// Which of the launch's schedules.
+    pub schedule: u64,
     /// The block's number.
     pub block: u64,
     /// How many occurrences were before it in the block.
@@ -25,12 +28,7 @@ pub(super) struct Findings {
 impl Findings {
     /// A block begins; blocks come in increasing order.
     pub(super) fn start_block(&mut self, block: u64) {
-        self.now = Moment { block, order: 0 };
-    }
-
-    /// Another block goes on, where it stood; `moment` takes where this one stands.
-    pub(super) fn exchange(&mut self, moment: &mut Moment) {
-        std::mem::swap(&mut self.now, moment);
+        self.now = Moment { block, ..Moment::default() };
     }
 
     /// Counts `count` occurrences; `finding` is called for the first.
@@ -48,6 +46,13 @@ impl Findings {
                 let finding = Finding { count, ..finding() };
                 entry.insert((self.now, finding));
             }
+        }
+    }
+
+    /// What was found at a site is the cause of all else: it comes first.
+    pub(super) fn first(&mut self, kind: FindingKind, site: u32) {
+        if let Some((moment, _)) = self.known.get_mut(&(kind, site)) {
+            *moment = Moment { block: 0, order: 0, ..*moment };
         }
     }
 
@@ -79,11 +84,11 @@ impl Findings {
     }
 
     /// Adds what only another schedule finds.
-    pub(super) fn merge_new(&mut self, other: Findings, seed: u64) {
+    pub(super) fn merge_new(&mut self, other: Findings, schedule: u64, seed: u64) {
         for (key, (moment, finding)) in other.known {
             self.known.entry(key).or_insert_with(|| {
                 let message = format!("{}, by the schedule of seed {seed}", finding.message);
-                (moment, Finding { message, ..finding })
+                (Moment { schedule, ..moment }, Finding { message, ..finding })
             });
         }
     }

@@ -50,7 +50,7 @@ impl Products {
 
 impl Machine<'_> {
     /// The warps of a warp's warpgroup.
-    fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
+    pub(super) fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
         let block = self.warps_of(self.rank(warp));
         let first = block.start + (warp - block.start) / 4 * 4;
         first..block.end.min(first + 4)
@@ -194,8 +194,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What is in flight when the block ends, and warps that left products out.
-    pub(super) fn finish_products(&mut self) {
+    /// Warps that left products of their warpgroup out.
+    pub(super) fn divergent_products(&mut self) {
         for number in 0..self.count {
             let group = self.warpgroup(number);
             let most = group.clone().map(|warp| self.proxy.products.issued[warp]).max().unwrap_or(0);
@@ -206,6 +206,13 @@ impl Machine<'_> {
                     format!("warp {number} takes part in {mine} of the {most} products of its warpgroup")
                 });
             }
+        }
+    }
+
+    /// What is in flight when the block ends, and warps that left products out.
+    pub(super) fn finish_products(&mut self) {
+        self.divergent_products();
+        for number in 0..self.count {
             let in_flight = self.warps[number].accumulators.len();
             let site = self.proxy.products.log.get(self.group(number)).and_then(|log| log.last()).copied();
             if let Some(site) = site.filter(|_| in_flight > 0) {

@@ -122,11 +122,13 @@ pub struct Options {
     /// of them run at once than these surely hold: `min_blocks` each, or one.
     pub multiprocessors: u32,
     /// Whether to look at what is written: elements that no thread writes while others of their tensor are (of tensors that
-    /// atomic operations change alone none is told), elements that two threads write with nobody reading in between, and
+    /// atomic operations change alone none is told), tensors that the kernel writes, does not read, and leaves as they were,
+    /// elements that two threads write with nobody reading in between, and
     /// reads of an element that nothing has set, of a tensor that held zeros only.
     pub coverage: bool,
-    /// Whether to look at numbers: integers that leave their type outside of `wrapping_*`, conversions that lose a value,
-    /// shifts by the width or more, and a NaN or infinity that came of finite numbers and is stored. What a conversion
+    /// Whether to look at numbers: integers that leave their type outside of `wrapping_*`, also in sums of a warp, powers and
+    /// atomic sums, conversions that lose a value, shifts by the width or more, and an infinity that came of finite numbers, or
+    /// a NaN of what is none, and is stored. What a conversion
     /// rounds, to a float or towards zero, is no loss; products by the matrix units are not looked at.
     pub arithmetic: bool,
     /// How many schedules the launch is run by: orders of warps, of blocks and of asynchronous work. The first of them is the
@@ -313,8 +315,10 @@ pub fn simulate(
         let mut outcome = outcome;
         if !outcome.stopped {
             outcome.findings.start_block(u64::MAX);
-            let covered = launch.coverage.iter().flatten();
-            covered.for_each(|coverage| coverage.finish(&program, &mut outcome.findings));
+            for (argument, coverage) in (0..).zip(&launch.coverage) {
+                let Some(coverage) = coverage else { continue };
+                coverage.finish(argument, &program, &mut outcome.findings);
+            }
             for number in 1..u64::from(options.schedules) {
                 let seed = options.seed.wrapping_add(number);
                 let other = Launch { seed, ..self::launch(checked, &program, bound, arguments, options)? };
@@ -323,7 +327,7 @@ pub fn simulate(
                     turns::compare(&launch, &other, [options.seed, seed], &mut outcome.findings);
                 }
                 outcome.stopped |= found.stopped;
-                outcome.findings.merge_new(found.findings, seed);
+                outcome.findings.merge_new(found.findings, number, seed);
             }
         }
         let globals = launch.globals;

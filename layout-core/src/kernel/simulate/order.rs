@@ -31,6 +31,11 @@ impl Known {
         self.clocks.get(&block).map_or(lanes, |clock| clock.unknown(warp, lanes, time))
     }
 
+    /// Whether it is known that the work of a cluster's engine at a time is done.
+    pub(super) fn engine(&self, cluster: u64, engine: usize, time: u32) -> bool {
+        self.engines.get(&cluster).and_then(|times| times.get(engine)).is_some_and(|known| time < *known)
+    }
+
     /// Whether the asynchronous proxy sees what these lanes of a block's warp wrote at a time.
     pub(super) fn fenced(&self, block: u64, warp: usize, lanes: u32, time: u32) -> bool {
         self.fenced.get(&block).is_some_and(|times| times.unknown(warp, lanes, time) == 0)

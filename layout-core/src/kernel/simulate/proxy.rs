@@ -44,6 +44,8 @@ pub(super) struct Proxy {
     pub counted: Vec<Counted>,
     /// Registers of a thread of each warp, where the kernel changes them.
     pub registers: Vec<u32>,
+    /// Where each warp changed them.
+    pub register_changes: Vec<Vec<u32>>,
     /// Registers of a thread at the start.
     pub pool: u32,
 }
@@ -85,6 +87,8 @@ impl Proxy {
         let each = (65_536 / threads.max(1)).min(255) / 8 * 8;
         self.registers.clear();
         self.registers.resize(self.warps, each);
+        self.register_changes.iter_mut().for_each(Vec::clear);
+        self.register_changes.resize(self.warps, Vec::new());
         self.pool = each;
     }
 
@@ -301,7 +305,12 @@ impl Machine<'_> {
                 (FindingKind::Overwritten, format!("{begin}, which {who} {verb}; nothing orders them"))
             }
             // Of global memory.
-            Hazard::OtherBlock { .. } | Hazard::Narrow { .. } | Hazard::Hidden { .. } => return,
+            Hazard::OtherBlock { .. }
+            | Hazard::Narrow { .. }
+            | Hazard::Hidden { .. }
+            | Hazard::Copied { .. } => {
+                return;
+            }
         };
         let lanes = 1 << warp.active.trailing_zeros().min(31);
         self.report(kind, site, warp.number, lanes, Some(index), |_| message);

@@ -73,7 +73,7 @@ pub enum FindingKind {
     LossyCast,
     /// A shift by the width of its type or more, or by less than nothing ([`super::Options::arithmetic`]).
     ShiftTooFar,
-    /// A NaN or an infinity that came of finite numbers, and is stored ([`super::Options::arithmetic`]).
+    /// An infinity that came of finite numbers, or a NaN of what is none, and is stored ([`super::Options::arithmetic`]).
     NotFinite,
     /// Another schedule gives another result ([`super::Options::schedules`]).
     ScheduleDependent,

@@ -1,11 +1,12 @@
 //! Who can go on: phases, named barriers, registers, products; and who waits for what when nobody can.
 
-use super::bytecode::LANES;
+use super::bytecode::{LANES, Op};
 use super::machine::Machine;
 use super::proxy::Counted;
 use super::report::FindingKind;
 use super::transfer::Arriving;
-use super::warp::{State, Warp};
+use super::warp::{Frame, State, Warp};
+use crate::kernel::program::Participants;
 
 impl Machine<'_> {
     /// Lets warps go on that wait for what has come; false where there is none.
@@ -170,13 +171,34 @@ impl Machine<'_> {
             return false;
         }
         self.proxy.registers[number] = registers;
+        self.proxy.register_changes[number].push(site);
         true
+    }
+
+    /// Registers are changed by the four warps of a warpgroup, the same by each (PTX ISA, `setmaxnreg`).
+    fn finish_registers(&mut self) {
+        for first in 0..self.count {
+            let other = (first + 1..self.warpgroup(first).end)
+                .find(|other| self.proxy.register_changes[*other] != self.proxy.register_changes[first]);
+            let Some(other) = other.filter(|_| self.warpgroup(first).start == first) else { continue };
+            let (mine, its) = (&self.proxy.register_changes[first], &self.proxy.register_changes[other]);
+            let apart = mine.iter().zip(its).position(|(a, b)| a != b).unwrap_or(mine.len().min(its.len()));
+            let site = mine.get(apart).or(its.get(apart)).copied().unwrap_or_default();
+            let (count, its) = (mine.len(), its.len());
+            self.report(FindingKind::DivergentBarrier, site, other as u32, 1, None, |_| {
+                format!(
+                    "warp {first} changes its registers {count} times, warp {other} of the same warpgroup {its} times, or elsewhere: \
+                     all four warps do it together"
+                )
+            });
+        }
     }
 
     /// The end of a block: what is in flight, and phases that have begun.
     pub(super) fn finish(&mut self) {
         self.finish_transfers();
         self.finish_products();
+        self.finish_registers();
         self.finish_cluster();
         for one in std::mem::take(&mut self.proxy.counted) {
             let Counted { at: (_, barrier), threads, warp, site, .. } = one;
@@ -210,6 +232,9 @@ impl Machine<'_> {
         for number in 0..self.proxy.barriers.len() {
             self.wrong_bytes(number);
         }
+        if self.warps.iter().any(|warp| matches!(warp.state, State::Products { .. })) {
+            self.divergent_products();
+        }
         // Warps that wait for the same thing at the same place are told of together.
         let mut groups: Vec<(State, Vec<usize>)> = Vec::new();
         for (number, warp) in self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended) {
@@ -237,11 +262,26 @@ impl Machine<'_> {
         self.report(FindingKind::Deadlock, site, stuck as u32, lanes, None, |_| {
             format!("nobody can go on: {}", told.join("; "))
         });
+        // Others met there without it: what was wrong with what they did then came of that.
+        if let State::Named { barrier, .. } = self.warps[stuck].state
+            && self.proxy.named.contains_key(&(self.rank(stuck), barrier))
+        {
+            self.findings.first(FindingKind::Deadlock, site);
+        }
     }
 
     /// How far a wait is from having been ended: less is likelier the cause of a deadlock.
     fn blame(&self, state: State) -> u32 {
-        let State::Phase { barrier, .. } = state else { return 3 };
+        let barrier = match state {
+            State::Phase { barrier, .. } => barrier,
+            // A barrier that somebody has no way to comes to nothing, whatever the others wait for.
+            State::Waiting(participants, _) => {
+                let stays_away =
+                    |warp: &Warp| warp.state != State::Ended && !self.may_come(warp, participants);
+                return if self.warps.iter().any(stays_away) { 0 } else { 3 };
+            }
+            _ => return 3,
+        };
         match self.proxy.barriers.get(barrier as usize) {
             Some(known) if known.arrivals > 0 => match known.pending {
                 pending if pending < known.arrivals => 1,
@@ -250,6 +290,49 @@ impl Machine<'_> {
             },
             _ => 0,
         }
+    }
+
+    /// Whether a warp is at such a barrier, or may yet come to one: some way leads there from where it stands.
+    fn may_come(&self, warp: &Warp, participants: Participants) -> bool {
+        if matches!(warp.state, State::Waiting(own, _) if own == participants) {
+            return true;
+        }
+        let code = &self.launch.program.code;
+        // The `if`s that it is in, the innermost last: whether lanes are left for the other part.
+        let inside = warp.frames.iter().filter_map(|frame| match frame {
+            Frame::If { other, .. } => Some(*other != 0),
+            Frame::Loop { .. } => None,
+        });
+        let mut inside: Vec<bool> = inside.collect();
+        let (mut at, mut nested, mut back) = (warp.pc, 0usize, usize::MAX);
+        // Downwards, past what is left out; a loop that it is in begins once more at its first jump back.
+        while let Some(op) = code.get(at) {
+            at += 1;
+            match op {
+                Op::Barrier { participants: own, .. } if *own == participants => return true,
+                Op::If { .. } => nested += 1,
+                Op::Else { end } if nested == 0 && !inside.last().copied().unwrap_or(true) => {
+                    at = *end as usize;
+                }
+                Op::EndIf if nested > 0 => nested -= 1,
+                Op::EndIf => {
+                    inside.pop();
+                }
+                // Of a loop around it everything may come once more, also what stands before this place.
+                Op::Jump { to, .. } if (*to as usize) < warp.pc && (*to as usize) < back => {
+                    back = *to as usize;
+                    let again = &code[back..warp.pc.min(code.len())];
+                    if again
+                        .iter()
+                        .any(|op| matches!(op, Op::Barrier { participants: own, .. } if *own == participants))
+                    {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// A phase that all have arrived at, and whose bytes nobody brings; or one that copies tell of, and that nobody has told

@@ -30,6 +30,8 @@ pub(super) enum Hazard {
     Writer { thread: u32, site: u32 },
     /// A thread's read is not ordered with the write; the thread where it is one.
     Reader { thread: Option<u32> },
+    /// An asynchronous copy of this thread, which has not waited for it, reads what is written.
+    Copied { thread: u32 },
     /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
     Unfenced { thread: u32, site: u32 },
     /// An atomic operation beside another block's, of which one is of its block's scope.

@@ -246,6 +246,19 @@ impl<'c> Who<'c> {
         if alone { left & !self.lanes } else { left }
     }
 
+    /// Whether the work of an engine at a time is not ordered before its next step, of the cluster that begins with this block.
+    pub(super) fn unordered_engine(self, cluster: u64, engine: usize, time: u32) -> u32 {
+        match self.rank(cluster) {
+            Some(_) => self.unordered(engine, 1, time),
+            None => u32::from(!self.mine.blocks.engine(cluster, engine - self.warps, time)),
+        }
+    }
+
+    /// The first block of its cluster.
+    pub(super) fn cluster(self) -> u64 {
+        self.blocks.first().map_or(0, |block| block.number)
+    }
+
     /// Likewise of a warp of any block, by its number in that.
     pub(super) fn unordered_of(self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
         match self.rank(block) {

@@ -237,7 +237,7 @@ impl Machine<'_> {
             let before = each_lane(touch.open & ((1 << lane) - 1))
                 .filter(|other| touch.index[*other] == touch.index[lane]);
             if let Some(last) = before.last() {
-                return values[last] != values[lane];
+                return change != AtomicChange::CompareExchange && values[last] != values[lane];
             }
             let byte = touch.index[lane] as usize * size as usize;
             let old = match site.target {
@@ -247,7 +247,7 @@ impl Machine<'_> {
                 Target::Global(argument) => machine.launch.globals[argument as usize].read(byte, size),
                 Target::Local { .. } | Target::None => 0,
             };
-            old != values[lane]
+            old != values[lane] && (change != AtomicChange::CompareExchange || old == wanted[lane])
         });
         let mut stored = if reads { 0 } else { touch.open };
         for lane in each_lane(touch.open) {
@@ -276,6 +276,9 @@ impl Machine<'_> {
             if change == AtomicChange::CompareExchange && before[lane] != expected {
                 stored &= !(1 << lane);
             }
+        }
+        if program.arithmetic && change == AtomicChange::Add {
+            self.judge_added(warp, (site.elem, number), touch.open, (&before, &values));
         }
         self.progress |= stored != 0;
         if matches!(how, Write::Atomic(_)) {

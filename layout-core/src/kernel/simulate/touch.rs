@@ -171,7 +171,7 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Read);
         self.watch_reads(warp, site, number, &touch);
-        self.cover_reads(warp, site, &touch);
+        self.cover_reads(warp, (site, number), &touch);
         self.count(site, number, &touch, Kind::Read);
         let bank = Bank::of(site.elem);
         if program.arithmetic {

@@ -105,7 +105,14 @@ impl Machine<'_> {
     }
 
     /// Reads a box of a tensor for a warp's lane, and counts what that moves.
-    fn fetch(&mut self, warp: &Warp, lane: usize, copy: &BoxUse, first: u64) -> Vec<(u32, [u8; PIECE])> {
+    fn fetch(
+        &mut self,
+        warp: &Warp,
+        lane: usize,
+        copy: &BoxUse,
+        first: u64,
+        engine: Option<(usize, u32)>,
+    ) -> Vec<(u32, [u8; PIECE])> {
         let program = self.launch.program;
         let plan = &program.works.boxes[copy.plan as usize];
         let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
@@ -123,10 +130,10 @@ impl Machine<'_> {
                 let value = global.read(byte as usize, plan.size);
                 let value = if plan.round_tf32 { tf32(value) } else { value };
                 memory::write(&mut data, element as usize * size, plan.size, value);
-                self.cover_read(warp, plan.argument, lane, byte as usize / size);
+                self.cover_read(warp, (plan.argument, copy.global_site), lane, byte as usize / size);
                 if let Some(shadow) = shadow {
                     let element = byte as usize / size;
-                    let hazard = shadow.read_by_proxy(element, who, &self.proxy.global_fences);
+                    let hazard = shadow.read_by_proxy(element, who, &self.proxy.global_fences, engine);
                     keep(&mut found, element as i64, hazard);
                 }
             }
@@ -161,7 +168,12 @@ impl Machine<'_> {
         }
         for lane in each_lane(told.open) {
             let Some(first) = self.place_box(warp, copy, lane, Kind::Write) else { continue };
-            let pieces = self.fetch(warp, lane, copy, first);
+            // Of several blocks the own one's mbarrier tells, or the first one's.
+            let teller = if mask >> own & 1 != 0 { own } else { mask.trailing_zeros() as usize };
+            let at = self.barrier_at(teller, barrier, told.index[lane]);
+            let engine = self.proxy.barriers.get(at).filter(|known| known.arrivals > 0);
+            let engine = engine.map(|known| (self.proxy.barrier_engine(at), known.phase + 1));
+            let pieces = self.fetch(warp, lane, copy, first, engine);
             for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
                 let at = self.barrier_at(rank, barrier, told.index[lane]);
                 let moved = rank as u32 * super::cluster::stride(self.launch.program);

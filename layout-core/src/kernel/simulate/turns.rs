@@ -1,9 +1,10 @@
 //! Schedules: who of those that can go on does, and when asynchronous work is done.
 //!
 //! ```text
-//! 0        warps in turn, each as far as it can; asynchronous work as late as the kernel allows
-//! 1        clusters and warps from the last to the first; asynchronous work at once
-//! 2, 4 ..  warp 0, 1, .. of a cluster only where nobody else can, and now and then
+//! 0        warps in turn, each as far as it can, of clusters that run together one after the other; asynchronous work as late as
+//!          the kernel allows
+//! 1        clusters and warps from the last to the first, each cluster as long as it changes something; asynchronous work at once
+//! 2, 4 ..  warp 0, 1, .. of a cluster, and cluster 0, 1, .., only where nobody else can, and now and then
 //! 3, 5 ..  all of it by chance
 //! ```
 //! Law: a schedule is its number: the same number of the same launch does the same. Each is one that a GPU may take: whoever
@@ -86,6 +87,35 @@ impl Turns {
             }
         }
         order
+    }
+
+    /// Of clusters that run together, by their places, those that have their turn now, in order, and how many turns each has at
+    /// most while it changes something.
+    pub(super) fn residents(&mut self, count: usize) -> Vec<(usize, u32)> {
+        /// Turns of a cluster that goes on as long as it can.
+        const MANY: u32 = 1 << 12;
+        self.rounds = self.rounds.wrapping_add(1);
+        let all = (0..count).rev();
+        if self.early() {
+            return all.map(|at| (at, MANY)).collect();
+        }
+        if let Some(starved) = self.starved(count) {
+            let waits = count > 1 && !self.rounds.is_multiple_of(STARVED);
+            return all.filter(|at| !waits || *at != starved).map(|at| (at, 1)).collect();
+        }
+        if !self.by_chance() {
+            return all.map(|at| (at, 1)).collect();
+        }
+        let order = self.order(count);
+        let mut taken: Vec<(usize, u32)> = Vec::with_capacity(count);
+        for at in order {
+            match self.below(4) {
+                0 if count > 1 => {}
+                1 => taken.push((at, MANY)),
+                turns => taken.push((at, turns as u32)),
+            }
+        }
+        taken
     }
 
     /// Whether a warp that can go on waits nevertheless; `ran` says that another one went on in this round.

@@ -76,6 +76,21 @@ pub(super) struct Pending {
     pub bytes: u32,
     /// The site.
     pub site: u32,
+    /// What it reads, where others may write that.
+    pub source: Option<Box<Source>>,
+}
+
+/// What an asynchronous copy reads.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// The tensor's argument.
+    pub argument: u32,
+    /// Each lane's first element.
+    pub index: [i64; LANES],
+    /// The lanes that read.
+    pub open: u32,
+    /// How many elements.
+    pub width: u32,
 }
 
 /// A warp.

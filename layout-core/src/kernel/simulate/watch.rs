@@ -73,6 +73,18 @@ fn together(strands: &Strands, touch: &Touch) -> Groups {
 impl Machine<'_> {
     /// Looks for hazards of a read.
     pub(super) fn watch_reads(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+        self.watch_reads_of(warp, site, number, touch, false);
+    }
+
+    /// Likewise, of one that is done later where it is `in_flight`.
+    pub(super) fn watch_reads_of(
+        &mut self,
+        warp: &Warp,
+        site: &Site,
+        number: u32,
+        touch: &Touch,
+        in_flight: bool,
+    ) {
         if !self.launch.program.findings {
             return;
         }
@@ -107,7 +119,11 @@ impl Machine<'_> {
                 for lanes in together(strands, touch) {
                     let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
                     for element in index as usize..index as usize + site.width as usize {
-                        if let Some(hazard) = shadow.read(element, who) {
+                        let hazard = match in_flight {
+                            true => shadow.read_in_flight(element, who),
+                            false => shadow.read(element, who),
+                        };
+                        if let Some(hazard) = hazard {
                             found.push((lanes, element as i64, hazard));
                         }
                     }
@@ -257,6 +273,14 @@ impl Machine<'_> {
                 );
                 (FindingKind::MissingWait, message)
             }
+            Hazard::Copied { thread: other } => (
+                FindingKind::MissingWait,
+                format!(
+                    "{what} of element {index} of `{name}`, which an asynchronous copy of {} may have yet to read; no wait of \
+                     that thread stands between",
+                    thread(other)
+                ),
+            ),
             Hazard::Narrow { block } => {
                 self.crossed = true;
                 let who = self.block_name(block);

@@ -4,7 +4,7 @@
 //! indices.
 
 use super::super::SimulateError;
-use super::super::bytecode::{Op, Polynomial, Register, Sum};
+use super::super::bytecode::{Op, Polynomial, Register, Sum, Whole};
 use super::Compiler;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
@@ -25,6 +25,14 @@ impl Compiler<'_> {
             let site = self.site;
             self.emit(Op::Exact { op, a, b, elem, site });
         }
+    }
+
+    /// Looks at a function of integers, before it.
+    pub(super) fn whole(&mut self, function: Whole, a: Register, b: Register, elem: Elem) {
+        let (Register::Int(a), true) = (a, self.program.arithmetic && elem.is_integer()) else { return };
+        let b = if let Register::Int(b) = b { b } else { Sum::default() };
+        let site = self.site;
+        self.emit(Op::Whole { function, a, b, elem, site });
     }
 
     /// Looks at a conversion to an integer, before it.

@@ -1,7 +1,7 @@
 //! What threads do together: collectives of a warp, atomic operations.
 
 use super::super::SimulateError;
-use super::super::bytecode::{Bank, Op, Register, Sum, Target, Update};
+use super::super::bytecode::{Bank, Op, Register, Sum, Target, Update, Whole};
 use super::Compiler;
 use crate::kernel::index::VarId;
 use crate::kernel::program::{Access, AtomicChange, Collective, Scope, Value, VariableKind};
@@ -30,6 +30,11 @@ impl Compiler<'_> {
                 return Err(SimulateError::Malformed(format!("a lane of type {elem}")));
             }
         };
+        match function {
+            Collective::Sum => self.whole(Whole::Sum, from, from, elem),
+            Collective::PrefixSum => self.whole(Whole::PrefixSum, from, from, elem),
+            _ => {}
+        }
         let site = self.site;
         self.emit(Op::Collective { dst, function, from, lane, elem, site });
         self.born_of(dst, &[from], true);
@@ -78,11 +83,19 @@ impl Compiler<'_> {
             )));
         }
         let place = target.place;
-        let update = match change {
-            AtomicChange::Store(_) if self.made_of(values, &self.loaded).contains(&place) => Update::Made,
-            AtomicChange::Store(_) if self.guards.iter().any(|guard| guard.contains(&place)) => {
-                Update::Guarded
+        // Whether nobody looks at what was there. Of a comparison the guard is no reason: it compares.
+        let blind = match change {
+            AtomicChange::Store(_) => true,
+            AtomicChange::Exchange => old.is_none(),
+            AtomicChange::CompareExchange => {
+                old.is_none() && self.made_of(values, &self.loaded).contains(&place)
             }
+            AtomicChange::Load(_) | AtomicChange::Add | AtomicChange::Max | AtomicChange::Min => false,
+        };
+        let update = match () {
+            _ if !blind => Update::Own,
+            _ if self.made_of(values, &self.loaded).contains(&place) => Update::Made,
+            _ if self.guards.iter().any(|guard| guard.contains(&place)) => Update::Guarded,
             _ => Update::Own,
         };
         self.program.updates |= update != Update::Own;

@@ -5,7 +5,7 @@
 
 use super::super::SimulateError;
 use super::super::arithmetic::ordered;
-use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum};
+use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum, Whole};
 use super::index::compare;
 use super::{ArgumentValue, Compiler};
 use crate::kernel::elem::{Constant, Elem};
@@ -394,6 +394,11 @@ impl Compiler<'_> {
         let from = [first, operand(1), operand(2)];
         if let (Math::Abs, Register::Int(a)) = (math, first) {
             self.exact(BinaryOp::Sub, Sum::default(), a, elem);
+        }
+        match math {
+            Math::Pow => self.whole(Whole::Power, first, operand(1), elem),
+            Math::Ilog2 => self.whole(Whole::Logarithm, first, first, elem),
+            _ => {}
         }
         self.emit(Op::Math { dst, function: math, operands: from, elem });
         self.round(dst, result);

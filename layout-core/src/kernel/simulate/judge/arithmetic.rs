@@ -1,8 +1,8 @@
 //! Numbers: integers that leave their type, conversions and shifts that lose something, floats that stop being numbers.
 //!
 //! Law: an integer operator is told of where its exact result is not of its type; a NaN or an infinity is told of where it is
-//! stored in memory, at the line of the operation that made it of finite numbers. One that came from memory, an argument or
-//! the text is nobody's mistake here.
+//! stored in memory, at the line of the operation that made it: an infinity of finite numbers, a NaN of what is none. One that
+//! came from memory, an argument or the text is nobody's mistake here.
 
 use super::super::bytecode::{LANES, Polynomial, Register, Site, Sum};
 use super::super::machine::Machine;
@@ -12,7 +12,7 @@ use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
 
 /// A number as it is meant: naturals of 64 bits are kept as their bits.
-fn number(value: i64, natural: bool) -> i128 {
+pub(super) fn number(value: i64, natural: bool) -> i128 {
     if natural { i128::from(value as u64) } else { i128::from(value) }
 }
 
@@ -175,8 +175,32 @@ impl Machine<'_> {
         let name = self.launch.program.names.get(site.place as usize).map_or("", String::as_str);
         let (name, line) = (name.to_owned(), site.line);
         self.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
-            format!("{value} comes of finite numbers here, and is stored in `{name}` in line {line}")
+            let of = if value.is_nan() { "what is none" } else { "finite numbers" };
+            format!("{value} comes of {of} here, and is stored in `{name}` in line {line}")
         });
+    }
+}
+
+/// Whether a lane of a register is NaN.
+fn nan(warp: &Warp, register: Register, lane: usize) -> bool {
+    match register {
+        Register::F32(register) => warp.f32[register as usize][lane].is_nan(),
+        Register::F64(register) => warp.f64[register as usize][lane].is_nan(),
+        Register::Int(_) | Register::Mask(_) => false,
+    }
+}
+
+/// Whether all lanes of a register are finite.
+fn all_finite(warp: &Warp, register: Register) -> bool {
+    // A sum of zeros is NaN if one is not finite: no branch for each lane.
+    match register {
+        Register::F32(register) => {
+            warp.f32[register as usize].iter().fold(0.0, |sum, value| sum + value * 0.0) == 0.0
+        }
+        Register::F64(register) => {
+            warp.f64[register as usize].iter().fold(0.0, |sum, value| sum + value * 0.0) == 0.0
+        }
+        Register::Int(_) | Register::Mask(_) => true,
     }
 }
 
@@ -243,18 +267,29 @@ impl Born {
 /// Keeps in mind where what an instruction made of some registers comes from, where it is not finite.
 pub(in super::super) fn born(warp: &mut Warp, dst: Register, from: &[Register], together: bool, site: u32) {
     let active = warp.active;
+    if all_finite(warp, dst) && warp.born.of(dst).is_none_or(|born| *born == [0; LANES]) {
+        return;
+    }
     for lane in each_lane(active) {
         let origin = if finite(warp, dst, lane) {
             0
         } else {
             // Of the lanes together any one's value may be in it.
             let lanes = if together { active } else { 1 << lane };
-            let mut sources =
-                from.iter().flat_map(|register| each_lane(lanes).map(move |lane| (*register, lane)));
-            let known = |(register, lane): (Register, usize)| {
-                (!finite(warp, register, lane)).then(|| warp.born.of(register).map_or(0, |born| born[lane]))
-            };
-            sources.find_map(known).unwrap_or(site)
+            let sources =
+                || from.iter().flat_map(|register| each_lane(lanes).map(move |lane| (*register, lane)));
+            let born =
+                |(register, lane): (Register, usize)| warp.born.of(register).map_or(0, |born| born[lane]);
+            let infinite = |(register, lane): &(Register, usize)| !finite(warp, *register, *lane);
+            let other = sources().find(|(register, lane)| nan(warp, *register, *lane));
+            match other {
+                Some(other) => born(other),
+                // A NaN of infinities comes of what made those, or is made here.
+                None if nan(warp, dst, lane) => {
+                    sources().filter(infinite).map(born).find(|born| *born != 0).unwrap_or(site)
+                }
+                None => sources().find(infinite).map_or(site, born),
+            }
         };
         if let Some(born) = warp.born.of_mut(dst) {
             born[lane] = origin;

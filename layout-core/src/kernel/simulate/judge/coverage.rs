@@ -1,19 +1,21 @@
 //! What is written: elements that nobody writes, that two threads write, and that are added to before anything is there.
 //!
 //! Law: of a tensor of which a thread writes an element plainly every element is written, or the first that is not is told at
-//! the access that writes beside it. A value that another thread's replaces unread is lost; equal values are not, nor is
+//! the access that writes beside it; of one that the kernel writes and does not read, and of which it leaves all as it was, the
+//! first access that would write. A value that another thread's replaces unread is lost; equal values are not, nor is
 //! what atomic operations change. An element is unset while nothing of the launch has written it, and the whole tensor held
 //! zeros: then nobody has put anything there, and who adds to it counts on zeros that a launch does not make.
 
-use super::super::bytecode::{LANES, Program, Site, Target};
+use super::super::bytecode::{LANES, Op, Program, Site, Target};
 use super::super::findings::Findings;
 use super::super::machine::Machine;
 use super::super::report::{Finding, FindingKind};
 use super::super::touch::Touch;
 use super::super::warp::{Warp, each_lane};
+use super::super::work::Work;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-/// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (20), flags (2).
+/// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (19), flags (3).
 pub(in super::super) struct Coverage {
     words: Vec<AtomicU64>,
     /// Whether the tensor held zeros only.
@@ -22,27 +24,29 @@ pub(in super::super) struct Coverage {
     modes: Vec<(u64, u64)>,
 }
 
-/// Somebody has read the element since it was written; where the site is 0, before it was.
+/// Somebody has read the element since it was written, or before.
 const READ: u64 = 1;
 /// An atomic operation has changed it.
 const CHANGED: u64 = 2;
-const SITE: u64 = 0xf_ffff;
+/// The site has written it, and not read.
+const WRITTEN: u64 = 4;
+const SITE: u64 = 0x7_ffff;
 
 /// Who wrote, or read, an element last.
 fn word(block: u64, thread: u64, site: u32, flags: u64) -> u64 {
-    block << 32 | (thread & 1023) << 22 | (u64::from(site) & SITE) << 2 | flags
+    block << 32 | (thread & 1023) << 22 | (u64::from(site) & SITE) << 3 | flags
 }
 
 fn site(word: u64) -> u32 {
-    (word >> 2 & SITE) as u32
+    (word >> 3 & SITE) as u32
 }
 
 /// What is wrong with a write.
 enum Wrong {
     /// Another thread wrote the element at this site, and nobody read it.
     Twice(u32),
-    /// The thread read it before, and nothing had written it.
-    Unset,
+    /// The thread read it before, at this site, and nothing had written it.
+    Unset(u32),
 }
 
 impl Coverage {
@@ -55,20 +59,21 @@ impl Coverage {
     }
 
     fn wrote(&self, element: usize, (block, thread): (u64, u64), at: u32, equal: bool) -> Option<Wrong> {
-        let new = word(block, thread, at, 0);
+        let new = word(block, thread, at, WRITTEN);
         let old = self.words.get(element)?.swap(new, SeqCst);
         let same = old >> 22 == new >> 22;
-        match site(old) {
-            0 if old & READ != 0 && same && self.zeros => Some(Wrong::Unset),
+        match old & WRITTEN {
+            0 if old & READ != 0 && same && self.zeros => Some(Wrong::Unset(site(old))),
             0 => None,
-            before if !same && !equal && old & (READ | CHANGED) == 0 => Some(Wrong::Twice(before)),
+            _ if !same && !equal && old & (READ | CHANGED) == 0 => Some(Wrong::Twice(site(old))),
             _ => None,
         }
     }
 
-    fn read(&self, element: usize, (block, thread): (u64, u64)) {
+    fn read(&self, element: usize, (block, thread): (u64, u64), at: u32) {
         let Some(cell) = self.words.get(element) else { return };
-        let read = |old: u64| Some(if site(old) == 0 { word(block, thread, 0, READ) } else { old | READ });
+        let read =
+            |old: u64| Some(if old & WRITTEN == 0 { word(block, thread, at, READ) } else { old | READ });
         // Never fails: the function always gives a value.
         let _ = cell.fetch_update(SeqCst, SeqCst, read);
     }
@@ -76,14 +81,15 @@ impl Coverage {
     fn changed(&self, element: usize, at: u32) {
         let Some(cell) = self.words.get(element) else { return };
         let changed = |old: u64| {
-            Some(if site(old) == 0 { word(0, 0, at, CHANGED | READ) } else { old | CHANGED | READ })
+            let new = if old & WRITTEN == 0 { word(0, 0, at, 0) } else { old };
+            Some(new | CHANGED | READ | WRITTEN)
         };
         let _ = cell.fetch_update(SeqCst, SeqCst, changed);
     }
 
     /// Elements of the tensor, and those that nobody wrote: how many, the first one, and the site that writes beside it.
     fn holes(&self) -> Option<(u64, u64, usize, u32)> {
-        let plain = |word: u64| site(word) != 0 && word & CHANGED == 0;
+        let plain = |word: u64| word & (WRITTEN | CHANGED) == WRITTEN;
         if !self.words.iter().any(|word| plain(word.load(SeqCst))) {
             return None;
         }
@@ -97,7 +103,7 @@ impl Coverage {
             let element: u64 = at.iter().zip(&modes).map(|(digit, (_, stride))| digit * stride).sum();
             let word = self.words.get(element as usize).map_or(0, |word| word.load(SeqCst));
             all += 1;
-            if site(word) == 0 {
+            if word & WRITTEN == 0 {
                 missing += 1;
                 first = first.or(Some(element as usize));
             } else if beside == 0 || first.is_none() {
@@ -112,12 +118,49 @@ impl Coverage {
         first.map(|first| (all, missing, first, beside))
     }
 
+    /// The store that would write a tensor which the launch left as it was, and which the kernel does not read.
+    fn untouched(&self, argument: u32, program: &Program) -> Option<u32> {
+        if self.words.len() < 2 || self.words.iter().any(|word| word.load(SeqCst) != 0) {
+            return None;
+        }
+        let own = |site: u32| program.sites[site as usize].target == Target::Global(argument);
+        let reads = |op: &Op| match op {
+            Op::Load { site, .. } | Op::Atomic { site, .. } => own(*site),
+            Op::CopyAsync { source_site, .. } => own(*source_site),
+            _ => false,
+        };
+        let boxes = program.works.list.iter();
+        if program.code.iter().any(reads)
+            || boxes.clone().any(|work| matches!(work, Work::Load { copy, .. } if own(copy.global_site)))
+        {
+            return None;
+        }
+        let plain = program.code.iter().filter_map(|op| match op {
+            Op::Store { site, .. } => Some(*site),
+            _ => None,
+        });
+        let stored = boxes.filter_map(|work| match work {
+            Work::Store { copy } => Some(copy.global_site),
+            _ => None,
+        });
+        plain.chain(stored).find(|site| own(*site))
+    }
+
     /// Tells of the elements that nobody wrote, when the launch has ended.
-    pub(in super::super) fn finish(&self, program: &Program, findings: &mut Findings) {
-        let Some((all, missing, first, beside)) = self.holes() else { return };
+    pub(in super::super) fn finish(&self, argument: u32, program: &Program, findings: &mut Findings) {
+        let untouched = self.untouched(argument, program).map(|site| {
+            let all = self.words.len() as u64;
+            (all, all, 0, site)
+        });
+        let Some((all, missing, first, beside)) = untouched.or_else(|| self.holes()) else { return };
         let Some(known) = program.sites.get(beside as usize) else { return };
         let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
         let message = match missing {
+            _ if untouched.is_some() => {
+                format!(
+                    "nobody writes any of the {all} elements of `{name}`: no thread comes here, or none is let through"
+                )
+            }
             1 => {
                 format!("nobody writes element {first} of `{name}`, though the other {} are written", all - 1)
             }
@@ -153,19 +196,25 @@ impl Machine<'_> {
     }
 
     /// Lanes of a warp read elements.
-    pub(in super::super) fn cover_reads(&self, warp: &Warp, site: &Site, touch: &Touch) {
+    pub(in super::super) fn cover_reads(&self, warp: &Warp, (site, number): (&Site, u32), touch: &Touch) {
         let Some(coverage) = self.coverage(site) else { return };
         for lane in each_lane(touch.open) {
             let first = touch.index[lane] as usize;
             let each = first..first + site.width as usize;
-            each.for_each(|element| coverage.read(element, self.writer(warp, lane)));
+            each.for_each(|element| coverage.read(element, self.writer(warp, lane), number));
         }
     }
 
     /// TMA reads an element for a lane of a warp.
-    pub(in super::super) fn cover_read(&self, warp: &Warp, argument: u32, lane: usize, element: usize) {
+    pub(in super::super) fn cover_read(
+        &self,
+        warp: &Warp,
+        (argument, number): (u32, u32),
+        lane: usize,
+        element: usize,
+    ) {
         if let Some(Some(coverage)) = self.launch.coverage.get(argument as usize) {
-            coverage.read(element, self.writer(warp, lane));
+            coverage.read(element, self.writer(warp, lane), number);
         }
     }
 
@@ -207,20 +256,20 @@ impl Machine<'_> {
         let Some(wrong) = wrong.filter(|_| !raced) else { return };
         let program = self.launch.program;
         let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
-        let (kind, message) = match wrong {
+        let (kind, number, message) = match wrong {
             Wrong::Twice(before) => {
                 let line = program.sites.get(before as usize).map_or(0, |site| site.line);
                 let message = format!(
                     "write of element {element} of `{name}`, which another thread wrote in line {line}: nobody read that value"
                 );
-                (FindingKind::WrittenTwice, message)
+                (FindingKind::WrittenTwice, number, message)
             }
-            Wrong::Unset => {
+            Wrong::Unset(read) => {
                 let message = format!(
                     "element {element} of `{name}` is read and written, and nothing has set it: the tensor held zeros only, and \
                      the kernel does not put them there"
                 );
-                (FindingKind::Unset, message)
+                (FindingKind::Unset, read, message)
             }
         };
         self.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);

@@ -5,3 +5,4 @@
 pub(super) mod arithmetic;
 pub(super) mod coverage;
 pub(super) mod updates;
+pub(super) mod whole;

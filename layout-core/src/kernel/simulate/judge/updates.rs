@@ -2,6 +2,7 @@
 //!
 //! Law: an undivided store whose value, or whose being done, depends on an undivided load of the same tensor is told of where
 //! the element has changed since that load; where only its being done depends, and it writes what is there, nothing is lost.
+//! An exchange is a store where nobody looks at what was there; so is one that compares, which then does nothing.
 
 use super::super::bytecode::{LANES, Site, Target, Update};
 use super::super::machine::Machine;
@@ -41,30 +42,31 @@ impl Machine<'_> {
             Target::Shared(base) => 1 << 63 | warp.block << 24 | u64::from(base),
             Target::Local { .. } | Target::None => return,
         };
-        let (mut lost, mut own) = (0u32, 0u32);
+        let compares = change == AtomicChange::CompareExchange;
+        let mut lost = 0u32;
         for lane in each_lane(touch.open) {
             let thread = (warp.block, (self.inside(warp.number as usize) * LANES + lane) as u32);
-            let changes = update != Update::Guarded || changes(self, lane);
+            let changes = update == Update::Made && !compares || changes(self, lane);
             let element = self.updates.0.entry((space, touch.index[lane])).or_default();
             if let AtomicChange::Load(_) = change {
                 element.loaded.insert(thread, element.changes);
                 continue;
             }
             let old = element.loaded.get(&thread).is_some_and(|then| *then != element.changes);
-            lost |= u32::from(old && update != Update::Own && changes) << lane;
-            own |= u32::from(changes) << lane;
+            lost |= u32::from(old && update != Update::Own && (changes || compares)) << lane;
             element.changes = element.changes.wrapping_add(u32::from(changes));
             element.loaded.insert(thread, element.changes);
         }
-        if lost == 0 || own == 0 {
+        if lost == 0 {
             return;
         }
         let index = touch.index[lost.trailing_zeros() as usize];
         let name = self.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
         self.report(FindingKind::LostUpdate, number, warp.number, lost, Some(index), |_| {
             format!(
-                "element {index} of `{name}` has changed since this thread loaded what it makes its value of: the other \
-                 thread's change is lost. One `atomic_*` does both at once"
+                "element {index} of `{name}` has changed since this thread loaded what it makes its value of: {} is lost. One \
+                 `atomic_*` does both at once",
+                if compares { "its own change" } else { "the other thread's change" }
             )
         });
     }

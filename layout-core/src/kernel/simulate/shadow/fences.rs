@@ -2,7 +2,9 @@
 //!
 //! Law: a fence counts for the lanes that pass it, wherever it stands on the way from the write to the proxy's access: behind the
 //! write, of the thread that wrote, or before the access, of the thread that starts it and knows of the write. So PTX says of
-//! base causality order that proxies preserve: a proxy fence stands along the path (PTX ISA 8.5, section 8.9.5, causality order).
+//! aliases: a proxy fence stands along the path of base causality order (PTX ISA 8.5, section 8.9.5, causality order). Of the
+//! asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation (`membar`, `fence`): we
+//! read it alike.
 
 use super::Who;
 use crate::kernel::simulate::bytecode::LANES;

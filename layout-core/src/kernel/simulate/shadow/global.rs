@@ -29,6 +29,11 @@ enum Kind {
     Landed,
     /// Written by TMA, and in flight.
     InFlight,
+    /// Read by an asynchronous copy of a thread that has not waited for it.
+    Copying,
+    /// Read by a tensor load: the stamp's warp is the engine of the mbarrier that is told, its clock that engine's time, its
+    /// block the first one of the cluster.
+    Loading,
 }
 
 impl Kind {
@@ -38,6 +43,10 @@ impl Kind {
     }
     fn is_atomic(self) -> bool {
         matches!(self, Kind::Atomic | Kind::Narrow)
+    }
+    /// Whether it is a read.
+    fn reads(self) -> bool {
+        matches!(self, Kind::Plain | Kind::Copying | Kind::Loading)
     }
 }
 
@@ -64,8 +73,16 @@ impl Stamp {
         Stamp { block: who.block(), warp, lanes: who.lanes, clock: who.now(), kind }
     }
 
+    /// The stamp of an engine of the cluster that reads.
+    fn loading(who: Who<'_>, (engine, time): (usize, u32)) -> Stamp {
+        Stamp { block: who.cluster(), warp: engine, lanes: 1, clock: time, kind: Kind::Loading }
+    }
+
     /// As a word, if it is one.
     fn word(self) -> Option<u64> {
+        if self.kind == Kind::Loading {
+            return None;
+        }
         let lane = match self.lanes {
             FULL => 32,
             one if one.is_power_of_two() => u64::from(one.trailing_zeros()),
@@ -88,7 +105,8 @@ impl Stamp {
             1 => Kind::Atomic,
             2 => Kind::Narrow,
             3 => Kind::Landed,
-            _ => Kind::InFlight,
+            4 => Kind::InFlight,
+            _ => Kind::Copying,
         };
         let lanes = if lane >= 32 { FULL } else { 1 << lane };
         let (warp, clock) = ((word >> 27 & 31) as usize, word as u32 & (MOST_CLOCK - 1));
@@ -99,6 +117,9 @@ impl Stamp {
     fn unordered(self, who: Who<'_>) -> u32 {
         if self.block == MANY_BLOCKS {
             return self.lanes;
+        }
+        if self.kind == Kind::Loading {
+            return who.unordered_engine(self.block, self.warp, self.clock);
         }
         who.unordered_of(self.block, self.warp, self.lanes, self.clock)
     }
@@ -117,7 +138,8 @@ impl Stamp {
 
     /// One stamp for accesses of two clusters that nothing can order: whoever comes next is not ordered with one of them.
     fn joined(self, other: Stamp) -> Stamp {
-        let kind = match (self.kind, other.kind) {
+        let plain = |kind: Kind| if kind.reads() { Kind::Plain } else { kind };
+        let kind = match (plain(self.kind), plain(other.kind)) {
             (a, b) if a == b => a,
             (Kind::Atomic | Kind::Narrow, Kind::Atomic | Kind::Narrow) => Kind::Narrow,
             // As one that conflicts with everything.
@@ -227,6 +249,36 @@ impl Stamps {
         }
     }
 
+    /// Lanes of a warp have waited for their copies from an element.
+    fn settle(&self, element: usize, who: Who<'_>) {
+        let Some(word) = self.words.get(element) else { return };
+        let Stamp { block, warp, .. } = Stamp::of(who, Kind::Plain);
+        let own = |stamp: &Stamp| stamp.kind == Kind::Copying && (stamp.block, stamp.warp) == (block, warp);
+        loop {
+            let before = word.load(SeqCst);
+            if before == SEVERAL {
+                let mut part = self.part(element);
+                let several = part.entry(element).or_default();
+                for stamps in several.0.values_mut() {
+                    stamps.iter_mut().filter(|stamp| own(stamp)).for_each(|stamp| stamp.lanes &= !who.lanes);
+                    stamps.retain(|stamp| stamp.lanes != 0);
+                }
+                return;
+            }
+            let stamp = (before != 0).then(|| Stamp::from(before)).filter(own);
+            let Some(stamp) = stamp else { return };
+            let left = Stamp { lanes: stamp.lanes & !who.lanes, ..stamp };
+            let mut part = self.part(element);
+            let alone = if left.lanes == 0 { Some(0) } else { left.word() };
+            if word.compare_exchange(before, alone.unwrap_or(SEVERAL), SeqCst, SeqCst).is_ok() {
+                if alone.is_none() {
+                    part.insert(element, Several(BTreeMap::from([((block, warp), vec![left])])));
+                }
+                return;
+            }
+        }
+    }
+
     /// Looks at each access, the word's and those beside.
     fn find<T>(&self, element: usize, found: impl FnMut(Stamp) -> Option<T>) -> Option<T> {
         self.find_in(element, self.words.get(element)?.load(SeqCst), found)
@@ -280,8 +332,23 @@ impl GlobalShadow {
 
     /// Lanes of a warp read an element.
     pub(crate) fn read(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
-        let change = self.accesses.add(element, Stamp::of(who, Kind::Plain), who, |before| {
-            if before.kind == Kind::Plain { None } else { conflict(before, who, true) }
+        self.read_as(element, Stamp::of(who, Kind::Plain), who)
+    }
+
+    /// Lanes of a warp start asynchronous copies from an element.
+    pub(crate) fn read_in_flight(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+        self.read_as(element, Stamp::of(who, Kind::Copying), who)
+    }
+
+    /// They have waited for them.
+    pub(crate) fn land_read(&self, element: usize, who: Who<'_>) {
+        self.accesses.settle(element, who);
+        self.accesses.add(element, Stamp::of(who, Kind::Plain), who, |_| None::<Hazard>);
+    }
+
+    fn read_as(&self, element: usize, stamp: Stamp, who: Who<'_>) -> Option<Hazard> {
+        let change = self.accesses.add(element, stamp, who, |before| {
+            if before.kind.reads() { None } else { conflict(before, who, true) }
         });
         self.unordered_write(element, who).or(change)
     }
@@ -298,13 +365,20 @@ impl GlobalShadow {
     }
 
     fn unordered_access(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
-        self.accesses.find(element, |before| conflict(before, who, before.kind != Kind::Plain))
+        self.accesses.find(element, |before| conflict(before, who, !before.kind.reads()))
     }
 
-    /// TMA reads an element, for a thread.
-    pub(crate) fn read_by_proxy(&self, element: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
+    /// TMA reads an element, for a thread; it has when the mbarrier of an engine says so for a time, where there is one.
+    pub(crate) fn read_by_proxy(
+        &self,
+        element: usize,
+        who: Who<'_>,
+        fences: &ProxyFences,
+        engine: Option<(usize, u32)>,
+    ) -> Option<Hazard> {
         let unseen = |before| hidden(before, who, fences);
-        self.read(element, who).or_else(|| self.writes.find(element, unseen)).or_else(|| {
+        let stamp = engine.map_or(Stamp::of(who, Kind::Plain), |engine| Stamp::loading(who, engine));
+        self.read_as(element, stamp, who).or_else(|| self.writes.find(element, unseen)).or_else(|| {
             self.accesses.find(element, |before| before.kind.is_atomic().then(|| unseen(before))?)
         })
     }
@@ -338,7 +412,7 @@ impl GlobalShadow {
     pub(crate) fn atomic(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         let kind = if scope == Scope::Block { Kind::Narrow } else { Kind::Atomic };
         let access = self.accesses.add(element, Stamp::of(who, kind), who, |before| match before.kind {
-            Kind::Plain => conflict(before, who, false),
+            Kind::Plain | Kind::Copying | Kind::Loading => conflict(before, who, false),
             Kind::Atomic | Kind::Narrow => narrow(before, who, scope),
             Kind::Landed | Kind::InFlight => conflict(before, who, true),
         });
@@ -384,6 +458,13 @@ fn conflict(before: Stamp, who: Who<'_>, wrote: bool) -> Option<Hazard> {
     match other {
         // Who knows of the issue, or shares the cluster with it, lacks the wait.
         None if before.kind == Kind::InFlight => Some(Hazard::InFlight),
+        None if before.kind == Kind::Loading => {
+            (left != 0).then_some(Hazard::Reader { thread: Some(thread(before.warp, 1)) })
+        }
+        None if before.kind == Kind::Copying => {
+            let rank = who.rank(before.block).unwrap_or_default();
+            Some(Hazard::Copied { thread: thread(rank * who.warps_of_block() + before.warp, before.lanes) })
+        }
         _ if left == 0 && before.kind == Kind::InFlight => Some(Hazard::InFlight),
         _ if left == 0 => None,
         Some(block) => Some(Hazard::OtherBlock { block, wrote }),
