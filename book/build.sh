@@ -2,11 +2,12 @@
 # Builds the book and the page into target/book: `bash book/build.sh`, then open target/book/index.html.
 #
 # Needs a Rust toolchain. What else is missing is installed: mdBook by cargo under target/tools, Rust's library for
-# WebAssembly by rustup. Where rustup is not, or reaches no server, the toolchain comes from Debian:
+# WebAssembly by rustup. Where rustup is not, or reaches no server, Debian's toolchain is taken; it has to be there:
 #     apt-get install rustc-web cargo-web rust-web-src lld
-# and LAYOUT_WASM_CARGO="debian" takes it.
+# LAYOUT_WASM_CARGO="debian" takes it in any case.
 #   --page    only the page
-#   --test    then drive the page in headless Chromium (CHROMIUM names it), with screenshots in target/book-screenshots
+#   --test    then follow the book's links, and drive the page in headless Chromium (CHROMIUM names it), with screenshots in
+#             target/book-screenshots; needs Node. PAGE_PATIENCE=3 is three times as patient, for a machine with other work
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target="${CARGO_TARGET_DIR:-target}"
@@ -21,11 +22,19 @@ for word in "$@"; do
 done
 
 wasm=wasm32-unknown-unknown
-if [ "${LAYOUT_WASM_CARGO:-}" = debian ]; then
+# Debian's Rust where it was asked for, and where rustup is not or reaches no server.
+debian="${LAYOUT_WASM_CARGO:-}"
+if [ "$debian" != debian ] && [ ! -d "$(rustc --print sysroot)/lib/rustlib/$wasm" ] && ! rustup target add "$wasm"; then
+    debian=debian
+fi
+if [ "$debian" = debian ]; then
+    [ -d /usr/lib/rustlib/src ] || [ -d /usr/src/rustc-* ] || {
+        echo "no library for WebAssembly: install it by rustup, or Debian's rustc-web cargo-web rust-web-src lld" >&2
+        exit 1
+    }
     RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc /usr/bin/cargo build -Zbuild-std=std,panic_abort \
         --package layout-page --target "$wasm" --profile page
 else
-    [ -d "$(rustc --print sysroot)/lib/rustlib/$wasm" ] || rustup target add "$wasm"
     cargo build --package layout-page --target "$wasm" --profile page
 fi
 
@@ -44,5 +53,6 @@ bytes=$(cat "$out"/page/* | gzip -9 -c | wc -c)
 echo "the page: $bytes bytes, compressed: $out/page/index.html"
 [ "$bytes" -lt 1000000 ] || { echo "the page has grown beyond 1 MB" >&2 && exit 1; }
 if $drive; then
+    $only_page || node book/page/test/links.mjs "$out"
     node book/page/test/drive.mjs "$out/page/index.html" target/book-screenshots
 fi

@@ -61,6 +61,7 @@ const KERNELS: &[Kernel] = &[
     ),
     kernel!("transposition 3: swizzled", "book/listings/transpose", "transpose_swizzled", "M = 64, N = 64"),
     kernel!("transposition by TMA", "book/listings/transpose", "transpose_tma", "M = 64, N = 64"),
+    kernel!("products of a warpgroup", "book/listings/hopper", "wgmma_simple", "M = 64, N = 64, K = 128"),
     kernel!("prefix sum", "examples/kernels/puzzles/scan", "prefix_sum_simple", "N = 8"),
     kernel!("convolution", "examples/kernels/puzzles/convolution", "conv_1d_block_boundary", "N = 30"),
     kernel!("softmax", "book/listings/softmax", "softmax_simple", "M = 8, N = 100"),

@@ -60,7 +60,7 @@ export async function page(chromium, url, width = 1400, height = 1000) {
     if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? expression);
     return answer.result.value;
   };
-  const until = async (expression, what, ms = 20000) => {
+  const until = async (expression, what, ms = 20000 * Number(process.env.PAGE_PATIENCE ?? 1)) => {
     const end = Date.now() + ms;
     for (;;) {
       if (await evaluate(expression).catch(() => false)) return;
