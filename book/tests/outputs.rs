@@ -25,7 +25,7 @@ fn same(folder: &str, name: &str, found: &str) {
     assert_eq!(known, found, "{}: `BOOK=write cargo test -p layout-book` writes it anew", file.display());
 }
 
-fn output(name: &str, found: &str) {
+pub fn output(name: &str, found: &str) {
     same("outputs", name, found);
 }
 

@@ -6,3 +6,4 @@ mod listings;
 mod numbers;
 mod others;
 mod outputs;
+mod words;

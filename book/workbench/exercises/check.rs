@@ -45,6 +45,8 @@ pub enum Verdict {
         found: u64,
         /// Of our solution.
         ours: u64,
+        /// The line that has the most of them, as it is written, and how many; `None` where none has any.
+        worst: Option<(u32, String, u64)>,
     },
     /// Right, and what the last launch counted.
     Right(Box<Report>),
@@ -59,9 +61,10 @@ fn launch(text: &str, case: &Case) -> Result<Outcome, Vec<Mistake>> {
     prepared.run(&case.given, &Options { max_steps: STEPS, ..Options::default() })
 }
 
-/// Tries an answer on every case of its exercise; the first that is wrong speaks.
+/// Tries an answer on every case of its exercise; the first that is wrong speaks, and what it costs when none is.
 pub fn check(exercise: &Exercise, answer: &str) -> Verdict {
     let mut last = Report::default();
+    let mut costly = None;
     for case in (exercise.cases)() {
         let outcome = match launch(answer, &case) {
             Ok(outcome) => outcome,
@@ -75,18 +78,29 @@ pub fn check(exercise: &Exercise, answer: &str) -> Verdict {
             return wrong;
         }
         last = outcome.report;
-        if exercise.limits.is_empty() {
-            continue;
-        }
-        let Ok(ours) = launch(&exercise.solution(), &case) else { continue };
-        for limit in exercise.limits {
-            let (found, ours) = (limit.of(&last.totals), limit.of(&ours.report.totals));
-            if found > ours + ours / 4 {
-                return Verdict::Costly { case: case.what, limit: *limit, found, ours };
-            }
+        if costly.is_none() && !exercise.limits.is_empty() {
+            costly = launch(&exercise.solution(), &case)
+                .ok()
+                .and_then(|ours| price(exercise, &case, &last, &ours.report, answer));
         }
     }
-    Verdict::Right(Box::new(last))
+    costly.unwrap_or_else(|| Verdict::Right(Box::new(last)))
+}
+
+/// What of a right answer costs a quarter more than ours, if anything does.
+fn price(exercise: &Exercise, case: &Case, own: &Report, ours: &Report, answer: &str) -> Option<Verdict> {
+    exercise.limits.iter().find_map(|limit| {
+        let (found, ours) = (limit.of(&own.totals), limit.of(&ours.totals));
+        if found <= ours + ours / 4 {
+            return None;
+        }
+        let most = own.lines.iter().max_by_key(|(_, counts)| limit.of(counts));
+        let worst = most.filter(|(_, counts)| limit.of(counts) > 0).and_then(|(line, counts)| {
+            let text = answer.lines().nth((*line as usize).checked_sub(1)?)?;
+            Some((*line, text.trim().to_owned(), limit.of(counts)))
+        });
+        Some(Verdict::Costly { case: case.what.clone(), limit: *limit, found, ours, worst })
+    })
 }
 
 fn difference(case: &Case, found: Option<&Tensor>) -> Option<Verdict> {
@@ -140,8 +154,15 @@ impl fmt::Display for Verdict {
                     "{case}: element {at:?} {found} and should be {expected}; {count} of {of} are wrong"
                 )
             }
-            Verdict::Costly { case, limit, found, ours } => {
-                writeln!(f, "{case}: the result is right, with {found} {}; ours takes {ours}", limit.name())
+            Verdict::Costly { case, limit, found, ours, worst } => {
+                let enough = ours + ours / 4;
+                writeln!(
+                    f,
+                    "{case}: the result is right, with {found} {}; ours takes {ours}, {enough} would do",
+                    limit.name()
+                )?;
+                let Some((line, text, count)) = worst else { return Ok(()) };
+                writeln!(f, "  {count} of them in line {line}\n    | {text}")
             }
             Verdict::Right(report) => {
                 let counts = &report.totals;
