@@ -28,7 +28,7 @@ if [ "$debian" != debian ] && [ ! -d "$(rustc --print sysroot)/lib/rustlib/$wasm
     debian=debian
 fi
 if [ "$debian" = debian ]; then
-    [ -d /usr/lib/rustlib/src ] || [ -d /usr/src/rustc-* ] || {
+    [ -d /usr/lib/rustlib/src ] || {
         echo "no library for WebAssembly: install it by rustup, or Debian's rustc-web cargo-web rust-web-src lld" >&2
         exit 1
     }
