@@ -74,7 +74,7 @@ fn functions(text: &str) -> Vec<(&str, usize, usize)> {
 #[test]
 fn no_function_is_longer_than_120_lines() {
     // Each is one `match` over the whole of a table, an arm a row.
-    let tables = ["intrinsic", "run", "boxes", "asynchronous", "stub"];
+    let tables = ["intrinsic", "boxes", "asynchronous", "stub"];
     let (mut long, mut count) = (Vec::new(), 0);
     for Source { path, text } in sources(&[".rs"]) {
         for (name, line, lines) in functions(&text) {

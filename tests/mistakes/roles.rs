@@ -1,7 +1,7 @@
 //! Warps with parts of their own: what all of some threads must come to, and not all do.
 
 use super::zeros;
-use layout_cuda::FindingKind::{Deadlock, DivergentBarrier};
+use layout_cuda::FindingKind::{Deadlock, DivergentBarrier, MissingWait};
 use layout_cuda::{Device, tiled_kernel};
 
 const SOURCE: &str = include_str!("roles.rs");
@@ -45,6 +45,44 @@ fn the_blocks_barrier_is_no_roles() {
         workers::simulate_with(super::config(&set), &layout_cuda::Options::default(), &mut zeros(64));
     let report = report.expect("it runs");
     assert_eq!(report.findings.first().map(|finding| finding.kind), Some(Deadlock), "{report}");
+}
+
+/// A warp loads lines into two stages, another one reads them: with the wrong parity, without going on to the next stage.
+#[tiled_kernel(FLAW = [0, 1, 2], arch = "sm_90a", block = [64], grid = [1])]
+fn stages(x: &LayoutTensor<f32, RowMajor<6, 32>>, y: &mut LayoutTensor<f32, RowMajor<6, 32>>) {
+    let mut lines = shared::<f32>(row_major([2, 32]));
+    let full = mbarriers(2, 1);
+    let empty = mbarriers(2, 32);
+    barrier();
+    let mut state = pipeline_state(2);
+    for part in 0..6 {
+        let stage = state.stage();
+        if warp_id() == 0 {
+            if lane_id() == 0 {
+                empty.at(stage).wait(1 - state.phase());
+                full.at(stage).arrive_expect(128);
+                tma_load(&mut lines.tile([1, 32], [stage, 0]), &x.tile([1, 32], [part, 0]), full.at(stage));
+            }
+            state.advance();
+        } else {
+            full.at(stage).wait(if FLAW == 1 { 0 } else { state.phase() }); // here: passes again
+            y[[part, lane_id()]] = lines[[stage, lane_id()]]; // here: too early
+            empty.at(stage).arrive();
+            if FLAW != 2 {
+                state.advance();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_passes_again_is_told() {
+    let device = Device::simulator();
+    let x = device.zeros::<f32, 2>([6, 32]).expect("x");
+    let mut y = device.zeros::<f32, 2>([6, 32]).expect("y");
+    table!(SOURCE, stages(&x, &mut y) {
+        0 => None, 1 => Some((MissingWait, "too early")), 2 => Some((Deadlock, "passes again")),
+    });
 }
 
 /// Three warps meet at a barrier of two, or of three.

@@ -2,9 +2,11 @@
 //!
 //! `cargo run -p layout-mutants` prints what is found, and what not; with names of kernels only theirs; with
 //! `write` it makes `tests/mutants/list.txt` anew, keeping the reasons.
+//!
+//! `cargo run --release -p layout-mutants -- schedules 100` runs the corpus itself by 100 schedules, with names only theirs.
 
 use layout_mutants::list::List;
-use layout_mutants::run::{Subject, Verdict, subjects};
+use layout_mutants::run::{Subject, Verdict, corpus, subjects};
 use layout_mutants::{examine, known};
 use layout_tests::support::parallel::in_parallel;
 use std::path::Path;
@@ -12,6 +14,10 @@ use std::sync::{Mutex, PoisonError};
 
 fn main() {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
+    if names.first().is_some_and(|name| name == "schedules") {
+        let schedules = names.get(1).and_then(|count| count.parse().ok()).unwrap_or(100);
+        std::process::exit(by_schedules(schedules, names.get(2..).unwrap_or_default()));
+    }
     let write = names.iter().any(|name| name == "write");
     names.retain(|name| name != "write");
     // The panics of references that hold a mutant against its meaning are no news.
@@ -46,4 +52,24 @@ fn main() {
             std::process::exit(1);
         }
     }
+}
+
+/// Runs the kernels themselves; 1 where something is found.
+fn by_schedules(schedules: u32, names: &[String]) -> i32 {
+    let all: Vec<Subject> = corpus();
+    let named =
+        |subject: &&Subject| names.is_empty() || names.iter().any(|name| name == subject.definition.name);
+    let chosen: Vec<&Subject> = all.iter().filter(named).collect();
+    let wrong = Mutex::new(0);
+    in_parallel(&chosen, |subject| {
+        let start = std::time::Instant::now();
+        let verdict = subject.by_schedules(schedules);
+        if verdict != Verdict::Silent {
+            *wrong.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        }
+        println!("{}, {:.1?}: {verdict}", subject.definition.name, start.elapsed());
+    });
+    let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
+    println!("{} kernels by {schedules} schedules, {wrong} with a finding", chosen.len());
+    i32::from(wrong > 0)
 }

@@ -1,7 +1,7 @@
 //! A mutant on the simulator: is it told?
 //!
 //! Law: a mutant is run by the kernel's own cases, small sizes first, until something is found; one that nothing
-//! is found in was run at every size of every set whose text it changes.
+//! is found in was run at every size of every set whose text it changes, and at the smaller sizes by several schedules.
 
 use super::edit::{Edit, edited, edits};
 use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit, wire};
@@ -23,6 +23,14 @@ pub struct Subject {
     /// The kernel's text for each set that mutants are made for.
     texts: OnceLock<Vec<(ParamSet, String)>>,
 }
+
+/// Schedules of a mutant that the usual one does not tell.
+const SCHEDULES: u32 = 8;
+/// Runs of a case that are made by all of them.
+const SMALLER: usize = 12;
+
+/// Kernels that give out numbers in the order in which threads ask: every order of them is right.
+const ANY_ORDER: [&str; 1] = ["bins"];
 
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +61,13 @@ impl fmt::Display for Verdict {
 
 /// Every kernel of the corpus that has something to mutate.
 pub fn subjects() -> Vec<Subject> {
+    let mut list = corpus();
+    list.retain(|subject| !edits(&subject.kernel()).is_empty());
+    list
+}
+
+/// Every kernel of the corpus.
+pub fn corpus() -> Vec<Subject> {
     let mut list: Vec<Subject> = Vec::new();
     let of = |definition: &'static Definition, list: &mut Vec<Subject>| {
         let known = list.iter().position(|subject| std::ptr::eq(subject.definition, definition));
@@ -69,7 +84,6 @@ pub fn subjects() -> Vec<Subject> {
         let place = of(test.definition, &mut list);
         list[place].tests.push(test);
     }
-    list.retain(|subject| !edits(&subject.kernel()).is_empty());
     list
 }
 
@@ -121,11 +135,34 @@ impl Subject {
         let bytes: &'static [u8] = Vec::leak(wire::encode(&mutant));
         let Definition { name, file, .. } = *self.definition;
         let other: &'static Definition = Box::leak(Box::new(Definition { name, file, bytes, variants: &[] }));
-        let options = Options { threads: 1, max_steps: 1 << 22, counters: false, ..Options::default() };
+        match self.judged(other, &changed, 1) {
+            quiet @ (Verdict::Silent | Verdict::Wrong) => match self.judged(other, &changed, SCHEDULES) {
+                Verdict::Silent => quiet,
+                told => told,
+            },
+            told => told,
+        }
+    }
+
+    /// Runs the kernel itself by so many schedules, at the smaller sizes of each case.
+    pub fn by_schedules(&self, schedules: u32) -> Verdict {
+        let ordered = layout_cuda::FindingKind::ScheduleDependent.name();
+        match self.judged(self.definition, &self.sets(), schedules) {
+            Verdict::Found(kind) if kind == ordered && ANY_ORDER.contains(&self.definition.name) => {
+                Verdict::Silent
+            }
+            told => told,
+        }
+    }
+
+    /// Runs a definition in the place of the kernel's, by so many schedules.
+    fn judged(&self, other: &'static Definition, changed: &[ParamSet], schedules: u32) -> Verdict {
+        let options =
+            Options { threads: 1, max_steps: 1 << 22, counters: false, schedules, ..Options::default() };
         let mut worst = Verdict::Silent;
-        let runs =
-            self.cases.iter().flat_map(|case| runs(case, &changed).into_iter().map(move |run| (case, run)));
-        for (case, (set, size)) in runs {
+        let most = if schedules > 1 { SMALLER } else { usize::MAX };
+        let runs = |case| runs(case, changed).into_iter().take(most).map(move |run| (case, run));
+        for (case, (set, size)) in self.cases.iter().flat_map(runs) {
             let device = Device::simulator();
             let run = Run { device: &device, set: &set, size, skew: 0 };
             let launches = || catch_unwind(AssertUnwindSafe(|| (case.run)(&run)));

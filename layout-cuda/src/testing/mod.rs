@@ -36,8 +36,8 @@
 //!
 //! What it tries: every parameter set of the attribute; sizes around every tile of the kernel (0, 1, the tile, its
 //! multiples and their neighbours, primes), small ones first; tensors at aligned addresses and one element behind them,
-//! padded where their layout allows that, with a zone around them; on the simulator, with all that it finds, and on the GPU
-//! where there is one. On the simulator the second of the two runs takes the variant that promises nothing. For sizes beyond
+//! padded where their layout allows that, with a zone around them; on the simulator, with all that it finds, in its numbers too, and
+//! on the GPU where there is one. On the simulator the second of the two runs takes the variant that promises nothing. For sizes beyond
 //! 2³¹ and 2³² the kernel is made and bound, on its proofs alone: nothing runs.
 //!
 //! What it asks: no finding; each element of each `&mut` tensor that the reference speaks of within its bound
@@ -102,7 +102,7 @@ pub fn kernel(definition: &'static Definition) -> Test<'static> {
         cases: 64,
         most: 1 << 17,
         devices,
-        options: options.unwrap_or_default(),
+        options: options.unwrap_or(Options { arithmetic: true, ..Options::default() }),
         seed: 0,
     }
 }
@@ -188,7 +188,8 @@ impl<'a> Test<'a> {
         self
     }
 
-    /// How the simulator runs.
+    /// How the simulator runs: with an eye on numbers ([`Options::arithmetic`]), unless said. What is written
+    /// is the reference's to say.
     pub fn options(mut self, options: Options) -> Test<'a> {
         self.options = options;
         self

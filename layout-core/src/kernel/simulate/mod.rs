@@ -1,7 +1,8 @@
 //! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
 //!
 //! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
-//! barriers (`machine`); each element of shared memory and of written tensors has a shadow that knows its last
+//! barriers (`machine`), and compute in registers (`registers`), decide which lanes go on (`control`), touch memory (`touch`) or other
+//! threads (`together`); each element of shared memory and of written tensors has a shadow that knows its last
 //! accesses (`shadow`). What TMA and the matrix units do beside the threads is in flight until somebody waits
 //! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads. In which order they do is
 //! a schedule's (`turns`); what is told beside the order of accesses is the judges' (`judge`).
@@ -17,6 +18,7 @@ mod bytecode;
 mod clock;
 mod cluster;
 mod compile;
+mod control;
 mod copy;
 mod elementwise;
 mod execute;
@@ -30,6 +32,7 @@ mod memory;
 mod mma;
 mod order;
 mod proxy;
+mod registers;
 mod remote;
 mod report;
 mod rounds;

@@ -9,7 +9,7 @@ use super::bytecode::{LANES, Program};
 use super::clock::Knowledge;
 use super::machine::Machine;
 use super::matrix::Products;
-use super::mbarrier::Mbarrier;
+use super::mbarrier::{Mbarrier, Passed};
 use super::report::FindingKind;
 use super::shadow::{Hazard, ProxyFences};
 use super::tensor_map::PIECE;
@@ -27,6 +27,8 @@ pub(super) struct Proxy {
     /// How many engines there are.
     engines: usize,
     pub barriers: Vec<Mbarrier>,
+    /// What each warp has waited for at each mbarrier.
+    pub passed: HashMap<(u32, usize), Passed>,
     /// Boxes that have not landed, the oldest first.
     pub arriving: Vec<Arriving>,
     /// Boxes on their way out, the oldest first.
@@ -75,6 +77,7 @@ impl Proxy {
     pub(super) fn start(&mut self, barriers: usize, threads: u32) {
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
+        self.passed.clear();
         self.arriving.clear();
         self.leaving.clear();
         self.fences.reset(self.warps);

@@ -232,6 +232,9 @@ impl Machine<'_> {
         for number in 0..self.proxy.barriers.len() {
             self.wrong_bytes(number);
         }
+        if self.warps.iter().any(|warp| matches!(warp.state, State::Phase { .. })) {
+            self.stale_waits();
+        }
         if self.warps.iter().any(|warp| matches!(warp.state, State::Products { .. })) {
             self.divergent_products();
         }

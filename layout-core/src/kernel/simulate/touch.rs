@@ -90,30 +90,6 @@ impl Machine<'_> {
         touch
     }
 
-    /// Reports lanes whose coordinate is outside of its view.
-    pub(super) fn claim(&mut self, warp: &Warp, at: Sum, end: Sum, number: u32) {
-        if warp.active == 0 {
-            return;
-        }
-        let (at, end) = (warp.lanes(at), warp.lanes(end));
-        let wrong = each_lane(warp.active).filter(|lane| !(0..end[*lane]).contains(&at[*lane]));
-        let wrong = wrong.fold(0u32, |lanes, lane| lanes | 1 << lane);
-        if wrong == 0 {
-            return;
-        }
-        let site = &self.launch.program.sites[number as usize];
-        let name = self.launch.program.names.get(site.place as usize);
-        let first = at[wrong.trailing_zeros() as usize];
-        self.report(FindingKind::OutOfBounds, number, warp.number, wrong, Some(first), |lane| {
-            let name = name.map_or("", String::as_str);
-            format!(
-                "coordinate {first} of `{name}` outside of its view, where there are {}: of a tile, a window or a slice, or \
-                 of the elements of one",
-                end[lane].max(0)
-            )
-        });
-    }
-
     fn out_of_bounds(
         &mut self,
         warp: &Warp,

@@ -137,8 +137,12 @@ impl SharedShadow {
         let (now, known) = (who.now() | kind, &mut self.accesses[at]);
         if known.clock == now {
             known.lanes |= who.lanes;
-        } else if known.clock == 0 || known.clock & (CHANGE | OTHERS) == kind && known.lanes & !who.lanes == 0
-        {
+            return;
+        }
+        // Mostly the last one was before a barrier, and of the same kind.
+        let alike = known.clock & (CHANGE | OTHERS) == kind;
+        let covered = known.lanes & !who.lanes == 0 || known.clock() < who.floor;
+        if known.clock == 0 || alike && covered {
             *known = Access { clock: now, lanes: who.lanes };
         } else {
             self.note_beside(at, who, kind);
