@@ -21,6 +21,7 @@ mod puzzles;
 mod reduce;
 mod sharing;
 mod stencil;
+mod strangers;
 mod together;
 mod types;
 mod warpgroups;
@@ -52,6 +53,7 @@ pub fn cases() -> Vec<Case> {
         layouts::cases(),
         matrix::cases(),
         stencil::cases(),
+        strangers::cases(),
         movement::cases(),
         orders::cases(),
         pitch::cases(),
