@@ -21,7 +21,6 @@ mod puzzles;
 mod reduce;
 mod sharing;
 mod stencil;
-mod strangers;
 mod together;
 mod types;
 mod warpgroups;
@@ -53,7 +52,6 @@ pub fn cases() -> Vec<Case> {
         layouts::cases(),
         matrix::cases(),
         stencil::cases(),
-        strangers::cases(),
         movement::cases(),
         orders::cases(),
         pitch::cases(),

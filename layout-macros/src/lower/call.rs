@@ -244,8 +244,6 @@ impl Lowering<'_> {
                 | "sum"
         ) {
             "a kernel has no collections and no iterators: write a `for` over indices; an extent is `x.dim(0)`".to_owned()
-        } else if text == "shape" {
-            "it is `x.dim(..)` here, for each mode".to_owned()
         } else if let Some(meant) = near::synonym(&text) {
             format!("it is `{meant}` here")
         } else if let Some(way) = near::advice(&text) {

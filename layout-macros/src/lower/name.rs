@@ -124,7 +124,7 @@ impl Lowering<'_> {
     /// A name that means nothing.
     pub(super) fn unknown(&mut self, name: &Ident) -> ExprId {
         let (text, place) = (name.unraw().to_string(), Place::token(name.span()));
-        if let Some(way) = near::advice(&text).filter(|_| text.len() > 1) {
+        if let Some(way) = near::constant(&text) {
             return self.refuse(place, format!("cannot find `{text}` in this kernel"), way);
         }
         let upper_case = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
