@@ -37,6 +37,7 @@ mod rust;
 mod sass;
 mod simulate;
 mod snapshots;
+mod strangers;
 mod tensor;
 mod tensor_map;
 mod tidy;

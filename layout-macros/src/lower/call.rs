@@ -213,6 +213,8 @@ impl Lowering<'_> {
             "it marks the range of a `for`: `for k in unroll(0..BK)`".to_owned()
         } else if let Some(meant) = near::synonym(&text) {
             format!("it is `{meant}` here")
+        } else if let Some(way) = near::advice(&text).filter(|_| text.len() > 1) {
+            way.to_owned()
         } else if let Some(near) = nearest(&text, Form::Function) {
             format!("is `{near}` meant?")
         } else {
@@ -244,6 +246,10 @@ impl Lowering<'_> {
             "a kernel has no collections and no iterators: write a `for` over indices; an extent is `x.dim(0)`".to_owned()
         } else if let Some(meant) = near::synonym(&text) {
             format!("it is `{meant}` here")
+        } else if let Some(way) = near::advice(&text) {
+            way.to_owned()
+        } else if matches!(text.as_str(), "x" | "y" | "z") {
+            format!("the place of a thread is a field: `thread_idx.{text}`, without brackets")
         } else if let Some(near) = nearest(&text, Form::Method) {
             format!("is `{near}` meant?")
         } else {

@@ -1,7 +1,7 @@
 //! Expressions: literals, operators, tuples, arrays, indexing, `if` and blocks.
 
 use super::name::special;
-use super::{Lowering, refuse};
+use super::{Lowering, near, refuse};
 use crate::place::Place;
 use crate::signature::elements;
 use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
@@ -208,11 +208,29 @@ impl Lowering<'_> {
                 let operand = self.expr(&node.base);
                 self.add(place, ExprKind::Field(operand, number.index))
             }
-            Member::Named(name) => self.refuse(
-                Place::token(name.span()),
-                format!("there is no field `{name}` in a kernel"),
-                "only `thread_idx`, `block_idx`, `block_dim`, `grid_dim` (`.x`) and tuples (`.0`) have fields",
-            ),
+            Member::Named(name) => {
+                let base = match &*node.base {
+                    Expr::Path(base) => base.path.get_ident().map(ToString::to_string),
+                    _ => None,
+                };
+                let base = base.unwrap_or_default();
+                let text = name.to_string();
+                let help = if let Some(own) = near::place(&base) {
+                    format!("it is `{own}.{text}` here")
+                } else if let Some(way) = near::advice(if base == "global_idx" { &base } else { &text }) {
+                    way.to_owned()
+                } else if text == "dim" {
+                    "the extent of a mode is `x.dim(0)`".to_owned()
+                } else {
+                    "only `thread_idx`, `block_idx`, `block_dim`, `grid_dim` (`.x`) and tuples (`.0`) have fields"
+                        .to_owned()
+                };
+                self.refuse(
+                    Place::token(name.span()),
+                    format!("there is no field `{name}` in a kernel"),
+                    help,
+                )
+            }
         }
     }
 
@@ -226,6 +244,13 @@ impl Lowering<'_> {
             }
         };
         let view = self.expr(&node.expr);
+        if let Some(range) = coordinates.iter().find(|coordinate| matches!(coordinate, Expr::Range(_))) {
+            return self.refuse(
+                Place::of_expr(range),
+                "a range among the coordinates of an element",
+                "a part of a tensor is a view: `x.tile([1, 4], [row, 0])`, `x.window([1, 4], [row, 2])`, `x.slice(row)`",
+            );
+        }
         let coordinates = coordinates.iter().map(|coordinate| self.expr(coordinate)).collect();
         self.add(Place::of_expr(expr), ExprKind::Index(view, coordinates))
     }

@@ -124,6 +124,9 @@ impl Lowering<'_> {
     /// A name that means nothing.
     pub(super) fn unknown(&mut self, name: &Ident) -> ExprId {
         let (text, place) = (name.unraw().to_string(), Place::token(name.span()));
+        if let Some(way) = near::constant(&text) {
+            return self.refuse(place, format!("cannot find `{text}` in this kernel"), way);
+        }
         let upper_case = text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
         if upper_case {
             return self.refuse(

@@ -38,6 +38,67 @@ const SYNONYMS: [(&str, &str); 30] = [
     ("extent", "dim"),
 ];
 
+/// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
+const ADVICE: [(&[&str], &str); 13] = [
+    (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
+    (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
+    (
+        &["into", "from", "to_f32", "from_f32", "to_f64", "from_f64", "cast", "static_cast", "float", "int"],
+        "a conversion is `x as f32`, or `x.cast::<f32>()`",
+    ),
+    (
+        &["bitcast", "transmute", "reinterpret_cast", "float_as_int", "int_as_float", "float_as_uint"],
+        "the bits of a number are `x.to_bits()`, and back `f32::from_bits(bits)`",
+    ),
+    (
+        &["some", "none", "ok", "err", "unwrap", "expect", "unwrap_or", "is_some", "is_none"],
+        "a kernel has no `Option` and no `Result`: keep a truth value beside the number, `(found, x)`",
+    ),
+    (&["global_idx"], "it is `block_idx.x * block_dim.x + thread_idx.x`"),
+    (&["clone", "to_owned", "borrow", "as_ref", "as_mut"], "numbers and views are copied: leave it out"),
+    (&["t"], "a view with its modes in reverse order is `x.transpose()`"),
+    (&["shape", "size", "dims", "extents", "strides"], "the extent of a mode is `x.dim(0)`"),
+    (&["printf", "print", "cout"], "a kernel has no output: write to a `&mut` tensor"),
+    (&["stack_allocation", "malloc", "alloca"], "registers are `local::<f32>(row_major([n]))` or `[0.0; n]`"),
+    (
+        &["async_copy", "cp_async", "memcpy_async", "copy_async"],
+        "it is `copy_dram_to_sram_async(&mut tile, &view, threads)` of a block, `tile.copy_from_async(&view)` of a thread",
+    ),
+    (
+        &["rand", "random", "curand"],
+        "a kernel has no random numbers: compute them of a counter (Philox), or pass them",
+    ),
+];
+
+/// The same of constants, which stand alone.
+const CONSTANTS: [(&[&str], &str); 3] = [
+    (&["warp_size"], "a warp has 32 lanes: write `32`, or a `const` of the kernel"),
+    (
+        &["pi", "e", "tau", "sqrt_2", "ln_2", "m_pi"],
+        "constants are `consts::PI`, `std::f64::consts::PI` and their kind",
+    ),
+    (
+        &["infinity", "nan", "inf", "flt_max", "int_max"],
+        "constants of a type are `f32::INFINITY`, `f32::NAN`, `i32::MAX` and their kind",
+    ),
+];
+
+/// What to write instead of a name that is no member's and no other name's, called or a field.
+pub fn advice(text: &str) -> Option<&'static str> {
+    said(text, &ADVICE)
+}
+
+/// The same of a name that stands alone.
+pub fn constant(text: &str) -> Option<&'static str> {
+    said(text, &CONSTANTS)
+}
+
+fn said(text: &str, table: &[(&[&str], &'static str)]) -> Option<&'static str> {
+    let plain = snake_case(text.trim_start_matches('_')).to_lowercase();
+    let plain = if text.chars().all(|letter| !letter.is_lowercase()) { text.to_lowercase() } else { plain };
+    table.iter().find(|(words, _)| words.contains(&plain.as_str())).map(|(_, way)| *way)
+}
+
 /// The special values' names in CUDA.
 const PLACES: [(&str, &str); 4] = [
     ("threadIdx", "thread_idx"),
@@ -120,7 +181,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest, synonym};
+    use super::{advice, constant, nearest, synonym};
     use layout_core::kernel::intrinsic::Intrinsic;
 
     #[test]
@@ -131,6 +192,18 @@ mod tests {
         assert_eq!(near("copy_dram_to_sram_asinc"), Some("copy_dram_to_sram_async"));
         for other in ["erf", "shape", "warp_barrier", "helper", "len"] {
             assert_eq!(near(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn words_of_others_are_said_otherwise() {
+        for word in ["get", "__ldg", "unwrap", "T", "Some", "into"] {
+            assert!(advice(word).is_some(), "{word}");
+        }
+        assert!(["WARP_SIZE", "PI", "M_PI"].map(constant).iter().all(Option::is_some));
+        assert_eq!(constant("SIZE"), None);
+        for word in ["helper", "tile", "scale", "x"] {
+            assert_eq!(advice(word), None, "{word}");
         }
     }
 

@@ -77,6 +77,8 @@ impl Lowering<'_> {
         let end = self.add(place, ExprKind::Len(of));
         let (of, at) = (read(self, all), read(self, counter));
         let mut element = self.add(place, ExprKind::Element(of, at));
+        // Of what is no array one error is told.
+        self.kernel.exprs[element.0 as usize].origin = self.kernel.exprs[end.0 as usize].origin;
         if sequence.mutable {
             element = self.add(place, ExprKind::Borrow(element));
         }
@@ -140,8 +142,13 @@ impl Lowering<'_> {
 
     /// `array.swap(i, j)`
     fn swapped(&mut self, place: Place, array: &Expr, at: [&Expr; 2]) -> ExprId {
-        let array = self.expr(array);
-        let mut statements = vec![];
+        let mut array = self.expr(array);
+        if self.is_of_a_local(array) {
+            array = self.add(place, ExprKind::Borrow(array));
+        }
+        // The place of the array is found once.
+        let all = self.local(&Ident::new("all", place.start), false);
+        let mut statements = vec![self.bound(place, Pattern::Local(all), array)];
         let mut named = |this: &mut Self, text: &str, value: ExprId| -> LocalId {
             let local = this.local(&Ident::new(text, place.start), false);
             let statement = this.bound(place, Pattern::Local(local), value);
@@ -153,8 +160,8 @@ impl Lowering<'_> {
             named(self, "place", at)
         });
         let element = |this: &mut Self, at: LocalId| {
-            let at = this.add(place, ExprKind::Local(at));
-            this.add(place, ExprKind::Element(array, at))
+            let (all, at) = (this.add(place, ExprKind::Local(all)), this.add(place, ExprKind::Local(at)));
+            this.add(place, ExprKind::Element(all, at))
         };
         let values = places.map(|at| {
             let value = element(self, at);

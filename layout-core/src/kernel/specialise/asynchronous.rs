@@ -260,7 +260,11 @@ impl Evaluator<'_> {
 
     fn barrier_at(&mut self, barriers: Datum, at: Datum, origin: Origin) -> Outcome<Datum> {
         let Datum::Barriers(place, count) = barriers else {
-            return self.fail(origin, format!("`at` applies to mbarriers, not to {}", barriers.kind()));
+            return self.fail_help(
+                origin,
+                format!("`at` applies to mbarriers, not to {}", barriers.kind()),
+                "an element of a tensor is `x[[i, j]]`, of an array `a[i]`",
+            );
         };
         let index = self.expect_index(at, origin)?;
         let range = self.tables.atoms.range(&index);

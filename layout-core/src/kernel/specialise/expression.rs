@@ -460,7 +460,11 @@ impl Evaluator<'_> {
             Datum::Bool(value) => Ok(Ok(value)),
             Datum::Scalar(value, Elem::Bool) => Ok(Err(value)),
             Datum::Unknown => Err(Failed),
-            other => self.fail(origin, format!("expected a condition (bool), found {}", other.kind())),
+            other => self.fail_help(
+                origin,
+                format!("expected a condition (bool), found {}", other.kind()),
+                "compare it: `x != 0`",
+            ),
         }
     }
 

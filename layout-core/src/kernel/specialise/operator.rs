@@ -26,8 +26,16 @@ impl Evaluator<'_> {
             (UnaryOp::Not, Datum::Scalar(value, elem)) if elem == Elem::Bool || elem.is_integer() => {
                 Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
             }
-            (UnaryOp::Neg, other) => self.fail(origin, format!("`-` does not apply to {}", other.kind())),
-            (UnaryOp::Not, other) => self.fail(origin, format!("`!` does not apply to {}", other.kind())),
+            (UnaryOp::Neg, other) => self.fail_help(
+                origin,
+                format!("`-` does not apply to {}", other.kind()),
+                "of an unsigned number write `x.wrapping_neg()`, or convert it first: `-(x as i32)`",
+            ),
+            (UnaryOp::Not, other) => self.fail_help(
+                origin,
+                format!("`!` does not apply to {}", other.kind()),
+                "it is of truth values and of the bits of integers: compare, `x == 0.0`, or take `x.to_bits()`",
+            ),
         }
     }
 
@@ -420,7 +428,11 @@ impl Evaluator<'_> {
             }
             (operand, elem) => {
                 let target = elem.map_or("usize", Elem::name);
-                self.fail(origin, format!("{} cannot be converted to {target}", operand.kind()))
+                let message = format!("{} cannot be converted to {target}", operand.kind());
+                match target {
+                    "bool" => self.fail_help(origin, message, "compare it: `x != 0`"),
+                    _ => self.fail_help(origin, message, "numbers are converted, and `bool` to integers"),
+                }
             }
         }
     }

@@ -192,8 +192,14 @@ impl Evaluator<'_> {
             }
             (Pattern::Tuple(patterns), datum) => {
                 if !matches!(datum, Datum::Unknown) {
-                    let message = format!("a pattern of {} names for {}", patterns.len(), datum.kind());
-                    let _ = self.fail::<()>(origin, message);
+                    let parts = match &datum {
+                        Datum::Tuple(parts) | Datum::Array(parts) => format!(" of {}", parts.len()),
+                        _ => String::new(),
+                    };
+                    let message =
+                        format!("a pattern of {} names for {}{parts}", patterns.len(), datum.kind());
+                    let help = "name each part, or `_`: `let (a, _) = pair;`";
+                    let _ = self.fail_help::<()>(origin, message, help);
                 }
                 for pattern in patterns {
                     self.bind(pattern, Datum::Unknown, origin);

@@ -293,7 +293,11 @@ impl Evaluator<'_> {
         let view = self.written(view, name, origin)?;
         let view = self.without_hint(view, name, origin)?;
         let (Datum::Array(coordinates) | Datum::Tuple(coordinates)) = coordinates else {
-            return self.fail(origin, format!("the coordinates of `{name}` are an array: `[i, j]`"));
+            return self.fail_help(
+                origin,
+                format!("the coordinates of `{name}` are an array: `[i, j]`"),
+                format!("write `y.{name}([i], ..)`, with a coordinate for each mode"),
+            );
         };
         let place = self.tables.place(view.place).clone();
         if coordinates.len() != view.rank() || view.lanes() != 1 {

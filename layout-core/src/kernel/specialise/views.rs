@@ -57,7 +57,15 @@ impl Evaluator<'_> {
                 let view = self.view(values.remove(0), name, origin)?;
                 match mode.and_then(|mode| view.modes.get(usize::try_from(mode).ok()?)) {
                     Some(mode) => Ok(Datum::Index(mode.extent.clone())),
-                    None => self.fail(origin, format!("a view of rank {} has no such mode", view.rank())),
+                    None => {
+                        let (rank, last) = (view.rank(), view.rank().saturating_sub(1));
+                        let message = format!("a view of rank {rank} has no such mode");
+                        self.fail_help(
+                            origin,
+                            message,
+                            format!("modes count from 0: `x.dim(0)` to `x.dim({last})`"),
+                        )
+                    }
                 }
             }
             Intrinsic::BlockScope | Intrinsic::SystemScope => {

@@ -1,0 +1,32 @@
+//! Kernels as a new user writes them, from the documentation alone: Rust as rustc takes it, at odd sizes, every element against plain
+//! Rust, on the simulator, and on a GPU where there is one. NVRTC takes every variant.
+
+mod keys;
+mod models;
+mod spectral;
+
+use layout_tests::support::case::Case;
+use layout_tests::support::gpu::devices;
+
+fn cases() -> Vec<Case> {
+    [keys::cases(), models::cases(), spectral::cases()].into_iter().flatten().collect()
+}
+
+#[test]
+fn what_strangers_write_is_right() {
+    for device in devices() {
+        for case in cases() {
+            case.runs(&device, |run, outcome| outcome.check(&run.name(&case)));
+        }
+    }
+}
+
+#[test]
+fn nvrtc_takes_what_strangers_write() {
+    for case in cases() {
+        for variant in case.definition.variants {
+            let compiled = layout_cuda::nvrtc::compile(variant.text, "sm_80", variant.flags);
+            assert!(compiled.is_ok(), "{}: {}\n{}", variant.entry, compiled.unwrap_err(), variant.text);
+        }
+    }
+}
