@@ -21,21 +21,12 @@ pub fn row_sums<const M: usize, const N: usize>(
     for tile in 0..N.div_ceil(TILE) {
         let mut of_tile = local::<f32>(row_major([4])).fill(0.0);
         let vectors = x.tile([1, TILE], [block_idx.x, tile]).vectorize([1, 4]);
-        if (tile + 1) * TILE <= N {
-            let own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                of_tile[[i % 4]] += own[[0, i]];
-            }
-        } else {
-            let own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                of_tile[[i % 4]] += own[[0, i]];
-            }
+        let own = vectors.distribute(row_major([1, THREADS]), thread_idx.x).to_local();
+        for i in unroll(0..ROUNDS * 4) {
+            of_tile[[i % 4]] += own[[0, i]];
         }
         let of_four = (of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]]);
-        let (next, rest) = add_compensated(sum, lost, of_four);
-        sum = next;
-        lost = rest;
+        (sum, lost) = add_compensated(sum, lost, of_four);
     }
     let sum = sum.block_sum();
     if thread_idx.x == 0 {
@@ -56,9 +47,7 @@ pub fn column_sums_of_parts<const M: usize, const N: usize, const SPLITS: usize>
         let own = x.tile([4, 4], [rows, cols]).vectorize([1, 4]).to_local();
         for j in unroll(0..4) {
             let of_four = (own[[0, j]] + own[[1, j]]) + (own[[2, j]] + own[[3, j]]);
-            let (next, rest) = add_compensated(sums[[0, j]], lost[[0, j]], of_four);
-            sums[[0, j]] = next;
-            lost[[0, j]] = rest;
+            (sums[[0, j]], lost[[0, j]]) = add_compensated(sums[[0, j]], lost[[0, j]], of_four);
         }
     }
     let mut of_warps = shared::<f32>(row_major([8, 128]));

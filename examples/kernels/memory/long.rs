@@ -7,9 +7,6 @@
 //! A cluster takes `ROWS` rows one after the other, those that run at once neighbouring ones; the next one's loads are under
 //! way before it needs them, and no fence waits for the stores of the last. Every warp puts together what all warps told, in the
 //! same order, so that the result does not depend on the run.
-//!
-//! A copy stands twice, under a condition and under its contrary: where a part lies wholly inside, the condition proves it, and
-//! that text has no masks.
 
 use layout_cuda::tiled_kernels;
 
@@ -66,11 +63,7 @@ mod long {
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
                 let from = all.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
-                if (part + 1) * PART <= N && row + stride < M {
-                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-                } else {
-                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-                }
+                next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             // Finite: minus infinity less itself would be no number.
             let mut most: f32 = -3.0e38;
@@ -106,11 +99,7 @@ mod long {
                 own[[0, i]] *= factor;
             }
             let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
-            if (part + 1) * PART <= N && row < M {
-                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-            } else {
-                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-            }
+            to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }
 
@@ -181,11 +170,7 @@ mod long {
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
                 let from = x.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
-                if (part + 1) * PART <= N && row + stride < M {
-                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-                } else {
-                    next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-                }
+                next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             let mut sum: f32 = 0.0;
             for i in unroll(0..ROUNDS * 4) {
@@ -238,11 +223,7 @@ mod long {
                 }
             }
             let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
-            if (part + 1) * PART <= N && row < M {
-                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-            } else {
-                to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
-            }
+            to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }
 }

@@ -26,9 +26,7 @@ pub fn softmax_in_passes<const M: usize, const N: usize>(
         for j in unroll(0..4) {
             of_tile += (own[[0, j]] - upto).exp();
         }
-        let (next, rest) = add_compensated(sum * less, lost * less, of_tile);
-        sum = next;
-        lost = rest;
+        (sum, lost) = add_compensated(sum * less, lost * less, of_tile);
         most = upto;
     }
     let of_row = most.block_max();
@@ -61,9 +59,7 @@ pub fn layer_norm_in_passes<const M: usize, const N: usize>(
     for tile in 0..N.div_ceil(TILE) {
         let own = x.tile([1, TILE], [row, tile]).tile([1, 4], [0, thread_idx.x]).vectorize([1, 4]).to_local();
         let of_four = (own[[0, 0]] + own[[0, 1]]) + (own[[0, 2]] + own[[0, 3]]);
-        let (next, rest) = add_compensated(sum, lost, of_four);
-        sum = next;
-        lost = rest;
+        (sum, lost) = add_compensated(sum, lost, of_four);
     }
     let mean = sum.block_sum() / N as f32;
     let mut squares: f32 = 0.0;
@@ -75,9 +71,7 @@ pub fn layer_norm_in_passes<const M: usize, const N: usize>(
             let off = own[[0, j]] - mean;
             term += select(tile * TILE + thread_idx.x * 4 + j < N, off * off, 0.0);
         }
-        let (next, rest) = add_compensated(squares, lost, term);
-        squares = next;
-        lost = rest;
+        (squares, lost) = add_compensated(squares, lost, term);
     }
     let factor = 1.0 / (squares.block_sum() / N as f32 + epsilon).sqrt();
     for tile in 0..N.div_ceil(TILE) {

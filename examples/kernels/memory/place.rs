@@ -17,21 +17,11 @@ pub fn argmax_of_parts<const N: usize, const P: usize>(
     for tile in (block_idx.x..N.div_ceil(TILE)).step_by(P) {
         let vectors = x.tile([TILE], [tile]).pad(f32::NEG_INFINITY).vectorize([4]);
         let first = (tile * TILE + thread_idx.x * 4) as u32;
-        if (tile + 1) * TILE <= N {
-            let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS) {
-                for j in unroll(0..4) {
-                    place = select(own[[i * 4 + j]] > most, first + (i * THREADS * 4 + j) as u32, place);
-                    most = most.max(own[[i * 4 + j]]);
-                }
-            }
-        } else {
-            let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS) {
-                for j in unroll(0..4) {
-                    place = select(own[[i * 4 + j]] > most, first + (i * THREADS * 4 + j) as u32, place);
-                    most = most.max(own[[i * 4 + j]]);
-                }
+        let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
+        for i in unroll(0..ROUNDS) {
+            for j in unroll(0..4) {
+                place = select(own[[i * 4 + j]] > most, first + (i * THREADS * 4 + j) as u32, place);
+                most = most.max(own[[i * 4 + j]]);
             }
         }
     }

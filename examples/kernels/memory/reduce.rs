@@ -24,21 +24,12 @@ pub fn sum_of_parts<const N: usize, const P: usize>(
     for tile in (block_idx.x..N.div_ceil(TILE)).step_by(P) {
         let vectors = x.tile([TILE], [tile]).vectorize([4]);
         let mut of_tile = local::<f32>(row_major([4])).fill(0.0);
-        if (tile + 1) * TILE <= N {
-            let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                of_tile[[i % 4]] += own[[i]];
-            }
-        } else {
-            let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                of_tile[[i % 4]] += own[[i]];
-            }
+        let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
+        for i in unroll(0..ROUNDS * 4) {
+            of_tile[[i % 4]] += own[[i]];
         }
         let of_four = (of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]]);
-        let (next, rest) = add_compensated(sum, lost, of_four);
-        sum = next;
-        lost = rest;
+        (sum, lost) = add_compensated(sum, lost, of_four);
     }
     let sum = sum.block_sum();
     if thread_idx.x == 0 {
@@ -53,6 +44,15 @@ pub fn dot_of_parts<const N: usize, const P: usize>(
     y: &LayoutTensor<f32, RowMajor<N>>,
     parts: &mut LayoutTensor<f32, RowMajor<P>>,
 ) {
+    /// The products of a tile. The test for a whole one stands around them, not around the loads alone: then not all that is
+    /// loaded is held at once, and 8 blocks share a multiprocessor.
+    fn add_products(mut sums: View<f32, Write>, x: View<f32, Read>, y: View<f32, Read>) {
+        let own_x = x.distribute(row_major([THREADS]), thread_idx.x).to_local();
+        let own_y = y.distribute(row_major([THREADS]), thread_idx.x).to_local();
+        for i in unroll(0..ROUNDS * 4) {
+            sums[[i % 4]] += own_x[[i]] * own_y[[i]];
+        }
+    }
     const TILE: usize = THREADS * ROUNDS * 4;
     let mut sum: f32 = 0.0;
     let mut lost: f32 = 0.0;
@@ -60,22 +60,12 @@ pub fn dot_of_parts<const N: usize, const P: usize>(
         let (of_x, of_y) = (x.tile([TILE], [tile]).vectorize([4]), y.tile([TILE], [tile]).vectorize([4]));
         let mut of_tile = local::<f32>(row_major([4])).fill(0.0);
         if (tile + 1) * TILE <= N {
-            let own_x = of_x.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            let own_y = of_y.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                of_tile[[i % 4]] += own_x[[i]] * own_y[[i]];
-            }
+            add_products(of_tile, of_x, of_y);
         } else {
-            let own_x = of_x.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            let own_y = of_y.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                of_tile[[i % 4]] += own_x[[i]] * own_y[[i]];
-            }
+            add_products(of_tile, of_x, of_y);
         }
         let of_four = (of_tile[[0]] + of_tile[[1]]) + (of_tile[[2]] + of_tile[[3]]);
-        let (next, rest) = add_compensated(sum, lost, of_four);
-        sum = next;
-        lost = rest;
+        (sum, lost) = add_compensated(sum, lost, of_four);
     }
     let sum = sum.block_sum();
     if thread_idx.x == 0 {
@@ -93,16 +83,9 @@ pub fn max_of_parts<const N: usize, const P: usize>(
     let mut most = f32::NEG_INFINITY;
     for tile in (block_idx.x..N.div_ceil(TILE)).step_by(P) {
         let vectors = x.tile([TILE], [tile]).pad(f32::NEG_INFINITY).vectorize([4]);
-        if (tile + 1) * TILE <= N {
-            let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                most = most.max(own[[i]]);
-            }
-        } else {
-            let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
-            for i in unroll(0..ROUNDS * 4) {
-                most = most.max(own[[i]]);
-            }
+        let own = vectors.distribute(row_major([THREADS]), thread_idx.x).to_local();
+        for i in unroll(0..ROUNDS * 4) {
+            most = most.max(own[[i]]);
         }
     }
     let most = most.block_max();

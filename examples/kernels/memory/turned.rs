@@ -52,32 +52,34 @@ pub fn transpose_by_elements<T, const M: usize, const N: usize>(
     x: &LayoutTensor<T, RowMajor<M, N>>,
     out: &mut LayoutTensor<T, RowMajor<N, M>>,
 ) {
+    /// A tile in and out. Of one that lies wholly inside no element is tested.
+    fn move_tile<T: Element>(
+        rows: View<T, Write>,
+        from: View<T, Read>,
+        turned: View<T, Write>,
+        out: impl Tensor<Elem = T, Access = Write>,
+        m: usize,
+        sector: usize,
+    ) {
+        rows.copy_from(&from.to_local());
+        barrier();
+        for k in unroll(0..COLS / 8) {
+            let col = k * 8 + warp_id();
+            let early = (block_idx.y * COLS + col) * m % sector;
+            let mut to = out.window([1, ROWS], [block_idx.y * COLS + col, block_idx.x * ROWS - early]);
+            for i in unroll(0..ROWS / 32) {
+                to[[0, i * 32 + lane_id()]] = turned[[sector - early + i * 32 + lane_id(), col]];
+            }
+        }
+    }
     let sector = 32 / size_of::<T>();
     let mut turned = shared::<T>(layout([ROWS + sector, COLS], [COLS + 1, 1]));
     let from = x.window([ROWS + sector, COLS], [block_idx.x * ROWS - sector, block_idx.y * COLS]);
     let from = from.distribute(row_major([8, 32]), thread_idx.x);
     let rows = turned.distribute(row_major([8, 32]), thread_idx.x);
     if block_idx.x > 0 && (block_idx.x + 1) * ROWS <= M && (block_idx.y + 1) * COLS <= N {
-        rows.copy_from(&from.to_local());
-        barrier();
-        for k in unroll(0..COLS / 8) {
-            let col = k * 8 + warp_id();
-            let early = (block_idx.y * COLS + col) * M % sector;
-            let mut to = out.window([1, ROWS], [block_idx.y * COLS + col, block_idx.x * ROWS - early]);
-            for i in unroll(0..ROWS / 32) {
-                to[[0, i * 32 + lane_id()]] = turned[[sector - early + i * 32 + lane_id(), col]];
-            }
-        }
+        move_tile(rows, from, turned, out, M, sector);
     } else {
-        rows.copy_from(&from.to_local());
-        barrier();
-        for k in unroll(0..COLS / 8) {
-            let col = k * 8 + warp_id();
-            let early = (block_idx.y * COLS + col) * M % sector;
-            let mut to = out.window([1, ROWS], [block_idx.y * COLS + col, block_idx.x * ROWS - early]);
-            for i in unroll(0..ROWS / 32) {
-                to[[0, i * 32 + lane_id()]] = turned[[sector - early + i * 32 + lane_id(), col]];
-            }
-        }
+        move_tile(rows, from, turned, out, M, sector);
     }
 }

@@ -90,9 +90,18 @@ impl Atoms {
 
     /// The index with every named atom replaced by what it names, all the way down.
     pub(crate) fn expand(&self, index: &Index) -> Result<Index, IndexOverflow> {
+        self.expand_where(index, &|_| true)
+    }
+
+    /// The index with those names replaced that are asked for.
+    pub(crate) fn expand_where(
+        &self,
+        index: &Index,
+        asked: &dyn Fn(AtomId) -> bool,
+    ) -> Result<Index, IndexOverflow> {
         let mut current = index.clone();
         loop {
-            let named = current.atoms().find(|id| self.facts(*id).definition.is_some());
+            let named = current.atoms().find(|id| self.facts(*id).definition.is_some() && asked(*id));
             let Some(id) = named else { return Ok(current) };
             current = self.substitute(&current, id)?;
         }

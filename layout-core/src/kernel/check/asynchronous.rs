@@ -395,7 +395,7 @@ impl Lower {
                 Ok((own, source.tile(&[2, columns / 8], &[of(0), of(slab)])?))
             })();
             let (own, part) = self.index(origin, views)?;
-            self.thread_copy(&own, &part, false, origin, out)?;
+            self.thread_copy((&own, &part), false, origin, out)?;
         }
         Ok(())
     }

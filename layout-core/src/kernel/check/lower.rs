@@ -34,6 +34,8 @@ pub(super) struct Lower {
     pub thread: Index,
     pub threads: i64,
     pub narrow: bool,
+    /// How many loops stand around the statement that are loops at run time.
+    pub loops: u32,
 }
 
 /// The error is told.
@@ -116,7 +118,9 @@ impl Lower {
                         self.unrolled.insert(id);
                     }
                 }
+                self.loops += u32::from(!*unroll);
                 let body = self.statements(body);
+                self.loops -= u32::from(!*unroll);
                 self.facts.truncate(mark);
                 StatementKind::For {
                     variable: *variable,
@@ -132,7 +136,9 @@ impl Lower {
                 let condition = self.value(condition)?;
                 let mark = self.facts.len();
                 self.assume(&condition, true);
+                self.loops += 1;
                 let body = self.statements(body);
+                self.loops -= 1;
                 self.facts.truncate(mark);
                 StatementKind::While(condition, body)
             }

@@ -35,7 +35,7 @@ impl Lower {
         if !self.load_matrices(core, operand, destination, source, origin, out)? {
             let to = self.registers(core, operand, destination, origin)?;
             let from = self.partition(core, operand, source, origin, out)?;
-            self.thread_copy(&to, &from, false, origin, out)?;
+            self.thread_copy((&to, &from), false, origin, out)?;
         }
         if core != TensorCore::Tf32 {
             return Ok(());
@@ -60,7 +60,7 @@ impl Lower {
     ) -> Result<(), Failed> {
         let to = self.partition(core, Operand::C, destination, origin, out)?;
         let from = self.registers(core, Operand::C, source, origin)?;
-        self.thread_copy(&to, &from, false, origin, out)
+        self.thread_copy((&to, &from), false, origin, out)
     }
 
     /// `accumulator += left right`, an instruction for each pair of fragments.

@@ -7,6 +7,7 @@ mod finish;
 mod flight;
 mod fragments;
 mod fresh;
+mod hoist;
 mod lower;
 mod matrix;
 mod movement;
@@ -145,6 +146,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         thread: specialised.thread.clone(),
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
+        loops: 0,
     };
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;

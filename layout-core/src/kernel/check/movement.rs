@@ -3,6 +3,7 @@
 //! A copy moves vectors where both sides are contiguous and aligned for it and no vector crosses an edge; else the
 //! same elements one by one: narrower, never wrong.
 
+use super::hoist::{FEW_PIECES, FEW_ROUNDS, asks};
 use super::lower::{Failed, Lower, Out};
 use super::vectors::Narrowed;
 use crate::Layout;
@@ -20,9 +21,6 @@ use crate::kernel::view::View;
 /// What stands inside a nest of loops, given the coordinates.
 pub(super) type Element<'a> = dyn FnMut(&mut Lower, &[Index], &mut Out) -> Result<(), Failed> + 'a;
 
-/// From so many pieces a thread on, a block copy tests once whether the whole tile lies inside, instead of each piece.
-const FEW_ROUNDS: i64 = 4;
-
 const COUNTERS: [&str; 5] = ["i", "j", "l", "m", "n"];
 
 impl Lower {
@@ -34,7 +32,7 @@ impl Lower {
     ) -> Result<(), Failed> {
         match operation {
             TileOperation::Copy { destination, source, threads: None, asynchronous } => {
-                self.thread_copy(destination, source, *asynchronous, origin, out)
+                self.thread_copy((destination, source), *asynchronous, origin, out)
             }
             TileOperation::Copy { destination, source, threads: Some(threads), asynchronous } => {
                 self.block_copy(destination, source, threads, *asynchronous, origin, out)
@@ -123,27 +121,61 @@ impl Lower {
 
     pub(super) fn thread_copy(
         &mut self,
-        destination: &View,
-        source: &View,
+        sides: (&View, &View),
         asynchronous: bool,
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        let (target, source, narrowed) = self.widened(destination, source, origin)?;
-        let (source, loss) = (&source, Loss { narrowed, ..Loss::default() });
-        let extents = self.extents(&target, origin)?;
+        let mut masked = Vec::new();
+        let pieces = self.own_pieces(sides, [&[], &[]], asynchronous, origin, &mut masked)?;
+        let inside = match pieces >= FEW_PIECES && asks(&masked) {
+            true => self.both_inside(sides, origin)?,
+            false => None,
+        };
+        let Some((inside, own)) = inside else {
+            out.extend(masked);
+            return Ok(());
+        };
+        let mut plain = Vec::new();
+        let fewer = self.knowing(&inside, |this| {
+            this.own_pieces(sides, [&own[0], &own[1]], asynchronous, origin, &mut plain)
+        })?;
+        let gains = self.loops > 0 || fewer.saturating_mul(2) <= pieces;
+        match gains && !asks(&plain) {
+            true => Lower::branch_on(&inside, plain, masked, origin, out),
+            false => out.extend(masked),
+        }
+        Ok(())
+    }
+
+    /// A thread's own copy, in pieces as wide as is known to be right, where `tests` of both sides hold; how many they are.
+    fn own_pieces(
+        &mut self,
+        (destination, source): (&View, &View),
+        tests: [&[Comparison]; 2],
+        asynchronous: bool,
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<i64, Failed> {
+        let (target, source, narrowed) = &self.widened(destination, source, origin)?;
+        let losses = tests.map(|test| Loss::tested(narrowed, test));
+        let extents = self.extents(target, origin)?;
+        let mut pieces = count(&extents);
         self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
             // The modes of one element may stand elsewhere on the other side.
             let mut rest =
-                (0..target.rank()).filter(|mode| !unit(&target, *mode)).map(|mode| &coordinates[mode]);
+                (0..target.rank()).filter(|mode| !unit(target, *mode)).map(|mode| &coordinates[mode]);
             let other: Vec<Index> = (0..source.rank())
                 .map(|mode| match unit(source, mode) {
                     true => Index::constant(0),
                     false => rest.next().cloned().unwrap_or_default(),
                 })
                 .collect();
-            this.vector((&target, coordinates), (source, &other), asynchronous, &loss, origin, out)
-        })
+            this.vector((target, coordinates), (source, &other), asynchronous, &losses, origin, out)?;
+            pieces = pieces.saturating_mul(out.len() as i64);
+            Ok(())
+        })?;
+        Ok(pieces)
     }
 
     fn block_copy(
@@ -178,15 +210,13 @@ impl Lower {
             let size = Index::constant(threads.size());
             guard.push(Comparison { op: BinaryOp::Lt, left: thread, right: size });
         }
-        let inside = match rounds.iter().product::<i64>() {
+        let inside = match count(&rounds) {
             0..FEW_ROUNDS => Mask::new(),
-            _ => self.inside(source, &extents, origin)?,
+            _ => self.inside(source, &extents, origin)?.unwrap_or_default(),
         };
         let pieces = |this: &mut Self, unroll: bool, out: &mut Out| {
-            let mut loss = Loss { narrowed: narrowed.clone(), ..Loss::default() };
-            if unroll && !inside.is_empty() {
-                (loss.guards, loss.once) = (inside.clone(), true);
-            }
+            let tested = if unroll { &inside[..] } else { &[] };
+            let losses = [Loss::tested(narrowed, &[]), Loss::tested(narrowed, tested)];
             this.nest(&rounds, unroll, origin, out, &mut |this, round, out| {
                 let mut guard = guard.clone();
                 let mut coordinates = Vec::new();
@@ -202,22 +232,19 @@ impl Lower {
                 }
                 this.guarded(guard, origin, out, &mut |this, out| {
                     let sides = ((destination, &coordinates[..]), (source, &coordinates[..]));
-                    this.vector(sides.0, sides.1, asynchronous, &loss, origin, out)
+                    this.vector(sides.0, sides.1, asynchronous, &losses, origin, out)
                 })
             })
         };
-        let Some(all) = condition(&inside) else { return pieces(self, true, out) };
         // Tiles at the edges are few: their loop stays a loop, since its unrolled addresses would take the registers
         // of the others.
         let mut masked = Vec::new();
-        pieces(self, false, &mut masked)?;
-        let mark = self.facts.len();
-        inside.iter().for_each(|comparison| self.facts.assume(comparison, true));
+        pieces(self, inside.is_empty(), &mut masked)?;
         let mut plain = Vec::new();
-        let result = pieces(self, true, &mut plain);
-        self.facts.truncate(mark);
-        result?;
-        out.push(Statement { kind: StatementKind::If(all, plain, masked), origin });
+        if !inside.is_empty() {
+            self.knowing(&inside, |this| pieces(this, true, &mut plain))?;
+        }
+        Lower::branch(&inside, plain, masked, origin, out);
         Ok(())
     }
 
@@ -230,12 +257,8 @@ impl Lower {
         body: &mut dyn FnMut(&mut Self, &mut Out) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
         let Some(condition) = condition(&mask) else { return body(self, out) };
-        let mark = self.facts.len();
-        mask.iter().for_each(|comparison| self.facts.assume(comparison, true));
         let mut inner = Vec::new();
-        let result = body(self, &mut inner);
-        self.facts.truncate(mark);
-        result?;
+        self.knowing(&mask, |this| body(this, &mut inner))?;
         out.push(Statement { kind: StatementKind::If(condition, inner, Vec::new()), origin });
         Ok(())
     }
@@ -246,14 +269,16 @@ impl Lower {
         (destination, to): (&View, &[Index]),
         (source, from): (&View, &[Index]),
         asynchronous: bool,
-        loss: &Loss,
+        losses: &[Loss; 2],
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
         let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
         let (steps, narrowed) = self.pieces((destination, to), (source, from), origin)?;
-        let narrowed = loss.narrowed.clone().or(narrowed);
-        let loss = Loss { narrowed, ..loss.clone() };
+        let losses = losses.clone().map(|mut loss| {
+            loss.narrowed = loss.narrowed.or(narrowed.clone());
+            loss
+        });
         let (total, width) = (lanes.iter().product::<i64>(), steps.iter().product::<i64>());
         let mut lane = vec![0i64; lanes.len()];
         for _ in 0..total / width.max(1) {
@@ -262,7 +287,7 @@ impl Lower {
             let mut read = self.access(source, from, &source_lane, origin)?;
             write.width = width as u32;
             read.width = width as u32;
-            (write.loss, read.loss) = (loss.clone(), loss.clone());
+            [write.loss, read.loss] = losses.clone();
             self.piece(write, read, asynchronous, origin, out);
             for at in 0..lane.len() {
                 lane[at] += steps[at];
@@ -569,6 +594,11 @@ fn along(run: &[(usize, usize, i64)], width: i64) -> Option<Vec<(usize, usize, i
         }
     }
     None
+}
+
+/// How many elements a view of these extents has.
+fn count(extents: &[i64]) -> i64 {
+    extents.iter().fold(1, |count, extent| count.saturating_mul(*extent))
 }
 
 /// Whether a mode has one element.

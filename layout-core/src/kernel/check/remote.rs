@@ -28,7 +28,7 @@ impl Lower {
             return self.fail(origin, message, "elements have 4 bytes");
         }
         let mut copies = Out::new();
-        self.thread_copy(destination, source, false, origin, &mut copies)?;
+        self.thread_copy((destination, source), false, origin, &mut copies)?;
         match copies.into_iter().map(|copy| stored(copy, barrier)).collect::<Option<Out>>() {
             Some(stores) => out.extend(stores),
             None => {

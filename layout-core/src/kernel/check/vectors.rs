@@ -7,9 +7,8 @@
 use super::lower::{Failed, Lower};
 use super::movement::{power_of_two, unit};
 use crate::kernel::index::{Index, IndexOverflow};
-use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
-use crate::kernel::program::{Comparison, Mask, Reason, Space};
+use crate::kernel::program::{Reason, Space};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
@@ -101,34 +100,6 @@ impl Lower {
             return Ok(layout.map_or(same, |layout| (to, from, layout, narrowed)));
         }
         Ok(same)
-    }
-
-    /// What must hold, beyond what is known, for all of a view to exist; nothing where that cannot be said.
-    pub(super) fn inside(&mut self, view: &View, extents: &[i64], origin: Origin) -> Result<Mask, Failed> {
-        let mut mask = Mask::new();
-        for bound in &view.bounds {
-            let mut last = bound.base.clone();
-            for (mode, extent) in extents.iter().enumerate() {
-                let steps =
-                    [(&bound.steps[mode], extent - 1), (&bound.lane_steps[mode], view.modes[mode].lanes - 1)];
-                for (step, count) in steps {
-                    if step.as_constant().is_none_or(|step| step < 0) {
-                        return Ok(Mask::new());
-                    }
-                    let sum = last.add_scaled(step, count);
-                    last = self.index(origin, sum)?;
-                }
-            }
-            self.computed(&last, &mut mask, origin)?;
-            let above = Comparison { op: BinaryOp::Ge, left: bound.base.clone(), right: Index::constant(0) };
-            let below = Comparison { op: BinaryOp::Lt, left: last, right: bound.extent.clone() };
-            for comparison in [above, below] {
-                if !mask.contains(&comparison) && !self.facts.holds(&self.tables.atoms, &comparison) {
-                    mask.push(comparison);
-                }
-            }
-        }
-        Ok(mask)
     }
 
     /// Why not every vector of both sides can be moved at once.

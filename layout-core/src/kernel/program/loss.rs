@@ -3,7 +3,7 @@
 //! Law: no part of the text and of no meaning to the simulator. The check writes down what it could not do where it could
 //! not do it, so that [`explain`](crate::kernel::explain()) says of each access what the code does, not what a second analysis thinks.
 
-use super::{Mask, PlaceId};
+use super::{Comparison, Mask, PlaceId};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
 
@@ -16,8 +16,16 @@ pub(crate) struct Loss {
     pub synchronous: Option<Reason>,
     /// The conditions of an `if` that the check put around the access.
     pub guards: Mask,
-    /// Whether those are tested once, for the whole tile that a block copies.
+    /// Whether those are tested once, for all of a copy.
     pub once: bool,
+}
+
+impl Loss {
+    /// Of a piece of a copy that is narrowed so and stands under one test for all of it; under none where that is empty.
+    pub(crate) fn tested(narrowed: &Option<(u32, Reason)>, test: &[Comparison]) -> Loss {
+        let (narrowed, guards) = (narrowed.clone(), test.to_vec());
+        Loss { narrowed, guards, once: !test.is_empty(), synchronous: None }
+    }
 }
 
 /// Why fewer elements move at once, or why a copy is not asynchronous.
