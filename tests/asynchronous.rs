@@ -3,12 +3,11 @@
 //! A kernel here takes the number of a mistake. Law: without one it has no finding and the right results; with one it has
 //! the finding of the table, at the line that a comment `// here: name` marks.
 
-use layout_core::kernel::Elem;
 use layout_cuda::{
-    Definition, Device, E4m3, Element, Error, FindingKind, LaunchConfig, Options, ParamSet, ParamValue,
-    Report, Tensor, bf16, f16, tiled_kernel,
+    Definition, Device, Error, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, Report, bf16, f16,
+    tiled_kernel,
 };
-use layout_examples::kernels::gemm::{gemm, gemm_by_columns};
+use layout_examples::kernels::gemm::gemm;
 
 /// `y = x + 1` by a ring of two stages: warp 0 loads tiles, two warps add, TMA takes the sums.
 #[tiled_kernel(
@@ -194,21 +193,24 @@ fn expect(report: &Report, mistake: i64, kind: FindingKind, line: &str, words: &
     );
 }
 
-fn run_ring(mistake: i64, rows: usize) -> Result<(Report, Vec<f32>), Error> {
-    let device = Device::simulator();
-    let values: Vec<f32> = (0..rows * 32).map(|i| i as f32).collect();
-    let x = device.upload(&values, [rows, 32])?;
-    let mut y = device.zeros::<f32, 2>([rows, 32])?;
-    let set = set(&ring::DEFINITION, mistake);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let report = ring::simulate_with(config, &Options::default(), &x, &mut y)?;
-    Ok((report, y.download()?))
+/// The report and the results of a kernel with a mistake, of so many rows of 32 numbers and as many of `columns` results.
+macro_rules! of_rows {
+    ($kernel:ident, $mistake:expr, $rows:expr, $columns:expr) => {{
+        let (device, rows) = (Device::simulator(), $rows);
+        let values: Vec<f32> = (0..rows * 32).map(|i| i as f32).collect();
+        let x = device.upload(&values, [rows, 32])?;
+        let mut y = device.zeros::<f32, 2>([rows, $columns])?;
+        let set = set(&$kernel::DEFINITION, $mistake);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let report = $kernel::simulate_with(config, &Options::default(), &x, &mut y)?;
+        (report, y.download()?)
+    }};
 }
 
 #[test]
 fn a_ring_of_stages_is_right() -> Result<(), Error> {
     for rows in [1, 32, 33, 200] {
-        let (report, y) = run_ring(0, rows)?;
+        let (report, y) = of_rows!(ring, 0, rows, 32);
         assert!(report.clean(), "{report}");
         assert!(y.iter().enumerate().all(|(i, y)| *y == i as f32 + 1.0), "{rows} rows");
         assert_eq!(report.totals.global_bytes_read, rows as u64 * 128, "{report}");
@@ -237,7 +239,7 @@ fn mistakes_in_a_ring_are_found() -> Result<(), Error> {
         (11, FindingKind::MissingWait, "sum", "which a tensor store of warp 1 may have yet to read"),
     ];
     for (mistake, kind, line, words) in table {
-        let (report, _) = run_ring(mistake, 200)?;
+        let (report, _) = of_rows!(ring, mistake, 200, 32);
         expect(&report, mistake, kind, line, words);
     }
     Ok(())
@@ -283,108 +285,10 @@ fn small(i: usize) -> f32 {
     ((i * 37 + i / 11) % 17) as f32 / 8.0 - 1.0
 }
 
-/// `c = a b` of the examples' kernels, at sizes that no tile divides.
-fn right_gemm<T: Element, U: Element>(
-    definition: &'static Definition,
-    types: [&str; 2],
-    to: fn(f32) -> T,
-    from: fn(U) -> f32,
-    round: fn(f32) -> f32,
-    by_columns: bool,
-    launch: impl Fn(LaunchConfig<'_>, &Tensor<T, 2>, &Tensor<T, 2>, &mut Tensor<U, 2>) -> Result<Report, Error>,
-) -> Result<(), Error> {
-    let device = Device::simulator();
-    let (m, n, k) = (136, 272, 208);
-    let (a, b): (Vec<f32>, Vec<f32>) =
-        ((0..m * k).map(small).collect(), (0..k * n).map(|i| small(i + 5)).collect());
-    // By columns where the set says so.
-    let on = |values: &[f32], shape @ [rows, columns]: [usize; 2], mode: Option<ParamValue>| {
-        if mode != Some(ParamValue::Int(0)) {
-            return device.upload(&values.iter().map(|value| to(*value)).collect::<Vec<T>>(), shape);
-        }
-        let turned: Vec<T> = (0..values.len()).map(|i| to(values[i % rows * columns + i / rows])).collect();
-        device.upload_strided(&turned, shape, [1, rows])
-    };
-    let at = |x: usize, j: usize| if by_columns { b[j * k + x] } else { b[x * n + j] };
-    let elem = |name: &str| Elem::from_name(name).map(ParamValue::Type);
-    let sets = definition.kernel().expect("bytes of this version").parameter_sets();
-    let sets = sets.iter().filter(|set| set.get("T") == elem(types[0]));
-    let sets: Vec<&ParamSet> =
-        sets.filter(|set| set.get("U").is_none_or(|u| Some(u) == elem(types[1]))).collect();
-    assert!(!sets.is_empty());
-    for set in sets {
-        let on_a = on(&a, [m, k], set.get("A_MODE"))?;
-        let on_b = on(&b, if by_columns { [n, k] } else { [k, n] }, set.get("B_MODE"))?;
-        let mut c = device.zeros::<U, 2>([m, n])?;
-        let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
-        let report = launch(config, &on_a, &on_b, &mut c)?;
-        assert!(report.clean(), "{}: {report}", set.key());
-        for (place, found) in c.download()?.into_iter().enumerate() {
-            let (i, j) = (place / n, place % n);
-            let sum: f32 = (0..k).map(|x| a[i * k + x] * at(x, j)).sum();
-            assert_eq!(from(found), round(sum), "{} ({i}, {j})", set.key());
-        }
-    }
-    Ok(())
-}
-
-#[test]
-fn gemm_of_16_bits() -> Result<(), Error> {
-    let options = Options::default();
-    let round = |sum| bf16::from_f32(sum).to_f32();
-    let types = ["bf16", "bf16"];
-    right_gemm(&gemm::DEFINITION, types, bf16::from_f32, bf16::to_f32, round, false, |config, a, b, c| {
-        gemm::simulate_with(config, &options, a, b, c)
-    })?;
-    let round = |sum| f16::from_f32(sum).to_f32();
-    right_gemm(
-        &gemm::DEFINITION,
-        ["f16", "f16"],
-        f16::from_f32,
-        f16::to_f32,
-        round,
-        false,
-        |config, a, b, c| gemm::simulate_with(config, &options, a, b, c),
-    )
-}
-
-#[test]
-fn gemm_by_columns_of_every_type() -> Result<(), Error> {
-    let options = Options::default();
-    let (same, rounded) = (|sum| sum, |sum| bf16::from_f32(sum).to_f32());
-    let definition = &gemm_by_columns::DEFINITION;
-    right_gemm(definition, ["f32", "f32"], same, same, same, true, |config, a, b, c| {
-        gemm_by_columns::simulate_with(config, &options, a, b, c)
-    })?;
-    right_gemm(
-        definition,
-        ["e4m3", "bf16"],
-        E4m3::from_f32,
-        bf16::to_f32,
-        rounded,
-        true,
-        |config, a, b, c| gemm_by_columns::simulate_with(config, &options, a, b, c),
-    )?;
-    right_gemm(definition, ["bf16", "f32"], bf16::from_f32, same, same, true, |config, a, b, c| {
-        gemm_by_columns::simulate_with(config, &options, a, b, c)
-    })
-}
-
-fn run_pair(mistake: i64, rows: usize) -> Result<(Report, Vec<f32>), Error> {
-    let device = Device::simulator();
-    let values: Vec<f32> = (0..rows * 32).map(|i| i as f32).collect();
-    let x = device.upload(&values, [rows, 32])?;
-    let mut y = device.zeros::<f32, 2>([rows, 64])?;
-    let set = set(&pair::DEFINITION, mistake);
-    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let report = pair::simulate_with(config, &Options::default(), &x, &mut y)?;
-    Ok((report, y.download()?))
-}
-
 #[test]
 fn a_cluster_shares_its_tiles() -> Result<(), Error> {
     for rows in [32, 70] {
-        let (report, y) = run_pair(0, rows)?;
+        let (report, y) = of_rows!(pair, 0, rows, 64);
         assert!(report.clean(), "{report}");
         for (place, found) in y.into_iter().enumerate() {
             let (i, j) = (place / 64, place % 64);
@@ -398,7 +302,7 @@ fn a_cluster_shares_its_tiles() -> Result<(), Error> {
         (3, FindingKind::ReadWriteRace, "multicast", "of rank 1 writes"),
     ];
     for (mistake, kind, line, words) in table {
-        expect(&run_pair(mistake, 70)?.0, mistake, kind, line, words);
+        expect(&of_rows!(pair, mistake, 70, 64).0, mistake, kind, line, words);
     }
     Ok(())
 }

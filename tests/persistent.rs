@@ -7,7 +7,7 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
     bf16,
 };
-use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
+use layout_examples::kernels::gemm::{gemm, gemm_swapped};
 use layout_tests::support::data::integers;
 
 const M: usize = 300;
@@ -47,9 +47,9 @@ fn several_tiles<T: Element, U: Element + PartialEq>(
         let wanted: Vec<U> = (0..M * N).map(element).collect();
         // Rows of TMA begin at multiples of 16 bytes, also where they are empty.
         let strides = [k.max(16), 1];
-        let (shape, b_strides) = if by_rows { ([k, N], [N, 1]) } else { ([N, k], strides) };
+        let b_strides = if by_rows { [N, 1] } else { [1, k.max(16)] };
         let on_a = device.upload_strided(&a.iter().map(|x| of(*x)).collect::<Vec<T>>(), [M, k], strides)?;
-        let on_b = device.upload_strided(&b.iter().map(|x| of(*x)).collect::<Vec<T>>(), shape, b_strides)?;
+        let on_b = device.upload_strided(&b.iter().map(|x| of(*x)).collect::<Vec<T>>(), [k, N], b_strides)?;
         for set in &sets {
             let set = set.clone().with("SMS", ParamValue::Int(3)).with("GROUP", ParamValue::Int(2));
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
@@ -63,17 +63,25 @@ fn several_tiles<T: Element, U: Element + PartialEq>(
     Ok(())
 }
 
-const fn ty(name: &'static str, elem: Elem) -> (&'static str, ParamValue) {
-    (name, ParamValue::Type(elem))
+/// The sets of `gemm` of these types, A by rows, and B too or by columns.
+fn by_gemm<T: Element, U: Element + PartialEq>(
+    [operand, result]: [Elem; 2],
+    by_rows: bool,
+    rounds: Rounds<T, U>,
+) -> Result<(), Error> {
+    let simulate: Simulate<T, U> = |config, options, a, b, c| gemm::simulate_with(config, options, a, b, c);
+    let values = [
+        ("T", ParamValue::Type(operand)),
+        ("U", ParamValue::Type(result)),
+        ("A_MODE", ParamValue::Int(1)),
+        ("B_MODE", ParamValue::Int(by_rows.into())),
+    ];
+    several_tiles(&gemm::DEFINITION, simulate, &values, by_rows, rounds)
 }
 
 #[test]
 fn by_rows() -> Result<(), Error> {
-    let by_rows = ["A_MODE", "B_MODE"].map(|name| (name, ParamValue::Int(1)));
-    let values = [ty("T", Elem::Bf16), by_rows[0], by_rows[1]];
-    let simulate: Simulate<bf16, bf16> =
-        |config, options, a, b, c| gemm::simulate_with(config, options, a, b, c);
-    several_tiles(&gemm::DEFINITION, simulate, &values, true, (bf16::from_f32, bf16::from_f32))
+    by_gemm([Elem::Bf16, Elem::Bf16], true, (bf16::from_f32, bf16::from_f32))
 }
 
 #[test]
@@ -85,13 +93,7 @@ fn swapped() -> Result<(), Error> {
 
 #[test]
 fn by_columns() -> Result<(), Error> {
-    fn to<T: Element, U: Element + PartialEq>(types: [Elem; 2], rounds: Rounds<T, U>) -> Result<(), Error> {
-        let simulate: Simulate<T, U> =
-            |config, options, a, b, c| gemm_by_columns::simulate_with(config, options, a, b, c);
-        let values = [ty("T", types[0]), ty("U", types[1])];
-        several_tiles(&gemm_by_columns::DEFINITION, simulate, &values, false, rounds)
-    }
-    to([Elem::Bf16, Elem::Bf16], (bf16::from_f32, bf16::from_f32))?;
-    to([Elem::E4m3, Elem::F32], (E4m3::from_f32, |x| x))?;
-    to([Elem::F32, Elem::F32], (|x| x, |x| x))
+    by_gemm([Elem::Bf16, Elem::Bf16], false, (bf16::from_f32, bf16::from_f32))?;
+    by_gemm([Elem::E4m3, Elem::F32], false, (E4m3::from_f32, |x| x))?;
+    by_gemm([Elem::F32, Elem::F32], false, (|x| x, |x| x))
 }

@@ -3,7 +3,7 @@
 //! Law: the kernels and tiles that a function picks by the shape give the same product: the exact one, rounded.
 
 use layout_core::kernel::Elem;
-use layout_cuda::{Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamValue, Tensor, bf16};
+use layout_cuda::{Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamValue, Tensor, bf16, f16};
 use layout_examples::host::product::{Kernel, Options, Precision, Workspace, multiply};
 use layout_tests::support::data::integers;
 
@@ -80,7 +80,7 @@ fn by_columns() -> Result<(), Error> {
                 let on_a = device.upload_strided(&matrix(m * k, 1, round), [m, k], a_strides)?;
                 let on_b = device.upload_strided(&matrix(n * k, 2, round), [k, n], b_strides)?;
                 let mut c = device.zeros::<f32, 2>([m, n])?;
-                multiply(&stream, Kernel::GemmByColumns, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
+                multiply(&stream, Kernel::Gemm, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
                 let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
                 let wanted = product((&a, a_strides), (&b, b_strides), shape);
                 assert!(c.download()? == wanted, "{shape:?}, A by {a_strides:?}, B by {b_strides:?}");
@@ -91,6 +91,8 @@ fn by_columns() -> Result<(), Error> {
     // What depends on the shape is the same for every type.
     of::<bf16>(bf16::from_f32, usize::MAX)?;
     of::<E4m3>(E4m3::from_f32, 1 << 16)?;
+    // Types that the attribute does not list together.
+    of::<f16>(f16::from_f32, 1 << 10)?;
     of::<f32>(|value| value, 1 << 16)
 }
 
@@ -102,7 +104,7 @@ fn by_columns_of_other_sets() -> Result<(), Error> {
     let shape @ [m, n, k] = [200, 520, 300];
     let (a, b) = (matrix(m * k, 1, |x| x), matrix(n * k, 2, |x| x));
     let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload_strided(&b, [k, n], [1, k])?);
-    let sets = Kernel::GemmByColumns.definition().kernel().expect("bytes of this version").parameter_sets();
+    let sets = Kernel::Gemm.definition().kernel().expect("bytes of this version").parameter_sets();
     let floats = ["T", "U"].map(|name| (name, ParamValue::Type(Elem::F32)));
     let own = sets.into_iter().find(|set| floats.iter().all(|(name, ty)| set.get(name) == Some(*ty)));
     let own = own.expect("a set of float32");
@@ -112,7 +114,7 @@ fn by_columns_of_other_sets() -> Result<(), Error> {
         let set =
             changes.iter().fold(own.clone(), |set, (name, value)| set.with(name, ParamValue::Int(*value)));
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-        let options = Options { kernel: Some(Kernel::GemmByColumns), config, ..Options::default() };
+        let options = Options { kernel: Some(Kernel::Gemm), config, ..Options::default() };
         let mut c = device.zeros::<f32, 2>([m, n])?;
         multiply(&stream, options, &mut Workspace::default(), &on_a, &on_b, &mut c)?;
         assert!(c.download()? == product((&a, [k, 1]), (&b, [1, k]), shape), "{}", set.key());
@@ -156,7 +158,7 @@ fn matrices_with_strides() -> Result<(), Error> {
             let by_rows = multiply(&stream, Options::default(), &mut Workspace::default(), &a, &b, &mut c);
             check(by_rows, &c, of(2), taken, &wanted, &format!("gemm, {say}"));
             let (a, b) = (strided(&device, [m, k], of(0), |x| x)?, strided(&device, [k, n], of(1), |x| x)?);
-            for kernel in [Kernel::GemmSwapped, Kernel::GemmByColumns, Kernel::SgemmFed] {
+            for kernel in [Kernel::GemmSwapped, Kernel::Gemm, Kernel::SgemmFed] {
                 let mut c = strided(&device, [m, n], of(2), |x| x)?;
                 let outcome = multiply(&stream, kernel, &mut Workspace::default(), &a, &b, &mut c);
                 check(outcome, &c, of(2), taken, &wanted, &format!("{kernel}, {say}"));
@@ -215,7 +217,7 @@ fn extents_that_disagree_start_nothing() -> Result<(), Error> {
             let outcome = multiply(&stream, options, &mut Workspace::default(), &on_a, &on_b, &mut on_c);
             refused("any", outcome);
         }
-        for kernel in [Kernel::GemmSwapped, Kernel::GemmByColumns, Kernel::SgemmFed] {
+        for kernel in [Kernel::GemmSwapped, Kernel::Gemm, Kernel::SgemmFed] {
             refused(
                 kernel.name(),
                 multiply(&stream, kernel, &mut Workspace::default(), &on_a, &on_b, &mut on_c),

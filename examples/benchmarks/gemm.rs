@@ -76,11 +76,9 @@ impl Dtype {
         match (self, b) {
             (Dtype::Bf16, _) => ("gemm", None, &[Kernel::Gemm, Kernel::GemmSplit, Kernel::GemmPair]),
             (Dtype::Tf32, Lies::Rows) => ("gemm_swapped", Some(Kernel::GemmSwapped), &[Kernel::GemmSwapped]),
-            (Dtype::E4m3, Lies::Rows) => {
-                ("gemm_turned", Some(Kernel::GemmByColumns), &[Kernel::GemmByColumns])
-            }
+            (Dtype::E4m3, Lies::Rows) => ("gemm_turned", Some(Kernel::Gemm), &[Kernel::Gemm]),
             (Dtype::Tf32 | Dtype::E4m3, Lies::Columns) => {
-                ("gemm_by_columns", Some(Kernel::GemmByColumns), &[Kernel::GemmByColumns])
+                ("gemm_by_columns", Some(Kernel::Gemm), &[Kernel::Gemm])
             }
             (Dtype::F32, _) => ("sgemm_fed", Some(Kernel::SgemmFed), &[Kernel::SgemmFed]),
         }

@@ -5,7 +5,7 @@
 
 use super::Result;
 use crate::kernels;
-use crate::kernels::gemm::{gemm, gemm_by_columns};
+use crate::kernels::gemm::gemm;
 use layout_cuda::cache::Cache;
 use layout_cuda::compile::compile_cached;
 use layout_cuda::{Definition, Device, Promises, Stream, bf16, nvrtc, prepare};
@@ -31,12 +31,7 @@ pub fn run(device: &Device) -> Result<()> {
         "{:<28} {:>12} {:>12} {:>12} {:>14}",
         "kernel", "compiled ms", "disk ms", "load ms", "memory us"
     );
-    let mut list: Vec<&'static Definition> = kernels::definitions().to_vec();
-    for definition in [&gemm::DEFINITION, &gemm_by_columns::DEFINITION] {
-        if !list.iter().any(|known| std::ptr::eq(*known, definition)) {
-            list.push(definition);
-        }
-    }
+    let list = kernels::definitions().into_iter().chain([&gemm::DEFINITION]).collect::<Vec<_>>();
     let measured = list.iter().try_for_each(|definition| one(definition, device, &arch, &cache));
     // The folder is this process's own; what cannot be removed is left in the system's folder for such things.
     let _ = std::fs::remove_dir_all(&folder);

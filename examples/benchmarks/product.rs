@@ -90,10 +90,14 @@ impl Ours {
     }
 }
 
-/// The attribute's first set with some values replaced: `BM=64,DIRECT=true`.
+/// The attribute's first set with some values replaced: `BM=64,DIRECT=true`. Types, and what follows from others, are the
+/// launch's.
 fn parameters(kernel: Kernel, text: &str) -> Result<ParamSet> {
-    let first = kernel.definition().variants.first().map(|variant| variant.parameters).unwrap_or_default();
-    let own = ParamSet(first.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect());
+    let computed = kernel.definition().kernel()?.parameters;
+    let follows = |name: &str| computed.iter().any(|own| own.name == name && own.computed.is_some());
+    let first = kernel.sets().next().unwrap_or_default().iter();
+    let own = first.filter(|(name, value)| !matches!(value, ParamValue::Type(_)) && !follows(name));
+    let own = ParamSet(own.map(|(name, value)| ((*name).to_owned(), *value)).collect());
     text.split(',').try_fold(own, |set, part| {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`--set {text}`: `{part}` is no NAME=VALUE"))?;

@@ -11,7 +11,7 @@
 
 use layout_cuda::tiled_kernels;
 
-pub use products::{gemm, gemm_by_columns, gemm_swapped};
+pub use products::{gemm, gemm_swapped};
 
 #[tiled_kernels]
 mod products {
@@ -90,10 +90,10 @@ mod products {
                 if direct {
                     let thread = thread_idx.x % 128;
                     for piece in 0..4 * SLABS {
-                        let own = staged.slice(piece / 4).tile([16, 64], [piece % 4, 0]);
-                        let own = own.distribute(row_major([2, 64]), thread).to_local();
-                        let to = dst.tile([16, 64], [4 * consumer + piece % 4, part * SLABS + piece / 4]);
-                        to.distribute(row_major([2, 64]), thread).copy_from(&own);
+                        let own = staged.slice(piece / 4).tile([16, slab], [piece % 4, 0]);
+                        let own = own.distribute(row_major([128 / slab, slab]), thread).to_local();
+                        let to = dst.tile([16, slab], [4 * consumer + piece % 4, part * SLABS + piece / 4]);
+                        to.distribute(row_major([128 / slab, slab]), thread).copy_from(&own);
                     }
                 } else if leads {
                     tma_store(&mut dst.tile([64, slab * SLABS], [consumer, part]), &staged);
@@ -106,18 +106,20 @@ mod products {
         }
     }
 
-    /// Products of 16-bit floats, accumulated in float32. Of each operand either mode is contiguous. TMA takes C
-    /// where its rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
+    /// Products accumulated in float32: of 16-bit floats, of each operand either mode contiguous, or of 8-bit floats and, as
+    /// TF32, of 32-bit ones, A by rows and B by columns, since the matrix units take these no other way. TMA takes C where its
+    /// rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
     #[tiled_kernel(
-        T = [bf16, f16], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256, BK = 64, STAGES = 4, SLABS = 2, BUFFERS = 1,
-        AHEAD = 1, GROUP = 16, SMS = 132, DIRECT = [false, true],
+        T = [bf16, f16, f32, e4m3], U = [bf16, f16, f32], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256,
+        BK = 128 / size_of::<T>(), STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132, DIRECT = [false, true],
+        filter((T == U && size_of::<T>() == 2) || (A_MODE == 1 && B_MODE == 0 && !DIRECT && T != f16 && U != f16)),
         arch = "sm_90a", block = [384], min_blocks = 1,
         grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
     )]
-    pub fn gemm<T, const M: usize, const N: usize, const K: usize>(
+    pub fn gemm<T, U, const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
         b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
-        c: &mut LayoutTensor<T, Pitched<M, N>>,
+        c: &mut LayoutTensor<U, Pitched<M, N>>,
     ) {
         // Slabs of 64 rows of A or columns of B, in lines as long as the swizzle along the mode that is contiguous.
         let (a_row, a_k) = if A_MODE == 1 { (BK, 1) } else { (1, 64) };
@@ -125,10 +127,10 @@ mod products {
         let a_tiles = layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, a_row, a_k]);
         let b_tiles = layout([STAGES, BN / 64, BK, 64], [BK * BN, 64 * BK, b_k, b_col]);
         let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
-        let tiles = (rows * cols).min(1 << 24);
+        let (tiles, slab) = ((rows * cols).min(1 << 24), 128 / size_of::<U>());
         let a_smem = shared::<T>(a_tiles.swizzle_bytes(128));
         let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
-        let c_smem = shared::<T>(row_major([2 * BUFFERS, SLABS, 64, 64]).swizzle_bytes(128));
+        let c_smem = shared::<U>(row_major([2 * BUFFERS, SLABS, 64, slab]).swizzle_bytes(128));
         let (full, empty) = (mbarriers(STAGES, 1), mbarriers(STAGES, 2));
         let (ring, count) = ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks));
         barrier();
@@ -143,44 +145,6 @@ mod products {
         } else {
             set_max_registers(232);
             multiply(c, c_smem, ring, count, DIRECT);
-        }
-    }
-
-    /// Products of 16-bit, 8-bit and, as TF32, of 32-bit floats, accumulated in float32. A lies row by row, B column by
-    /// column: the matrix units take types other than those of 16 bits no other way.
-    #[tiled_kernel(
-        T = [bf16, f32, e4m3], U = [bf16, f32], BM = 128, BN = 256, STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1,
-        GROUP = 16, SMS = 132,
-        arch = "sm_90a", block = [384], min_blocks = 1,
-        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
-    )]
-    pub fn gemm_by_columns<T, U, const M: usize, const N: usize, const K: usize>(
-        a: &LayoutTensor<T, Pitched<M, K>>,
-        b: &LayoutTensor<T, Pitched<N, K>>,
-        c: &mut LayoutTensor<U, Pitched<M, N>>,
-    ) {
-        // A row of a stage, and of a slab of C, is as long as the swizzle.
-        let (bk, slab) = (128 / size_of::<T>(), 128 / size_of::<U>());
-        let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(bk));
-        let tiles = (rows * cols).min(1 << 24);
-        let a_smem = shared::<T>(row_major([STAGES, BM / 64, 64, bk]).swizzle_bytes(128));
-        let b_tiles = layout([STAGES, BN / 64, bk, 64], [bk * BN, 64 * bk, 1, bk]);
-        let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
-        let c_smem = shared::<U>(row_major([2 * BUFFERS, SLABS, 64, slab]).swizzle_bytes(128));
-        let (full, empty) = (mbarriers(STAGES, 1), mbarriers(STAGES, 2));
-        let (ring, count) = ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks));
-        barrier();
-        grid_dependency_wait();
-        launch_dependents();
-
-        if warp_group() == 0 {
-            set_max_registers(40);
-            if thread_idx.x == 0 {
-                load(a, b.transpose(), ring, count);
-            }
-        } else {
-            set_max_registers(232);
-            multiply(c, c_smem, ring, count, false);
         }
     }
 

@@ -24,7 +24,7 @@ pub use banks::read_shared;
 pub use edges::{last_columns, last_rows};
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
-pub use multipliers::{sgemm, sgemm_fed, sgemm_sliced, sgemm_sliced_fed};
+pub use multipliers::{sgemm, sgemm_fed};
 pub use padding::{resize, resize_both, turn};
 pub use pair::gemm_pair;
 pub use peaks::{matrix_products, multiply_adds, reads, shared_reads};
@@ -36,7 +36,7 @@ pub use tensor_cores::tensor_core;
 use layout_cuda::Definition;
 
 /// Every kernel here, in the order of the ladder.
-pub fn definitions() -> [&'static Definition; 11] {
+pub fn definitions() -> [&'static Definition; 10] {
     [
         &vector_add::DEFINITION,
         &resize::DEFINITION,
@@ -48,7 +48,6 @@ pub fn definitions() -> [&'static Definition; 11] {
         &block_tiled_vectorized::DEFINITION,
         &tensor_core::DEFINITION,
         &sgemm::DEFINITION,
-        &sgemm_sliced::DEFINITION,
     ]
 }
 

@@ -17,7 +17,7 @@
 
 use layout_cuda::tiled_kernels;
 
-pub use products::{sgemm, sgemm_fed, sgemm_sliced, sgemm_sliced_fed};
+pub use products::{sgemm, sgemm_fed};
 
 #[tiled_kernels]
 mod products {
@@ -102,6 +102,8 @@ mod products {
     /// stages of B hold of SLICES sums.
     fn store_total(acc: View<f32, Write>, scratch: View<f32, Write>, c: View<f32, Write>) {
         const THREADS: usize = SLICES * 32;
+        assert!(BM == WM && BN == WN, "each slice of K is one warp's");
+        assert!(STAGES * BK >= SLICES * BM / 2, "the stages of B hold half a tile of every slice");
         let threads = row_major([THREADS / (BN / 4), BN / 4]);
         for half in unroll(0..2) {
             barrier();
@@ -125,10 +127,24 @@ mod products {
         }
     }
 
-    /// Warp tiles of 64 x 64 of C, 8 x 16 for each thread.
+    /// Stores the sums: a warp's own, or what the slices have together.
+    fn store(acc: View<f32, Write>, scratch: View<f32, Write>, c: View<f32, Write>, warp: [usize; 2]) {
+        if SLICES == 1 {
+            let own = c.tile([WM, WN], warp).vectorize([1, 4]).distribute(row_major([8, 4]), lane_id());
+            own.copy_from(&acc.vectorize([1, 4]));
+        } else {
+            store_total(acc, scratch, c);
+        }
+    }
+
+    /// Each warp multiplies WM x WN of C, 8 x 16 for each thread; where C is small and K long, SLICES warps the same, each for its
+    /// part of each stage.
     #[tiled_kernel(
-        BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 2, UNROLL = 2, AFTER = 1,
-        block = [BM * BN / (WM * WN) * 32], opt_level = 1,
+        SLICES = [1, 8], BM = [128, 64], BN = [128, 64], BK = [32, 128], WM = 64, WN = 64,
+        STAGES = [2, 3], UNROLL = [2, 4], AFTER = 1,
+        filter((SLICES == 1) == (BM == 128), BM == BN, (SLICES == 1) == (BK == 32)),
+        filter((SLICES == 1) == (STAGES == 2), UNROLL == if SLICES == 1 { 2 } else { 4 }),
+        block = [BM * BN / (WM * WN) * SLICES * 32], opt_level = 1,
         grid = [N.div_ceil(BN), M.div_ceil(BM)],
         variant_if(M % BM == 0, N % BN == 0, K % BK == 0),
         variant_if(N % 4 == 0, K % 4 == 0),
@@ -138,133 +154,22 @@ mod products {
         b: &LayoutTensor<f32, RowMajor<K, N>>,
         c: &mut LayoutTensor<f32, RowMajor<M, N>>,
     ) {
-        const THREADS: usize = BM * BN / (WM * WN) * 32;
-        let (warp_row, warp_col) = (warp_id() / (BN / WN), warp_id() % (BN / WN));
-        let (lane_row, lane_col) = (lane_id() / 4, lane_id() % 4);
-
-        let mut a_smem = shared::<f32>(layout([STAGES * BM, BK], [BK + 4, 1]));
-        let mut b_smem = shared::<f32>(row_major([STAGES * BK, BN]));
-        let mut acc = local::<f32>(row_major([WM / 8, WN / 4])).fill(0.0);
-
-        let blocks = K.div_ceil(BK);
-        for ahead in unroll(0..STAGES - 1) {
-            let (a_stage, b_stage) = (a_smem.tile([BM, BK], [ahead, 0]), b_smem.tile([BK, BN], [ahead, 0]));
-            let (a_tile, b_tile) =
-                (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-            copy_stage(a_stage, b_stage, a_tile, b_tile, THREADS);
-        }
-        for block in 0..blocks {
-            async_copy_wait_group(STAGES - 2);
-            barrier();
-            let ahead = block + STAGES - 1;
-            let next = ahead % STAGES;
-            if ahead < blocks {
-                let (a_stage, b_stage) = (a_smem.tile([BM, BK], [next, 0]), b_smem.tile([BK, BN], [next, 0]));
-                let (a_tile, b_tile) =
-                    (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-                copy_stage(a_stage, b_stage, a_tile, b_tile, THREADS);
-            } else {
-                async_copy_commit_group();
-            }
-            let stage = block % STAGES;
-            let a_warp = a_smem.tile([BM, BK], [stage, 0]).tile([WM, BK], [warp_row, 0]);
-            let b_warp = b_smem.tile([BK, BN], [stage, 0]).tile([BK, WN], [0, warp_col]).vectorize([1, 4]);
-            multiply(
-                acc,
-                a_warp.distribute(row_major([8, 1]), lane_row),
-                b_warp.distribute(row_major([1, 4]), lane_col),
-            );
-        }
-        move_sums(acc);
-        let dst = c.tile([BM, BN], [block_idx.y, block_idx.x]).tile([WM, WN], [warp_row, warp_col]);
-        dst.vectorize([1, 4]).distribute(row_major([8, 4]), lane_id()).copy_from(&acc.vectorize([1, 4]));
-    }
-
-    /// The same, fed by TMA: no thread spends an instruction on copies. Two blocks on each multiprocessor.
-    #[tiled_kernel(
-        BM = 128, BN = 128, BK = 32, WM = 64, WN = 64, STAGES = 3, UNROLL = 4, AFTER = 0,
-        arch = "sm_90a", block = [BM * BN / (WM * WN) * 32], min_blocks = 2, opt_level = 1,
-        grid = [N.div_ceil(BN), M.div_ceil(BM)],
-        variant_if(M % BM == 0, N % BN == 0),
-    )]
-    pub fn sgemm_fed<const M: usize, const N: usize, const K: usize>(
-        a: &LayoutTensor<f32, Pitched<M, K>>,
-        b: &LayoutTensor<f32, Pitched<K, N>>,
-        c: &mut LayoutTensor<f32, Pitched<M, N>>,
-    ) {
-        let (warp_row, warp_col) = (warp_id() / (BN / WN), warp_id() % (BN / WN));
-        let (lane_row, lane_col) = (lane_id() / 4, lane_id() % 4);
-
-        let a_smem = shared::<f32>(row_major([STAGES, BM, BK]).swizzle_bytes(128));
-        let b_smem = shared::<f32>(row_major([STAGES, BK, BN]));
-        let full = mbarriers(STAGES, 1);
-        let mut acc = local::<f32>(row_major([WM / 8, WN / 4])).fill(0.0);
-        barrier();
-
-        let blocks = K.div_ceil(BK);
-        let leads = thread_idx.x == 0;
-        if leads {
-            for ahead in unroll(0..STAGES - 1) {
-                if ahead < blocks {
-                    let (a_tile, b_tile) =
-                        (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-                    load_stage(a_smem.slice(ahead), b_smem.slice(ahead), a_tile, b_tile, full.at(ahead));
-                }
-            }
-        }
-        for block in 0..blocks {
-            // The stage that everyone has read is loaded anew.
-            barrier();
-            let ahead = block + STAGES - 1;
-            if leads && ahead < blocks {
-                let (a_tile, b_tile) =
-                    (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-                let next = ahead % STAGES;
-                load_stage(a_smem.slice(next), b_smem.slice(next), a_tile, b_tile, full.at(next));
-            }
-            let stage = block % STAGES;
-            full.at(stage).wait(block / STAGES % 2);
-            let a_warp = a_smem.slice(stage).tile([WM, BK], [warp_row, 0]);
-            let b_warp = b_smem.slice(stage).tile([BK, WN], [0, warp_col]).vectorize([1, 4]);
-            multiply(
-                acc,
-                a_warp.distribute(row_major([8, 1]), lane_row),
-                b_warp.distribute(row_major([1, 4]), lane_col),
-            );
-        }
-        move_sums(acc);
-        let dst = c.tile([BM, BN], [block_idx.y, block_idx.x]).tile([WM, WN], [warp_row, warp_col]);
-        let own = dst.vectorize([1, 4]).distribute(row_major([8, 4]), lane_id());
-        own.copy_from(&acc.vectorize([1, 4]));
-    }
-
-    /// For small C and long K: each of SLICES warps multiplies the whole tile of C, for its part of each stage.
-    #[tiled_kernel(
-        BM = 64, BN = 64, BK = 128, SLICES = 8, STAGES = 3, UNROLL = 4, AFTER = 1,
-        block = [SLICES * 32], opt_level = 1,
-        grid = [N.div_ceil(BN), M.div_ceil(BM)],
-        variant_if(M % BM == 0, N % BN == 0, K % BK == 0),
-        variant_if(N % 4 == 0, K % 4 == 0),
-    )]
-    pub fn sgemm_sliced<const M: usize, const N: usize, const K: usize>(
-        a: &LayoutTensor<f32, RowMajor<M, K>>,
-        b: &LayoutTensor<f32, RowMajor<K, N>>,
-        c: &mut LayoutTensor<f32, RowMajor<M, N>>,
-    ) {
+        const TILES: usize = BM * BN / (WM * WN);
         const DEPTH: usize = BK / SLICES;
-        assert!(STAGES * BK >= SLICES * BM / 2, "the stages of B hold half a tile of every slice");
-        let (slice, lane_row, lane_col) = (warp_id(), lane_id() / 4, lane_id() % 4);
+        let (warp_row, warp_col) = (warp_id() % TILES / (BN / WN), warp_id() % (BN / WN));
+        let slice = warp_id() / TILES;
+        let (lane_row, lane_col) = (lane_id() / 4, lane_id() % 4);
 
         let mut a_smem = shared::<f32>(layout([STAGES * BM, BK], [BK + 4, 1]));
         let mut b_smem = shared::<f32>(row_major([STAGES * BK, BN]));
-        let mut acc = local::<f32>(row_major([BM / 8, BN / 4])).fill(0.0);
+        let mut acc = local::<f32>(row_major([WM / 8, WN / 4])).fill(0.0);
 
         let blocks = K.div_ceil(BK);
         for ahead in unroll(0..STAGES - 1) {
             let (a_stage, b_stage) = (a_smem.tile([BM, BK], [ahead, 0]), b_smem.tile([BK, BN], [ahead, 0]));
             let (a_tile, b_tile) =
                 (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-            copy_stage(a_stage, b_stage, a_tile, b_tile, SLICES * 32);
+            copy_stage(a_stage, b_stage, a_tile, b_tile, TILES * SLICES * 32);
         }
         for block in 0..blocks {
             async_copy_wait_group(STAGES - 2);
@@ -275,43 +180,51 @@ mod products {
                 let (a_stage, b_stage) = (a_smem.tile([BM, BK], [next, 0]), b_smem.tile([BK, BN], [next, 0]));
                 let (a_tile, b_tile) =
                     (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-                copy_stage(a_stage, b_stage, a_tile, b_tile, SLICES * 32);
+                copy_stage(a_stage, b_stage, a_tile, b_tile, TILES * SLICES * 32);
             } else {
                 async_copy_commit_group();
             }
-            let a_slice = a_smem.tile([BM, BK], [stage, 0]).tile([BM, DEPTH], [0, slice]);
-            let b_slice = b_smem.tile([BK, BN], [stage, 0]).tile([DEPTH, BN], [slice, 0]).vectorize([1, 4]);
+            let a_warp = a_smem.tile([BM, BK], [stage, 0]).tile([WM, DEPTH], [warp_row, slice]);
+            let b_warp = b_smem.tile([BK, BN], [stage, 0]).tile([DEPTH, WN], [slice, warp_col]);
             multiply(
                 acc,
-                a_slice.distribute(row_major([8, 1]), lane_row),
-                b_slice.distribute(row_major([1, 4]), lane_col),
+                a_warp.distribute(row_major([8, 1]), lane_row),
+                b_warp.vectorize([1, 4]).distribute(row_major([1, 4]), lane_col),
             );
         }
         move_sums(acc);
-        async_copy_wait_all();
-        store_total(acc, b_smem, c.tile([BM, BN], [block_idx.y, block_idx.x]));
+        if SLICES > 1 {
+            async_copy_wait_all();
+        }
+        store(acc, b_smem, c.tile([BM, BN], [block_idx.y, block_idx.x]), [warp_row, warp_col]);
     }
 
-    /// The same, fed by TMA. A stage of A is slabs of 32 `k`, swizzled: a slice of 16 lies in one of them.
+    /// The same, fed by TMA: no thread spends an instruction on copies. A stage of A is slabs of 32 `k`, swizzled: a slice of 16
+    /// lies in one of them. Of the unsliced one two blocks share a multiprocessor.
     #[tiled_kernel(
-        BM = 64, BN = 64, BK = 128, SLICES = 8, STAGES = 3, UNROLL = 4, AFTER = 0,
-        arch = "sm_90a", block = [SLICES * 32], opt_level = 1,
+        SLICES = [1, 8], BM = [128, 64], BN = [128, 64], BK = [32, 128], WM = 64, WN = 64,
+        STAGES = 3, UNROLL = 4, AFTER = 0,
+        filter((SLICES == 1) == (BM == 128), BM == BN, (SLICES == 1) == (BK == 32)),
+        arch = "sm_90a", block = [BM * BN / (WM * WN) * SLICES * 32],
+        min_blocks = if SLICES == 1 { 2 } else { 1 }, opt_level = 1,
         grid = [N.div_ceil(BN), M.div_ceil(BM)],
         variant_if(M % BM == 0, N % BN == 0),
     )]
-    pub fn sgemm_sliced_fed<const M: usize, const N: usize, const K: usize>(
+    pub fn sgemm_fed<const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<f32, Pitched<M, K>>,
         b: &LayoutTensor<f32, Pitched<K, N>>,
         c: &mut LayoutTensor<f32, Pitched<M, N>>,
     ) {
+        const TILES: usize = BM * BN / (WM * WN);
         const DEPTH: usize = BK / SLICES;
-        assert!(STAGES * BK >= SLICES * BM / 2, "the stages of B hold half a tile of every slice");
-        let (slice, lane_row, lane_col) = (warp_id(), lane_id() / 4, lane_id() % 4);
+        let (warp_row, warp_col) = (warp_id() % TILES / (BN / WN), warp_id() % (BN / WN));
+        let slice = warp_id() / TILES;
+        let (lane_row, lane_col) = (lane_id() / 4, lane_id() % 4);
 
         let a_smem = shared::<f32>(row_major([STAGES, BK / 32, BM, 32]).swizzle_bytes(128));
         let mut b_smem = shared::<f32>(row_major([STAGES * BK, BN]));
         let full = mbarriers(STAGES, 1);
-        let mut acc = local::<f32>(row_major([BM / 8, BN / 4])).fill(0.0);
+        let mut acc = local::<f32>(row_major([WM / 8, WN / 4])).fill(0.0);
         barrier();
 
         let blocks = K.div_ceil(BK);
@@ -321,13 +234,8 @@ mod products {
                 if ahead < blocks {
                     let (a_tile, b_tile) =
                         (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
-                    load_stage(
-                        a_smem.slice(ahead),
-                        b_smem.tile([BK, BN], [ahead, 0]),
-                        a_tile,
-                        b_tile,
-                        full.at(ahead),
-                    );
+                    let b_stage = b_smem.tile([BK, BN], [ahead, 0]);
+                    load_stage(a_smem.slice(ahead), b_stage, a_tile, b_tile, full.at(ahead));
                 }
             }
         }
@@ -339,26 +247,21 @@ mod products {
                 let (a_tile, b_tile) =
                     (a.tile([BM, BK], [block_idx.y, ahead]), b.tile([BK, BN], [ahead, block_idx.x]));
                 let next = ahead % STAGES;
-                load_stage(
-                    a_smem.slice(next),
-                    b_smem.tile([BK, BN], [next, 0]),
-                    a_tile,
-                    b_tile,
-                    full.at(next),
-                );
+                let b_stage = b_smem.tile([BK, BN], [next, 0]);
+                load_stage(a_smem.slice(next), b_stage, a_tile, b_tile, full.at(next));
             }
             let stage = block % STAGES;
             full.at(stage).wait(block / STAGES % 2);
-            let a_slab =
-                a_smem.slice(stage).slice(slice * DEPTH / 32).tile([BM, DEPTH], [0, slice % (32 / DEPTH)]);
-            let b_slice = b_smem.tile([BK, BN], [stage, 0]).tile([DEPTH, BN], [slice, 0]).vectorize([1, 4]);
+            let a_slab = a_smem.slice(stage).slice(slice * DEPTH / 32);
+            let a_warp = a_slab.tile([WM, DEPTH], [warp_row, slice % (32 / DEPTH)]);
+            let b_warp = b_smem.tile([BK, BN], [stage, 0]).tile([DEPTH, WN], [slice, warp_col]);
             multiply(
                 acc,
-                a_slab.distribute(row_major([8, 1]), lane_row),
-                b_slice.distribute(row_major([1, 4]), lane_col),
+                a_warp.distribute(row_major([8, 1]), lane_row),
+                b_warp.vectorize([1, 4]).distribute(row_major([1, 4]), lane_col),
             );
         }
         move_sums(acc);
-        store_total(acc, b_smem, c.tile([BM, BN], [block_idx.y, block_idx.x]));
+        store(acc, b_smem, c.tile([BM, BN], [block_idx.y, block_idx.x]), [warp_row, warp_col]);
     }
 }

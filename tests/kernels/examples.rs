@@ -1,16 +1,24 @@
 //! The kernels of the examples.
 
-use crate::support::case::{Case, Outcome, Run, around, around_tile, tile_of};
+use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of, tile_of};
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
     block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize_both, sgemm,
-    sgemm_sliced, tensor_core, tiled, tiled_register, vector_add,
+    tensor_core, tiled, tiled_register, vector_add,
 };
 
 /// Sizes around a tile; one is so deep that each of three stages is filled anew.
 fn with_every_stage_again([m, n, k]: [usize; 3]) -> Vec<[usize; 3]> {
     [around_tile([m, n, k]), vec![[m, n, 4 * k + 1]]].concat()
+}
+
+/// `sgemm` of so many slices.
+fn slices(count: i64, sizes: Vec<[usize; 3]>) -> Case {
+    Case::new(&sgemm::DEFINITION, sizes, |run| {
+        matmul(run, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c))
+    })
+    .with("SLICES", ParamValue::Int(count))
 }
 
 /// The cases of the examples.
@@ -22,10 +30,8 @@ pub fn cases() -> Vec<Case> {
         Case::new(&vector_add::DEFINITION, around(256), |run| {
             let [n, ..] = run.size;
             let (a, b) = (floats(n, 1), floats(n, 2));
-            let (on_a, on_b, mut c) = (run.tensor(&a, [n])?, run.tensor(&b, [n])?, run.output([n])?);
-            let (a_view, b_view, mut c_view) = (on_a.view()?, on_b.view()?, c.view_mut()?);
-            vector_add::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c_view)?;
-            Ok(Outcome::exact(c.read()?, a.iter().zip(&b).map(|(a, b)| a + b)))
+            let c = output_of!(run, vector_add(a: [n], b: [n]) -> [n]);
+            Ok(Outcome::exact(c, a.iter().zip(&b).map(|(a, b)| a + b)))
         }),
         Case::new(&resize_both::DEFINITION, both, |run| {
             let [m, n, k] = run.size;
@@ -90,14 +96,8 @@ pub fn cases() -> Vec<Case> {
             let run = &Run { size: [m, n.min(integer(run, "COLS")), k], ..*run };
             matmul(run, |config, stream, a, b, c| last_columns::launch_with(config, stream, a, b, c))
         }),
-        Case::new(&sgemm::DEFINITION, around_tile(tile_of(&sgemm::DEFINITION)), |run| {
-            matmul(run, |config, stream, a, b, c| sgemm::launch_with(config, stream, a, b, c))
-        }),
-        Case::new(
-            &sgemm_sliced::DEFINITION,
-            with_every_stage_again(tile_of(&sgemm_sliced::DEFINITION)),
-            |run| matmul(run, |config, stream, a, b, c| sgemm_sliced::launch_with(config, stream, a, b, c)),
-        ),
+        slices(1, around_tile([128, 128, 32])),
+        slices(8, with_every_stage_again([64, 64, 128])),
     ]
 }
 

@@ -3,11 +3,11 @@
 
 use super::examples::product;
 use crate::support::case::{Case, Outcome, Run};
-use crate::support::data::{Operand, doubles, floats, untouched};
+use crate::support::data::{Operand, doubles, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
-use layout_examples::kernels::gemm::{gemm, gemm_by_columns, gemm_swapped};
-use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed, sgemm_sliced_fed};
+use layout_examples::kernels::gemm::{gemm, gemm_swapped};
+use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.
@@ -37,48 +37,33 @@ const SPLIT_SIZES: [[usize; 3]; 8] = [
 /// The cases, one for each element type; f16, which differs from bf16 in its rounding alone, at the larger sizes.
 pub fn cases() -> Vec<Case> {
     let (large, large_split) = (SIZES[5..].to_vec(), SPLIT_SIZES[5..].to_vec());
+    let case = |run| Case::new(&gemm::DEFINITION, SIZES.to_vec(), run);
     vec![
-        Case::new(&gemm::DEFINITION, SIZES.to_vec(), |run| either::<bf16>(run, bf16::from_f64))
-            .of(Elem::Bf16),
-        Case::new(&gemm::DEFINITION, large, |run| either::<f16>(run, f16::from_f64)).of(Elem::F16),
-        Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, bf16::from_f32))
-            .of(Elem::Bf16),
-        Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, |value| value))
-            .of(Elem::F32),
-        Case::new(&gemm_by_columns::DEFINITION, SIZES.to_vec(), |run| columns(run, E4m3::from_f32))
-            .of(Elem::E4m3),
+        case(|run| any::<bf16>(run, bf16::from_f64)).of(Elem::Bf16),
+        Case { sizes: large, ..case(|run| any::<f16>(run, f16::from_f64)).of(Elem::F16) },
+        case(|run| any(run, |value| value as f32)).of(Elem::F32),
+        case(|run| any(run, |value| E4m3::from_f32(value as f32))).of(Elem::E4m3),
         Case::new(&sgemm_fed::DEFINITION, SIZES.to_vec(), |run| {
-            plain(run, |a, b, c| sgemm_fed::launch_with(run.config(), &run.stream(), a, b, c))
+            by(run, float32, float32, matrix, |a, b, c| {
+                sgemm_fed::launch_with(run.config(), &run.stream(), a, b, c)
+            })
         }),
-        Case::new(&sgemm_sliced_fed::DEFINITION, SIZES.to_vec(), |run| {
-            plain(run, |a, b, c| sgemm_sliced_fed::launch_with(run.config(), &run.stream(), a, b, c))
+        Case::new(&gemm_swapped::DEFINITION, SIZES.to_vec(), |run| {
+            by(run, float32, float32, matrix, |a, b, c| {
+                gemm_swapped::launch_with(run.config(), &run.stream(), a, b, c)
+            })
         }),
-        Case::new(&gemm_swapped::DEFINITION, SIZES.to_vec(), swapped),
-        Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair::<bf16>(run, bf16::from_f64))
+        Case::new(&gemm_pair::DEFINITION, SPLIT_SIZES.to_vec(), |run| pair(run, bf16::from_f64))
             .of(Elem::Bf16),
-        Case::new(&gemm_pair::DEFINITION, large_split.clone(), |run| pair::<f16>(run, f16::from_f64))
-            .of(Elem::F16),
-        Case::new(&gemm_split::DEFINITION, SPLIT_SIZES.to_vec(), |run| split::<bf16>(run, bf16::from_f64))
+        Case::new(&gemm_pair::DEFINITION, large_split.clone(), |run| pair(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&gemm_split::DEFINITION, SPLIT_SIZES.to_vec(), |run| split(run, bf16::from_f64))
             .of(Elem::Bf16),
-        Case::new(&gemm_split::DEFINITION, large_split, |run| split::<f16>(run, f16::from_f64)).of(Elem::F16),
+        Case::new(&gemm_split::DEFINITION, large_split, |run| split(run, f16::from_f64)).of(Elem::F16),
     ]
 }
 
-/// In float32 in full.
-fn plain(
-    run: &Run<'_>,
-    launch: impl Fn(
-        &TensorView<'_, f32, 2>,
-        &TensorView<'_, f32, 2>,
-        &mut TensorViewMut<'_, f32, 2>,
-    ) -> Result<(), Error>,
-) -> Result<Outcome, Error> {
-    let [m, n, k] = run.size;
-    let a = matrix(run, &floats(m * k, 3), [m, k])?;
-    let b = matrix(run, &floats(k * n, 4), [k, n])?;
-    let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
-    launch(&a.view()?, &b.view()?, &mut c.view_mut()?)?;
-    Ok(Outcome::within(0.0, c.read()?, product(&doubles(m * k, 3), &doubles(k * n, 4), run.size)))
+fn float32(value: f64) -> f32 {
+    value as f32
 }
 
 /// A matrix whose rows begin at multiples of 16 bytes.
@@ -92,14 +77,19 @@ pub(super) fn matrix<T: Element>(
     Operand::new(run.device, values, run.skew * sixteen, shape, [pitch, 1])
 }
 
-/// The same, by columns where the set's parameter `mode` says so.
+/// A matrix whose rows begin anywhere.
+fn anywhere<T: Element>(run: &Run<'_>, values: &[T], shape: [usize; 2]) -> Result<Operand<T, 2>, Error> {
+    run.tensor(values, shape)
+}
+
+/// The same as [`matrix`], by columns where the set's parameter `mode` says so.
 fn lying<T: Element>(
     run: &Run<'_>,
     mode: &str,
     values: &[T],
     shape: [usize; 2],
 ) -> Result<Operand<T, 2>, Error> {
-    if run.set.get(mode) == Some(ParamValue::Int(1)) {
+    if run.set.get(mode) != Some(ParamValue::Int(0)) {
         return matrix(run, values, shape);
     }
     let sixteen = 16 / size_of::<T>();
@@ -107,69 +97,48 @@ fn lying<T: Element>(
     Operand::new(run.device, values, run.skew * sixteen, shape, [1, pitch])
 }
 
-fn either<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+/// A product by `launch`: of operands that lie as the set says, rounded, to a C that lies as `place` puts it.
+fn by<T: Element, U: Element>(
+    run: &Run<'_>,
+    round: fn(f64) -> T,
+    result: fn(f64) -> U,
+    place: fn(&Run<'_>, &[U], [usize; 2]) -> Result<Operand<U, 2>, Error>,
+    launch: impl Fn(
+        &TensorView<'_, T, 2>,
+        &TensorView<'_, T, 2>,
+        &mut TensorViewMut<'_, U, 2>,
+    ) -> Result<(), Error>,
+) -> Result<Outcome, Error> {
     let [m, n, k] = run.size;
     let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
     let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
     let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
-    let mut c = matrix(run, &vec![untouched::<T>(); m * n], [m, n])?;
-    gemm::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
+    let mut c = place(run, &vec![untouched::<U>(); m * n], [m, n])?;
+    launch(&a.view()?, &b.view()?, &mut c.view_mut()?)?;
     let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
-    Ok(Outcome::exact(c.read()?, rounded(wanted)))
+    Ok(Outcome::exact(c.read()?, wanted.into_iter().map(result)))
 }
 
-fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
-    let [m, n, k] = run.size;
-    let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
-    let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
-    let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
-    gemm_split::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
-    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
-    Ok(Outcome::exact(c.read()?, rounded(wanted)))
-}
-
-fn pair<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
-    let [m, n, k] = run.size;
-    let rounded = |values: Vec<f64>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = lying(run, "A_MODE", &rounded(doubles(m * k, 3)), [m, k])?;
-    let b = lying(run, "B_MODE", &rounded(doubles(k * n, 4)), [k, n])?;
-    let mut c = run.tensor(&vec![untouched::<T>(); m * n], [m, n])?;
-    gemm_pair::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
-    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
-    Ok(Outcome::exact(c.read()?, rounded(wanted)))
-}
-
-fn swapped(run: &Run<'_>) -> Result<Outcome, Error> {
-    let [m, n, k] = run.size;
-    let (a, b) = (matrix(run, &floats(m * k, 3), [m, k])?, matrix(run, &floats(k * n, 4), [k, n])?);
-    let mut c = matrix(run, &vec![untouched::<f32>(); m * n], [m, n])?;
-    gemm_swapped::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
-    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
-    Ok(Outcome::exact(c.read()?, wanted.into_iter().map(|value| value as f32)))
-}
-
-/// B by columns: row `j` of the tensor is column `j` of the matrix.
-fn columns<T: Element>(run: &Run<'_>, round: fn(f32) -> T) -> Result<Outcome, Error> {
+/// By `gemm`, to a C of the set's type.
+fn any<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    fn to<T: Element, U: Element>(
+        run: &Run<'_>,
+        round: fn(f64) -> T,
+        result: fn(f64) -> U,
+    ) -> Result<Outcome, Error> {
+        by(run, round, result, matrix, |a, b, c| gemm::launch_with(run.config(), &run.stream(), a, b, c))
+    }
     match run.set.get("U") {
-        Some(ParamValue::Type(Elem::F32)) => columns_to::<T, f32>(run, round, |value| value as f32),
-        _ => columns_to::<T, bf16>(run, round, bf16::from_f64),
+        Some(ParamValue::Type(Elem::F32)) => to(run, round, float32),
+        Some(ParamValue::Type(Elem::F16)) => to(run, round, f16::from_f64),
+        _ => to(run, round, bf16::from_f64),
     }
 }
 
-fn columns_to<T: Element, U: Element>(
-    run: &Run<'_>,
-    round: fn(f32) -> T,
-    result: fn(f64) -> U,
-) -> Result<Outcome, Error> {
-    let [m, n, k] = run.size;
-    let rounded = |values: Vec<f32>| values.into_iter().map(round).collect::<Vec<T>>();
-    let a = matrix(run, &rounded(floats(m * k, 3)), [m, k])?;
-    let b_values = floats(k * n, 4);
-    let by_columns = (0..n * k).map(|at| b_values[at % k * n + at / k]).collect();
-    let b = matrix(run, &rounded(by_columns), [n, k])?;
-    let mut c = matrix(run, &vec![untouched::<U>(); m * n], [m, n])?;
-    gemm_by_columns::launch_with(run.config(), &run.stream(), &a.view()?, &b.view()?, &mut c.view_mut()?)?;
-    let wanted = product(&doubles(m * k, 3), &doubles(k * n, 4), [m, n, k]);
-    Ok(Outcome::exact(c.read()?, wanted.into_iter().map(result)))
+fn split<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    by(run, round, round, anywhere, |a, b, c| gemm_split::launch_with(run.config(), &run.stream(), a, b, c))
+}
+
+fn pair<T: Element>(run: &Run<'_>, round: fn(f64) -> T) -> Result<Outcome, Error> {
+    by(run, round, round, anywhere, |a, b, c| gemm_pair::launch_with(run.config(), &run.stream(), a, b, c))
 }

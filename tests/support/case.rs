@@ -7,12 +7,12 @@ use crate::support::data::{Operand, untouched};
 use layout_core::kernel::Elem;
 use layout_cuda::{Definition, Device, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream};
 
-/// A kernel, or one of its element types.
+/// A kernel, or some of its parameter sets.
 pub struct Case {
     /// The kernel.
     pub definition: &'static Definition,
-    /// The element type of the type parameter `T`, where the kernel has one.
-    pub elem: Option<Elem>,
+    /// The value of a parameter that its sets have in common, where not all are meant.
+    pub only: Option<(&'static str, ParamValue)>,
     /// The sizes to run; what a number means is the run's to say.
     pub sizes: Vec<[usize; 3]>,
     /// Runs it once.
@@ -42,26 +42,31 @@ pub struct Outcome {
 }
 
 impl Case {
-    /// A case of a kernel without type parameters.
+    /// A case of all sets of a kernel.
     pub fn new(
         definition: &'static Definition,
         sizes: Vec<[usize; 3]>,
         run: fn(&Run<'_>) -> Result<Outcome, Error>,
     ) -> Case {
-        Case { definition, elem: None, sizes, run }
+        Case { definition, only: None, sizes, run }
     }
 
     /// The case of one element type.
     pub fn of(self, elem: Elem) -> Case {
-        Case { elem: Some(elem), ..self }
+        self.with("T", ParamValue::Type(elem))
     }
 
-    /// The parameter sets of the case: those of the attribute that have its element type.
+    /// The case of the sets with one value of a parameter.
+    pub fn with(self, name: &'static str, value: ParamValue) -> Case {
+        Case { only: Some((name, value)), ..self }
+    }
+
+    /// The parameter sets of the case.
     pub fn sets(&self) -> Vec<ParamSet> {
         let kernel = self.definition.kernel().expect("bytes of this version");
         let mut sets = kernel.parameter_sets();
-        sets.retain(|set| self.elem.is_none_or(|elem| set.get("T") == Some(ParamValue::Type(elem))));
-        assert!(!sets.is_empty(), "{} has no set for {:?}", self.definition.name, self.elem);
+        sets.retain(|set| self.only.is_none_or(|(name, value)| set.get(name) == Some(value)));
+        assert!(!sets.is_empty(), "{} has no set with {:?}", self.definition.name, self.only);
         sets
     }
 
@@ -121,6 +126,24 @@ impl Run<'_> {
         self.tensor(&vec![untouched(); shape.iter().product()], shape)
     }
 }
+
+/// What a kernel writes: of row-major inputs, `output_of!(run, add(x: [n], y: [n]) -> [n])`, or with its output first,
+/// `output_of!(run, add(-> [n], x: [n], y: [n]))`.
+macro_rules! output_of {
+    ($run:expr, $kernel:ident(-> $to:expr $(, $input:ident: $shape:expr)*)) => {{
+        $(let $input = $run.tensor(&$input, $shape)?;)*
+        let mut out = $run.output($to)?;
+        $kernel::launch_with($run.config(), &$run.stream(), &mut out.view_mut()?, $(&$input.view()?),*)?;
+        out.read()?
+    }};
+    ($run:expr, $kernel:ident($($input:ident: $shape:expr),*) -> $to:expr) => {{
+        $(let $input = $run.tensor(&$input, $shape)?;)*
+        let mut out = $run.output($to)?;
+        $kernel::launch_with($run.config(), &$run.stream(), $(&$input.view()?,)* &mut out.view_mut()?)?;
+        out.read()?
+    }};
+}
+pub(crate) use output_of;
 
 impl Outcome {
     /// Results that are exact.

@@ -4,13 +4,15 @@
 
 use super::description::{Precision, is_hopper};
 use crate::kernels;
-use layout_cuda::{Argument, Definition, Device, Error, LaunchConfig, Options, Report, Tensor};
+use layout_cuda::{
+    Argument, Definition, Device, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
+};
 use std::fmt;
 use std::str::FromStr;
 
-/// The names, what they stand for, and the kernels.
+/// The names, what they stand for, and the kernels; of a kernel with another parameter than its first, its own name.
 macro_rules! kernels {
-    ($($(#[$words:meta])* $name:ident = $($kernel:ident)::+;)*) => {
+    ($($(#[$words:meta])* $name:ident = $($kernel:ident)::+ $(as $own:literal, $parameter:ident = $value:literal)?;)*) => {
         /// Which kernel multiplies.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Kernel {
@@ -25,6 +27,13 @@ macro_rules! kernels {
             pub fn definition(self) -> &'static Definition {
                 match self {
                     $(Kernel::$name => &$($kernel)::+::DEFINITION,)*
+                }
+            }
+
+            /// Its own name, and the parameter that makes it another one than its definition's first set.
+            fn own(self) -> Option<(&'static str, (&'static str, ParamValue))> {
+                match self {
+                    $(Kernel::$name => None$(.or(Some(($own, (stringify!($parameter), ParamValue::Int($value))))))?,)*
                 }
             }
         }
@@ -49,19 +58,18 @@ kernels! {
     /// Warp tiles, copies that run ahead.
     Sgemm = kernels::sgemm;
     /// The warps of a block share out K: for small C.
-    SgemmSliced = kernels::sgemm_sliced;
+    SgemmSliced = kernels::sgemm as "sgemm_sliced", SLICES = 8;
     /// `Sgemm` fed by TMA.
     SgemmFed = kernels::sgemm_fed;
     /// `SgemmSliced` fed by TMA.
-    SgemmSlicedFed = kernels::sgemm_sliced_fed;
-    /// Warpgroup products of 16-bit floats; each operand by rows or by columns.
+    SgemmSlicedFed = kernels::sgemm_fed as "sgemm_sliced_fed", SLICES = 8;
+    /// Warpgroup products: of 16-bit floats, each operand by rows or by columns; of 8-bit floats and, as TF32, of float32, A by
+    /// rows and B by columns.
     Gemm = kernels::gemm::gemm;
-    /// The same by clusters of blocks that share K: for small C and long K.
+    /// Those of 16-bit floats by clusters of blocks that share K: for small C and long K.
     GemmSplit = kernels::gemm_split;
-    /// The same by pairs of blocks that share columns of B: for small C.
+    /// Those of 16-bit floats by pairs of blocks that share columns of B: for small C.
     GemmPair = kernels::gemm_pair;
-    /// Warpgroup products of 16-bit and 8-bit floats and, as TF32, of float32; A by rows, B by columns.
-    GemmByColumns = kernels::gemm::gemm_by_columns;
     /// Warpgroup products of float32 as TF32, both operands by rows.
     GemmSwapped = kernels::gemm::gemm_swapped;
     /// A few last rows, in float32.
@@ -94,13 +102,25 @@ impl Kernel {
     /// assert_eq!(Kernel::BlockTiled.name(), "block_tiled");
     /// ```
     pub fn name(self) -> &'static str {
-        self.definition().name
+        self.own().map_or(self.definition().name, |(name, _)| name)
+    }
+
+    /// The parameter sets that the attribute lists for it.
+    pub fn sets(self) -> impl Iterator<Item = &'static [(&'static str, ParamValue)]> {
+        let own = self.parameter();
+        let sets = self.definition().variants.iter().map(|variant| variant.parameters);
+        sets.filter(move |set| own.is_none_or(|own| set.contains(&own)))
+    }
+
+    /// The parameter by which it differs from its definition's first set.
+    pub(super) fn parameter(self) -> Option<(&'static str, ParamValue)> {
+        self.own().map(|(_, parameter)| parameter)
     }
 
     /// Whether it asks for Hopper's TMA or warpgroup products.
     const fn wants_hopper(self) -> bool {
         use Kernel::*;
-        matches!(self, SgemmFed | SgemmSlicedFed | Gemm | GemmSplit | GemmPair | GemmByColumns | GemmSwapped)
+        matches!(self, SgemmFed | SgemmSlicedFed | Gemm | GemmSplit | GemmPair | GemmSwapped)
     }
 
     /// Whether the device has what it asks for; the simulator has everything.
@@ -118,7 +138,7 @@ impl Kernel {
     /// What float32 operands are rounded to before they are multiplied.
     pub const fn precision(self) -> Precision {
         match self {
-            Kernel::TensorCore | Kernel::GemmByColumns | Kernel::GemmSwapped => Precision::Tf32,
+            Kernel::TensorCore | Kernel::Gemm | Kernel::GemmSwapped => Precision::Tf32,
             _ => Precision::Float32,
         }
     }
@@ -136,7 +156,9 @@ impl Kernel {
     ) -> Result<Report, Error> {
         let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
         let mut arguments = [Argument::read(&a), Argument::read(&b), Argument::write(&mut c)];
-        layout_cuda::simulate(self.definition(), LaunchConfig::default(), &mut arguments, &Options::default())
+        let set = self.parameter().map(|(name, value)| ParamSet::default().with(name, value));
+        let config = LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
+        layout_cuda::simulate(self.definition(), config, &mut arguments, &Options::default())
     }
 }
 

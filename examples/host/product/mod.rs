@@ -116,9 +116,8 @@ fn run<T: Element, U: Element>(
 ) -> Result<(), Error> {
     let strides = c.strides();
     for Part { kernel, set, rows, columns, into, depth } in parts {
-        let a = a.part([rows.clone(), 0..depth[0]], false)?;
-        // This kernel is given the transposed B: a row for each column.
-        let b = b.part([0..depth[1], columns.clone()], *kernel == Kernel::GemmByColumns)?;
+        let a = a.part([rows.clone(), 0..depth[0]])?;
+        let b = b.part([0..depth[1], columns.clone()])?;
         let start = rows.start * strides[0] + into.start * strides[1];
         let mut c = c.part_mut(start, [rows.len(), into.len()], strides)?;
         let config = LaunchConfig { set: set.as_ref(), ..config };

@@ -120,9 +120,11 @@ impl Plan {
             Kernel::Sgemm | Kernel::BlockTiledVectorized if planner.pays(kernel) => {
                 planner.in_whole_tiles(kernel)
             }
-            Kernel::Gemm => planner.of_sixteen_bits(),
+            Kernel::Gemm if product.operand == product.result && product.operand.bytes() == 2 => {
+                planner.of_sixteen_bits()
+            }
+            Kernel::Gemm => planner.by_columns(),
             Kernel::GemmSplit | Kernel::GemmPair => planner.alone(kernel),
-            Kernel::GemmByColumns => planner.by_columns(),
             Kernel::GemmSwapped => planner.swapped(),
             _ => Plan {
                 a: Place::Here,
@@ -143,7 +145,7 @@ impl Planner<'_> {
             Elem::F32 if *precision == Precision::Float32 => {}
             Elem::F32 if !self.machine.hopper => return Kernel::TensorCore,
             Elem::F32 if b.along() == 1 => return Kernel::GemmSwapped,
-            _ => return Kernel::GemmByColumns,
+            _ => return Kernel::Gemm,
         }
         let few_tiles = m.div_ceil(128).saturating_mul(n.div_ceil(128)) < Machine::H200;
         match (few_tiles, self.machine.hopper) {
@@ -162,11 +164,16 @@ impl Planner<'_> {
             _ => true,
         };
         let own = || {
-            let variants = kernel.definition().variants.iter();
-            let own = variants.map(|variant| variant.parameters).find(|own| own.iter().all(of_type))?;
+            let own = kernel.sets().find(|own| own.iter().all(of_type))?;
             Some(ParamSet(own.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()))
         };
-        let set = self.asked.cloned().or_else(own)?;
+        let asked = |set: &ParamSet| match kernel.parameter() {
+            Some((name, value)) => set.clone().with(name, value),
+            None => set.clone(),
+        };
+        // Types that the attribute does not list together are the launch's to fill in.
+        let open = || (!changes.is_empty()).then(ParamSet::default);
+        let set = self.asked.map(asked).or_else(own).or_else(open)?;
         Some(changes.iter().fold(set, |set, (name, value)| set.with(name, *value)))
     }
 
@@ -384,7 +391,7 @@ impl Planner<'_> {
         [0..whole, whole..n].into_iter().filter(|columns| !columns.is_empty())
     }
 
-    /// By the kernel that wants `k` contiguous in both operands: one that has it otherwise is transposed first.
+    /// Of types whose operands `gemm` wants with `k` contiguous: one that has it otherwise is transposed first.
     fn by_columns(&self) -> Plan {
         let [m, n, k] = self.product.extents();
         let ([bytes, _], columns) = (self.bytes(), self.written(n));
@@ -394,8 +401,8 @@ impl Planner<'_> {
         };
         let Product { a, b, .. } = self.product;
         let part = |columns: Range<usize>| Part {
-            kernel: Kernel::GemmByColumns,
-            set: self.set(Kernel::GemmByColumns, &self.set_by_columns(columns.len())),
+            kernel: Kernel::Gemm,
+            set: self.set(Kernel::Gemm, &self.set_by_columns(columns.len())),
             rows: 0..m,
             into: columns.clone(),
             columns,
@@ -417,7 +424,8 @@ impl Planner<'_> {
             4 if k > 4096 => &[("AHEAD", 0), ("GROUP", 8)],
             _ => &[],
         };
-        changes.iter().map(|(name, value)| (*name, number(*value))).collect()
+        let lie = [("A_MODE", number(1)), ("B_MODE", number(0)), ("DIRECT", ParamValue::Bool(false))];
+        lie.into_iter().chain(changes.iter().map(|(name, value)| (*name, number(*value)))).collect()
     }
 
     /// By the kernel of float32 that takes both operands by rows.

@@ -47,19 +47,10 @@ pub(super) struct Operand<'m, T: Element> {
 }
 
 impl<'m, T: Element> Operand<'m, T> {
-    /// Some rows and columns of it; rows for columns, if so wanted.
-    pub(super) fn part(
-        &self,
-        [rows, columns]: [Range<usize>; 2],
-        transposed: bool,
-    ) -> Result<TensorView<'m, T, 2>, Error> {
+    /// Some rows and columns of it.
+    pub(super) fn part(&self, [rows, columns]: [Range<usize>; 2]) -> Result<TensorView<'m, T, 2>, Error> {
         let start = rows.start * self.strides[0] + columns.start * self.strides[1];
-        let (mut shape, mut strides) = ([rows.len(), columns.len()], self.strides);
-        if transposed {
-            shape.reverse();
-            strides.reverse();
-        }
-        self.memory.part(start, shape, strides)
+        self.memory.part(start, [rows.len(), columns.len()], self.strides)
     }
 }
 

@@ -142,8 +142,13 @@ impl Lowering<'_> {
             if self.errors.len() > errors {
                 continue;
             }
-            let names_one =
-                self.kernel.exprs[before..].iter().any(|expr| matches!(expr.kind, ExprKind::Parameter(_)));
+            let names_one = self.kernel.exprs[before..].iter().any(|expr| match &expr.kind {
+                ExprKind::Parameter(_) => true,
+                ExprKind::Intrinsic(_, types, _) => {
+                    types.iter().any(|ty| matches!(ty, TypeRef::Parameter(_)))
+                }
+                _ => false,
+            });
             match self.kernel.constant(id, &ParamSet::default()) {
                 Ok(value) => values.push(value),
                 Err(_) if names_one && !bound.list => self.kernel.parameters[number].computed = Some(id),
