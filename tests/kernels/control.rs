@@ -1,6 +1,6 @@
 //! Control: loops that end by what they read, `if` as a value, parameters that choose code, nested functions.
 
-use crate::support::case::{Case, Outcome, around};
+use crate::support::case::{Case, Outcome, around, output_of};
 use crate::support::data::{floats, integers};
 use layout_cuda::tiled_kernel;
 
@@ -199,27 +199,24 @@ pub fn cases() -> Vec<Case> {
         Case::new(&chosen::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 12);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            chosen::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, chosen(x: [n]) -> [n]);
             let sign = |v: f32| if v == 0.0 { 0.0 } else { v.signum() };
-            Ok(Outcome::exact(y.read()?, (0..n).map(|i| sign(x[i]) * x[i.saturating_sub(3)])))
+            Ok(Outcome::exact(y, (0..n).map(|i| sign(x[i]) * x[i.saturating_sub(3)])))
         }),
         Case::new(&compile_time::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
             let x: Vec<i32> = (0..n as i32).map(|i| i * i % 50).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            compile_time::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, compile_time(x: [n]) -> [n]);
             let reversed = run.set.key().contains("REVERSEDtrue");
             let value = |i: usize| if reversed { x[n - 1 - i] } else { x[i] + (i / 16 % 2) as i32 };
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+            Ok(Outcome::exact(y, (0..n).map(value)))
         }),
         Case::new(&helpers::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 13);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            helpers::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, helpers(x: [n]) -> [n]);
             let value = |i: usize| (x[i] - x[(i + 1).min(n - 1)]).abs() * 2.0;
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+            Ok(Outcome::exact(y, (0..n).map(value)))
         }),
         Case::new(&strided_loops::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
@@ -235,8 +232,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&snake::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
             let x: Vec<i32> = (0..12 * n as i32).map(|i| i * i % 50).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n, 12])?, run.output([n])?);
-            snake::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, snake(x: [n, 12]) -> [n]);
             let value = |i: usize| {
                 let own = &x[12 * i..12 * i + 12];
                 let snake = [0, 1, 2, 3, 7, 6, 5, 4, 8, 9, 10, 11];
@@ -244,7 +240,7 @@ pub fn cases() -> Vec<Case> {
                 let parts = [6..12, 4..8, 2..4].into_iter().flatten();
                 parts.fold(sum, |sum, place: usize| sum * 5 % 1009 + own[place])
             };
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+            Ok(Outcome::exact(y, (0..n).map(value)))
         }),
     ]
 }

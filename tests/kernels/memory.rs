@@ -1,6 +1,6 @@
 //! The kernels at the speed of memory, at the edges of their tiles; the bounds are those that their heads state.
 
-use crate::support::case::{Case, Outcome, around, around_tile};
+use crate::support::case::{Case, Outcome, around, around_tile, output_of};
 use crate::support::data::{floats, integers};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::bf16;
@@ -27,42 +27,33 @@ fn reductions() -> Vec<Case> {
         Case::new(&sum_of_parts::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 1);
-            let (on_x, mut parts) = (run.tensor(&x, [n])?, run.output([PARTS])?);
-            sum_of_parts::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut parts.view_mut()?)?;
+            let parts = output_of!(run, sum_of_parts(x: [n]) -> [PARTS]);
             // Multiples of a quarter below 2^14: every order gives the same sum.
-            Ok(Outcome::exact(
-                parts.read()?,
-                (0..PARTS).map(|p| x[part(n, p)].iter().fold(0.0, |a, b| a + b)),
-            ))
+            Ok(Outcome::exact(parts, (0..PARTS).map(|p| x[part(n, p)].iter().fold(0.0, |a, b| a + b))))
         }),
         Case::new(&dot_of_parts::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
             let (x, y) = (floats(n, 1), floats(n, 2));
-            let (on_x, on_y, mut parts) = (run.tensor(&x, [n])?, run.tensor(&y, [n])?, run.output([PARTS])?);
-            let (x_view, y_view, mut parts_view) = (on_x.view()?, on_y.view()?, parts.view_mut()?);
-            dot_of_parts::launch_with(run.config(), &run.stream(), &x_view, &y_view, &mut parts_view)?;
+            let parts = output_of!(run, dot_of_parts(x: [n], y: [n]) -> [PARTS]);
             let of = |p: usize| part(n, p).fold(0.0, |sum, i| sum + x[i] * y[i]);
-            Ok(Outcome::exact(parts.read()?, (0..PARTS).map(of)))
+            Ok(Outcome::exact(parts, (0..PARTS).map(of)))
         }),
         Case::new(&max_of_parts::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
             let x: Vec<f32> = floats(n, 1).iter().map(|x| x - 10.0).collect();
-            let (on_x, mut parts) = (run.tensor(&x, [n])?, run.output([PARTS])?);
-            max_of_parts::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut parts.view_mut()?)?;
+            let parts = output_of!(run, max_of_parts(x: [n]) -> [PARTS]);
             let of = |p: usize| x[part(n, p)].iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
-            Ok(Outcome::exact(parts.read()?, (0..PARTS).map(of)))
+            Ok(Outcome::exact(parts, (0..PARTS).map(of)))
         }),
         Case::new(&total_sum::DEFINITION, vec![[1; 3], [2; 3]], |run| {
             let x = floats(PARTS, run.size[0] as u64);
-            let (on_x, mut out) = (run.tensor(&x, [PARTS])?, run.output([1])?);
-            total_sum::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-            Ok(Outcome::exact(out.read()?, [x.iter().sum()]))
+            let out = output_of!(run, total_sum(x: [PARTS]) -> [1]);
+            Ok(Outcome::exact(out, [x.iter().sum()]))
         }),
         Case::new(&total_max::DEFINITION, vec![[1; 3], [2; 3]], |run| {
             let x = floats(PARTS, run.size[0] as u64);
-            let (on_x, mut out) = (run.tensor(&x, [PARTS])?, run.output([1])?);
-            total_max::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-            Ok(Outcome::exact(out.read()?, [x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b))]))
+            let out = output_of!(run, total_max(x: [PARTS]) -> [1]);
+            Ok(Outcome::exact(out, [x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b))]))
         }),
         Case::new(&histogram::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
@@ -81,30 +72,26 @@ fn axes() -> Vec<Case> {
         Case::new(&row_sums::DEFINITION, around_tile([2, 2048, 1]), |run| {
             let [m, n, ..] = run.size;
             let x = floats(m * n, 1);
-            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m])?);
-            row_sums::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            let out = output_of!(run, row_sums(x: [m, n]) -> [m]);
             let row = |i: usize| x[i * n..(i + 1) * n].iter().fold(0.0, |a, b| a + b);
-            Ok(Outcome::exact(out.read()?, (0..m).map(row)))
+            Ok(Outcome::exact(out, (0..m).map(row)))
         }),
         Case::new(&column_sums_of_parts::DEFINITION, around_tile([32, 128, 1]), |run| {
             let [m, n, ..] = run.size;
             let x = floats(m * n, 1);
-            let (on_x, mut parts) = (run.tensor(&x, [m, n])?, run.output([SPLITS, n])?);
-            let (x_view, mut parts_view) = (on_x.view()?, parts.view_mut()?);
-            column_sums_of_parts::launch_with(run.config(), &run.stream(), &x_view, &mut parts_view)?;
+            let parts = output_of!(run, column_sums_of_parts(x: [m, n]) -> [SPLITS, n]);
             let of = |split: usize, j: usize| {
                 let rows = (0..m).filter(|row| row / 32 % SPLITS == split);
                 rows.fold(0.0, |sum, row| sum + x[row * n + j])
             };
-            Ok(Outcome::exact(parts.read()?, (0..SPLITS * n).map(|at| of(at / n, at % n))))
+            Ok(Outcome::exact(parts, (0..SPLITS * n).map(|at| of(at / n, at % n))))
         }),
         Case::new(&column_sums::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;
             let x = floats(SPLITS * n, 1);
-            let (on_x, mut out) = (run.tensor(&x, [SPLITS, n])?, run.output([n])?);
-            column_sums::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            let out = output_of!(run, column_sums(x: [SPLITS, n]) -> [n]);
             let column = |j: usize| (0..SPLITS).fold(0.0, |sum, split| sum + x[split * n + j]);
-            Ok(Outcome::exact(out.read()?, (0..n).map(column)))
+            Ok(Outcome::exact(out, (0..n).map(column)))
         }),
     ]
 }
@@ -190,9 +177,8 @@ fn plain() -> Vec<Case> {
         Case::new(&copy::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 1);
-            let (on_x, mut out) = (run.tensor(&x, [n])?, run.output([n])?);
-            copy::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-            Ok(Outcome::exact(out.read()?, x))
+            let out = output_of!(run, copy(x: [n]) -> [n]);
+            Ok(Outcome::exact(out, x))
         }),
         Case::new(&noise::DEFINITION, lengths(1024), |run| {
             let [n, ..] = run.size;
@@ -317,25 +303,23 @@ fn stencils() -> Vec<Case> {
         Case::new(&pool1d::DEFINITION, lengths(2048), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 1);
-            let (on_x, mut out) = (run.tensor(&x, [n])?, run.output([n])?);
-            pool1d::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            let out = output_of!(run, pool1d(x: [n]) -> [n]);
             let of = |i: usize| {
                 pooled(run.set.get("KIND"), (0..3).filter_map(|k| at(&x, [1, n], 0, i as isize - k)))
             };
             // A division by 3 is rounded once.
-            Ok(Outcome::within(6e-8, out.read()?, (0..n).map(of)))
+            Ok(Outcome::within(6e-8, out, (0..n).map(of)))
         }),
         Case::new(&pool2d::DEFINITION, around_tile([32, 128, 1]), |run| {
             let [m, n, ..] = run.size;
             let x = floats(m * n, 1);
-            let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            pool2d::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+            let out = output_of!(run, pool2d(x: [m, n]) -> [m, n]);
             let of = |place: usize| {
                 let (i, j) = ((place / n) as isize, (place % n) as isize);
                 let there = (0..9).filter_map(|k| at(&x, [m, n], i - k / 3, j - k % 3));
                 pooled(run.set.get("KIND"), there)
             };
-            Ok(Outcome::within(6e-8, out.read()?, (0..m * n).map(of)))
+            Ok(Outcome::within(6e-8, out, (0..m * n).map(of)))
         }),
     ]
 }

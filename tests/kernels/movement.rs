@@ -1,7 +1,7 @@
 //! Copies: thread layouts that do not cover a tile evenly, stages with groups, distributed vectors, register tiles.
 
 use super::examples::{matmul, product};
-use crate::support::case::{Case, Outcome, around, around_tile};
+use crate::support::case::{Case, Outcome, around, around_tile, output_of};
 use crate::support::data::{doubles, floats};
 use layout_cuda::tiled_kernel;
 
@@ -211,23 +211,20 @@ pub fn cases() -> Vec<Case> {
         Case::new(&distributed::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 2);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            distributed::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            Ok(Outcome::exact(y.read()?, x.iter().map(|x| x + 1.0)))
+            let y = output_of!(run, distributed(x: [n]) -> [n]);
+            Ok(Outcome::exact(y, x.iter().map(|x| x + 1.0)))
         }),
         Case::new(&staged_by_each::DEFINITION, around(256), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 3);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            staged_by_each::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            Ok(Outcome::exact(y.read()?, x))
+            let y = output_of!(run, staged_by_each(x: [n]) -> [n]);
+            Ok(Outcome::exact(y, x))
         }),
         Case::new(&copy_bytes::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;
             let x: Vec<u8> = (0..n).map(|i| (i * 37 % 251) as u8).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            copy_bytes::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
-            Ok(Outcome::exact(y.read()?, x))
+            let y = output_of!(run, copy_bytes(x: [n]) -> [n]);
+            Ok(Outcome::exact(y, x))
         }),
         Case::new(&fill_all::DEFINITION, around_tile([4, 16, 1]), |run| {
             let [m, n, ..] = run.size;
@@ -238,10 +235,9 @@ pub fn cases() -> Vec<Case> {
         Case::new(&of_one_architecture::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 3);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            of_one_architecture::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, of_one_architecture(x: [n]) -> [n]);
             let value = |i: usize| x.get(i / 32 * 32 + 31 - i % 32).copied().unwrap_or(0.0);
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+            Ok(Outcome::exact(y, (0..n).map(value)))
         }),
     ]
 }

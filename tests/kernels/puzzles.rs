@@ -1,7 +1,7 @@
 //! The puzzles at more sizes than their text's.
 
 use crate::kernels::examples::matmul;
-use crate::support::case::{Case, Outcome, around, around_tile};
+use crate::support::case::{Case, Outcome, around, around_tile, output_of};
 use crate::support::data::integers;
 use layout_examples::kernels::puzzles::*;
 
@@ -40,31 +40,20 @@ fn stencils() -> Vec<Case> {
         Case::new(&pooling::DEFINITION, around(8), |run| {
             let [n, ..] = run.size;
             let a = values(n, 1);
-            let (on_a, mut out) = (run.tensor(&a, [n])?, run.output([n])?);
-            pooling::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &on_a.view()?)?;
-            Ok(Outcome::exact(out.read()?, (0..n).map(|i| a[i.saturating_sub(2)..=i].iter().sum())))
+            let out = output_of!(run, pooling(-> [n], a: [n]));
+            Ok(Outcome::exact(out, (0..n).map(|i| a[i.saturating_sub(2)..=i].iter().sum())))
         }),
         Case::new(&conv_1d_simple::DEFINITION, up_to(8), |run| {
             let [n, ..] = run.size;
             let (a, b) = (values(n, 1), values(3, 2));
-            let (on_a, on_b, mut out) = (run.tensor(&a, [n])?, run.tensor(&b, [3])?, run.output([n])?);
-            let (a_view, b_view) = (on_a.view()?, on_b.view()?);
-            conv_1d_simple::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &a_view, &b_view)?;
-            Ok(Outcome::exact(out.read()?, convolved(&a, &b)))
+            let out = output_of!(run, conv_1d_simple(-> [n], a: [n], b: [3]));
+            Ok(Outcome::exact(out, convolved(&a, &b)))
         }),
         Case::new(&conv_1d_block_boundary::DEFINITION, around(8), |run| {
             let [n, ..] = run.size;
             let (a, b) = (values(n, 1), values(4, 2));
-            let (on_a, on_b, mut out) = (run.tensor(&a, [n])?, run.tensor(&b, [4])?, run.output([n])?);
-            let (a_view, b_view, mut out_view) = (on_a.view()?, on_b.view()?, out.view_mut()?);
-            conv_1d_block_boundary::launch_with(
-                run.config(),
-                &run.stream(),
-                &mut out_view,
-                &a_view,
-                &b_view,
-            )?;
-            Ok(Outcome::exact(out.read()?, convolved(&a, &b)))
+            let out = output_of!(run, conv_1d_block_boundary(-> [n], a: [n], b: [4]));
+            Ok(Outcome::exact(out, convolved(&a, &b)))
         }),
         Case::new(&conv_2d_halo::DEFINITION, around_tile([8, 8, 1]), |run| {
             let [h, w, ..] = run.size;
@@ -85,26 +74,22 @@ fn reductions() -> Vec<Case> {
         Case::new(&dot_product::DEFINITION, around(8), |run| {
             let [n, ..] = run.size;
             let (a, b) = (values(n, 1), values(n, 2));
-            let (on_a, on_b, mut out) = (run.tensor(&a, [n])?, run.tensor(&b, [n])?, run.output([1])?);
-            let (a_view, b_view) = (on_a.view()?, on_b.view()?);
-            dot_product::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &a_view, &b_view)?;
-            Ok(Outcome::exact(out.read()?, [a.iter().zip(&b).fold(0.0, |sum, (a, b)| sum + a * b)]))
+            let out = output_of!(run, dot_product(-> [1], a: [n], b: [n]));
+            Ok(Outcome::exact(out, [a.iter().zip(&b).fold(0.0, |sum, (a, b)| sum + a * b)]))
         }),
         Case::new(&row_sum::DEFINITION, around_tile([3, 8, 1]), |run| {
             let [m, n, ..] = run.size;
             let a = values(m * n, 1);
-            let (on_a, mut out) = (run.tensor(&a, [m, n])?, run.output([m, 1])?);
-            row_sum::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &on_a.view()?)?;
+            let out = output_of!(run, row_sum(-> [m, 1], a: [m, n]));
             let row = |i: usize| a[i * n..(i + 1) * n].iter().fold(0.0, |sum, a| sum + a);
-            Ok(Outcome::exact(out.read()?, (0..m).map(row)))
+            Ok(Outcome::exact(out, (0..m).map(row)))
         }),
         Case::new(&column_sum::DEFINITION, around_tile([8, 3, 1]), |run| {
             let [m, n, ..] = run.size;
             let a = values(m * n, 1);
-            let (on_a, mut out) = (run.tensor(&a, [m, n])?, run.output([1, n])?);
-            column_sum::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &on_a.view()?)?;
+            let out = output_of!(run, column_sum(-> [1, n], a: [m, n]));
             let column = |j: usize| (0..m).fold(0.0, |sum, i| sum + a[i * n + j]);
-            Ok(Outcome::exact(out.read()?, (0..n).map(column)))
+            Ok(Outcome::exact(out, (0..n).map(column)))
         }),
     ]
 }
@@ -114,27 +99,23 @@ fn scans() -> Vec<Case> {
         Case::new(&prefix_sum_simple::DEFINITION, up_to(8), |run| {
             let [n, ..] = run.size;
             let a = values(n, 1);
-            let (on_a, mut out) = (run.tensor(&a, [n])?, run.output([n])?);
-            prefix_sum_simple::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &on_a.view()?)?;
-            Ok(Outcome::exact(out.read()?, scanned(&a)))
+            let out = output_of!(run, prefix_sum_simple(-> [n], a: [n]));
+            Ok(Outcome::exact(out, scanned(&a)))
         }),
         Case::new(&prefix_sum_blelloch::DEFINITION, up_to(8), |run| {
             let [n, ..] = run.size;
             let a = values(n, 1);
-            let (on_a, mut out) = (run.tensor(&a, [n])?, run.output([n])?);
-            let (a_view, mut out_view) = (on_a.view()?, out.view_mut()?);
-            prefix_sum_blelloch::launch_with(run.config(), &run.stream(), &mut out_view, &a_view)?;
-            Ok(Outcome::exact(out.read()?, scanned(&a)))
+            let out = output_of!(run, prefix_sum_blelloch(-> [n], a: [n]));
+            Ok(Outcome::exact(out, scanned(&a)))
         }),
         Case::new(&prefix_sum_local::DEFINITION, around(8), |run| {
             let [n, ..] = run.size;
             let a = values(n, 1);
             let extended = n + n.div_ceil(8);
-            let (on_a, mut out) = (run.tensor(&a, [n])?, run.output([extended])?);
-            prefix_sum_local::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, &on_a.view()?)?;
+            let out = output_of!(run, prefix_sum_local(-> [extended], a: [n]));
             let sums: Vec<f32> = a.chunks(8).flat_map(scanned).collect();
             let totals = a.chunks(8).map(|part| part.iter().sum());
-            Ok(Outcome::exact(out.read()?, sums.into_iter().chain(totals)))
+            Ok(Outcome::exact(out, sums.into_iter().chain(totals)))
         }),
         Case::new(&prefix_sum_add_totals::DEFINITION, around(8), |run| {
             let [n, ..] = run.size;

@@ -1,6 +1,6 @@
 //! Halos: signed indices around an element, with a guard, with a pad, and by way of shared memory.
 
-use crate::support::case::{Case, Outcome, around, around_tile};
+use crate::support::case::{Case, Outcome, around, around_tile, output_of};
 use crate::support::data::floats;
 use layout_cuda::tiled_kernel;
 
@@ -92,8 +92,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&laplace::DEFINITION, around_tile([4, 16, 1]), |run| {
             let [m, n, ..] = run.size;
             let x = floats(m * n, 1);
-            let (on_x, mut y) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
-            laplace::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, laplace(x: [m, n]) -> [m, n]);
             let at = |i: isize, j: isize| {
                 let inside = i >= 0 && j >= 0 && i < m as isize && j < n as isize;
                 if inside { x[i as usize * n + j as usize] } else { 0.0 }
@@ -102,7 +101,7 @@ pub fn cases() -> Vec<Case> {
                 let (i, j) = ((place / n) as isize, (place % n) as isize);
                 at(i - 1, j) + at(i + 1, j) + at(i, j - 1) + at(i, j + 1) - 4.0 * at(i, j)
             };
-            Ok(Outcome::exact(y.read()?, (0..m * n).map(value)))
+            Ok(Outcome::exact(y, (0..m * n).map(value)))
         }),
         Case::new(&smooth::DEFINITION, around(32), |run| {
             let [n, ..] = run.size;
@@ -116,18 +115,16 @@ pub fn cases() -> Vec<Case> {
         Case::new(&differences::DEFINITION, around(32).split_off(1), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 4);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n + 1])?);
-            differences::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, differences(x: [n]) -> [n + 1]);
             let at = |i: usize| x.get(i).copied().unwrap_or(100.0);
-            Ok(Outcome::exact(y.read()?, (0..=n).map(|i| at(i) - at(i.wrapping_sub(1)))))
+            Ok(Outcome::exact(y, (0..=n).map(|i| at(i) - at(i.wrapping_sub(1)))))
         }),
         Case::new(&running_max::DEFINITION, around(128), |run| {
             let [n, ..] = run.size;
             let x = floats(n, 3);
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n])?);
-            running_max::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, running_max(x: [n]) -> [n]);
             let value = |i: usize| x[i..n.min(i + 5)].iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b));
-            Ok(Outcome::exact(y.read()?, (0..n).map(value)))
+            Ok(Outcome::exact(y, (0..n).map(value)))
         }),
     ]
 }

@@ -1,6 +1,6 @@
 //! Threads together: shuffles, votes, reductions of warps and blocks, atomic operations.
 
-use crate::support::case::{Case, Outcome, around};
+use crate::support::case::{Case, Outcome, around, output_of};
 use crate::support::data::{Operand, floats, integers, untouched};
 use layout_cuda::{ParamValue, tiled_kernel};
 
@@ -281,8 +281,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&shuffles::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| v.unsigned_abs() as i32 % 100).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i64, 1>([n])?);
-            shuffles::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, shuffles(x: [n]) -> [n]);
             let wanted = (0..n).map(|i| {
                 let (warp, lane) = (i / 32 * 32, i % 32);
                 let of = |lane: usize| i64::from(x.get(warp + lane).copied().unwrap_or(0));
@@ -294,23 +293,21 @@ pub fn cases() -> Vec<Case> {
                 parts.extend([of(lane ^ 7), of(31 - lane)]);
                 parts.into_iter().fold(0, |all, part| all * 100 + part)
             });
-            Ok(Outcome::exact(y.read()?, wanted))
+            Ok(Outcome::exact(y, wanted))
         }),
         Case::new(&block_prefix::DEFINITION, around(96), |run| {
             let [n, ..] = run.size;
             let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| *v as i32).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i32, 1>([n])?);
-            block_prefix::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, block_prefix(x: [n]) -> [n]);
             let block = if run.set.get("WARPS") == Some(ParamValue::Int(1)) { 32 } else { 96 };
-            Ok(Outcome::exact(y.read()?, (0..n).map(|i| x[i / block * block..=i].iter().sum::<i32>())))
+            Ok(Outcome::exact(y, (0..n).map(|i| x[i / block * block..=i].iter().sum::<i32>())))
         }),
         Case::new(&turned_by_warps::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let x: Vec<i32> = integers(n, 3, 100).iter().map(|v| *v as i32).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output::<i32, 1>([n])?);
-            turned_by_warps::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, turned_by_warps(x: [n]) -> [n]);
             let turned = |i: usize| x.get(i / 32 * 32 + 31 - i % 32).copied().unwrap_or(0);
-            Ok(Outcome::exact(y.read()?, (0..n).map(turned)))
+            Ok(Outcome::exact(y, (0..n).map(turned)))
         }),
         Case::new(&handed_on::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;

@@ -1,6 +1,6 @@
 //! The element types: arithmetic that wraps, bits, truth values, conversions.
 
-use crate::support::case::{Case, Outcome, around};
+use crate::support::case::{Case, Outcome, around, output_of};
 use crate::support::data::{floats, integers};
 use layout_core::kernel::Elem;
 use layout_cuda::{E4m3, E5m2, bf16, f16, tiled_kernel};
@@ -172,9 +172,7 @@ macro_rules! whole_numbers {
             let [n, ..] = run.size;
             let some = |seed| integers(n, seed, 1 << 40).iter().map(|v| *v as $ty).collect::<Vec<$ty>>();
             let (a, b) = (some(1), some(2));
-            let (on_a, on_b, mut c) = (run.tensor(&a, [n])?, run.tensor(&b, [n])?, run.output([n, 6])?);
-            let (a_view, b_view) = (on_a.view()?, on_b.view()?);
-            whole_numbers::launch_with(run.config(), &run.stream(), &a_view, &b_view, &mut c.view_mut()?)?;
+            let c = output_of!(run, whole_numbers(a: [n], b: [n]) -> [n, 6]);
             let row = |(x, y): (&$ty, &$ty)| {
                 let (x, y) = (*x, *y);
                 [
@@ -186,7 +184,7 @@ macro_rules! whole_numbers {
                     !x % 5,
                 ]
             };
-            Ok(Outcome::exact(c.read()?, a.iter().zip(&b).flat_map(row)))
+            Ok(Outcome::exact(c, a.iter().zip(&b).flat_map(row)))
         })
         .of(Elem::$elem)
     };

@@ -1,6 +1,6 @@
 //! The elementwise words, on every type that they apply to: a column for each.
 
-use crate::support::case::{Case, Outcome, around};
+use crate::support::case::{Case, Outcome, around, output_of};
 use crate::support::data::{integers, noise};
 use layout_core::kernel::Elem;
 use layout_cuda::{bf16, f16, tiled_kernel};
@@ -352,8 +352,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(&approximations::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
             let x: Vec<f32> = values(n).0.into_iter().map(|v| v as f32).collect();
-            let (on_x, mut y) = (run.tensor(&x, [n])?, run.output([n, 8])?);
-            approximations::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut y.view_mut()?)?;
+            let y = output_of!(run, approximations(x: [n]) -> [n, 8]);
             let row = |v: &f32| {
                 let v = f64::from(*v);
                 let size = v.abs();
@@ -368,7 +367,7 @@ pub fn cases() -> Vec<Case> {
                     v / 3.0,
                 ]
             };
-            Ok(Outcome::within(6e-4, y.read()?, x.iter().flat_map(row)))
+            Ok(Outcome::within(6e-4, y, x.iter().flat_map(row)))
         }),
         Case::new(&bytes_of_words::DEFINITION, around(64), |run| {
             let [n, ..] = run.size;
