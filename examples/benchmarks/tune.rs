@@ -178,6 +178,7 @@ fn register_tiles() -> Space {
 
 fn pipelines() -> Space {
     Space::of("T", [Elem::Bf16])
+        .and("U", [Elem::Bf16])
         .and("A_MODE", [1])
         .and("B_MODE", [1])
         .and("BN", [256, 192, 128, 64])

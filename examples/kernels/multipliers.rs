@@ -174,7 +174,7 @@ mod products {
         for block in 0..blocks {
             async_copy_wait_group(STAGES - 2);
             barrier();
-            let (ahead, stage) = (block + STAGES - 1, block % STAGES);
+            let ahead = block + STAGES - 1;
             let next = ahead % STAGES;
             if ahead < blocks {
                 let (a_stage, b_stage) = (a_smem.tile([BM, BK], [next, 0]), b_smem.tile([BK, BN], [next, 0]));
@@ -184,6 +184,7 @@ mod products {
             } else {
                 async_copy_commit_group();
             }
+            let stage = block % STAGES;
             let a_warp = a_smem.tile([BM, BK], [stage, 0]).tile([WM, DEPTH], [warp_row, slice]);
             let b_warp = b_smem.tile([BK, BN], [stage, 0]).tile([DEPTH, WN], [slice, warp_col]);
             multiply(
