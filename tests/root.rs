@@ -15,6 +15,7 @@ mod documented;
 mod explain;
 mod findings;
 mod flags;
+mod hoist;
 mod hopper;
 mod ladder;
 mod language;

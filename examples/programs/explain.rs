@@ -33,7 +33,6 @@ fn definitions() -> Vec<&'static Definition> {
     let mut all: Vec<&'static Definition> = kernels::definitions().to_vec();
     all.extend([
         &kernels::sgemm_fed::DEFINITION,
-        &kernels::sgemm_sliced_fed::DEFINITION,
         &kernels::gemm_pair::DEFINITION,
         &kernels::gemm_split::DEFINITION,
         &kernels::last_rows::DEFINITION,
@@ -41,7 +40,6 @@ fn definitions() -> Vec<&'static Definition> {
         &kernels::resize_both::DEFINITION,
         &kernels::turn::DEFINITION,
         &gemm::gemm::DEFINITION,
-        &gemm::gemm_by_columns::DEFINITION,
     ]);
     all.extend(memory::definitions());
     all.extend(puzzles::definitions());

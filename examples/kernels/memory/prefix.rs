@@ -60,7 +60,11 @@ mod prefix {
         let tile = if TICKET { drawn[[0]] as usize } else { block_idx.x };
         let mut own = local::<f32>(row_major([ROWS * 4]));
         let from = x.tile([TILE], [tile]).tile([ROWS * 128], [warp_id()]).vectorize([4]);
-        own.vectorize([4]).copy_from(&from.distribute(row_major([32]), lane_id()));
+        if (tile + 1) * TILE <= N {
+            own.vectorize([4]).copy_from(&from.distribute(row_major([32]), lane_id()));
+        } else {
+            own.vectorize([4]).copy_from(&from.distribute(row_major([32]), lane_id()));
+        }
         let mut of_warp: f32 = 0.0;
         for row in unroll(0..ROWS) {
             for j in unroll(1..4) {
@@ -148,7 +152,11 @@ mod prefix {
             }
         }
         let to = out.tile([TILE], [tile]).tile([ROWS * 128], [warp_id()]).vectorize([4]);
-        to.distribute(row_major([32]), lane_id()).copy_from(&own.vectorize([4]));
+        if (tile + 1) * TILE <= N {
+            to.distribute(row_major([32]), lane_id()).copy_from(&own.vectorize([4]));
+        } else {
+            to.distribute(row_major([32]), lane_id()).copy_from(&own.vectorize([4]));
+        }
     }
 
     /// Nothing is there yet: every element of `state` NaN, `ticket` zero.
