@@ -69,17 +69,35 @@ fn options() -> Options {
     Options { max_steps: 1 << 20, ..Options::default() }
 }
 
-/// Rows of a table: the kernel, the tool, the first finding, and what it does.
+/// The kernels of a file, each with the tool whose subject its mistake is, and what the simulator finds; what it does is its
+/// comment. They take the same three tensors, and so their parameters need no types.
 macro_rules! planted {
-    ($($kernel:ident: $tool:literal, $kind:ident, $hangs:literal, $what:literal;)*) => {
+    ($(
+        $(#[doc = $what:literal])+
+        #[found($tool:literal, $kind:ident $(, $hangs:ident)?)]
+        #[tiled_kernel($($attribute:tt)*)]
+        fn $kernel:ident($x:ident, $y:ident, $flags:ident) { $($body:tt)* }
+    )*) => {
+        $(
+            $(#[doc = $what])+
+            #[tiled_kernel($($attribute)*)]
+            fn $kernel(
+                $x: &LayoutTensor<f32, RowMajor<1024>>,
+                $y: &mut LayoutTensor<f32, RowMajor<1024>>,
+                $flags: &mut LayoutTensor<u32, RowMajor<64>>,
+            ) {
+                $($body)*
+            }
+        )*
+
         /// The mistakes of this file.
         pub fn all() -> Vec<crate::Planted> {
             vec![$(crate::Planted {
                 name: stringify!($kernel),
-                what: $what,
+                what: concat!($($what),+).trim().trim_end_matches('.'),
                 tool: $tool,
                 kind: layout_cuda::FindingKind::$kind,
-                hangs: $hangs,
+                hangs: !<[&str]>::is_empty(&[$(stringify!($hangs))?]),
                 launch: |device, memory| {
                     let config = layout_cuda::LaunchConfig { allow_slow_paths: true, ..Default::default() };
                     $kernel::launch_with(config, &device.stream(), &memory.x, &mut memory.y, &mut memory.flags)
