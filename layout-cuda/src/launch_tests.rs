@@ -134,22 +134,31 @@ fn every_candidate_compiles() {
     }
 }
 
-#[test]
-fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
-    static VARIANTS: [Variant; 1] = [Variant {
+/// `scale_add` with another text in the place of its own.
+fn with_text(text: &'static str) -> Definition {
+    let variants = [Variant {
         key: "THREADS128",
         parameters: &[("THREADS", ParamValue::Int(128))],
         promises: Promises::USUAL,
         entry: "scale_add",
-        text: "extern \"C\" __global__ void scale_add() {\n    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");\n}\n",
+        text,
         lines: &[7, 9, 0],
         flags: &[],
         block: [128, 1, 1],
         shared_bytes: 0,
     }];
-    static SLOW: OnceLock<Definition> = OnceLock::new();
     let Definition { name, file, bytes, .. } = *scale_add();
-    let slow = SLOW.get_or_init(|| Definition { name, file, bytes, variants: &VARIANTS });
+    Definition { name, file, bytes, variants: Box::leak(Box::new(variants)) }
+}
+
+#[test]
+fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
+    static SLOW: OnceLock<Definition> = OnceLock::new();
+    let slow = SLOW.get_or_init(|| {
+        with_text(
+            "extern \"C\" __global__ void scale_add() {\n    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");\n}\n",
+        )
+    });
     let family = on_simulator().family(slow, None, &[]).expect("the kernel");
     let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
     let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
@@ -167,20 +176,9 @@ fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
 
 #[test]
 fn what_nvrtc_refuses_is_told_with_the_rust_line() {
-    static VARIANTS: [Variant; 1] = [Variant {
-        key: "THREADS128",
-        parameters: &[("THREADS", ParamValue::Int(128))],
-        promises: Promises::USUAL,
-        entry: "scale_add",
-        text: "extern \"C\" __global__ void scale_add() {\n    oops;\n}\n",
-        lines: &[7, 9, 0],
-        flags: &[],
-        block: [128, 1, 1],
-        shared_bytes: 0,
-    }];
     static BROKEN: OnceLock<Definition> = OnceLock::new();
-    let Definition { name, file, bytes, .. } = *scale_add();
-    let broken = BROKEN.get_or_init(|| Definition { name, file, bytes, variants: &VARIANTS });
+    let broken =
+        BROKEN.get_or_init(|| with_text("extern \"C\" __global__ void scale_add() {\n    oops;\n}\n"));
     let family = on_simulator().family(broken, None, &[]).expect("the kernel");
     let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
     let checked = family.checked(candidate.expect("the usual variant")).expect("checked");

@@ -93,23 +93,11 @@ pub(crate) unsafe fn start(
             unsafe { sys::cuLaunchKernelEx(&raw const config, function, pointers, std::ptr::null_mut()) };
         return check("cuLaunchKernelEx", started.result());
     }
-    if cooperative {
-        // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.
-        let started = unsafe {
-            result::launch_cooperative_kernel(
-                function.cu_function(),
-                (grid[0], grid[1], grid[2]),
-                (block[0], block[1], block[2]),
-                dynamic_shared_bytes,
-                stream.cu_stream(),
-                parameters,
-            )
-        };
-        return check("cuLaunchCooperativeKernel", started);
-    }
+    let launch = if cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+    let name = if cooperative { "cuLaunchCooperativeKernel" } else { "cuLaunchKernel" };
     // SAFETY: as the caller promises; the function's module is loaded as long as the function lives.
     let started = unsafe {
-        result::launch_kernel(
+        launch(
             function.cu_function(),
             (grid[0], grid[1], grid[2]),
             (block[0], block[1], block[2]),
@@ -118,7 +106,7 @@ pub(crate) unsafe fn start(
             parameters,
         )
     };
-    check("cuLaunchKernel", started)
+    check(name, started)
 }
 
 /// Blocks of this shape that the device holds at the same time.

@@ -98,48 +98,46 @@ pub enum AtomicOp {
     Min,
 }
 
-/// What the threads of a warp or a block do together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Together {
-    Shuffle,
-    ShuffleUp,
-    ShuffleDown,
-    ShuffleXor,
-    WarpMin,
-    WarpMax,
-    WarpSum,
-    WarpPrefixSum,
-    BlockMin,
-    BlockMax,
-    BlockSum,
-    BlockPrefixSum,
-    Ballot,
-    Any,
-    All,
+macro_rules! together {
+    ($($variant:ident = $name:literal,)*) => {
+        /// What the threads of a warp or a block do together.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Together {
+            $($variant,)*
+        }
+
+        impl Together {
+            /// Everything.
+            pub const ALL: &[Together] = &[$(Together::$variant,)*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Together::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+together! {
+    Shuffle = "shuffle",
+    ShuffleUp = "shuffle_up",
+    ShuffleDown = "shuffle_down",
+    ShuffleXor = "shuffle_xor",
+    WarpMin = "warp_min",
+    WarpMax = "warp_max",
+    WarpSum = "warp_sum",
+    WarpPrefixSum = "warp_prefix_sum",
+    BlockMin = "block_min",
+    BlockMax = "block_max",
+    BlockSum = "block_sum",
+    BlockPrefixSum = "block_prefix_sum",
+    Ballot = "ballot",
+    Any = "any",
+    All = "all",
 }
 
 impl Together {
-    pub fn name(self) -> &'static str {
-        use Together::*;
-        match self {
-            Shuffle => "shuffle",
-            ShuffleUp => "shuffle_up",
-            ShuffleDown => "shuffle_down",
-            ShuffleXor => "shuffle_xor",
-            WarpMin => "warp_min",
-            WarpMax => "warp_max",
-            WarpSum => "warp_sum",
-            WarpPrefixSum => "warp_prefix_sum",
-            BlockMin => "block_min",
-            BlockMax => "block_max",
-            BlockSum => "block_sum",
-            BlockPrefixSum => "block_prefix_sum",
-            Ballot => "ballot",
-            Any => "any",
-            All => "all",
-        }
-    }
-
     /// Whether it takes a lane or a distance.
     pub fn takes_number(self) -> bool {
         matches!(self, Together::Shuffle | Together::ShuffleUp | Together::ShuffleDown | Together::ShuffleXor)

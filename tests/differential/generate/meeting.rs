@@ -46,23 +46,7 @@ impl Generator {
 
     fn meeting(&mut self, out: &mut Vec<Stmt>) {
         use Together::*;
-        let what = self.pick(&[
-            Shuffle,
-            ShuffleUp,
-            ShuffleDown,
-            ShuffleXor,
-            WarpMin,
-            WarpMax,
-            WarpSum,
-            WarpPrefixSum,
-            BlockMin,
-            BlockMax,
-            BlockSum,
-            BlockPrefixSum,
-            Ballot,
-            Any,
-            All,
-        ]);
+        let what = self.pick(Together::ALL);
         let ty = match what {
             _ if what.votes() => Type::Bool,
             Shuffle | ShuffleUp | ShuffleDown | ShuffleXor => {
