@@ -190,6 +190,11 @@ fn sharing(m: usize, n: usize) -> [usize; 3] {
     [blocks, rounds, rows]
 }
 
+/// The set, for rows that begin anywhere.
+fn odd(set: ParamSet, is_odd: bool) -> ParamSet {
+    set.with("ODD", ParamValue::Bool(is_odd))
+}
+
 /// The set for a group of threads.
 fn in_group([threads, rounds]: [usize; 2]) -> ParamSet {
     set(&[("GROUP", threads), ("ROUNDS", rounds)])
@@ -209,10 +214,14 @@ fn norm_in_parts([blocks, rounds, rows]: [usize; 3]) -> ParamSet {
 pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
     let mut list = Vec::new();
     let parts = (n <= LONGEST).then(|| sharing(m, n));
-    match (group(n), parts) {
-        (Some(threads), _) => list.push((&kernels::softmax::DEFINITION, in_group(threads))),
-        (None, Some(parts)) => list.push((&kernels::softmax_in_parts::DEFINITION, in_parts(parts))),
-        (None, None) => {}
+    for is_odd in [false, true] {
+        match (group(n), parts) {
+            (Some(threads), _) => list.push((&kernels::softmax::DEFINITION, odd(in_group(threads), is_odd))),
+            (None, Some(parts)) => {
+                list.push((&kernels::softmax_in_parts::DEFINITION, odd(in_parts(parts), is_odd)));
+            }
+            (None, None) => {}
+        }
     }
     match (norm_group(n), parts) {
         (Some(threads), _) => list.push((&kernels::layer_norm::DEFINITION, in_group(threads))),
@@ -235,14 +244,20 @@ fn at_once(m: usize, n: usize) -> usize {
 /// Those of a launch.
 pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) -> Result<(), Error> {
     let [m, n] = x.shape();
-    if let Some(set) = group(n).map(in_group) {
+    // The vectors of a row begin up to three elements before it.
+    let is_odd = !n.is_multiple_of(4);
+    let reach = if is_odd { n + 3 } else { n };
+    if let Some(set) = group(reach).map(in_group) {
+        let set = odd(set, is_odd);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::softmax::launch_with(config, stream, x, out);
     }
-    if n > LONGEST {
-        return kernels::softmax_in_passes::launch(stream, x, out);
+    if reach > LONGEST {
+        let set = odd(ParamSet::default(), is_odd);
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        return kernels::softmax_in_passes::launch_with(config, stream, x, out);
     }
-    let set = in_parts(sharing(m, n));
+    let set = odd(in_parts(sharing(m, reach)), is_odd);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let step = at_once(m, n);
     for first in (0..m).step_by(step) {

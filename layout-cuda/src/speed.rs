@@ -77,7 +77,8 @@
 //! - the tensor begins at a multiple of 16 bytes: asked at launch, other tensors get another variant;
 //! - the first element is a multiple of the vector by its form, so the length of a row must be one: a number, `require(K % 4 == 0)`,
 //!   any equation that says so (`require(K == 128 * G)`), `variant_if(K % 4 == 0)`, or a `Pitched` tensor;
-//! - no edge lies inside of a vector: the extent is a multiple of it, or the vector is shown to be in range;
+//! - no edge lies inside of a vector: the extent is a multiple of it, or the vector is shown to be in range. Of vectors that were asked
+//!   for, one that an edge may cut has a test: whole where it lies inside, element by element where not;
 //! - the types are the same. `.cast()` of a view loads first and converts in registers.
 //!
 //! ```
@@ -119,6 +120,39 @@
 //! let reads: Vec<_> = explanation.accesses.iter().filter(|access| access.tensor == "x").collect();
 //! assert_eq!([reads[0].bytes, reads[1].bytes], [16, 8]);
 //! assert!(reads[1].degraded[0].reason.contains("is not known to be a multiple of 4"), "{explanation}");
+//! # Ok::<(), layout_cuda::Error>(())
+//! ```
+//!
+//! # Rows that begin anywhere
+//!
+//! A row whose length is no multiple of the vector begins at any element. Its vectors begin at the aligned address before it, with a
+//! window that starts so much earlier: `a - a % 4` is a multiple of 4 whatever `a` is. The vectors inside are moved whole; the first and
+//! the last one, which the row's ends cut, in pieces; what lies before and behind the row reads as the pad and is not written.
+//!
+//! ```
+//! # use layout_cuda::{Device, LaunchConfig, tiled_kernel};
+//! #[tiled_kernel(block = [32], grid = [M], deny(narrowed))]
+//! fn doubled<const M: usize, const N: usize>(x: &mut LayoutTensor<f32, RowMajor<M, N>>) {
+//!     let row = block_idx.x;
+//!     let before = row * N % 4;
+//!     for tile in 0..(N + before).div_ceil(128) {
+//!         let start = (tile * 128) as isize - before as isize;
+//!         let vectors = x.window([1, 128], [row as isize, start]).vectorize([1, 4]);
+//!         let mut own = vectors.distribute(row_major([1, 32]), thread_idx.x);
+//!         let mut held = own.to_local();
+//!         for i in unroll(0..4) {
+//!             held[[0, i]] *= 2.0;
+//!         }
+//!         own.copy_from(&held.vectorize([1, 4]));
+//!     }
+//! }
+//! # let device = Device::simulator();
+//! let values: Vec<f32> = (0..5 * 203).map(|i| i as f32).collect();
+//! let mut x = device.upload(&values, [5, 203])?;
+//! let explanation = doubled::explain(LaunchConfig::default(), &mut x)?;
+//! assert_eq!(explanation.accesses.iter().map(|access| access.bytes).max(), Some(16), "{explanation}");
+//! doubled::launch(&device.stream(), &mut x)?;
+//! assert!(x.download()?.iter().zip(&values).all(|(found, value)| *found == 2.0 * value));
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!

@@ -163,8 +163,12 @@ macro_rules! layer_norm_case {
 
 fn rows() -> Vec<Case> {
     vec![
-        softmax_case!(softmax, row_sizes([65, 128])),
-        softmax_case!(softmax_in_parts, vec![[1, 5, 1], [2, 40_001, 1], [1, 131_072, 1]]),
+        softmax_case!(softmax, row_sizes([65, 128])).with("ODD", ParamValue::Bool(false)),
+        softmax_case!(softmax, row_sizes([65, 125])).with("ODD", ParamValue::Bool(true)),
+        softmax_case!(softmax_in_parts, vec![[1, 5, 1], [2, 40_001, 1], [1, 131_072, 1]])
+            .with("ODD", ParamValue::Bool(false)),
+        softmax_case!(softmax_in_parts, vec![[3, 5, 1], [3, 40_001, 1], [1, 131_069, 1]])
+            .with("ODD", ParamValue::Bool(true)),
         softmax_case!(softmax_in_passes, row_sizes([3, 8192])),
         layer_norm_case!(layer_norm_in_passes, row_sizes([3, 8192])),
         layer_norm_case!(layer_norm, row_sizes([65, 128])),

@@ -24,14 +24,19 @@ mod long {
         arrived.at(step).wait(0);
     }
 
+    /// Where a part of a row begins; `ODD`, at the aligned address before it.
+    fn begin(row: usize, part: usize, n: usize) -> isize {
+        (part * (THREADS * ROUNDS * 4)) as isize - if ODD { (row * n % 4) as isize } else { 0 }
+    }
+
     /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`.
     #[tiled_kernel(
-        PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4,
+        PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, ODD = [false, true],
         block = [THREADS],
         cluster = [PARTS],
         grid = [M.div_ceil(ROWS) * PARTS],
         arch = "sm_90a",
-        require(N <= PARTS * THREADS * ROUNDS * 4),
+        require(N + if ODD { 3 } else { 0 } <= PARTS * THREADS * ROUNDS * 4),
         variant_if(N % 4 == 0),
     )]
     pub fn softmax_in_parts<const M: usize, const N: usize>(
@@ -48,7 +53,7 @@ mod long {
         let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, M.div_ceil(ROWS));
         let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
         let all = x.pad(f32::NEG_INFINITY);
-        let from = all.tile([1, PART], [first, part]).vectorize([1, 4]);
+        let from = all.window([1, PART], [first as isize, begin(first, part, N)]).vectorize([1, 4]);
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
@@ -62,7 +67,8 @@ mod long {
             let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
-                let from = all.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
+                let at = [(row + stride) as isize, begin(row + stride, part, N)];
+                let from = all.window([1, PART], at).vectorize([1, 4]);
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             // Finite: minus infinity less itself would be no number.
@@ -98,7 +104,7 @@ mod long {
             for i in unroll(0..ROUNDS * 4) {
                 own[[0, i]] *= factor;
             }
-            let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
+            let to = out.window([1, PART], [row as isize, begin(row, part, N)]).vectorize([1, 4]);
             to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }

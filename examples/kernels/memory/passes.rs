@@ -6,19 +6,24 @@
 use layout_cuda::tiled_kernel;
 
 /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`.
-#[tiled_kernel(THREADS = 1024, block = [THREADS], grid = [M], variant_if(N % 4 == 0), deny(narrowed))]
+#[tiled_kernel(
+    THREADS = 1024, ODD = [false, true], block = [THREADS], grid = [M], variant_if(N % 4 == 0), deny(narrowed),
+)]
 pub fn softmax_in_passes<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,
     out: &mut LayoutTensor<f32, RowMajor<M, N>>,
 ) {
     const TILE: usize = THREADS * 4;
     let row = block_idx.x;
+    let before = if ODD { row * N % 4 } else { 0 };
+    let at = row as isize;
     // Finite: minus infinity less itself would be no number.
     let mut most: f32 = -3.0e38;
     let mut sum: f32 = 0.0;
     let mut lost: f32 = 0.0;
-    for tile in 0..N.div_ceil(TILE) {
-        let from = x.pad(f32::NEG_INFINITY).tile([1, TILE], [row, tile]).tile([1, 4], [0, thread_idx.x]);
+    for tile in 0..(N + before).div_ceil(TILE) {
+        let first = (tile * TILE + thread_idx.x * 4) as isize - before as isize;
+        let from = x.pad(f32::NEG_INFINITY).window([1, 4], [at, first]);
         let own = from.vectorize([1, 4]).to_local();
         let upto = most.max(own[[0, 0]].max(own[[0, 1]]).max(own[[0, 2]].max(own[[0, 3]])));
         let less = (most - upto).exp();
@@ -32,13 +37,14 @@ pub fn softmax_in_passes<const M: usize, const N: usize>(
     let of_row = most.block_max();
     let total = (sum * (most - of_row).exp()).block_sum();
     let factor = 1.0 / total;
-    for tile in 0..N.div_ceil(TILE) {
-        let from = x.pad(f32::NEG_INFINITY).tile([1, TILE], [row, tile]).tile([1, 4], [0, thread_idx.x]);
+    for tile in 0..(N + before).div_ceil(TILE) {
+        let first = (tile * TILE + thread_idx.x * 4) as isize - before as isize;
+        let from = x.pad(f32::NEG_INFINITY).window([1, 4], [at, first]);
         let mut own = from.vectorize([1, 4]).to_local();
         for j in unroll(0..4) {
             own[[0, j]] = (own[[0, j]] - of_row).exp() * factor;
         }
-        let to = out.tile([1, TILE], [row, tile]).tile([1, 4], [0, thread_idx.x]);
+        let to = out.window([1, 4], [at, first]);
         to.vectorize([1, 4]).copy_from(&own.vectorize([1, 4]));
     }
 }

@@ -38,7 +38,7 @@ pub fn sum_of_parts<const N: usize, const P: usize>(
 }
 
 /// `parts[p]`: the sum of the products of the tiles of block `p`.
-#[tiled_kernel(P = 1056, THREADS = 256, ROUNDS = 4, block = [THREADS], grid = [P])]
+#[tiled_kernel(P = 1056, THREADS = 256, ROUNDS = 4, block = [THREADS], grid = [P], min_blocks = 8)]
 pub fn dot_of_parts<const N: usize, const P: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,
     y: &LayoutTensor<f32, RowMajor<N>>,
@@ -57,10 +57,10 @@ pub fn dot_of_parts<const N: usize, const P: usize>(
     let mut sum: f32 = 0.0;
     let mut lost: f32 = 0.0;
     for tile in (block_idx.x..N.div_ceil(TILE)).step_by(P) {
-        let (of_x, of_y) = (x.tile([TILE], [tile]).vectorize([4]), y.tile([TILE], [tile]).vectorize([4]));
+        let (of_x, of_y) = (x.tile([TILE], [tile]), y.tile([TILE], [tile]));
         let mut of_tile = local::<f32>(row_major([4])).fill(0.0);
         if (tile + 1) * TILE <= N {
-            add_products(of_tile, of_x, of_y);
+            add_products(of_tile, of_x.vectorize([4]), of_y.vectorize([4]));
         } else {
             add_products(of_tile, of_x, of_y);
         }

@@ -8,12 +8,12 @@
 use layout_cuda::tiled_kernel;
 
 /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`: `GROUP` threads a row, a
-/// power of two; more than 32 are the block.
+/// power of two; more than 32 are the block. `ODD`, rows begin anywhere: of each the vectors begin at the aligned address before it.
 #[tiled_kernel(
-    GROUP = [4, 512], ROUNDS = 8,
+    GROUP = [4, 512], ROUNDS = 8, ODD = [false, true],
     block = [GROUP.max(256)],
     grid = [M.div_ceil(GROUP.max(256) / GROUP)],
-    require(N <= GROUP * ROUNDS * 4),
+    require(N + if ODD { 3 } else { 0 } <= GROUP * ROUNDS * 4),
     variant_if(N % 4 == 0),
     deny(narrowed),
 )]
@@ -24,7 +24,8 @@ pub fn softmax<const M: usize, const N: usize>(
     const THREADS: usize = if GROUP > 256 { GROUP } else { 256 };
     const ROW: usize = GROUP * ROUNDS * 4;
     let (row, thread) = (block_idx.x * (THREADS / GROUP) + thread_idx.x / GROUP, thread_idx.x % GROUP);
-    let from = x.pad(f32::NEG_INFINITY).tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    let before = if ODD { (row * N % 4) as isize } else { 0 };
+    let from = x.pad(f32::NEG_INFINITY).window([1, ROW], [row as isize, -before]).vectorize([1, 4]);
     let mut own = from.distribute(row_major([1, GROUP]), thread).to_local();
     // Finite: minus infinity less itself would be no number.
     let mut most: f32 = -3.0e38;
@@ -42,6 +43,6 @@ pub fn softmax<const M: usize, const N: usize>(
     for i in unroll(0..ROUNDS * 4) {
         own[[0, i]] *= factor;
     }
-    let to = out.tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    let to = out.window([1, ROW], [row as isize, -before]).vectorize([1, 4]);
     to.distribute(row_major([1, GROUP]), thread).copy_from(&own.vectorize([1, 4]));
 }

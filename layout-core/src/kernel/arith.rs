@@ -7,6 +7,9 @@ use super::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Monomial, Range};
 
 const LIMIT: i128 = 1 << 126;
 
+/// Remainders that a proof of divisibility looks behind.
+const REMAINDERS: usize = 8;
+
 impl Range {
     /// From `low` to `high`, both included.
     pub(crate) fn new(low: i128, high: i128) -> Range {
@@ -86,6 +89,42 @@ impl Atoms {
                 monomial.iter().fold(start, |product, id| product.saturating_mul(self.facts(*id).divisor));
             gcd(known, product)
         })
+    }
+
+    /// Whether a number divides every value of an index. `a % d` differs from `a` by a multiple of `d`, so that 4 divides
+    /// `a - a % 4`, whatever `a` is: what lies before a place at an aligned one.
+    pub(crate) fn divides(&self, index: &Index, by: i64) -> bool {
+        if by <= 0 {
+            return false;
+        }
+        if self.divisor(index) % by == 0 {
+            return true;
+        }
+        let Ok(mut current) = self.expand(index) else { return false };
+        for _ in 0..REMAINDERS {
+            if self.divisor(&current) % by == 0 {
+                return true;
+            }
+            let found = current.terms().iter().find_map(|(monomial, coefficient)| {
+                let place = monomial.iter().position(|id| match self.atom(*id) {
+                    Atom::Rem(_, d) => {
+                        d.as_constant().is_some_and(|d| coefficient.saturating_mul(d) % by == 0)
+                    }
+                    _ => false,
+                })?;
+                Some((monomial.clone(), *coefficient, place))
+            });
+            let Some((monomial, coefficient, place)) = found else { return false };
+            let Atom::Rem(dividend, _) = self.atom(monomial[place]) else { return false };
+            let Ok(dividend) = self.expand(dividend) else { return false };
+            let mut others = monomial.clone();
+            others.remove(place);
+            let instead = Index::product(&others, coefficient).mul(&dividend);
+            let rest = current.sub(&Index::product(&monomial, coefficient));
+            let Ok(next) = instead.and_then(|instead| rest?.add(&instead)) else { return false };
+            current = next;
+        }
+        self.divisor(&current) % by == 0
     }
 
     /// The index with every named atom replaced by what it names, all the way down.

@@ -116,6 +116,40 @@ fn operations_equal_arithmetic() {
 }
 
 #[test]
+fn what_divides_is_seen_behind_remainders() {
+    let mut numbers = Numbers(7);
+    let mut found = 0;
+    for _ in 0..2000 {
+        let (mut atoms, values) = atoms();
+        let (a, b) = (polynomial(&mut numbers, &values), polynomial(&mut numbers, &values));
+        let d = [2, 4, 6, 8, 12, -4][numbers.next(6) as usize];
+        let by = [2, 3, 4, 8][numbers.next(4) as usize];
+        let remainder = atoms.rem(&a, &Index::constant(d)).expect("small");
+        let named = atoms.intern(
+            Atom::Variable(super::index::VarId(9), 0),
+            atoms.range(&remainder),
+            1,
+            Some(remainder.clone()),
+        );
+        let aligned = a.sub(&Index::atom(named)).expect("small");
+        assert!(atoms.divides(&aligned, d.abs()), "{d} divides {a:?} - {a:?} % {d}");
+        // Some that are divided, and many that are not.
+        let scaled = b.scale(by).expect("small");
+        let mixed = aligned.add_scaled(&scaled, numbers.next(5)).expect("small");
+        let mixed = mixed.add_scaled(&Index::atom(named), numbers.next(7) - 3).expect("small");
+        for index in [&aligned, &mixed] {
+            let divided = atoms.divides(index, by);
+            found += usize::from(divided);
+            everywhere(&values, |at| {
+                let at: Vec<_> = at.iter().copied().chain([(named, value(&atoms, &remainder, at))]).collect();
+                assert!(!divided || value(&atoms, index, &at) % by == 0, "{by} does not divide {index:?}");
+            });
+        }
+    }
+    assert!((1000..3900).contains(&found), "{found} of 4000");
+}
+
+#[test]
 fn proofs_are_never_wrong_and_often_found() {
     let mut numbers = Numbers(2);
     let (mut proved, mut needed_facts) = (0, 0);

@@ -38,6 +38,17 @@ impl Lower {
         result
     }
 
+    /// What `body` makes with the vectors that an edge may cut in pieces: few are left where one test takes the whole tiles.
+    pub(super) fn cutting<T>(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
+        let before = std::mem::replace(&mut self.cut, true);
+        let result = body(self);
+        self.cut = before;
+        result
+    }
+
     /// `if (inside) { plain } else { masked }`.
     pub(super) fn branch(inside: &Mask, plain: Out, masked: Out, origin: Origin, out: &mut Out) {
         let Some(all) = condition(inside) else { return out.extend(masked) };
@@ -130,6 +141,12 @@ impl Lower {
             _ => index.clone(),
         }
     }
+}
+
+/// Whether a test asks for the far edges alone. A copy that may begin before the near one, as a window of a row that begins
+/// anywhere, fails the test almost everywhere, and most of its vectors lie inside.
+pub(super) fn ends_only(inside: &Mask) -> bool {
+    inside.iter().all(|comparison| comparison.op != BinaryOp::Ge)
 }
 
 /// Whether pieces of a copy ask by themselves whether they exist.

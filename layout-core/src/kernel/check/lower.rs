@@ -36,6 +36,8 @@ pub(super) struct Lower {
     pub narrow: bool,
     /// How many loops stand around the statement that are loops at run time.
     pub loops: u32,
+    /// Whether vectors that an edge may cut go in pieces, because one test for the whole copy has sent the others elsewhere.
+    pub cut: bool,
 }
 
 /// The error is told.

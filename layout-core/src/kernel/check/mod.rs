@@ -147,6 +147,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
         loops: 0,
+        cut: false,
     };
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;

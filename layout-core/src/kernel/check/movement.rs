@@ -3,7 +3,7 @@
 //! A copy moves vectors where both sides are contiguous and aligned for it and no vector crosses an edge; else the
 //! same elements one by one: narrower, never wrong.
 
-use super::hoist::{FEW_PIECES, FEW_ROUNDS, asks};
+use super::hoist::{FEW_PIECES, FEW_ROUNDS, asks, ends_only};
 use super::lower::{Failed, Lower, Out};
 use super::vectors::Narrowed;
 use crate::Layout;
@@ -141,10 +141,15 @@ impl Lower {
             this.own_pieces(sides, [&own[0], &own[1]], asynchronous, origin, &mut plain)
         })?;
         let gains = self.loops > 0 || fewer.saturating_mul(2) <= pieces;
-        match gains && !asks(&plain) {
-            true => Lower::branch_on(&inside, plain, masked, origin, out),
-            false => out.extend(masked),
+        if !gains || asks(&plain) {
+            out.extend(masked);
+            return Ok(());
         }
+        if ends_only(&inside) {
+            masked.clear();
+            self.cutting(|this| this.own_pieces(sides, [&[], &[]], asynchronous, origin, &mut masked))?;
+        }
+        Lower::branch_on(&inside, plain, masked, origin, out);
         Ok(())
     }
 
@@ -171,8 +176,9 @@ impl Lower {
                     false => rest.next().cloned().unwrap_or_default(),
                 })
                 .collect();
-            this.vector((target, coordinates), (source, &other), asynchronous, &losses, origin, out)?;
-            pieces = pieces.saturating_mul(out.len() as i64);
+            let sides = ((target, coordinates), (source, &other[..]));
+            let own = this.vector(sides.0, sides.1, asynchronous, &losses, origin, out)?;
+            pieces = pieces.saturating_mul(own);
             Ok(())
         })?;
         Ok(pieces)
@@ -232,14 +238,17 @@ impl Lower {
                 }
                 this.guarded(guard, origin, out, &mut |this, out| {
                     let sides = ((destination, &coordinates[..]), (source, &coordinates[..]));
-                    this.vector(sides.0, sides.1, asynchronous, &losses, origin, out)
+                    this.vector(sides.0, sides.1, asynchronous, &losses, origin, out).map(drop)
                 })
             })
         };
         // Tiles at the edges are few: their loop stays a loop, since its unrolled addresses would take the registers
         // of the others.
         let mut masked = Vec::new();
-        pieces(self, inside.is_empty(), &mut masked)?;
+        match ends_only(&inside) && !inside.is_empty() {
+            true => self.cutting(|this| pieces(this, false, &mut masked))?,
+            false => pieces(self, inside.is_empty(), &mut masked)?,
+        }
         let mut plain = Vec::new();
         if !inside.is_empty() {
             self.knowing(&inside, |this| pieces(this, true, &mut plain))?;
@@ -263,25 +272,97 @@ impl Lower {
         Ok(())
     }
 
-    /// Moves the vector at a coordinate, in the widest pieces that both sides allow.
+    /// Moves the vector at a coordinate, in the widest pieces that both sides allow. One that an edge may cut is moved whole where
+    /// it lies inside, and in pieces where it does not. Gives how many pieces it is at most.
     fn vector(
         &mut self,
-        (destination, to): (&View, &[Index]),
-        (source, from): (&View, &[Index]),
+        destination: (&View, &[Index]),
+        source: (&View, &[Index]),
         asynchronous: bool,
         losses: &[Loss; 2],
         origin: Origin,
         out: &mut Out,
-    ) -> Result<(), Failed> {
-        let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
-        let (steps, narrowed) = self.pieces((destination, to), (source, from), origin)?;
+    ) -> Result<i64, Failed> {
+        let (steps, narrowed) = self.pieces(destination, source, origin)?;
+        if let Some((wanted, Reason::Edge { .. })) = narrowed
+            && !asynchronous
+            && !self.cut
+            && let Some(inside) = self.vectors_inside([destination, source], origin)?
+        {
+            let (wide, cut) = self.knowing(&inside, |this| this.pieces(destination, source, origin))?;
+            if cut.is_none() && wide.iter().product::<i64>() == i64::from(wanted) {
+                let under = losses.clone().map(|mut loss| {
+                    loss.guards.extend(inside.clone());
+                    loss
+                });
+                let (mut whole, mut parts) = (Vec::new(), Vec::new());
+                self.knowing(&inside, |this| {
+                    this.in_pieces(destination, source, asynchronous, (&wide, &under), origin, &mut whole)
+                })?;
+                let count =
+                    self.in_pieces(destination, source, asynchronous, (&steps, losses), origin, &mut parts)?;
+                Lower::branch(&inside, whole, parts, origin, out);
+                return Ok(count);
+            }
+        }
         let losses = losses.clone().map(|mut loss| {
             loss.narrowed = loss.narrowed.or(narrowed.clone());
             loss
         });
+        self.in_pieces(destination, source, asynchronous, (&steps, &losses), origin, out)
+    }
+
+    /// What must hold, beyond what is known, for every element of both sides' vectors to exist; nothing where that cannot be said.
+    fn vectors_inside(
+        &mut self,
+        sides: [(&View, &[Index]); 2],
+        origin: Origin,
+    ) -> Result<Option<Mask>, Failed> {
+        let mut mask = Mask::new();
+        for (view, at) in sides {
+            let element = view.element(at, &vec![0; view.rank()]);
+            let (_, edges) = self.index(origin, element)?;
+            for (bound, (first, extent)) in view.bounds.iter().zip(edges) {
+                let mut last = first.clone();
+                for (step, mode) in
+                    bound.lane_steps.iter().zip(&view.modes).filter(|(_, mode)| mode.lanes > 1)
+                {
+                    if step.as_constant().is_none_or(|step| step < 0) {
+                        return Ok(None);
+                    }
+                    let sum = last.add_scaled(step, mode.lanes - 1);
+                    last = self.index(origin, sum)?;
+                }
+                for end in [&first, &last] {
+                    self.computed(end, &mut mask, origin)?;
+                }
+                let above = Comparison { op: BinaryOp::Ge, left: first, right: Index::constant(0) };
+                let below = Comparison { op: BinaryOp::Lt, left: last, right: extent };
+                for comparison in [above, below] {
+                    if !mask.contains(&comparison) && !self.facts.holds(&self.tables.atoms, &comparison) {
+                        mask.push(comparison);
+                    }
+                }
+            }
+        }
+        Ok((!mask.is_empty()).then_some(mask))
+    }
+
+    /// Moves the vector at a coordinate, so many elements along each mode at once.
+    fn in_pieces(
+        &mut self,
+        (destination, to): (&View, &[Index]),
+        (source, from): (&View, &[Index]),
+        asynchronous: bool,
+        (steps, losses): (&[i64], &[Loss; 2]),
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<i64, Failed> {
+        let lanes: Vec<i64> = destination.modes.iter().map(|mode| mode.lanes).collect();
         let (total, width) = (lanes.iter().product::<i64>(), steps.iter().product::<i64>());
         let mut lane = vec![0i64; lanes.len()];
-        for _ in 0..total / width.max(1) {
+        let count = total / width.max(1);
+        for _ in 0..count {
             let source_lane = matching(destination, &lane, source);
             let mut write = self.access(destination, to, &lane, origin)?;
             let mut read = self.access(source, from, &source_lane, origin)?;
@@ -297,7 +378,7 @@ impl Lower {
                 lane[at] = 0;
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     fn piece(
@@ -448,7 +529,7 @@ impl Lower {
     }
 
     fn divides(&self, index: &Index, by: i64) -> bool {
-        self.tables.atoms.divisor(index) % by == 0
+        self.tables.atoms.divides(index, by)
     }
 
     /// Why vectors of `parts` elements at a coordinate (so many along each of these modes, which follow one another in
