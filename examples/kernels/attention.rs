@@ -22,9 +22,6 @@ pub use kernels::attention;
 
 #[tiled_kernels]
 mod kernels {
-    const LOG2_E: f32 = 1.442_695;
-    const LN_2: f32 = 0.693_147_2;
-
     /// Every key counts.
     fn every(_query: i32, _key: i32, _window: i32) -> bool {
         true
@@ -235,7 +232,7 @@ mod kernels {
             }
             let line = 16 * (thread / 32) + lane_id() / 4 + 8 * h;
             if lane_id() % 4 == 0 && (line as i32) < left {
-                let log = most[[h]] * factor * LN_2 + total.ln();
+                let log = most[[h]] * factor * consts::LN_2 + total.ln();
                 logs[[line]] = if total > 0.0 { log } else { f32::NEG_INFINITY };
             }
         }
@@ -265,7 +262,7 @@ mod kernels {
     ) {
         let group = warp_group() - 1;
         let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
-        let factor = if SCORED { LOG2_E } else { scale * LOG2_E };
+        let factor = if SCORED { consts::LOG2_E } else { scale * consts::LOG2_E };
         let (mut scores, mut sums) = (accumulator([64, BN]).fill(0.0), accumulator([64, DV]).fill(0.0));
         let mut weights = local::<T>(row_major([2, BN / 4]));
         let (most, sum) = (local::<f32>(row_major([2])), local::<f32>(row_major([2])));

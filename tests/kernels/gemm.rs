@@ -97,12 +97,15 @@ fn lying<T: Element>(
     Operand::new(run.device, values, run.skew * sixteen, shape, [1, pitch])
 }
 
+/// Puts a matrix of these values and extents into memory.
+type Place<U> = fn(&Run<'_>, &[U], [usize; 2]) -> Result<Operand<U, 2>, Error>;
+
 /// A product by `launch`: of operands that lie as the set says, rounded, to a C that lies as `place` puts it.
 fn by<T: Element, U: Element>(
     run: &Run<'_>,
     round: fn(f64) -> T,
     result: fn(f64) -> U,
-    place: fn(&Run<'_>, &[U], [usize; 2]) -> Result<Operand<U, 2>, Error>,
+    place: Place<U>,
     launch: impl Fn(
         &TensorView<'_, T, 2>,
         &TensorView<'_, T, 2>,

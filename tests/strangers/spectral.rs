@@ -143,12 +143,13 @@ fn factors_reference(a: &[f32]) -> (Vec<f32>, Vec<i32>) {
         }
         rows.swap(k, who);
         pivots.push(who as i32);
-        for lane in k + 1..8 {
-            let factor = rows[lane][k] / rows[k][k];
-            for j in k + 1..8 {
-                rows[lane][j] -= factor * rows[k][j];
+        let pivot = rows[k].clone();
+        for row in &mut rows[k + 1..] {
+            let factor = row[k] / pivot[k];
+            for (to, from) in row[k + 1..].iter_mut().zip(&pivot[k + 1..]) {
+                *to -= factor * from;
             }
-            rows[lane][k] = factor;
+            row[k] = factor;
         }
     }
     (rows.concat(), pivots)
