@@ -1,5 +1,6 @@
 //! Rust as people write it: the same text as a function of the program and as a function of a kernel, on the simulator.
 
+use layout_core::kernel::simulate::FindingKind;
 use layout_cuda::{Device, Error, LaunchConfig, ParamSet, ParamValue, tiled_kernel, tiled_kernels};
 
 /// A function of the program, and a kernel that calls the same text for each element.
@@ -621,6 +622,44 @@ fn a_function_may_be_a_parameter_of_a_kernel() -> Result<(), Error> {
     assert_eq!(run("negated")?, [-1.0; 40]); // not listed
     let error = run("sine").expect_err("no such function").to_string();
     assert!(error.contains("no function of that name") && error.contains("`negated`"), "{error}");
+    Ok(())
+}
+
+/// A branch that assigns an index and reads it says nothing of the other branch's.
+#[tiled_kernel(block = [16], grid = [1])]
+fn two_branches<const M: usize>(x: &mut LayoutTensor<i32, RowMajor<M, 8, 4>>) {
+    let i = thread_idx.x;
+    let mut at = 1;
+    if i != 0 && i != 4 {
+        at -= i;
+    }
+    if i == 3 {
+        at = 1;
+        x[[0, at, 3]] = 5;
+    } else {
+        x[[i, at, 1]] = 7;
+    }
+}
+
+#[test]
+fn a_branch_knows_nothing_of_the_other() -> Result<(), Error> {
+    let device = Device::simulator();
+    let mut x = device.zeros::<i32, 3>([16, 8, 4])?;
+    // The simulator says so of the other threads, and writes nothing for them.
+    let report = two_branches::simulate(&mut x)?;
+    assert!(
+        report.findings.iter().all(|finding| finding.kind == FindingKind::OutOfBounds) && !report.clean()
+    );
+    assert!(two_branches::SOURCE.contains("at >= 0"), "{}", two_branches::SOURCE);
+    let wanted = |[i, at, e]: [usize; 3]| match [i, at, e] {
+        [0, 1, 3] => 5,
+        // Of the other threads the index is below zero: as Rust's `usize` it is far beyond the edge.
+        [0 | 4, 1, 1] | [1, 0, 1] => 7,
+        _ => 0,
+    };
+    for (place, found) in x.download()?.into_iter().enumerate() {
+        assert_eq!(found, wanted([place / 32, place / 4 % 8, place % 4]), "element {place}");
+    }
     Ok(())
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Evaluator<'k> {
     pub bindings: HashMap<LocalId, Binding>,
     /// How often each mutable index variable was assigned so far.
     pub versions: HashMap<VarId, u32>,
+    /// The last version that was given out.
+    pub last_version: u32,
     /// Mutable index variables that stay between 0 and a number.
     pub bounded: HashMap<VarId, i64>,
     /// Of mutable indices that are not [`Course::Natural`]. Found one by one; the evaluation begins anew with each.
@@ -288,9 +290,9 @@ impl Evaluator<'_> {
 
     /// After an assignment nothing that was known of the variable holds.
     pub(super) fn forget(&mut self, var: VarId) {
-        // Versions are never used twice, so a number from the table's size is fresh.
-        let fresh = self.tables.atoms.iter().count() as u32 + 1;
-        self.versions.insert(var, fresh);
+        // Never used twice, not even by a branch whose versions are taken back: an atom keeps the interval that it was made with.
+        self.last_version += 1;
+        self.versions.insert(var, self.last_version);
         self.present.remove(&var);
     }
 

@@ -166,6 +166,7 @@ fn evaluator<'k>(
         out: Vec::new(),
         bindings: HashMap::new(),
         versions: HashMap::new(),
+        last_version: 0,
         bounded: HashMap::new(),
         owners: HashMap::new(),
         intervals: HashMap::new(),
