@@ -199,13 +199,12 @@ impl<'a> Emitter<'a> {
                 } else if rolled {
                     self.line("#pragma unroll 1");
                 }
-                let head = if *reversed {
-                    let last = last_round(start.clone(), end, *step);
-                    format!("for ({kind} {name} = {last}; {name} >= {start}; {})", advance(&name, -step))
-                } else {
-                    format!("for ({kind} {name} = {start}; {name} < {end}; {})", advance(&name, *step))
+                let (from, goes_on, by) = match reversed {
+                    true => (last_round(start.clone(), end, *step), (BinaryOp::Ge, start), -step),
+                    false => (start, (BinaryOp::Lt, end), *step),
                 };
-                self.line(&format!("{head} {{"));
+                let goes_on = Expression::infix(goes_on.0, Expression::leaf(&name), goes_on.1);
+                self.line(&format!("for ({kind} {name} = {from}; {goes_on}; {}) {{", advance(&name, by)));
                 self.nested(body, first);
                 self.line("}");
                 self.names.leave();

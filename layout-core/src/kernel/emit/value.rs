@@ -270,6 +270,14 @@ impl Emitter<'_> {
         let elem = arguments.first().map_or(Elem::F32, |first| self.elem(first));
         let (floats, integers) = function.spelling();
         let spelling = if elem.is_float() { floats } else { integers };
+        // Of the bits: a NaN that becomes a `float` keeps no sign.
+        if let (true, Math::Copysign, [value, sign]) = (elem.is_small_float(), function, arguments) {
+            let top = 1_i64 << (elem.bits() - 1);
+            let (value, sign) = (self.value(value), self.value(sign));
+            let part = |bits, mask| Expression::infix(BinaryOp::BitAnd, bits, types::integer(mask));
+            let both = Expression::infix(BinaryOp::BitOr, part(value, top - 1), part(sign, top));
+            return Expression::cast(types::scalar(elem), both);
+        }
         let small = elem.is_small_float() && !matches!(spelling, Spelling::ToBits | Spelling::FromBits);
         let of_elem = |n: usize| n == 0 || function.operands().get(n - 1) == Some(&Type::Same);
         let values: Vec<Expression> = arguments

@@ -15,6 +15,8 @@ fn loops_run_their_rounds_in_order_or_reversed() {
     let n = b.dim("N", 1);
     let (k, index) = b.index("k", 0, 1 << 20);
     let (low, low_index) = b.index("low", -8, 8);
+    let thread = b.special(Special::ThreadIdx, 0);
+    let some_bits = b.atom(Atom::And(Box::new(n.clone()), Box::new(thread)), 0, 31);
     let mut body = vec![b.line(StatementKind::LetIndex(low, number(-3)))];
     let rows = [
         (number(0), number(8), 1, true, false),
@@ -26,6 +28,9 @@ fn loops_run_their_rounds_in_order_or_reversed() {
         (number(0), n.clone(), 4, false, true),
         (low_index.clone(), n.clone(), 4, false, true),
         (low_index.clone(), number(7), 1, false, true),
+        // C's `<` binds tighter than `&`.
+        (number(0), some_bits.clone(), 1, false, false),
+        (some_bits, n.clone(), 1, false, true),
     ];
     for (start, end, step, unroll, reversed) in rows {
         let store = b.line(StatementKind::Store(b.at(out, &index), float(1.0)));
