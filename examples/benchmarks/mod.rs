@@ -21,6 +21,7 @@ pub mod record;
 mod reduce;
 mod rows;
 mod scan;
+mod shapes;
 mod stencil;
 mod transpose;
 mod truth;

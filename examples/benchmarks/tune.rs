@@ -25,10 +25,12 @@ pub enum Workload {
     Gemm,
     /// The first kernel of the sum of a vector
     Sum,
+    /// Products of thirty shapes, bf16 and float32: what the host's plan picks against a search of each
+    Shapes,
 }
 
 /// The options of `tune`.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Options {
     /// What to tune
     workload: Workload,
@@ -50,6 +52,13 @@ pub struct Options {
     /// Reads what this file knows, and adds each trial to it
     #[arg(long)]
     records: Option<PathBuf>,
+}
+
+impl Options {
+    /// The same with so many trials, where they say no other number.
+    pub(super) fn or_trials(&self, trials: usize) -> Options {
+        Options { trials: self.trials.or(Some(trials)), ..self.clone() }
+    }
 }
 
 /// How to search.
@@ -76,6 +85,7 @@ pub fn run(device: &Device, common: &Common, options: &Options) -> Result<usize>
         own => own.to_vec(),
     };
     let outcome = match options.workload {
+        Workload::Shapes => return super::shapes::run(device, common, options),
         Workload::Schedule => {
             let shape = three(&size(&[1024, 512, 2048], &[64, 64, 32]))?;
             let launch = kernels::scheduled::launch_with;
@@ -114,7 +124,8 @@ fn three(size: &[usize]) -> Result<[usize; 3]> {
         .map_err(|_| format!("a product has M, N and K; {size:?} are {}", size.len()).into())
 }
 
-fn search(
+/// One search, as the options say.
+pub(super) fn search(
     stream: &Stream,
     common: &Common,
     options: &Options,
@@ -195,7 +206,7 @@ fn sums() -> Space {
 }
 
 /// C = A B, with the naive kernel's product beside it.
-struct Product<T: Element, L> {
+pub(super) struct Product<T: Element, L> {
     a: Tensor<T, 2>,
     b: Tensor<T, 2>,
     c: Tensor<T, 2>,
@@ -207,7 +218,7 @@ struct Product<T: Element, L> {
 }
 
 impl<T: Element + Sync, L> Product<T, L> {
-    fn new(
+    pub(super) fn new(
         stream: &Stream,
         [m, n, k]: [usize; 3],
         of: fn(f32) -> T,
@@ -232,7 +243,7 @@ impl<T: Element + Sync, L> Product<T, L> {
 impl<T, L> Problem for Product<T, L>
 where
     T: Element + Sync,
-    L: Fn(
+    L: FnMut(
         LaunchConfig<'_>,
         &Stream,
         &Tensor<T, 2>,
