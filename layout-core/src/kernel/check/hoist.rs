@@ -10,7 +10,7 @@
 //! A second text costs registers. So of a thread's own copy it is there only where it gains: the test takes every mask
 //! away, and the pieces become half as many or the copy stands in a loop.
 
-use super::lower::{Failed, Lower, Out};
+use super::lower::{Edges, Failed, Lower, Out};
 use super::movement::condition;
 use crate::kernel::index::{Atom, Atoms, Index, Monomial};
 use crate::kernel::ir::{BinaryOp, Special};
@@ -38,14 +38,15 @@ impl Lower {
         result
     }
 
-    /// What `body` makes with the vectors that an edge may cut in pieces: few are left where one test takes the whole tiles.
-    pub(super) fn cutting<T>(
+    /// What `body` makes where vectors that an edge may cut go so.
+    pub(super) fn with_edges<T>(
         &mut self,
+        edges: Edges,
         body: impl FnOnce(&mut Self) -> Result<T, Failed>,
     ) -> Result<T, Failed> {
-        let before = std::mem::replace(&mut self.cut, true);
+        let before = std::mem::replace(&mut self.edges, edges);
         let result = body(self);
-        self.cut = before;
+        self.edges = before;
         result
     }
 

@@ -11,6 +11,7 @@ mod hoist;
 mod lower;
 mod matrix;
 mod movement;
+mod ragged;
 mod remote;
 mod tensor_map;
 mod vectors;
@@ -147,7 +148,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
         loops: 0,
-        cut: false,
+        edges: lower::Edges::Each,
     };
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
