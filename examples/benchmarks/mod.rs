@@ -16,6 +16,7 @@ pub mod peaks;
 pub mod plot;
 mod product;
 mod progress;
+pub mod puzzles;
 mod race;
 pub mod record;
 mod reduce;

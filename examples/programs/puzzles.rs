@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Puzzles to solve, checked on the simulator.
 #[derive(Parser)]
 struct Cli {
-    /// A puzzle, such as `p12`; or `simulator` or `gpu`, to run all of our solutions there
+    /// A puzzle, such as `p12`; or `simulator` or `gpu`, to run all of our solutions there; or `roofline`, for what bounds each
     name: Option<String>,
     /// Say what is wrong with the answer
     #[arg(long)]
@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         None => Ok(Device::best()),
         Some("simulator") => Ok(Device::simulator()),
         Some("gpu") => Device::gpu(0),
+        Some("roofline") => return told(roofline()),
         Some(name) => match exercises::find(name) {
             Some(exercise) => return told(solve(exercise, &cli)),
             None => return told(Err(unknown(name).into())),
@@ -50,6 +51,11 @@ fn main() -> ExitCode {
         println!("device: {}", device.describe());
         Ok(puzzles(&device)?)
     }))
+}
+
+fn roofline() -> Done {
+    println!("{}", layout_examples::benchmarks::puzzles::table()?);
+    Ok(true)
 }
 
 type Done = Result<bool, Box<dyn std::error::Error>>;
