@@ -162,14 +162,16 @@ impl Device {
         Device(Arc::new(Kind::Simulator(Simulator { reason: reason.into() })))
     }
 
-    /// The first GPU if there are a driver, a GPU and NVRTC, else the simulator; never an error.
+    /// The first GPU if there are a driver, a GPU and NVRTC or a [bundle](crate::bundle) of kernels, else the simulator; never an error.
     ///
     /// ```
     /// println!("{}", layout_cuda::Device::best().describe());
     /// ```
     pub fn best() -> Device {
         let gpu = Device::gpu(0).and_then(|device| {
-            nvrtc::identity()?;
+            if !crate::bundle::is_taken() {
+                nvrtc::identity()?;
+            }
             Ok(device)
         });
         gpu.unwrap_or_else(|error| Device::simulator_because(error.to_string()))

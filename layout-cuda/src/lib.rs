@@ -40,6 +40,7 @@
 //! | find the fastest parameter set, keep it, and have launches take it | `tune` (feature `tune`) |
 //! | see what a launch would start | [`Probe`] |
 //! | make a kernel ready early | [`prepare()`] |
+//! | build the device code into the program, which then needs no NVRTC | [`bundle`] |
 //! | learn what the launched kernels use: registers, memory, occupancy | [`prepared()`], [`Prepared::usage`] |
 //! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
 //!
@@ -48,6 +49,7 @@
 
 mod argument;
 pub mod bench;
+pub mod bundle;
 pub mod cache;
 pub mod compile;
 mod device;
