@@ -176,6 +176,13 @@ impl Family {
         }
     }
 
+    /// The candidate of these promises, or where there is none the one that promises nothing.
+    pub(crate) fn candidate_or_last(&self, promises: Promises) -> Result<&Candidate> {
+        let own = self.candidates.iter().find(|candidate| candidate.promises == promises);
+        let none = || not_made(self.definition, &self.kernel, &self.set, Errors::default());
+        own.or(self.candidates.last()).ok_or_else(none)
+    }
+
     /// The candidate of these promises.
     #[cfg(feature = "tune")]
     pub(crate) fn candidate(&self, promises: Promises) -> Option<&Candidate> {

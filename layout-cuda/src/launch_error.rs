@@ -32,6 +32,20 @@ pub enum LaunchError {
         /// The stream's device.
         stream: String,
     },
+    /// A tensor of another stream in a launch that a graph records.
+    OtherStream {
+        /// The kernel.
+        kernel: String,
+        /// The number of the argument, from 0.
+        argument: usize,
+    },
+    /// A launch that a graph cannot hold.
+    NotInGraph {
+        /// The kernel.
+        kernel: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// The bytes in the program are no kernel of this version.
     Embedded {
         /// The kernel.
@@ -165,6 +179,14 @@ impl fmt::Display for LaunchError {
                 "kernel `{kernel}`: argument {argument} lies on {tensor}, the stream is of {stream}; download it and \
                  upload it there"
             ),
+            LaunchError::OtherStream { kernel, argument } => write!(
+                f,
+                "kernel `{kernel}`: argument {argument} is of another stream than the graph, which would not wait for it; \
+                 upload it by `Stream::upload` of the graph's stream"
+            ),
+            LaunchError::NotInGraph { kernel, why } => {
+                write!(f, "kernel `{kernel}` cannot be in a graph: {why}")
+            }
             LaunchError::Embedded { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
             LaunchError::Parameters { kernel, set, file, lines, errors } => {
                 let set = if set.is_empty() { "the attribute's set" } else { set };
