@@ -139,14 +139,14 @@ pub(crate) fn other_device(family: &Family, argument: usize, tensor: String, str
     LaunchError::OtherDevice { kernel: family.name().to_string(), argument, tensor, stream }.into()
 }
 
-fn launch_on_gpu<const N: usize>(
+/// Refuses tensors of another device, and of another stream where a graph is recorded, which would not wait for it. This comes
+/// first: a guard taken for another context's stream would leave an error behind there.
+fn refuse_elsewhere(
     family: &Family,
     stream: &Stream,
     cuda: &CudaStream,
-    config: LaunchConfig<'_>,
-    arguments: &mut [Argument<'_>; N],
+    arguments: &[Argument<'_>],
 ) -> Result<()> {
-    // The devices first: a guard taken for another context's stream would leave an error behind there.
     for (number, argument) in arguments.iter().enumerate() {
         let Kind::Tensor { bytes, .. } = &argument.0 else {
             continue;
@@ -170,6 +170,17 @@ fn launch_on_gpu<const N: usize>(
             );
         }
     }
+    Ok(())
+}
+
+fn launch_on_gpu<const N: usize>(
+    family: &Family,
+    stream: &Stream,
+    cuda: &CudaStream,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>; N],
+) -> Result<()> {
+    refuse_elsewhere(family, stream, cuda, arguments)?;
     // What each argument is to the plan; its address, or a scalar's bits; and what keeps other streams in order.
     let mut plain = [LaunchArgument::Index(0); N];
     let mut words = [0u64; N];
