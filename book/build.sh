@@ -3,8 +3,9 @@
 #
 # Needs a Rust toolchain. What else is missing is installed: mdBook by cargo under target/tools, Rust's library for
 # WebAssembly by rustup. Where rustup is not, or reaches no server, Debian's toolchain is taken; it has to be there:
-#     apt-get install rustc-web cargo-web rust-web-src lld
-# LAYOUT_WASM_CARGO="debian" takes it in any case.
+#     apt-get install rustc-web cargo-web rust-web-src lld-22
+# (the lld of the LLVM that `rustc-web -vV` names).
+# LAYOUT_WASM_CARGO=debian takes it in any case.
 #   --page    only the page
 #   --test    then follow the book's links, and drive the page in headless Chromium (CHROMIUM names it), with screenshots in
 #             target/book-screenshots; needs Node. PAGE_PATIENCE=3 is three times as patient, for a machine with other work
@@ -29,9 +30,13 @@ if [ "$debian" != debian ] && [ ! -d "$(rustc --print sysroot)/lib/rustlib/$wasm
 fi
 if [ "$debian" = debian ]; then
     [ -d /usr/lib/rustlib/src ] || {
-        echo "no library for WebAssembly: install it by rustup, or Debian's rustc-web cargo-web rust-web-src lld" >&2
+        echo "no library for WebAssembly: install it by rustup, or Debian's rustc-web cargo-web rust-web-src lld-22" >&2
         exit 1
     }
+    # Debian's rustc asks for `rust-lld`, which Debian does not have; its LLVM's linker has the version in its name.
+    linker="$(compgen -c wasm-ld | sort -uV | tail -1 || true)"
+    [ -n "$linker" ] || { echo "no linker for WebAssembly: install Debian's lld-22, or rust's by rustup" >&2 && exit 1; }
+    export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker"
     RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc /usr/bin/cargo build -Zbuild-std=std,panic_abort \
         --package layout-page --target "$wasm" --profile page
 else

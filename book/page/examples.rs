@@ -98,13 +98,13 @@ pub fn list() -> Value {
         json!({ "name": name, "text": function(file, own).unwrap_or_default(), "sizes": sizes })
     });
     let wrong = WRONG.iter().map(|(name, exercise, sizes)| {
-        let text = exercises::find(exercise).map_or("", |exercise| exercise.start);
+        let text = exercises::find(exercise).map_or_else(String::new, |exercise| exercise.start());
         json!({ "name": name, "text": text, "sizes": sizes })
     });
     let layouts =
         LAYOUTS.iter().map(|(name, text, picture)| json!({ "name": name, "text": text, "picture": picture }));
     let tasks = exercises::all().map(|exercise| {
-        json!({ "name": exercise.name, "title": exercise.title, "text": exercise.start, "hint": exercise.hint,
+        json!({ "name": exercise.name, "title": exercise.title, "text": exercise.start(), "hint": exercise.hint,
             "solution": exercise.solution() })
     });
     json!({

@@ -83,3 +83,65 @@ fn every_output_is_shown_and_every_chapter_is_in_the_summary() {
 fn the_first_program_says_what_the_chapter_says() {
     assert_eq!(layout_book::run().map_err(|error| error.to_string()), Ok(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
 }
+
+/// A chapter with what it includes.
+fn whole(chapter: &str) -> String {
+    let lines = chapter.lines().map(|line| {
+        let file = line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
+        file.map_or_else(|| line.to_owned(), |file| text(&format!("book/src/{file}")))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_picture_says_in_words_what_it_shows() {
+    let mut pictures = 0;
+    for (file, chapter) in all() {
+        for picture in whole(&chapter).split("![").skip(1) {
+            let words = picture.split("](").next().unwrap_or_default();
+            pictures += 1;
+            assert!(words.split(' ').count() > 2, "{file}: `{words}` does not say what the picture shows");
+        }
+    }
+    assert!(pictures > 15, "only {pictures} pictures");
+}
+
+/// The sources of what runs listings: the tests of the book, its table of exercises, the tests of the other packages.
+fn runners() -> String {
+    let folders = ["book/tests", "book/workbench/exercises", "tests", "tests/kernels", "examples/tests"];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(root().join(folder)).expect("a folder"));
+    let files = files.map(|entry| entry.expect("an entry").path());
+    // But for this one, which runs none.
+    let files = files.filter(|file| {
+        file.extension().is_some_and(|end| end == "rs") && !file.ends_with("book/tests/chapters.rs")
+    });
+    files.map(|file| std::fs::read_to_string(file).expect("a file")).collect()
+}
+
+/// Does the text call or name it: `name::launch`, `name(..)`, `"name"`?
+fn names(text: &str, name: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let called = after.starts_with("::") || after.starts_with('(');
+        let own = !before.ends_with("fn ") && !before.ends_with(word);
+        own && called || before.ends_with('"') && after.starts_with('"')
+    })
+}
+
+#[test]
+fn every_listing_is_run_by_a_test() {
+    assert!(
+        names("a_kernel::launch(", "a_kernel") && !names("fn a_kernel(", "a_kernel") && !names("my_a(", "a")
+    );
+    let runners = runners();
+    for (file, chapter) in all() {
+        for listing in chapter.lines().filter_map(|line| line.strip_prefix("{{#kernel ")?.strip_suffix("}}"))
+        {
+            let (source, name) = listing.split_once(' ').expect("a file and a function");
+            // A function of a kernel runs with those of its file.
+            let run = names(&runners, name) || names(&text(source), name);
+            assert!(run, "{file}: no test runs `{name}` of {source}");
+        }
+    }
+}

@@ -44,7 +44,7 @@ fn reports_and_verdicts() {
         ["first", "p12", "coalescing", "bug-dot", "bug-scan", "bug-columns", "bug-wait", "transpose-tma"]
     {
         let exercise = exercises::find(name).expect("an exercise");
-        output(&format!("check_{name}.txt"), &format!("{name}: {}", check(exercise, exercise.start)));
+        output(&format!("check_{name}.txt"), &format!("{name}: {}", check(exercise, &exercise.start())));
     }
     let solved = exercises::find("p12").expect("p12");
     output("check_solved.txt", &format!("p12: {}", check(solved, &solved.solution())));

@@ -13,6 +13,7 @@ pub mod data;
 pub mod exercises;
 pub mod listing;
 pub mod program;
+pub mod start;
 
 pub use data::{Given, Tensor};
 pub use program::{Mistake, Outcome, Prepared, prepare, prepare_knowing, read};

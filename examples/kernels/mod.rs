@@ -61,3 +61,21 @@ pub fn measuring() -> [&'static Definition; 5] {
         &shared_reads::DEFINITION,
     ]
 }
+
+/// Every kernel that a program of the examples names.
+pub fn every_definition() -> Vec<&'static Definition> {
+    let mut all: Vec<&'static Definition> = definitions().to_vec();
+    all.extend([
+        &sgemm_fed::DEFINITION,
+        &gemm_pair::DEFINITION,
+        &gemm_split::DEFINITION,
+        &last_rows::DEFINITION,
+        &last_columns::DEFINITION,
+        &resize_both::DEFINITION,
+        &turn::DEFINITION,
+        &gemm::gemm::DEFINITION,
+    ]);
+    all.extend(memory::definitions());
+    all.extend(puzzles::definitions());
+    all
+}

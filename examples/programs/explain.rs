@@ -4,8 +4,7 @@
 
 use clap::Parser;
 use layout_core::kernel::{Degradation, Promises, compile, explain};
-use layout_cuda::Definition;
-use layout_examples::kernels::{self, gemm, memory, puzzles};
+use layout_examples::kernels::every_definition;
 use std::process::ExitCode;
 
 /// Explains the accesses of a kernel's variants.
@@ -29,26 +28,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn definitions() -> Vec<&'static Definition> {
-    let mut all: Vec<&'static Definition> = kernels::definitions().to_vec();
-    all.extend([
-        &kernels::sgemm_fed::DEFINITION,
-        &kernels::gemm_pair::DEFINITION,
-        &kernels::gemm_split::DEFINITION,
-        &kernels::last_rows::DEFINITION,
-        &kernels::last_columns::DEFINITION,
-        &kernels::resize_both::DEFINITION,
-        &kernels::turn::DEFINITION,
-        &gemm::gemm::DEFINITION,
-    ]);
-    all.extend(memory::definitions());
-    all.extend(puzzles::definitions());
-    all
-}
-
 fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
     let mut found = false;
-    for definition in definitions() {
+    for definition in every_definition() {
         if command.kernel.as_deref().is_some_and(|name| name != definition.name) {
             continue;
         }

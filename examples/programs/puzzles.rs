@@ -99,7 +99,7 @@ fn solve(exercise: &Exercise, cli: &Cli) -> Done {
         println!("{}: {}", exercise.name, exercise.title);
         if !file.exists() {
             file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            std::fs::write(&file, exercise.start)?;
+            std::fs::write(&file, exercise.start())?;
         }
         let file = file.canonicalize()?;
         println!("the kernel to complete: {}\n\n{}", file.display(), std::fs::read_to_string(&file)?);

@@ -1,11 +1,13 @@
-//! What a launch costs the host: ours from the cache beside the same launch by plain cudarc; and the way from a
+//! What a launch costs the host: ours from the cache beside the same launch by plain cudarc, alone and as one of a graph's; and the way from a
 //! process's start to its first launch. Needs a GPU.
 //!
 //! `cargo run --release -p layout-cuda --example overhead`; run it twice: the first run fills the cache on disk.
 
+use layout_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use layout_cuda::cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
 use layout_cuda::cudarc::nvrtc::Ptx;
-use layout_cuda::{Device, Tensor, tiled_kernel};
+use layout_cuda::graph::Graph;
+use layout_cuda::{Device, Stream, Tensor, tiled_kernel};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,6 +24,7 @@ pub fn vector_add<const N: usize>(
     }
 }
 
+type Vector = Tensor<f32, 1>;
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Launches in one sample; small enough that the stream's queue never fills.
@@ -65,7 +68,7 @@ fn main() -> Outcome<()> {
                 }
                 ours.push(start.elapsed().as_secs_f64());
             } else {
-                plain_launches(&cuda, &plain, &a, &b, &mut c)?;
+                plain_launches(&cuda, &plain, &a, &b, &mut c, LAUNCHES)?;
                 theirs.push(start.elapsed().as_secs_f64());
             }
         }
@@ -74,6 +77,52 @@ fn main() -> Outcome<()> {
     let (ours, theirs) = (microseconds(ours), microseconds(theirs));
     println!("launch from the cache                {ours:9.3} us");
     println!("the same launch by plain cudarc      {theirs:9.3} us");
+    println!("ratio                                {:9.3}", ours / theirs);
+    replays(&device, &plain, (a, b, c))
+}
+
+/// Launches of one graph.
+const CHAIN: usize = 20;
+
+/// What a launch costs the host as one of a graph's: of ours, and of one that cudarc captured.
+fn replays(device: &Device, plain: &CudaFunction, state: (Vector, Vector, Vector)) -> Outcome<()> {
+    let context = device.context().ok_or("no GPU")?;
+    // SAFETY: from here on one stream at a time is used, and each is waited for.
+    unsafe { context.disable_event_tracking() };
+    let chain = |stream: &Stream, (a, b, c): &mut (Vector, Vector, Vector)| {
+        (0..CHAIN).try_for_each(|_| vector_add::launch(stream, a, b, c))
+    };
+    // SAFETY: the tensors are the graph's own, and nobody replaces them.
+    let mut ours = unsafe { Graph::record(&device.stream(), state, chain) }?;
+    let cuda = context.new_stream().map_err(|error| format!("{:?}", error.0))?;
+    cuda.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .map_err(|error| format!("{:?}", error.0))?;
+    let (a, b, c) = ours.state_mut();
+    plain_launches(&cuda, plain, a, b, c, CHAIN)?;
+    let theirs = cuda.end_capture(CUgraphInstantiate_flags(0)).map_err(|error| format!("{:?}", error.0))?;
+    let theirs = theirs.ok_or("an empty graph")?;
+    const REPLAYS: usize = 50;
+    let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
+    for sample in 0..SAMPLES {
+        for turn in [sample % 2, 1 - sample % 2] {
+            device.stream().synchronize()?;
+            cuda.synchronize().map_err(|error| format!("{:?}", error.0))?;
+            let start = Instant::now();
+            for _ in 0..REPLAYS {
+                match turn {
+                    0 => ours.launch()?,
+                    _ => theirs.launch().map_err(|error| format!("{:?}", error.0))?,
+                }
+            }
+            let times = if turn == 0 { &mut of_ours } else { &mut of_theirs };
+            times.push(start.elapsed().as_secs_f64() / (REPLAYS * CHAIN) as f64 * LAUNCHES as f64);
+        }
+    }
+    device.stream().synchronize()?;
+    cuda.synchronize().map_err(|error| format!("{:?}", error.0))?;
+    let (ours, theirs) = (microseconds(of_ours), microseconds(of_theirs));
+    println!("one of {CHAIN} launches of a graph        {ours:9.3} us");
+    println!("the same of one captured by cudarc   {theirs:9.3} us");
     println!("ratio                                {:9.3}", ours / theirs);
     Ok(())
 }
@@ -95,6 +144,7 @@ fn plain_launches(
     a: &Tensor<f32, 1>,
     b: &Tensor<f32, 1>,
     c: &mut Tensor<f32, 1>,
+    count: usize,
 ) -> Outcome<()> {
     let slices = (a.cuda_slice(), b.cuda_slice(), c.cuda_slice_mut());
     let (Some(a), Some(b), Some(c)) = slices else { return Err("tensors of no GPU".into()) };
@@ -105,7 +155,7 @@ fn plain_launches(
         shared_mem_bytes: 0,
     };
     let n = ELEMENTS as i32;
-    for _ in 0..LAUNCHES {
+    for _ in 0..count {
         let mut builder = stream.launch_builder(function);
         builder.arg(a).arg(b).arg(&mut *c).arg(&n);
         // SAFETY: the function is the one of `vector_add`, whose three vectors have `n` elements.

@@ -13,6 +13,7 @@ use crate::cache::Cache;
 use crate::driver::{self, DriverError, check};
 use crate::error::{Error, Result};
 use crate::functions::{self, Functions};
+use crate::graph::Recording;
 use crate::nvrtc;
 
 /// A GPU or the simulator. Cheap to clone; clones are the same device.
@@ -162,14 +163,16 @@ impl Device {
         Device(Arc::new(Kind::Simulator(Simulator { reason: reason.into() })))
     }
 
-    /// The first GPU if there are a driver, a GPU and NVRTC, else the simulator; never an error.
+    /// The first GPU if there are a driver, a GPU and NVRTC or a [bundle](crate::bundle) of kernels, else the simulator; never an error.
     ///
     /// ```
     /// println!("{}", layout_cuda::Device::best().describe());
     /// ```
     pub fn best() -> Device {
         let gpu = Device::gpu(0).and_then(|device| {
-            nvrtc::identity()?;
+            if !crate::bundle::is_taken() {
+                nvrtc::identity()?;
+            }
             Ok(device)
         });
         gpu.unwrap_or_else(|error| Device::simulator_because(error.to_string()))
@@ -242,11 +245,11 @@ impl Device {
         self.context().map_or("the simulator".into(), |context| format!("GPU {}", context.ordinal()))
     }
 
-    /// The device's default stream. On a GPU it is the null stream, which a CUDA graph cannot capture: take
-    /// [`Device::new_stream`] for that.
+    /// The device's default stream. On a GPU it is the null stream, which a capture of the driver's cannot have:
+    /// [`Graph`](crate::graph::Graph) can.
     pub fn stream(&self) -> Stream {
         let cuda = self.as_gpu().map(|gpu| gpu.context.default_stream());
-        Stream { device: self.clone(), cuda }
+        Stream { device: self.clone(), cuda, recording: None }
     }
 
     /// A new stream beside the default one. From the first on, cudarc records an event per tensor and launch.
@@ -256,7 +259,7 @@ impl Device {
     pub fn new_stream(&self) -> Result<Stream> {
         let new = |gpu: &Gpu| check("cuStreamCreate", gpu.context.new_stream());
         let cuda = self.as_gpu().map(new).transpose()?;
-        Ok(Stream { device: self.clone(), cuda })
+        Ok(Stream { device: self.clone(), cuda, recording: None })
     }
 
     /// Bytes that are free and bytes that there are; `None` for the simulator.
@@ -308,6 +311,8 @@ impl fmt::Debug for Device {
 pub struct Stream {
     device: Device,
     cuda: Option<Arc<CudaStream>>,
+    /// Where launches go instead of the device, while a graph is recorded.
+    recording: Option<Arc<Recording>>,
 }
 
 impl Stream {
@@ -317,7 +322,7 @@ impl Stream {
     /// As [`Device::from_cudarc`].
     pub fn from_cudarc(stream: Arc<CudaStream>) -> Result<Stream> {
         let device = Device::from_cudarc(stream.context().clone())?;
-        Ok(Stream { device, cuda: Some(stream) })
+        Ok(Stream { device, cuda: Some(stream), recording: None })
     }
 
     /// The device.
@@ -328,6 +333,15 @@ impl Stream {
     /// The GPU's stream, for other calls of cudarc; `None` for the simulator.
     pub fn cuda(&self) -> Option<&Arc<CudaStream>> {
         self.cuda.as_ref()
+    }
+
+    /// The same stream, whose launches go into a recording.
+    pub(crate) fn recorded(&self, recording: Arc<Recording>) -> Stream {
+        Stream { recording: Some(recording), ..self.clone() }
+    }
+
+    pub(crate) fn recording(&self) -> Option<&Recording> {
+        self.recording.as_deref()
     }
 
     /// Waits until all work given so far is done. What went wrong in a kernel since the last wait shows here.

@@ -15,6 +15,7 @@ use crate::compile::{Origin, compile_cached};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch_error::LaunchError;
+use crate::module::Image;
 use crate::nvrtc::{Compiled, NvrtcError, Resources, SlowPath, slow_paths};
 
 /// The ready kernels of one device, by the definition's address and the parameter set.
@@ -175,6 +176,13 @@ impl Family {
         }
     }
 
+    /// The candidate of these promises, or where there is none the one that promises nothing.
+    pub(crate) fn candidate_or_last(&self, promises: Promises) -> Result<&Candidate> {
+        let own = self.candidates.iter().find(|candidate| candidate.promises == promises);
+        let none = || not_made(self.definition, &self.kernel, &self.set, Errors::default());
+        own.or(self.candidates.last()).ok_or_else(none)
+    }
+
     /// The candidate of these promises.
     #[cfg(feature = "tune")]
     pub(crate) fn candidate(&self, promises: Promises) -> Option<&Candidate> {
@@ -233,6 +241,48 @@ impl Family {
         Err(LaunchError::SlowPaths { kernel, file, paths: slow_paths.to_vec() }.into())
     }
 
+    /// The code for a device of an architecture, what it uses, why the cache did not take it, and its slow paths: from a bundle
+    /// that was taken, else from the cache or NVRTC.
+    fn image(
+        &self,
+        promises: Promises,
+        checked: &Checked,
+        arch: &str,
+        cache: &Cache,
+    ) -> Result<(Image, Vec<Resources>, Option<CacheError>, Vec<SlowPath>)> {
+        let kernel = || self.name().to_string();
+        let flags = layout_core::kernel::emit::flags(checked);
+        let bundled = crate::bundle::is_taken();
+        let text = if bundled { self.text(promises, checked).0 } else { String::new() };
+        if let Some((bundle, entry)) = crate::bundle::find(&text, flags, arch).filter(|_| bundled) {
+            let damaged = |why: String| LaunchError::Bundle { kernel: kernel(), why };
+            let (code, log) = bundle.code(entry).map_err(|error| damaged(error.to_string()))?;
+            let image = match entry.ptx {
+                true => {
+                    Image::Ptx(String::from_utf8(code.to_vec()).map_err(|error| damaged(error.to_string()))?)
+                }
+                false => Image::Cubin(code.to_vec()),
+            };
+            // The recipe has refused slow paths, or has been told to allow them.
+            return Ok((image, crate::nvrtc::resources::parse(log), None, vec![]));
+        }
+        let built = self.compile(promises, checked, arch, cache);
+        let Built { compiled, origin, slow_paths } = built.map_err(|error| match error {
+            Error::Nvrtc(nvrtc) if bundled => {
+                let entry = layout_core::kernel::emit::entry_name(checked);
+                let held = crate::bundle::held(&text, flags, &entry);
+                LaunchError::NotInBundle { kernel: kernel(), entry, device: arch.to_string(), held, nvrtc }
+                    .into()
+            }
+            error => error,
+        })?;
+        let note = match origin {
+            Origin::Nvrtc(note) => note,
+            Origin::Cache => None,
+        };
+        Ok((Image::Cubin(compiled.cubin), compiled.resources, note, slow_paths))
+    }
+
     fn load(&self, promises: Promises, checked: &Checked, device: &Device) -> Result<Code> {
         let Some(gpu) = device.as_gpu() else {
             return Err(LaunchError::NotOnSimulator { kernel: self.name().to_string() }.into());
@@ -248,17 +298,13 @@ impl Family {
         if needed > most {
             return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
         }
-        let Built { compiled, origin, slow_paths } = self.compile(promises, checked, arch, &gpu.cache)?;
+        let (image, resources, note, slow_paths) = self.image(promises, checked, arch, &gpu.cache)?;
         let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
         let entry = layout_core::kernel::emit::entry_name(checked);
-        let resources = compiled.resources.into_iter().find(|resources| resources.entry == entry);
+        let resources = resources.into_iter().find(|resources| resources.entry == entry);
         let cluster = checked.plan().cluster.iter().product();
-        let function = crate::module::load(gpu, compiled.cubin, &entry, dynamic_shared_bytes, cluster)
+        let function = crate::module::load(gpu, image, &entry, dynamic_shared_bytes, cluster)
             .map_err(|error| LaunchError::Load { kernel: kernel(), error, driver: gpu.properties.driver })?;
-        let note = match origin {
-            Origin::Nvrtc(note) => note,
-            Origin::Cache => None,
-        };
         Ok(Code { function, dynamic_shared_bytes, resources, note, slow_paths })
     }
 }

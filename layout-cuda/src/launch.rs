@@ -16,7 +16,7 @@ use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument,
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::device::{Gpu, Stream};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::functions::{Candidate, Family};
 use crate::launch_error::LaunchError;
 use crate::probe::{Planned, Probe};
@@ -139,14 +139,14 @@ pub(crate) fn other_device(family: &Family, argument: usize, tensor: String, str
     LaunchError::OtherDevice { kernel: family.name().to_string(), argument, tensor, stream }.into()
 }
 
-fn launch_on_gpu<const N: usize>(
+/// Refuses tensors of another device, and of another stream where a graph is recorded, which would not wait for it. This comes
+/// first: a guard taken for another context's stream would leave an error behind there.
+fn refuse_elsewhere(
     family: &Family,
     stream: &Stream,
     cuda: &CudaStream,
-    config: LaunchConfig<'_>,
-    arguments: &mut [Argument<'_>; N],
+    arguments: &[Argument<'_>],
 ) -> Result<()> {
-    // The devices first: a guard taken for another context's stream would leave an error behind there.
     for (number, argument) in arguments.iter().enumerate() {
         let Kind::Tensor { bytes, .. } = &argument.0 else {
             continue;
@@ -159,7 +159,28 @@ fn launch_on_gpu<const N: usize>(
         if context.is_none_or(|context| context.cu_ctx() != cuda.context().cu_ctx()) {
             return Err(other_device(family, number, name(), stream.device().short_name()));
         }
+        let own = match bytes {
+            Bytes::Gpu(memory) => memory.stream().cu_stream() == cuda.cu_stream(),
+            Bytes::GpuMut(memory) => memory.stream().cu_stream() == cuda.cu_stream(),
+            Bytes::Host(..) | Bytes::HostMut(..) => true,
+        };
+        if stream.recording().is_some() && !own {
+            return Err(
+                LaunchError::OtherStream { kernel: family.name().to_string(), argument: number }.into()
+            );
+        }
     }
+    Ok(())
+}
+
+fn launch_on_gpu<const N: usize>(
+    family: &Family,
+    stream: &Stream,
+    cuda: &CudaStream,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>; N],
+) -> Result<()> {
+    refuse_elsewhere(family, stream, cuda, arguments)?;
     // What each argument is to the plan; its address, or a scalar's bits; and what keeps other streams in order.
     let mut plain = [LaunchArgument::Index(0); N];
     let mut words = [0u64; N];
@@ -242,9 +263,13 @@ fn launch_on_gpu<const N: usize>(
     // tensors: the checked kernel reaches nothing outside them. The stream's counter lives as long as its device, and blocks that
     // all run at once may wait for each other. The guards keep other streams away, and the arguments'
     // borrows the memory; one that begins before others end touches none before its wait, which `check` has shown.
-    let started = unsafe { crate::module::start(cuda, &code.function, shape, pointers) };
+    let started = match stream.recording() {
+        None => unsafe { crate::module::start(cuda, &code.function, shape, pointers) }.map_err(Error::from),
+        // SAFETY: as above; that the memory is there at each replay is the duty of who records.
+        Some(recording) => unsafe { recording.add(family.name(), &code.function, shape, pointers) },
+    };
     drop(guards); // records the events that other streams wait for
-    Ok(started?)
+    started
 }
 
 /// Refuses more blocks than run at the same time, and gives the address of the stream's counter for the grid's barrier.

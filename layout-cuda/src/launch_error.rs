@@ -7,7 +7,7 @@ use layout_core::kernel::wire::WireError;
 use layout_core::kernel::{BindError, Errors};
 
 use crate::driver::DriverError;
-use crate::nvrtc::SlowPath;
+use crate::nvrtc::{NvrtcError, SlowPath};
 use crate::tensor_map::TensorMapError;
 
 /// A launch that was refused, or, on the simulator, found faulty.
@@ -31,6 +31,20 @@ pub enum LaunchError {
         tensor: String,
         /// The stream's device.
         stream: String,
+    },
+    /// A tensor of another stream in a launch that a graph records.
+    OtherStream {
+        /// The kernel.
+        kernel: String,
+        /// The number of the argument, from 0.
+        argument: usize,
+    },
+    /// A launch that a graph cannot hold.
+    NotInGraph {
+        /// The kernel.
+        kernel: String,
+        /// Why not.
+        why: &'static str,
     },
     /// The bytes in the program are no kernel of this version.
     Embedded {
@@ -97,6 +111,26 @@ pub enum LaunchError {
         /// What is slow, and where.
         paths: Vec<SlowPath>,
     },
+    /// What a bundle has of the kernel is not what was written into it.
+    Bundle {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// No bundle that was taken has code for the device, and there is no NVRTC to make it.
+    NotInBundle {
+        /// The kernel.
+        kernel: String,
+        /// The CUDA function.
+        entry: String,
+        /// The device's architecture.
+        device: String,
+        /// What the bundles have instead, and the way out.
+        held: String,
+        /// Why NVRTC did not make it.
+        nvrtc: NvrtcError,
+    },
     /// The driver did not load the code.
     Load {
         /// The kernel.
@@ -145,6 +179,14 @@ impl fmt::Display for LaunchError {
                 "kernel `{kernel}`: argument {argument} lies on {tensor}, the stream is of {stream}; download it and \
                  upload it there"
             ),
+            LaunchError::OtherStream { kernel, argument } => write!(
+                f,
+                "kernel `{kernel}`: argument {argument} is of another stream than the graph, which would not wait for it; \
+                 upload it by `Stream::upload` of the graph's stream"
+            ),
+            LaunchError::NotInGraph { kernel, why } => {
+                write!(f, "kernel `{kernel}` cannot be in a graph: {why}")
+            }
             LaunchError::Embedded { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
             LaunchError::Parameters { kernel, set, file, lines, errors } => {
                 let set = if set.is_empty() { "the attribute's set" } else { set };
@@ -175,6 +217,11 @@ impl fmt::Display for LaunchError {
                 }
                 write!(f, "\n`LaunchConfig::allow_slow_paths` runs it all the same")
             }
+            LaunchError::Bundle { kernel, why } => write!(f, "kernel `{kernel}`: {why}"),
+            LaunchError::NotInBundle { kernel, entry, device, held, nvrtc } => write!(
+                f,
+                "kernel `{kernel}`: there is no code of `{entry}` for {device}; {held}. NVRTC could make it: {nvrtc}"
+            ),
             LaunchError::Load { kernel, error, driver: (major, minor) } => write!(
                 f,
                 "kernel `{kernel}`: the driver of CUDA {major}.{minor} did not load the code: {error}; an NVRTC that is \

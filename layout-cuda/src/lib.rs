@@ -40,7 +40,10 @@
 //! | find the fastest parameter set, keep it, and have launches take it | `tune` (feature `tune`) |
 //! | see what a launch would start | [`Probe`] |
 //! | make a kernel ready early | [`prepare()`] |
+//! | launch a chain of kernels again and again, at the price of one | [`graph`] |
+//! | build the device code into the program, which then needs no NVRTC | [`bundle`] |
 //! | learn what the launched kernels use: registers, memory, occupancy | [`prepared()`], [`Prepared::usage`] |
+//! | read the PTX, the SASS and the resources of a variant | [`code::Code`] |
 //! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
 //!
 //! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for
@@ -48,7 +51,9 @@
 
 mod argument;
 pub mod bench;
+pub mod bundle;
 pub mod cache;
+pub mod code;
 pub mod compile;
 mod device;
 mod doctor;
@@ -62,6 +67,7 @@ mod functions;
 pub mod generated;
 #[cfg(test)]
 mod gpu_tests;
+pub mod graph;
 mod launch;
 mod launch_error;
 #[cfg(test)]

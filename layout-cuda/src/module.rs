@@ -12,18 +12,30 @@ use crate::driver::{DriverError, check};
 /// Clusters of up to so many blocks are taken by every device that has clusters.
 const PORTABLE_CLUSTER: u32 = 8;
 
-/// Loads a CUBIN and finds its entry. `dynamic_shared_bytes` is what launches will ask for, `cluster` the blocks of one.
+/// Device code, as the driver takes it.
+pub(crate) enum Image {
+    /// Machine code.
+    Cubin(Vec<u8>),
+    /// What the driver compiles.
+    Ptx(String),
+}
+
+/// Loads code and finds its entry. `dynamic_shared_bytes` is what launches will ask for, `cluster` the blocks of one.
 ///
 /// # Errors
 /// The failure of a call, as where the driver is older than the code.
 pub(crate) fn load(
     gpu: &Gpu,
-    cubin: Vec<u8>,
+    image: Image,
     entry: &str,
     dynamic_shared_bytes: u32,
     cluster: u32,
 ) -> Result<CudaFunction, DriverError> {
-    let module = check("cuModuleLoadData", gpu.context.load_module(Ptx::from_binary(cubin)))?;
+    let image = match image {
+        Image::Cubin(cubin) => Ptx::from_binary(cubin),
+        Image::Ptx(text) => Ptx::from_src(text),
+    };
+    let module = check("cuModuleLoadData", gpu.context.load_module(image))?;
     let function = check("cuModuleGetFunction", module.load_function(entry))?;
     if dynamic_shared_bytes > 0 {
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

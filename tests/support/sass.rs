@@ -1,11 +1,6 @@
 //! The instructions that a GPU runs: a CUBIN, disassembled by NVIDIA's `nvdisasm`.
 //!
-//! Looked for in `NVDISASM`, under `target/nvdisasm` (where `tests/run.sh` installs it), in `PATH` and in the CUDA
-//! toolkit's folder.
-
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+//! `tests/run.sh` installs it under `target/nvdisasm`.
 
 /// The instructions of a kernel, in order: `HGMMA.64x256x16.F32.BF16 R24, gdesc[UR8], R24`.
 pub struct Sass(Vec<String>);
@@ -15,17 +10,9 @@ pub struct Sass(Vec<String>);
 /// # Panics
 /// Where there is no `nvdisasm`, it refuses the CUBIN, or the CUBIN has no such kernel.
 pub fn sass(cubin: &[u8], entry: &str) -> Sass {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("layout-sass-{}-{}.cubin", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let file = std::env::temp_dir().join(name);
-    std::fs::write(&file, cubin).expect("a folder for temporary files");
-    let output = Command::new(disassembler()).arg("-c").arg(&file).output().expect("nvdisasm runs");
-    std::fs::remove_file(&file).expect("the file is there");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "nvdisasm refuses the code of {entry}: {errors}");
+    let text = layout_cuda::code::disassemble(cubin).unwrap_or_else(|error| panic!("{entry}: {error}"));
     let list = instructions(&text, entry);
-    assert!(!list.is_empty(), "no kernel {entry} in the code: {errors}");
+    assert!(!list.is_empty(), "no kernel {entry} in the code");
     Sass(list)
 }
 
@@ -36,23 +23,6 @@ fn instructions(text: &str, entry: &str) -> Vec<String> {
     let body = body.take_while(|line| !line.starts_with("//-----"));
     let words = body.filter_map(|line| line.trim_start().strip_prefix("/*")?.split_once("*/"));
     words.map(|(_, words)| words.trim().trim_end_matches(';').trim_end().to_string()).collect()
-}
-
-fn disassembler() -> PathBuf {
-    const FILE: &str = if cfg!(windows) { "nvdisasm.exe" } else { "nvdisasm" };
-    let mut places: Vec<PathBuf> = std::env::var_os("NVDISASM").map(PathBuf::from).into_iter().collect();
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let current = std::env::current_dir().unwrap_or_default();
-    for up in here.ancestors().chain(current.ancestors()) {
-        places.push(up.join("target/nvdisasm/nvidia/cu13/bin").join(FILE));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    places.extend(std::env::split_paths(&path).map(|folder| folder.join(FILE)));
-    places.push(PathBuf::from("/usr/local/cuda/bin").join(FILE));
-    places.into_iter().find(|place| place.is_file()).expect(
-        "nvdisasm, which tests/run.sh installs: \
-         `python3 -m pip install --target target/nvdisasm nvidia-cuda-nvdisasm`",
-    )
 }
 
 impl From<Vec<String>> for Sass {

@@ -19,7 +19,7 @@ macro_rules! bug {
         Exercise {
             name: $name,
             title: $title,
-            start: include_str!(concat!("../../exercises/", $name, ".rs")),
+            edit: include_str!(concat!("../../exercises/", $name, ".edit")),
             hint: $hint,
             solution: $solution,
             cases: $cases,

@@ -7,7 +7,7 @@ use crate::data::{Given, Tensor};
 pub const FIRST: &[Exercise] = &[Exercise {
     name: "first",
     title: "a first kernel: a thread for each element",
-    start: include_str!("../../exercises/first.rs"),
+    edit: include_str!("../../exercises/first.edit"),
     hint: "The place of a thread in the grid is `block_idx.x * 4 + thread_idx.x`. The last block has threads without an element: `if i < N`.",
     solution: (include_str!("../../listings/answers.rs"), "squares"),
     cases: squares,
@@ -18,7 +18,7 @@ pub const FIRST: &[Exercise] = &[Exercise {
 pub const LATER: &[Exercise] = &[Exercise {
     name: "attention",
     title: "attention: a larger score comes",
-    start: include_str!("../../exercises/attention.rs"),
+    edit: include_str!("../../exercises/attention.edit"),
     hint: "`let kept = (most[[half]] - next).exp();` before `most` changes: what was summed up is worth `kept` of itself now, `sum[[half]]` and each `out` of this row.",
     solution: (include_str!("../../listings/attention.rs"), "attention_simple"),
     cases: attention,

@@ -13,6 +13,7 @@ pub use check::{Verdict, check};
 
 use crate::data::Given;
 use crate::listing::function;
+use crate::start::start;
 use layout_core::kernel::simulate::Counts;
 
 /// What a reader is given, and what the check holds an answer against.
@@ -22,8 +23,8 @@ pub struct Exercise {
     pub name: &'static str,
     /// In a few words.
     pub title: &'static str,
-    /// A kernel that compiles, with holes or with a bug.
-    pub start: &'static str,
+    /// Where the text that a reader starts from differs from our solution.
+    edit: &'static str,
     /// What helps.
     pub hint: &'static str,
     /// The file that has our solution, and the function's name.
@@ -85,6 +86,12 @@ impl Limit {
 }
 
 impl Exercise {
+    /// A kernel that compiles, with holes or with a bug; empty where it does not follow from our solution, which a test
+    /// would tell.
+    pub fn start(&self) -> String {
+        start(self.edit, &self.solution()).unwrap_or_default()
+    }
+
     /// Our solution's text; empty where its file lacks it, which a test would tell.
     pub fn solution(&self) -> String {
         function(self.solution.0, self.solution.1).unwrap_or_default()
@@ -126,8 +133,10 @@ mod tests {
             names.push(exercise.name);
             let verdict = check(exercise, &exercise.solution());
             assert!(matches!(verdict, Verdict::Right(_)), "{}: our solution: {verdict}", exercise.name);
-            assert!(read(exercise.start).is_ok(), "{}: the start does not compile", exercise.name);
-            let verdict = check(exercise, exercise.start);
+            let start = exercise.start();
+            assert!(!start.is_empty(), "{}: its edit does not fit our solution", exercise.name);
+            assert!(read(&start).is_ok(), "{}: the start does not compile", exercise.name);
+            let verdict = check(exercise, &start);
             assert!(
                 !matches!(verdict, Verdict::Right(_) | Verdict::Refused(_)),
                 "{}: {verdict}",
@@ -142,17 +151,17 @@ mod tests {
         let told = |name: &str, text: &str| check(find(name).expect("an exercise"), text).to_string();
         let p14 = find("p14").expect("p14");
         // An access without a bound, with its line.
-        let unbounded = told("bug-columns", find("bug-columns").expect("an exercise").start);
+        let unbounded = told("bug-columns", &find("bug-columns").expect("an exercise").start());
         assert!(
             unbounded.contains("out of bounds") && unbounded.contains("sum += a[[i, col]];"),
             "{unbounded}"
         );
         // The right result at too high a price.
-        let slow = find("coalescing").expect("coalescing").start;
+        let slow = find("coalescing").expect("coalescing").start();
         assert!(
-            told("coalescing", slow).contains("sectors of global memory"),
+            told("coalescing", &slow).contains("sectors of global memory"),
             "{}",
-            told("coalescing", slow)
+            told("coalescing", &slow)
         );
         // A text that is none, and one with other arguments.
         assert!(told("p14", "fn (").contains("line 1"));

@@ -9,7 +9,7 @@ macro_rules! step {
         Exercise {
             name: $name,
             title: $title,
-            start: include_str!(concat!("../../exercises/", $name, ".rs")),
+            edit: include_str!(concat!("../../exercises/", $name, ".edit")),
             hint: $hint,
             solution: (include_str!(concat!("../../../", $file, ".rs")), $function),
             cases: products,

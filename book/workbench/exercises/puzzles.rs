@@ -9,7 +9,7 @@ macro_rules! puzzle {
         Exercise {
             name: $name,
             title: $title,
-            start: include_str!(concat!("../../exercises/", $name, ".rs")),
+            edit: include_str!(concat!("../../exercises/", $name, ".edit")),
             hint: $hint,
             solution: (include_str!(concat!("../../../examples/kernels/puzzles/", $file, ".rs")), $function),
             cases: $cases,

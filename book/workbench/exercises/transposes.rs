@@ -3,46 +3,55 @@
 use super::{Case, Exercise, Limit, count};
 use crate::data::Tensor;
 
-const OURS: &str = include_str!("../../listings/transpose.rs");
+/// A row of the table.
+macro_rules! step {
+    ($name:literal, $title:literal, $function:literal, $cases:ident, $limits:expr, $hint:literal) => {
+        Exercise {
+            name: $name,
+            title: $title,
+            edit: include_str!(concat!("../../exercises/", $name, ".edit")),
+            hint: $hint,
+            solution: (include_str!("../../listings/transpose.rs"), $function),
+            cases: $cases,
+            limits: $limits,
+        }
+    };
+}
 
 /// The steps.
 pub const ALL: &[Exercise] = &[
-    Exercise {
-        name: "transpose",
-        title: "transposition, step 1: element by element",
-        start: include_str!("../../exercises/transpose.rs"),
-        hint: "`if row < M && col < N { y[[col, row]] = x[[row, col]]; }`",
-        solution: (OURS, "transpose_naive"),
-        cases: odd,
-        limits: &[],
-    },
-    Exercise {
-        name: "transpose-shared",
-        title: "transposition, step 2: through shared memory",
-        start: include_str!("../../exercises/transpose-shared.rs"),
-        hint: "Row `row` of the transposed tile is column `row` of `held`.",
-        solution: (OURS, "transpose_shared"),
-        cases: odd,
-        limits: &[Limit::Sectors],
-    },
-    Exercise {
-        name: "transpose-swizzled",
-        title: "transposition, step 3: no bank conflicts",
-        start: include_str!("../../exercises/transpose-swizzled.rs"),
-        hint: "`row_major([32, 32]).swizzle(5, 0, 5)`, or rows of 33: `layout([32, 32], [33, 1])`.",
-        solution: (OURS, "transpose_swizzled"),
-        cases: odd,
-        limits: &[Limit::Sectors, Limit::Conflicts],
-    },
-    Exercise {
-        name: "transpose-tma",
-        title: "transposition by TMA",
-        start: include_str!("../../exercises/transpose-tma.rs"),
-        hint: "`loaded.wait(0)` before the read; `fence_async_proxy()` after the write, before the barrier.",
-        solution: (OURS, "transpose_tma"),
-        cases: fours,
-        limits: &[],
-    },
+    step!(
+        "transpose",
+        "transposition, step 1: element by element",
+        "transpose_naive",
+        odd,
+        &[],
+        "`if row < M && col < N { y[[col, row]] = x[[row, col]]; }`"
+    ),
+    step!(
+        "transpose-shared",
+        "transposition, step 2: through shared memory",
+        "transpose_shared",
+        odd,
+        &[Limit::Sectors],
+        "Row `row` of the transposed tile is column `row` of `held`."
+    ),
+    step!(
+        "transpose-swizzled",
+        "transposition, step 3: no bank conflicts",
+        "transpose_swizzled",
+        odd,
+        &[Limit::Sectors, Limit::Conflicts],
+        "`row_major([32, 32]).swizzle(5, 0, 5)`, or rows of 33: `layout([32, 32], [33, 1])`."
+    ),
+    step!(
+        "transpose-tma",
+        "transposition by TMA",
+        "transpose_tma",
+        fours,
+        &[],
+        "`loaded.wait(0)` before the read; `fence_async_proxy()` after the write, before the barrier."
+    ),
 ];
 
 fn transposed(m: usize, n: usize) -> Case {

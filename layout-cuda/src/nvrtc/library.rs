@@ -171,8 +171,15 @@ impl Nvrtc {
         arch: &str,
         flags: &[&str],
     ) -> Result<(String, String), NvrtcError> {
-        let flags = [flags, &["-lineinfo"]].concat();
-        let (program, log) = self.program(text, arch, &flags)?;
+        self.ptx(text, arch, &[flags, &["-lineinfo"]].concat())
+    }
+
+    /// The PTX of `text`, and the log.
+    ///
+    /// # Errors
+    /// As [`Nvrtc::compile`].
+    pub fn ptx(&self, text: &str, arch: &str, flags: &[&str]) -> Result<(String, String), NvrtcError> {
+        let (program, log) = self.program(text, arch, flags)?;
         let mut size = 0;
         // SAFETY: the program is live and the pointer is to a live integer.
         let status = unsafe { (self.table.ptx_size)(program.program, &mut size) };
