@@ -223,10 +223,16 @@ pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
             (None, None) => {}
         }
     }
-    match (norm_group(n), parts) {
-        (Some(threads), _) => list.push((&kernels::layer_norm::DEFINITION, in_group(threads))),
-        (None, Some(parts)) => list.push((&kernels::layer_norm_in_parts::DEFINITION, norm_in_parts(parts))),
-        (None, None) => {}
+    for is_odd in [false, true] {
+        match (norm_group(n), parts) {
+            (Some(threads), _) => {
+                list.push((&kernels::layer_norm::DEFINITION, odd(in_group(threads), is_odd)));
+            }
+            (None, Some(parts)) => {
+                list.push((&kernels::layer_norm_in_parts::DEFINITION, odd(norm_in_parts(parts), is_odd)));
+            }
+            (None, None) => {}
+        }
     }
     list
 }
@@ -281,14 +287,17 @@ pub fn layer_norm(
     epsilon: f32,
 ) -> Result<(), Error> {
     let [m, n] = x.shape();
-    if let Some(set) = norm_group(n).map(in_group) {
+    let is_odd = !n.is_multiple_of(4);
+    let reach = if is_odd { n + 3 } else { n };
+    if let Some(set) = norm_group(reach).map(in_group) {
+        let set = odd(set, is_odd);
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::layer_norm::launch_with(config, stream, x, scale, shift, out, epsilon);
     }
-    if n > LONGEST {
+    if reach > LONGEST {
         return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
     }
-    let set = norm_in_parts(sharing(m, n));
+    let set = odd(norm_in_parts(sharing(m, reach)), is_odd);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let step = at_once(m, n);
     for first in (0..m).step_by(step) {

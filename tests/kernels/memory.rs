@@ -171,8 +171,12 @@ fn rows() -> Vec<Case> {
             .with("ODD", ParamValue::Bool(true)),
         softmax_case!(softmax_in_passes, row_sizes([3, 8192])),
         layer_norm_case!(layer_norm_in_passes, row_sizes([3, 8192])),
-        layer_norm_case!(layer_norm, row_sizes([65, 128])),
-        layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 20_011, 1], [1, 131_072, 1]]),
+        layer_norm_case!(layer_norm, row_sizes([65, 128])).with("ODD", ParamValue::Bool(false)),
+        layer_norm_case!(layer_norm, row_sizes([65, 125])).with("ODD", ParamValue::Bool(true)),
+        layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 20_011, 1], [1, 131_072, 1]])
+            .with("ODD", ParamValue::Bool(false)),
+        layer_norm_case!(layer_norm_in_parts, vec![[3, 5, 1], [5, 20_011, 1], [1, 131_069, 1]])
+            .with("ODD", ParamValue::Bool(true)),
     ]
 }
 

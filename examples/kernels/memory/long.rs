@@ -109,15 +109,54 @@ mod long {
         }
     }
 
+    /// How many elements this warp has of a row whose first vector begins at this column; `counts` becomes that of each warp whose
+    /// part this lane puts together.
+    fn elements(begin: isize, part: usize, n: usize, mut counts: View<f32, Write>) -> f32 {
+        const PART: usize = THREADS * ROUNDS * 4;
+        const WARPS: usize = THREADS / 32;
+        const SHARES: usize = if PARTS * WARPS > 32 { PARTS * WARPS / 32 } else { 1 };
+        let mut count: f32 = 0.0;
+        for share in unroll(0..SHARES) {
+            counts[[share]] = 0.0;
+        }
+        for i in unroll(0..ROUNDS) {
+            count += of_vectors(begin + (part * PART + (i * THREADS + warp_id() * 32) * 4) as isize, n);
+            for share in unroll(0..SHARES) {
+                let at = share * 32 + lane_id();
+                let before = at / WARPS * PART + (i * THREADS + at % WARPS * 32) * 4;
+                counts[[share]] += of_vectors(begin + before as isize, n);
+            }
+        }
+        count
+    }
+
+    /// How many of a row's elements are in the 32 vectors that begin at a column.
+    fn of_vectors(column: isize, n: usize) -> f32 {
+        ((n as isize - column).max(0).min(128) - if ODD { (-column).max(0).min(128) } else { 0 }) as f32
+    }
+
+    /// What scale or shift have for a vector of the row's part, which begins `early` elements into them.
+    fn of_columns(factors: impl Tensor<Elem = f32>, vector: usize, early: isize) -> View<f32, Write> {
+        let mut own = local::<f32>(row_major([4]));
+        if ODD {
+            for j in unroll(0..4) {
+                own[[j]] = factors[[early + (vector * 4 + j) as isize]];
+            }
+        } else {
+            own.vectorize([4]).copy_from(&factors.tile([4], [vector]).vectorize([4]));
+        }
+        own
+    }
+
     /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. With `KEPT` a
-    /// block holds its parts of scale and shift in shared memory for all its rows.
+    /// block holds its parts of scale and shift in shared memory for all its rows. `ODD`, rows begin anywhere.
     #[tiled_kernel(
-        PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, KEPT = true,
+        PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, KEPT = true, ODD = [false, true],
         block = [THREADS],
         cluster = [PARTS],
         grid = [M.div_ceil(ROWS) * PARTS],
         arch = "sm_90a",
-        require(N <= PARTS * THREADS * ROUNDS * 4),
+        require(N + if ODD { 3 } else { 0 } <= PARTS * THREADS * ROUNDS * 4),
         variant_if(N % 4 == 0),
     )]
     pub fn layer_norm_in_parts<const M: usize, const N: usize>(
@@ -135,34 +174,34 @@ mod long {
         let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
         let arrived = mbarriers(ROWS, 1);
         barrier();
-        // Each thread reads what it wrote itself.
-        let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
-        let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
+        // Of odd rows a part begins up to three columns before its place.
+        const EARLY: usize = if ODD { 4 } else { 0 };
+        let mut scales = shared::<f32>(row_major([if KEPT { PART + EARLY } else { 4 }]));
+        let mut shifts = shared::<f32>(row_major([if KEPT { PART + EARLY } else { 4 }]));
         let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, M.div_ceil(ROWS));
         let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
-        let from = x.tile([1, PART], [first, part]).vectorize([1, 4]);
+        let from = x.window([1, PART], [first as isize, begin(first, part, N)]).vectorize([1, 4]);
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-        let of_scale =
-            scale.tile([PART], [part]).vectorize([4]).distribute(row_major([THREADS]), thread_idx.x);
-        let of_shift =
-            shift.tile([PART], [part]).vectorize([4]).distribute(row_major([THREADS]), thread_idx.x);
-        if KEPT {
-            scales.vectorize([4]).distribute(row_major([THREADS]), thread_idx.x).copy_from_async(&of_scale);
-            shifts.vectorize([4]).distribute(row_major([THREADS]), thread_idx.x).copy_from_async(&of_shift);
+        let start = (part * PART) as isize - EARLY as isize;
+        let (of_scale, of_shift) =
+            (scale.window([PART + EARLY], [start]), shift.window([PART + EARLY], [start]));
+        if KEPT && ODD {
+            for i in (thread_idx.x..PART + EARLY).step_by(THREADS) {
+                scales[[i]] = of_scale[[i]];
+                shifts[[i]] = of_shift[[i]];
+            }
+        } else if KEPT {
+            // Each thread reads what it wrote itself.
+            let threads = row_major([THREADS]);
+            let from = of_scale.vectorize([4]).distribute(threads, thread_idx.x);
+            scales.vectorize([4]).distribute(threads, thread_idx.x).copy_from_async(&from);
+            let from = of_shift.vectorize([4]).distribute(threads, thread_idx.x);
+            shifts.vectorize([4]).distribute(threads, thread_idx.x).copy_from_async(&from);
             async_copy_wait_all();
         }
-        // How many elements this warp has, and those whose parts this lane puts together.
-        let mut count: f32 = 0.0;
-        let mut counts = local::<f32>(row_major([SHARES])).fill(0.0);
-        for i in unroll(0..ROUNDS) {
-            count += (N - part * PART - (i * THREADS + warp_id() * 32) * 4).max(0).min(128) as f32;
-            for share in unroll(0..SHARES) {
-                let at = share * 32 + lane_id();
-                let before = at / WARPS * PART + (i * THREADS + at % WARPS * 32) * 4;
-                counts[[share]] += (N - before).max(0).min(128) as f32;
-            }
-        }
-        let (of_one, of_all) = (1.0 / count.max(1.0), 1.0 / N as f32);
+        let counts = local::<f32>(row_major([SHARES]));
+        let mut count = elements(0, part, N, counts);
+        let of_all = 1.0 / N as f32;
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
                 arrived.at(step).arrive_expect(TOLD * 8);
@@ -175,20 +214,24 @@ mod long {
             let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
-                let from = x.tile([1, PART], [row + stride, part]).vectorize([1, 4]);
+                let at = [(row + stride) as isize, begin(row + stride, part, N)];
+                let from = x.window([1, PART], at).vectorize([1, 4]);
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
+            }
+            if ODD {
+                count = elements(begin(row, 0, N), part, N, counts);
             }
             let mut sum: f32 = 0.0;
             for i in unroll(0..ROUNDS * 4) {
                 sum += own[[0, i]];
             }
-            let mean_of_warp = sum.warp_sum() * of_one;
+            let mean_of_warp = sum.warp_sum() / count.max(1.0);
             let mut square: f32 = 0.0;
             for i in unroll(0..ROUNDS) {
                 for j in unroll(0..4) {
                     let off = own[[0, i * 4 + j]] - mean_of_warp;
-                    let there = part * PART + (i * THREADS + thread_idx.x) * 4 + j < N;
-                    square += select(there, off * off, 0.0);
+                    let column = begin(row, part, N) + ((i * THREADS + thread_idx.x) * 4 + j) as isize;
+                    square += select(column >= 0 && column < N as isize, off * off, 0.0);
                 }
             }
             let mut mine = local::<f32>(row_major([1, 1, 2]));
@@ -212,23 +255,17 @@ mod long {
             let factor = 1.0 / (squares.warp_sum() * of_all + epsilon).sqrt();
             for i in unroll(0..ROUNDS) {
                 let at = i * THREADS + thread_idx.x;
-                let (of_scale, of_shift) = (scale.tile([PART], [part]), shift.tile([PART], [part]));
-                let own_scale = if KEPT {
-                    scales.tile([4], [at]).vectorize([4]).to_local()
-                } else {
-                    of_scale.tile([4], [at]).vectorize([4]).to_local()
-                };
-                let own_shift = if KEPT {
-                    shifts.tile([4], [at]).vectorize([4]).to_local()
-                } else {
-                    of_shift.tile([4], [at]).vectorize([4]).to_local()
-                };
+                let early = begin(row, part, N) - start;
+                let own_scale =
+                    if KEPT { of_columns(scales, at, early) } else { of_columns(of_scale, at, early) };
+                let own_shift =
+                    if KEPT { of_columns(shifts, at, early) } else { of_columns(of_shift, at, early) };
                 for j in unroll(0..4) {
                     let normal = (own[[0, i * 4 + j]] - mean) * factor;
                     own[[0, i * 4 + j]] = normal * own_scale[[j]] + own_shift[[j]];
                 }
             }
-            let to = out.tile([1, PART], [row, part]).vectorize([1, 4]);
+            let to = out.window([1, PART], [row as isize, begin(row, part, N)]).vectorize([1, 4]);
             to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }

@@ -5,12 +5,13 @@
 
 use layout_cuda::tiled_kernel;
 
-/// Rows of up to `GROUP ROUNDS 4` elements: `GROUP` threads a row, a power of two; more than 32 are the block.
+/// Rows of up to `GROUP ROUNDS 4` elements: `GROUP` threads a row, a power of two; more than 32 are the block. `ODD`, rows begin
+/// anywhere: of each the vectors begin at the aligned address before it, and scale and shift are read one by one.
 #[tiled_kernel(
-    GROUP = [4, 512], ROUNDS = 8,
+    GROUP = [4, 512], ROUNDS = 8, ODD = [false, true],
     block = [GROUP.max(256)],
     grid = [M.div_ceil(GROUP.max(256) / GROUP)],
-    require(N <= GROUP * ROUNDS * 4),
+    require(N + if ODD { 3 } else { 0 } <= GROUP * ROUNDS * 4),
     variant_if(N % 4 == 0),
     deny(narrowed),
 )]
@@ -23,8 +24,22 @@ pub fn layer_norm<const M: usize, const N: usize>(
 ) {
     const THREADS: usize = if GROUP > 256 { GROUP } else { 256 };
     const ROW: usize = GROUP * ROUNDS * 4;
+    /// What scale or shift have for a vector of the row.
+    fn of_columns(factors: impl Tensor<Elem = f32>, vector: usize, before: isize) -> View<f32, Write> {
+        let mut own = local::<f32>(row_major([4]));
+        if ODD {
+            let all = factors.window([ROW], [-before]);
+            for j in unroll(0..4) {
+                own[[j]] = all[[vector * 4 + j]];
+            }
+        } else {
+            own.vectorize([4]).copy_from(&factors.tile([ROW], [0]).tile([4], [vector]).vectorize([4]));
+        }
+        own
+    }
     let (row, thread) = (block_idx.x * (THREADS / GROUP) + thread_idx.x / GROUP, thread_idx.x % GROUP);
-    let from = x.tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    let before = if ODD { (row * N % 4) as isize } else { 0 };
+    let from = x.window([1, ROW], [row as isize, -before]).vectorize([1, 4]);
     let mut own = from.distribute(row_major([1, GROUP]), thread).to_local();
     let mut sum: f32 = 0.0;
     for i in unroll(0..ROUNDS * 4) {
@@ -37,24 +52,25 @@ pub fn layer_norm<const M: usize, const N: usize>(
     for i in unroll(0..ROUNDS) {
         for j in unroll(0..4) {
             let off = own[[0, i * 4 + j]] - mean;
-            square += select((i * GROUP + thread) * 4 + j < N, off * off, 0.0);
+            let column = ((i * GROUP + thread) * 4 + j) as isize - before;
+            square += select(column >= 0 && column < N as isize, off * off, 0.0);
             own[[0, i * 4 + j]] = off;
         }
     }
     let square = if GROUP > 32 { square.block_sum() } else { group_sum(square, GROUP) };
     let factor = 1.0 / (square / count + epsilon).sqrt();
     for i in unroll(0..ROUNDS) {
-        let scales = scale.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local();
+        let scales = of_columns(scale, i * GROUP + thread, before);
         for j in unroll(0..4) {
             own[[0, i * 4 + j]] *= factor * scales[[j]];
         }
     }
     for i in unroll(0..ROUNDS) {
-        let shifts = shift.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local();
+        let shifts = of_columns(shift, i * GROUP + thread, before);
         for j in unroll(0..4) {
             own[[0, i * 4 + j]] += shifts[[j]];
         }
     }
-    let to = out.tile([1, ROW], [row, 0]).vectorize([1, 4]);
+    let to = out.window([1, ROW], [row as isize, -before]).vectorize([1, 4]);
     to.distribute(row_major([1, GROUP]), thread).copy_from(&own.vectorize([1, 4]));
 }
