@@ -10,7 +10,7 @@ use crate::kernel::ir::BinaryOp;
 
 impl IndexOp {
     /// `a op b` modulo 2⁶⁴; `None` for a division by zero.
-    pub(super) fn apply(self, a: i64, b: i64) -> Option<i64> {
+    pub(crate) fn apply(self, a: i64, b: i64) -> Option<i64> {
         Some(match self {
             IndexOp::Add => a.wrapping_add(b),
             IndexOp::Sub => a.wrapping_sub(b),
@@ -30,7 +30,7 @@ impl IndexOp {
     }
 
     /// `a op b` in every lane, and the lanes that divide by zero.
-    pub(super) fn lanes(self, a: &[i64; LANES], b: &[i64; LANES]) -> ([i64; LANES], u32) {
+    pub(crate) fn lanes(self, a: &[i64; LANES], b: &[i64; LANES]) -> ([i64; LANES], u32) {
         match self {
             IndexOp::Add => (std::array::from_fn(|i| a[i].wrapping_add(b[i])), 0),
             IndexOp::Mul => (std::array::from_fn(|i| a[i].wrapping_mul(b[i])), 0),
@@ -56,7 +56,7 @@ fn checked(
 }
 
 /// `a op b` of integers of a type, in every lane, and the lanes that divide by zero.
-pub(super) fn integers(op: BinaryOp, a: &[i64; LANES], b: &[i64; LANES], elem: Elem) -> ([i64; LANES], u32) {
+pub(crate) fn integers(op: BinaryOp, a: &[i64; LANES], b: &[i64; LANES], elem: Elem) -> ([i64; LANES], u32) {
     match (op, elem) {
         (BinaryOp::Add, Elem::I32) => {
             (std::array::from_fn(|i| i64::from((a[i] as i32).wrapping_add(b[i] as i32))), 0)
@@ -96,24 +96,24 @@ fn integer(op: BinaryOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
 }
 
 /// A number whose order among `i64` is that of the value: the values of a `u64` are kept as their bits.
-pub(super) fn ordered(value: i64, elem: Elem) -> i64 {
+pub(crate) fn ordered(value: i64, elem: Elem) -> i64 {
     if elem == Elem::U64 { value ^ i64::MIN } else { value }
 }
 
 /// The smaller of two integers of a type.
-pub(super) fn smaller(a: i64, b: i64, elem: Elem) -> i64 {
+pub(crate) fn smaller(a: i64, b: i64, elem: Elem) -> i64 {
     if ordered(a, elem) <= ordered(b, elem) { a } else { b }
 }
 
 /// The larger of two integers of a type.
-pub(super) fn larger(a: i64, b: i64, elem: Elem) -> i64 {
+pub(crate) fn larger(a: i64, b: i64, elem: Elem) -> i64 {
     if ordered(a, elem) >= ordered(b, elem) { a } else { b }
 }
 
 macro_rules! floats {
     ($name:ident, $float:ty) => {
         /// `op` in every lane.
-        pub(super) fn $name(
+        pub(crate) fn $name(
             op: FloatOp,
             a: &[$float; LANES],
             b: &[$float; LANES],
@@ -137,7 +137,7 @@ floats!(floats, f32);
 floats!(doubles, f64);
 
 /// A float as an integer of a type: saturated, NaN gives 0. `bool` is whether it is not zero.
-pub(super) fn float_to_integer(value: f64, elem: Elem) -> i64 {
+pub(crate) fn float_to_integer(value: f64, elem: Elem) -> i64 {
     match elem {
         Elem::U64 => value as u64 as i64,
         Elem::Bool => i64::from(value != 0.0),
@@ -149,7 +149,7 @@ pub(super) fn float_to_integer(value: f64, elem: Elem) -> i64 {
 }
 
 /// The lanes in which `a op b` holds.
-pub(super) fn compared<T: PartialOrd>(op: BinaryOp, a: &[T; LANES], b: &[T; LANES]) -> u32 {
+pub(crate) fn compared<T: PartialOrd>(op: BinaryOp, a: &[T; LANES], b: &[T; LANES]) -> u32 {
     macro_rules! bits {
         ($operator:tt) => {
             (0..LANES).fold(0, |bits, i| bits | u32::from(a[i] $operator b[i]) << i)

@@ -14,17 +14,16 @@
 //! other one has begun, as the one that drew the number before from a counter has. A cooperative launch has a place for each, or is refused.
 
 use super::cluster::Remote;
+use super::event::Hearing;
 use super::machine::{Machine, Turn};
 use super::order::Known;
 use super::proxy::Proxy;
 use super::report::FindingKind;
-use super::shadow::SharedShadow;
 use super::strands::Clocks;
 use super::turns::Turns;
 use super::warp::{State, Warp};
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
-use std::collections::HashMap;
 
 /// Blocks that start together, at least a cluster.
 const FIRST: usize = 8;
@@ -34,15 +33,14 @@ const PATIENCE: u32 = 4;
 const IDLE: u32 = 1 << 12;
 
 /// A cluster while another one runs.
-pub(super) struct Resident {
+pub(crate) struct Resident<'a> {
     warps: Vec<Warp>,
     clocks: Clocks,
     shared: Vec<u8>,
-    shadow: Option<SharedShadow>,
+    hearings: Vec<Box<dyn Hearing + 'a>>,
     proxy: Proxy,
     remote: Vec<Remote>,
     turns: Turns,
-    early: HashMap<(usize, u32, i64), u32>,
     /// Whether it waits for the grid.
     met: bool,
     /// Whether it has ended.
@@ -56,7 +54,7 @@ const SHARED_BYTES: u32 = 228 << 10;
 
 /// Clusters that so many multiprocessors surely hold at once: of each kernel one block is held by each, and as many as it
 /// promises the compiler, if their threads and shared memory leave room.
-pub(super) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
+pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
     let threads = bound.block.iter().product::<u32>().max(1);
     let shared = checked.plan().shared_bytes + 1024;
     let each = checked.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
@@ -65,10 +63,10 @@ pub(super) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> 
     usize::try_from(clusters).unwrap_or(usize::MAX).max(1)
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     /// Runs all clusters, several at the same time; false where the launch must stop.
-    pub(super) fn run_together(&mut self, clusters: u64) -> bool {
-        let mut residents: Vec<Resident> = Vec::new();
+    pub(crate) fn run_together(&mut self, clusters: u64) -> bool {
+        let mut residents: Vec<Resident<'a>> = Vec::new();
         let (mut next, mut idle) = (0, 0);
         let first = FIRST.div_ceil(self.ranks());
         let places = self.launch.places;
@@ -138,7 +136,7 @@ impl Machine<'_> {
     }
 
     /// All clusters that have not ended wait for the grid: they know of each other, and go on.
-    fn release_grid(&mut self, residents: &mut [Resident], clusters: u64) {
+    fn release_grid(&mut self, residents: &mut [Resident<'a>], clusters: u64) {
         let missing = clusters - residents.len() as u64;
         let mut all = Known::default();
         for resident in &mut *residents {
@@ -164,33 +162,31 @@ impl Machine<'_> {
     }
 
     /// A cluster at its start.
-    fn resident(&self, number: u64) -> Resident {
+    fn resident(&self, number: u64) -> Resident<'a> {
         let mut other = Machine::new(self.launch);
         other.start(number);
         Resident {
             warps: other.warps,
             clocks: other.clocks,
             shared: other.shared,
-            shadow: other.shadow,
+            hearings: other.hearings,
             proxy: other.proxy,
             remote: other.remote,
             turns: other.turns,
-            early: other.early,
             met: false,
             ended: false,
         }
     }
 
     /// The cluster that runs and one that waits change places.
-    fn exchange(&mut self, other: &mut Resident) {
+    fn exchange(&mut self, other: &mut Resident<'a>) {
         use std::mem::swap;
         swap(&mut self.warps, &mut other.warps);
         swap(&mut self.clocks, &mut other.clocks);
         swap(&mut self.shared, &mut other.shared);
-        swap(&mut self.shadow, &mut other.shadow);
+        swap(&mut self.hearings, &mut other.hearings);
         swap(&mut self.proxy, &mut other.proxy);
         swap(&mut self.remote, &mut other.remote);
         swap(&mut self.turns, &mut other.turns);
-        swap(&mut self.early, &mut other.early);
     }
 }

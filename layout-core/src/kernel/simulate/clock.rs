@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The times of some warps' lanes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// For each warp the time before which what its lanes did is known.
     warps: Vec<u32>,
     /// Threads of which more is known, by number, and the time.
@@ -20,18 +20,18 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Of so many warps nothing is known but that they begin, at time 1.
-    pub(super) fn start(warps: usize) -> Clock {
+    pub(crate) fn start(warps: usize) -> Clock {
         Clock { warps: vec![1; warps], lanes: Vec::new() }
     }
 
     /// The time before which what any warp did is known.
-    pub(super) fn floor(&self) -> u32 {
+    pub(crate) fn floor(&self) -> u32 {
         self.warps.iter().fold(u32::MAX, |least, time| (*time).min(least))
     }
 
     /// Of these lanes of a warp, those of which it is not known what they did at a time.
     #[inline]
-    pub(super) fn unknown(&self, warp: usize, lanes: u32, time: u32) -> u32 {
+    pub(crate) fn unknown(&self, warp: usize, lanes: u32, time: u32) -> u32 {
         if self.warps.get(warp).is_some_and(|known| time < *known) {
             return 0;
         }
@@ -41,13 +41,13 @@ impl Clock {
     }
 
     /// Whether anything is known of these warps but that they begin.
-    pub(super) fn knows_any(&self, warps: Range<usize>) -> bool {
+    pub(crate) fn knows_any(&self, warps: Range<usize>) -> bool {
         self.warps.get(warps.clone()).is_some_and(|times| times.iter().any(|time| *time > 1))
             || self.lanes.iter().any(|(thread, _)| warps.contains(&(*thread as usize / LANES)))
     }
 
     /// Learns what these lanes did before a time; `live` are the lanes that the warp has.
-    pub(super) fn know(&mut self, warp: usize, lanes: u32, live: u32, time: u32) {
+    pub(crate) fn know(&mut self, warp: usize, lanes: u32, live: u32, time: u32) {
         if self.warps.len() <= warp {
             self.warps.resize(warp + 1, 0);
         }
@@ -62,12 +62,12 @@ impl Clock {
     }
 
     /// Learns what another knows.
-    pub(super) fn join(&mut self, other: &Clock) {
+    pub(crate) fn join(&mut self, other: &Clock) {
         self.join_from(0, other);
     }
 
     /// Learns what another knows, whose warps are counted from `first` on here.
-    pub(super) fn join_from(&mut self, first: usize, other: &Clock) {
+    pub(crate) fn join_from(&mut self, first: usize, other: &Clock) {
         self.warps.resize(self.warps.len().max(first + other.warps.len()), 0);
         for (mine, other) in self.warps[first..].iter_mut().zip(&other.warps) {
             *mine = (*mine).max(*other);
@@ -78,7 +78,7 @@ impl Clock {
     }
 
     /// What it knows of some of the warps, which are counted from 0 on there.
-    pub(super) fn part(&self, warps: Range<usize>) -> Clock {
+    pub(crate) fn part(&self, warps: Range<usize>) -> Clock {
         let own = |thread: &u32| warps.contains(&(*thread as usize / LANES));
         let lanes = self.lanes.iter().filter(|(thread, _)| own(thread));
         Clock {
@@ -104,7 +104,7 @@ impl Clock {
 /// What a thread or an mbarrier knows: of the warps of its cluster, of the engines of its asynchronous proxy, of other
 /// blocks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Knowledge {
+pub(crate) struct Knowledge {
     /// Of each warp of the cluster.
     pub clock: Clock,
     /// The time of each engine before which its work is done.
@@ -115,7 +115,7 @@ pub(super) struct Knowledge {
 
 impl Knowledge {
     /// Knows what another knows, and no more.
-    pub(super) fn set(&mut self, other: &Knowledge) {
+    pub(crate) fn set(&mut self, other: &Knowledge) {
         self.clock.warps.clone_from(&other.clock.warps);
         self.clock.lanes.clone_from(&other.clock.lanes);
         self.engines.clone_from(&other.engines);
@@ -123,14 +123,14 @@ impl Knowledge {
     }
 
     /// Learns what another knows.
-    pub(super) fn join(&mut self, other: &Knowledge) {
+    pub(crate) fn join(&mut self, other: &Knowledge) {
         self.clock.join(&other.clock);
         learn_engines(&mut self.engines, &other.engines);
         self.blocks.join(&other.blocks);
     }
 
     /// Learns that an engine's work before this time is done.
-    pub(super) fn learn_engine(&mut self, engine: usize, time: u32) {
+    pub(crate) fn learn_engine(&mut self, engine: usize, time: u32) {
         if let Some(known) = self.engines.get_mut(engine) {
             *known = (*known).max(time);
         }
@@ -138,7 +138,7 @@ impl Knowledge {
 }
 
 /// The later of two times, for each engine.
-pub(super) fn learn_engines(mine: &mut Vec<u32>, other: &[u32]) {
+pub(crate) fn learn_engines(mine: &mut Vec<u32>, other: &[u32]) {
     mine.resize(mine.len().max(other.len()), 0);
     for (mine, other) in mine.iter_mut().zip(other) {
         *mine = (*mine).max(*other);

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// A block of the cluster that runs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Block {
+pub(crate) struct Block {
     /// Its number in the grid.
     pub number: u64,
     /// `block_idx`
@@ -22,17 +22,17 @@ pub(super) struct Block {
 }
 
 /// Bytes from one block's shared memory to the next one's.
-pub(super) fn stride(program: &Program) -> u32 {
+pub(crate) fn stride(program: &Program) -> u32 {
     program.shared_bytes.next_multiple_of(1024)
 }
 
 /// Blocks of a cluster.
-pub(super) fn size(cluster: [u32; 3]) -> u32 {
+pub(crate) fn size(cluster: [u32; 3]) -> u32 {
     cluster.iter().fold(1, |product: u32, extent| product.saturating_mul((*extent).max(1)))
 }
 
 /// The blocks of a cluster of a grid, by rank.
-pub(super) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Block> {
+pub(crate) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Block> {
     let extents = extents.map(|extent| extent.max(1));
     let clusters: [u32; 3] = std::array::from_fn(|axis| grid[axis] / extents[axis]);
     let first = coordinates(cluster, clusters);
@@ -49,7 +49,7 @@ pub(super) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Blo
 
 /// Something that a warp did to another block's shared memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Remote {
+pub(crate) struct Remote {
     warp: u32,
     lanes: u32,
     /// The warp's time then.
@@ -61,33 +61,33 @@ pub(super) struct Remote {
 
 impl Machine<'_> {
     /// Blocks that run together.
-    pub(super) fn ranks(&self) -> usize {
+    pub(crate) fn ranks(&self) -> usize {
         self.clocks.blocks.len().max(1)
     }
 
     /// Warps of a block.
-    pub(super) fn warps_of_block(&self) -> usize {
+    pub(crate) fn warps_of_block(&self) -> usize {
         self.count / self.ranks()
     }
 
     /// The block of a warp, by its rank.
-    pub(super) fn rank(&self, warp: usize) -> usize {
+    pub(crate) fn rank(&self, warp: usize) -> usize {
         warp / self.warps_of_block().max(1)
     }
 
     /// The warps of a block.
-    pub(super) fn warps_of(&self, rank: usize) -> Range<usize> {
+    pub(crate) fn warps_of(&self, rank: usize) -> Range<usize> {
         let each = self.warps_of_block();
         rank * each..(rank + 1) * each
     }
 
     /// The number of a warp in its block.
-    pub(super) fn inside(&self, warp: usize) -> usize {
+    pub(crate) fn inside(&self, warp: usize) -> usize {
         warp % self.warps_of_block().max(1)
     }
 
     /// A warp in words.
-    pub(super) fn warp_name(&self, warp: usize) -> String {
+    pub(crate) fn warp_name(&self, warp: usize) -> String {
         match self.ranks() {
             1 => format!("warp {warp}"),
             _ => format!("warp {} of rank {}", self.inside(warp), self.rank(warp)),
@@ -95,7 +95,7 @@ impl Machine<'_> {
     }
 
     /// Lanes of a warp do something to another block's shared memory, at its time now.
-    pub(super) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
+    pub(crate) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
         if rank == self.rank(warp.number as usize) || lanes == 0 {
             return;
         }
@@ -110,7 +110,7 @@ impl Machine<'_> {
     }
 
     /// Makes an access to shared memory of other blocks out of one to the own: the index counts on through the cluster.
-    pub(super) fn in_other_blocks(
+    pub(crate) fn in_other_blocks(
         &mut self,
         warp: &Warp,
         site: &Site,
@@ -146,7 +146,7 @@ impl Machine<'_> {
     }
 
     /// The lanes' accesses to other blocks must come before those end.
-    pub(super) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+    pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let own = self.rank(warp.number as usize) as i64;
         let elements = i64::from(stride(self.launch.program) / site.bytes);
         for lane in each_lane(touch.open) {
@@ -156,7 +156,7 @@ impl Machine<'_> {
     }
 
     /// Reports what blocks may have ended before.
-    pub(super) fn finish_cluster(&mut self) {
+    pub(crate) fn finish_cluster(&mut self) {
         for Remote { warp, lanes, time, rank, site } in std::mem::take(&mut self.remote) {
             let there = &self.clocks.warps[self.warps_of(rank)];
             let known =

@@ -12,7 +12,7 @@ use super::warp::{Frame, State, Warp};
 impl Machine<'_> {
     /// Runs the instruction at a place, where it decides who goes on.
     #[inline]
-    pub(super) fn control(
+    pub(crate) fn control(
         &mut self,
         warp: &mut Warp,
         op: Op,

@@ -5,15 +5,15 @@
 //! whoever writes it is.
 
 use super::bytecode::{LANES, Sum, Target};
+use super::event::{Access, Event, How};
 use super::machine::Machine;
 use super::memory;
 use super::touch::Kind;
 use super::warp::{Pending, Source, Warp, each_lane};
-use super::watch::Write;
 
 impl Machine<'_> {
     /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
-    pub(super) fn copy_async(
+    pub(crate) fn copy_async(
         &mut self,
         warp: &mut Warp,
         (destination, destination_site): (Sum, u32),
@@ -24,12 +24,11 @@ impl Machine<'_> {
         let (to, from) = (&program.sites[destination_site as usize], &program.sites[source_site as usize]);
         let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
         let read = self.ready(warp, source, mask, source_site, Kind::Read);
-        self.watch_reads_of(warp, from, source_site, &read, true);
-        self.cover_reads(warp, (from, source_site), &read);
-        self.count(from, source_site, &read, Kind::Read);
+        let (number, touch, how) = (source_site, &read, How::Fetch);
+        self.tell(&Event::Access(Access { warp, site: from, number, touch, how }));
         let written = self.ready(warp, destination, None, destination_site, Kind::Write);
-        self.watch_writes(warp, to, destination_site, &written, 0, Write::InFlight);
-        self.count(to, destination_site, &written, Kind::Write);
+        let (number, touch, how) = (destination_site, &written, How::Issue);
+        self.tell(&Event::Access(Access { warp, site: to, number, touch, how }));
         let mut pending = Pending {
             lanes: written.open,
             groups: warp.committed,
@@ -37,9 +36,7 @@ impl Machine<'_> {
             data: [[0; 16]; LANES],
             bytes: to.width * to.bytes,
             site: destination_site,
-            source: self.launch.shadows.get(argument as usize).and_then(Option::as_ref).map(|_| {
-                Box::new(Source { argument, index: read.index, open: read.open, width: from.width })
-            }),
+            source: Source { argument, index: read.index, open: read.open, width: from.width },
         };
         let global = &self.launch.globals[argument as usize];
         for lane in each_lane(written.open) {
@@ -57,36 +54,27 @@ impl Machine<'_> {
     }
 
     /// Lands the copies of all but the last `groups` groups of each active lane.
-    pub(super) fn wait(&mut self, warp: &mut Warp, groups: u32) {
-        let shift = self.launch.program.granule.trailing_zeros();
+    pub(crate) fn wait(&mut self, warp: &mut Warp, groups: u32) {
         let (active, committed) = (warp.active, warp.committed);
-        let who = self.clocks.who(warp.number, warp.active);
-        for pending in &mut warp.pending {
-            for lane in each_lane(pending.lanes & active) {
-                if u64::from(pending.groups[lane]) + u64::from(groups) >= u64::from(committed[lane]) {
-                    continue;
-                }
-                pending.lanes &= !(1 << lane);
-                let (offset, bytes) = (pending.offsets[lane] as usize, pending.bytes as usize);
+        let mut pending = std::mem::take(&mut warp.pending);
+        for copy in &mut pending {
+            let done = |lane: &usize| {
+                u64::from(copy.groups[*lane]) + u64::from(groups) < u64::from(committed[*lane])
+            };
+            let lanes = each_lane(copy.lanes & active).filter(done).fold(0, |lanes, lane| lanes | 1 << lane);
+            copy.lanes &= !lanes;
+            let bytes = copy.bytes as usize;
+            for lane in each_lane(lanes) {
+                let offset = copy.offsets[lane] as usize;
                 if let Some(part) = self.shared.get_mut(offset..offset + bytes) {
-                    part.copy_from_slice(&pending.data[lane][..bytes]);
-                }
-                if let Some(Source { argument, index, open, width }) = pending.source.as_deref()
-                    && let Some(Some(shadow)) = self.launch.shadows.get(*argument as usize)
-                    && open >> lane & 1 != 0
-                {
-                    let first = index[lane] as usize;
-                    let elements = first..first + *width as usize;
-                    elements.for_each(|element| shadow.land_read(element, who.lane(lane)));
-                }
-                if let Some(shadow) = &mut self.shadow {
-                    let first = offset >> shift;
-                    for cell in first..first + (bytes >> shift).max(1) {
-                        shadow.land(cell, who.lane(lane), pending.site);
-                    }
+                    part.copy_from_slice(&copy.data[lane][..bytes]);
                 }
             }
+            if lanes != 0 {
+                self.tell(&Event::Landed { warp, lanes, copy });
+            }
         }
-        warp.pending.retain(|pending| pending.lanes != 0);
+        pending.retain(|copy| copy.lanes != 0);
+        warp.pending = pending;
     }
 }

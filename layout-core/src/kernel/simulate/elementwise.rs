@@ -10,7 +10,7 @@ use crate::kernel::meaning::{Float, integer};
 use crate::kernel::small_float;
 
 /// `dst = function(operands)`, of a first operand of type `elem`.
-pub(super) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Register; 3], elem: Elem) {
+pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Register; 3], elem: Elem) {
     let active = warp.active;
     let integers = |register: Register| match register {
         Register::Int(sum) => warp.lanes(sum),

@@ -4,6 +4,7 @@
 //! and what this calls), or only looks (`judge`).
 
 use super::bytecode::Op;
+use super::event::Event;
 use super::machine::Machine;
 use super::mma;
 use super::proxy::Flow;
@@ -15,7 +16,7 @@ use crate::kernel::program::{Collective, Participants};
 
 impl Machine<'_> {
     /// Runs a ready warp until it waits or ends.
-    pub(super) fn run_warp(&mut self, number: usize) {
+    pub(crate) fn run_warp(&mut self, number: usize) {
         // The warp is moved out so that memory and warp can be borrowed apart; an empty vector costs nothing.
         let mut warps = std::mem::take(&mut self.warps);
         self.run(&mut warps[number]);
@@ -46,7 +47,7 @@ impl Machine<'_> {
                     return;
                 }
                 Some(Flow::Stop) => return,
-                None => self.judge(warp, op),
+                None => self.tell(&Event::Look(warp, op)),
             }
         }
     }
@@ -115,7 +116,7 @@ impl Machine<'_> {
     }
 
     /// Reports threads of the warp that are not here, where all of them take part.
-    pub(super) fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
+    pub(crate) fn converged(&mut self, warp: &Warp, what: &str, site: u32) {
         let missing = warp.live & !warp.active;
         if missing == 0 {
             return;

@@ -1,15 +1,15 @@
 //! Local tensors at indices that are known at run time only: registers that each lane picks.
 
 use super::bytecode::{Bank, LANES, Sum, Target};
+use super::event::Event;
 use super::machine::Machine;
-use super::report::FindingKind;
 use super::touch::{Kind, gather};
 use super::warp::{Warp, each_lane, put};
 use crate::kernel::small_float;
 
 impl Machine<'_> {
     /// Reads a local array at an index of each lane.
-    pub(super) fn local_load(
+    pub(crate) fn local_load(
         &mut self,
         warp: &mut Warp,
         dst: u32,
@@ -18,25 +18,12 @@ impl Machine<'_> {
         number: u32,
     ) {
         let site = &self.launch.program.sites[number as usize];
-        let Target::Local { register, slot } = site.target else { return };
+        let Target::Local { register, .. } = site.target else { return };
         let mut touch = self.ready(warp, index, mask, number, Kind::Read);
         // Each lane has elements of its own, also at one index.
         touch.uniform = false;
         let element = |lane: usize| touch.index[lane] as usize;
-        let mut missing = 0;
-        for lane in each_lane(touch.open) {
-            missing |= (!warp.initialised[slot as usize + element(lane)] >> lane & 1) << lane;
-        }
-        if missing != 0 && self.launch.program.findings {
-            let first = touch.index[missing.trailing_zeros() as usize];
-            self.uninitialised(warp, slot + first as u32, number, missing);
-        }
-        let bank = Bank::of(site.elem);
-        if self.launch.program.arithmetic {
-            for lane in each_lane(touch.open) {
-                warp.born.copy(bank.register(dst), bank.register(register + element(lane) as u32), lane);
-            }
-        }
+        self.tell(&Event::Local { warp, number, touch: &touch, value: dst, kind: Kind::Read });
         let (from, to) = (register as usize, dst as usize);
         // A register holds a small float as an `f32`.
         let small = site.elem.is_float() && site.elem.bytes() < 4;
@@ -66,7 +53,7 @@ impl Machine<'_> {
     }
 
     /// Writes a local array at an index of each lane.
-    pub(super) fn local_store(
+    pub(crate) fn local_store(
         &mut self,
         warp: &mut Warp,
         src: u32,
@@ -75,14 +62,12 @@ impl Machine<'_> {
         number: u32,
     ) {
         let site = &self.launch.program.sites[number as usize];
-        let Target::Local { register, slot } = site.target else { return };
+        let Target::Local { register, .. } = site.target else { return };
         let touch = self.ready(warp, index, mask, number, Kind::Write);
         let (to, from) = (register as usize, src as usize);
         for lane in each_lane(touch.open) {
             let element = touch.index[lane] as usize;
-            let bank = Bank::of(site.elem);
-            warp.born.copy(bank.register(register + element as u32), bank.register(src), lane);
-            match bank {
+            match Bank::of(site.elem) {
                 Bank::F32 => warp.f32[to + element][lane] = warp.f32[from][lane],
                 Bank::F64 => warp.f64[to + element][lane] = warp.f64[from][lane],
                 Bank::Int => warp.int[to + element][lane] = warp.int[from][lane],
@@ -91,27 +76,7 @@ impl Machine<'_> {
                     warp.mask[to + element] = warp.mask[to + element] & !(1 << lane) | bit;
                 }
             }
-            warp.initialised[slot as usize + element] |= 1 << lane;
         }
-    }
-
-    /// A read of a tracked register that is not initialised in some lanes.
-    pub(super) fn uninitialised(&mut self, warp: &Warp, slot: u32, number: u32, lanes: u32) {
-        let program = self.launch.program;
-        let site = &program.sites[number as usize];
-        let (message, index) = match site.target {
-            Target::Local { slot: first, .. } => {
-                let index = i64::from(slot) - i64::from(first);
-                let name = program.names.get(site.place as usize).map_or("", String::as_str);
-                (
-                    format!("read of element {index} of `{name}`, which the thread has not written"),
-                    Some(index),
-                )
-            }
-            Target::Global(_) | Target::Shared(_) | Target::None => {
-                ("read of a variable that the thread has not set".to_owned(), None)
-            }
-        };
-        self.report(FindingKind::Uninitialised, number, warp.number, lanes, index, |_| message);
+        self.tell(&Event::Local { warp, number, touch: &touch, value: src, kind: Kind::Write });
     }
 }

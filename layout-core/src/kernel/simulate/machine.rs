@@ -12,30 +12,25 @@
 use super::bytecode::{LANES, Program};
 use super::clock::{Clock, Knowledge};
 use super::cluster::{self, Block, Remote};
-use super::findings::Findings;
-use super::judge::coverage::Coverage;
-use super::judge::updates::Updates;
+use super::event::{Event, Hearing, Judge, Told};
 use super::memory::Global;
 use super::order::{Known, Releases};
 use super::proxy::Proxy;
 use super::report::{Counts, Finding, FindingKind};
-use super::shadow::{GlobalShadow, SharedShadow};
 use super::strands::{Clocks, Strands};
 use super::turns::Turns;
 use super::warp::{State, Warp, coordinates};
 use crate::kernel::program::Participants;
-use std::collections::HashMap;
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// What all host threads share.
-pub(super) struct Launch<'a> {
+pub(crate) struct Launch<'a> {
     pub program: &'a Program,
     /// One for each argument.
     pub globals: Vec<Global<'a>>,
-    /// One for each argument that is written, if races are looked for.
-    pub shadows: Vec<Option<GlobalShadow>>,
-    /// Likewise, if it is asked what is written.
-    pub coverage: Vec<Option<Coverage>>,
+    /// Who looks.
+    pub judges: Vec<Box<dyn Judge>>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: [u32; 3],
@@ -49,7 +44,7 @@ pub(super) struct Launch<'a> {
     pub backwards: bool,
 }
 
-pub(super) struct Machine<'a> {
+pub(crate) struct Machine<'a> {
     pub launch: &'a Launch<'a>,
     pub warps: Vec<Warp>,
     /// How many warps a block has; `warps` is moved out while one of them runs.
@@ -57,41 +52,35 @@ pub(super) struct Machine<'a> {
     /// The blocks that run, and what their warps know.
     pub clocks: Clocks,
     pub shared: Vec<u8>,
-    pub shadow: Option<SharedShadow>,
-    pub findings: Findings,
-    /// For each site.
-    pub sites: Vec<Counts>,
+    /// The judges of the cluster that runs.
+    pub hearings: Vec<Box<dyn Hearing + 'a>>,
+    /// What they tell.
+    pub told: RefCell<Told>,
     /// For each instruction: how often a warp ran it, and how many lanes.
     pub runs: Vec<[u64; 2]>,
     /// What warps did last to other blocks' shared memory.
     pub remote: Vec<Remote>,
-    /// Whether this block touched an element that another block writes.
-    pub crossed: bool,
     /// What is in flight beside the threads.
     pub proxy: Proxy,
     pub releases: Releases,
-    /// What was loaded and stored undivided.
-    pub updates: Updates,
     /// The schedule.
     pub turns: Turns,
-    /// Reads of shared elements that nobody had written: rank, place, element, and the site.
-    pub early: HashMap<(usize, u32, i64), u32>,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
 }
 
 /// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
-pub(super) const MOST_ACTORS: u64 = 2048;
+pub(crate) const MOST_ACTORS: u64 = 2048;
 
 /// The actors of a cluster of so many blocks.
-pub(super) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
+pub(crate) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
     let each = threads.div_ceil(LANES as u32);
     Proxy::new(program, each as usize, 1).actors() as u64 * ranks
 }
 
 /// What a turn of a cluster's warps came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// The cluster has ended.
     Ended,
     /// It goes on.
@@ -103,14 +92,13 @@ pub(super) enum Turn {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+    pub(crate) fn new(launch: &'a Launch<'a>) -> Machine<'a> {
         let program = launch.program;
         let (ranks, each) =
             (cluster::size(launch.cluster), launch.block.iter().product::<u32>().div_ceil(LANES as u32));
         let count = ranks * each;
         let proxy = Proxy::new(program, each as usize, ranks as usize);
         let stride = cluster::stride(program);
-        let cells = (ranks * stride).div_ceil(program.granule.max(1)) as usize;
         Machine {
             launch,
             count: count as usize,
@@ -123,24 +111,23 @@ impl<'a> Machine<'a> {
                 .collect(),
             clocks: Clocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
             shared: vec![u8::MAX; (ranks * stride) as usize],
-            shadow: program.findings.then(|| SharedShadow::new(cells, proxy.columns())),
-            findings: Findings::default(),
-            sites: vec![Counts::default(); program.sites.len()],
+            hearings: launch.judges.iter().map(|judge| judge.hearing()).collect(),
+            told: RefCell::new(Told {
+                counts: vec![Counts::default(); program.sites.len()],
+                ..Told::default()
+            }),
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
             remote: Vec::new(),
-            crossed: false,
             proxy,
             releases: Releases::default(),
-            updates: Updates::default(),
             turns: Turns::new(launch.seed),
-            early: HashMap::new(),
             progress: false,
         }
     }
 
     /// Runs a cluster; false where the launch must stop.
-    pub(super) fn run_cluster(&mut self, number: u64) -> bool {
-        self.findings.start_block(number);
+    pub(crate) fn run_cluster(&mut self, number: u64) -> bool {
+        self.told.get_mut().findings.start_block(number);
         self.start(number);
         loop {
             match self.turn() {
@@ -151,15 +138,11 @@ impl<'a> Machine<'a> {
     }
 
     /// A cluster's start.
-    pub(super) fn start(&mut self, number: u64) {
+    pub(crate) fn start(&mut self, number: u64) {
         self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
         self.turns.start(number);
-        self.early.clear();
         self.remote.clear();
         self.shared.fill(u8::MAX);
-        if let Some(shadow) = &mut self.shadow {
-            shadow.reset();
-        }
         let begin = Knowledge {
             clock: Clock::start(self.count),
             engines: vec![1; self.proxy.actors() - self.count],
@@ -177,10 +160,11 @@ impl<'a> Machine<'a> {
             warp.start(self.launch.program, block.index);
             warp.block = block.number;
         }
+        self.tell(&Event::Start);
     }
 
     /// Each ready warp runs until it waits, ends, or has read what others may write; then barriers are released.
-    pub(super) fn turn(&mut self) -> Turn {
+    pub(crate) fn turn(&mut self) -> Turn {
         let ran = match self.run_warps() {
             Ok(ran) => ran,
             Err((number, site)) => {
@@ -205,7 +189,7 @@ impl<'a> Machine<'a> {
         Turn::Taken
     }
 
-    pub(super) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
+    pub(crate) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
         let lanes = self.warps[warp].active;
         let (limit, steps) = (self.launch.max_steps, self.warps[warp].steps);
         let blocks = self.launch.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
@@ -311,7 +295,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
-    pub(super) fn meet(&mut self, warps: &[usize]) {
+    pub(crate) fn meet(&mut self, warps: &[usize]) {
         let mut joined = Knowledge::default();
         for warp in warps {
             self.warps[*warp].state = State::Ready;
@@ -325,8 +309,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Notes a finding for some lanes of a warp; `message` is given the first of them.
-    pub(super) fn report(
-        &mut self,
+    pub(crate) fn report(
+        &self,
         kind: FindingKind,
         site: u32,
         warp: u32,
@@ -344,7 +328,9 @@ impl<'a> Machine<'a> {
         let inside = self.inside(warp as usize) as u32;
         let (extents, block) = (self.launch.block, self.clocks.blocks[self.rank(warp as usize)].index);
         let known = &program.sites[site as usize];
-        self.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
+        let mut told = self.told.borrow_mut();
+        told.of_event += 1;
+        told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
             kind,
             message: message(lane as usize),
             line: known.line,

@@ -9,10 +9,10 @@
 //! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 
 use super::bytecode::{LANES, Sum, Target};
+use super::event::Event;
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::shadow::Hazard;
 use super::tensor_map::{PIECE, swizzled};
 use super::touch::Kind;
 use super::warp::{State, Warp, each_lane};
@@ -21,13 +21,13 @@ use crate::kernel::elem::Elem;
 use crate::kernel::small_float;
 
 /// Rows of a warp.
-const ROWS: usize = 16;
+pub(crate) const ROWS: usize = 16;
 /// Bytes of `k` of one product.
-const DEPTH: usize = 32;
+pub(crate) const DEPTH: usize = 32;
 
 /// What each warp has issued.
 #[derive(Debug, Default)]
-pub(super) struct Products {
+pub(crate) struct Products {
     /// Groups that each warp has closed.
     committed: Vec<u32>,
     /// Products that each warp has issued.
@@ -38,7 +38,7 @@ pub(super) struct Products {
 
 impl Products {
     /// Nothing is issued.
-    pub(super) fn reset(&mut self, warps: usize) {
+    pub(crate) fn reset(&mut self, warps: usize) {
         self.committed.clear();
         self.committed.resize(warps, 0);
         self.issued.clear();
@@ -50,7 +50,7 @@ impl Products {
 
 impl Machine<'_> {
     /// The warps of a warp's warpgroup.
-    pub(super) fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
+    pub(crate) fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
         let block = self.warps_of(self.rank(warp));
         let first = block.start + (warp - block.start) / 4 * 4;
         first..block.end.min(first + 4)
@@ -62,18 +62,18 @@ impl Machine<'_> {
     }
 
     /// Whether every warp of the warpgroup has closed so many groups.
-    pub(super) fn issued_by_all(&self, warp: usize, groups: u32) -> bool {
+    pub(crate) fn issued_by_all(&self, warp: usize, groups: u32) -> bool {
         self.warpgroup(warp).all(|other| self.proxy.products.committed[other] >= groups)
     }
 
     /// Closes the group of products.
-    pub(super) fn matrix_commit(&mut self, warp: &mut Warp, site: u32) {
+    pub(crate) fn matrix_commit(&mut self, warp: &mut Warp, site: u32) {
         self.converged(warp, "wgmma_commit_group", site);
         self.proxy.products.committed[warp.number as usize] += 1;
     }
 
     /// Waits until at most `groups` groups are in flight; false where another warp has yet to issue one.
-    pub(super) fn matrix_wait(&mut self, warp: &mut Warp, groups: u32, site: u32) -> bool {
+    pub(crate) fn matrix_wait(&mut self, warp: &mut Warp, groups: u32, site: u32) -> bool {
         self.converged(warp, "wgmma_wait_group", site);
         let number = warp.number as usize;
         let done = self.proxy.products.committed[number].saturating_sub(groups);
@@ -88,7 +88,7 @@ impl Machine<'_> {
     }
 
     /// Reports accumulators in flight among these registers.
-    pub(super) fn touched(&mut self, warp: &mut Warp, slot: u32, width: u32, number: u32) {
+    pub(crate) fn touched(&mut self, warp: &mut Warp, slot: u32, width: u32, number: u32) {
         let hit =
             warp.accumulators.iter().find(|(_, first, count)| slot < first + count && *first < slot + width);
         if hit.is_none() {
@@ -102,7 +102,7 @@ impl Machine<'_> {
     }
 
     /// One product, of a warp's rows.
-    pub(super) fn product(&mut self, warp: &mut Warp, product: &ProductUse) {
+    pub(crate) fn product(&mut self, warp: &mut Warp, product: &ProductUse) {
         self.converged(warp, "wgmma", product.site);
         self.take_part(warp, product);
         let depth = DEPTH / product.elem.bytes() as usize;
@@ -111,16 +111,8 @@ impl Machine<'_> {
         let group = self.proxy.products.committed[number] + 1;
         let adds = warp.mask[product.accumulate as usize];
         let registers = product.register as usize..(product.register + half) as usize;
-        let slots = product.slot as usize..(product.slot + half) as usize;
         let in_flight = warp.accumulators.iter().any(|(_, first, _)| *first == product.slot);
-        if adds & warp.active != 0 && self.launch.program.findings && !in_flight {
-            let missing = slots.clone().find(|slot| warp.active & adds & !warp.initialised[*slot] != 0);
-            if let Some(slot) = missing {
-                let lanes = warp.active & adds & !warp.initialised[slot];
-                self.uninitialised(warp, slot as u32, product.site, lanes);
-            }
-        }
-        warp.initialised[slots].iter_mut().for_each(|lanes| *lanes |= warp.active);
+        self.tell(&Event::Product { warp, product, adds: adds & warp.active, in_flight });
         let rows = self.inside(number) % 4 * ROWS;
         let a = match &product.a {
             LeftUse::Shared(matrix) => self.operand(warp, matrix, product.elem, rows..rows + ROWS, group),
@@ -163,9 +155,6 @@ impl Machine<'_> {
         if !warp.accumulators.contains(&(group, product.slot, half)) {
             warp.accumulators.push((group, product.slot, half));
         }
-        if self.launch.counters {
-            self.sites[product.site as usize].flops += 2 * (ROWS * n * depth) as u64;
-        }
     }
 
     /// A product is issued by the four warps of a warpgroup, the same one by each.
@@ -195,7 +184,7 @@ impl Machine<'_> {
     }
 
     /// Warps that left products of their warpgroup out.
-    pub(super) fn divergent_products(&mut self) {
+    pub(crate) fn divergent_products(&mut self) {
         for number in 0..self.count {
             let group = self.warpgroup(number);
             let most = group.clone().map(|warp| self.proxy.products.issued[warp]).max().unwrap_or(0);
@@ -210,7 +199,7 @@ impl Machine<'_> {
     }
 
     /// What is in flight when the block ends, and warps that left products out.
-    pub(super) fn finish_products(&mut self) {
+    pub(crate) fn finish_products(&mut self) {
         self.divergent_products();
         for number in 0..self.count {
             let in_flight = self.warps[number].accumulators.len();
@@ -249,18 +238,12 @@ impl Machine<'_> {
         let lanes = PIECE / size;
         let number = warp.number as usize;
         let engine = self.proxy.product_engine(self.group(number));
-        let mut hazard: Option<(u64, Hazard)> = None;
-        let mut outside = false;
-        let mut shadow = self.shadow.take();
-        // The warp's lanes take part together: it counts what all of them know, and none of them is the one that wrote.
-        let who = self.clocks.who(warp.number, 0);
+        let (mut outside, mut addresses) = (false, Vec::new());
+        let judged = self.judged();
         let mut piece = |offset: usize, put: &mut dyn FnMut(usize, f32)| {
             let address = swizzled(first + offset as u64, matrix.swizzle_bytes);
-            if let Some(shadow) = &mut shadow {
-                for cell in self.cells(address, PIECE as u64) {
-                    let found = shadow.read_by_proxy(cell, who, &self.proxy.fences, engine, group);
-                    hazard = hazard.or(found.map(|hazard| (address, hazard)));
-                }
+            if judged {
+                addresses.push(address);
             }
             let Some(bytes) = self.shared.get(address as usize..address as usize + PIECE) else {
                 outside = true;
@@ -299,16 +282,7 @@ impl Machine<'_> {
                 }
             }
         }
-        self.shadow = shadow;
-        if self.launch.counters {
-            let counts = &mut self.sites[matrix.site as usize];
-            counts.shared_requests += 1;
-            counts.shared_bytes_read += (count * DEPTH) as u64;
-            counts.shared_wavefronts += (count * DEPTH).div_ceil(128) as u64;
-        }
-        if let Some((address, hazard)) = hazard {
-            self.proxy_hazard(warp, matrix.site, (address, false), hazard, "a product (wgmma)");
-        }
+        self.tell(&Event::Operand { warp, matrix, engine: (engine, group), pieces: &addresses });
         if outside {
             self.report(FindingKind::OutOfBounds, matrix.site, warp.number, warp.active, Some(index), |_| {
                 format!("an operand of a product that begins at element {index} ends beyond shared memory")
@@ -319,7 +293,7 @@ impl Machine<'_> {
 
     /// Four matrices of 8 x 8: lane `l` gives row `l % 8` of matrix `l / 8`, and holds of each matrix two elements of row
     /// `l / 4`.
-    pub(super) fn store_matrix(&mut self, warp: &mut Warp, src: u32, dst: u32, address: Sum, site: u32) {
+    pub(crate) fn store_matrix(&mut self, warp: &mut Warp, src: u32, dst: u32, address: Sum, site: u32) {
         self.converged(warp, "store_matrix", site);
         for column in 0..8 {
             for lane in 0..LANES {

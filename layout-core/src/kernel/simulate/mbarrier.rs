@@ -9,17 +9,16 @@
 
 use super::bytecode::Sum;
 use super::clock::Knowledge;
-use super::cluster;
+use super::event::{Access, Event, How};
 use super::machine::Machine;
 use super::report::FindingKind;
 use super::touch::{Kind, Touch};
 use super::warp::{State, Warp, each_lane};
-use super::watch::Write;
 use super::work::BarrierUse;
 
 /// An mbarrier.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Mbarrier {
+pub(crate) struct Mbarrier {
     /// Arrivals of a phase; 0 before its making.
     pub arrivals: u32,
     /// Arrivals that the phase waits for.
@@ -48,7 +47,7 @@ pub(super) struct Mbarrier {
 
 /// What a warp has waited for at an mbarrier.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Passed {
+pub(crate) struct Passed {
     /// The phase in which it passed last.
     phase: u32,
     /// The first wait that passed in the phase of the one before.
@@ -57,14 +56,14 @@ pub(super) struct Passed {
 
 impl Mbarrier {
     /// Whether the phase of this parity has ended.
-    pub(super) fn passes(&self, parity: i64) -> bool {
+    pub(crate) fn passes(&self, parity: i64) -> bool {
         self.arrivals > 0 && i64::from(self.phase & 1) != parity & 1
     }
 }
 
 impl Machine<'_> {
     /// An mbarrier in words.
-    pub(super) fn barrier_name(&self, barrier: usize) -> String {
+    pub(crate) fn barrier_name(&self, barrier: usize) -> String {
         let program = self.launch.program;
         let each = program.works.barrier_names.len().max(1);
         let (place, index) = program.works.barrier_names.get(barrier % each).copied().unwrap_or_default();
@@ -76,13 +75,13 @@ impl Machine<'_> {
     }
 
     /// The first warp of an mbarrier's block.
-    pub(super) fn barrier_warp(&self, barrier: usize) -> u32 {
+    pub(crate) fn barrier_warp(&self, barrier: usize) -> u32 {
         let each = self.launch.program.works.barrier_names.len().max(1);
         (barrier / each * self.warps_of_block()) as u32
     }
 
     /// The number of a block's mbarrier in the cluster.
-    pub(super) fn barrier_at(&self, rank: usize, barrier: &BarrierUse, index: i64) -> usize {
+    pub(crate) fn barrier_at(&self, rank: usize, barrier: &BarrierUse, index: i64) -> usize {
         rank * self.launch.program.works.barriers as usize + barrier.first as usize + index as usize
     }
 
@@ -91,28 +90,12 @@ impl Machine<'_> {
         self.ready(warp, barrier.index, None, barrier.site, kind)
     }
 
-    /// Reports mbarriers that the lanes do not know of.
-    pub(super) fn look(&mut self, warp: &Warp, barrier: &BarrierUse, touch: &Touch, rank: usize) {
-        let Some(shadow) = &self.shadow else { return };
-        let who = self.clocks.who(warp.number, touch.open);
-        let site = &self.launch.program.sites[barrier.site as usize];
-        let super::bytecode::Target::Shared(base) = site.target else { return };
-        let hazard = each_lane(touch.open).find_map(|lane| {
-            let base = base + rank as u32 * cluster::stride(self.launch.program);
-            let address = u64::from(base) + touch.index[lane] as u64 * u64::from(site.bytes);
-            let cell = self.cells(address, 1).start;
-            shadow.look(cell, who.lane(lane)).map(|hazard| (lane, touch.index[lane], hazard))
-        });
-        if let Some((lane, index, hazard)) = hazard {
-            self.hazard(warp, barrier.site, 1 << lane, index, hazard, Kind::Read, false);
-        }
-    }
-
     /// Makes mbarriers.
-    pub(super) fn barrier_init(&mut self, warp: &mut Warp, barrier: &BarrierUse, arrivals: u32) {
+    pub(crate) fn barrier_init(&mut self, warp: &mut Warp, barrier: &BarrierUse, arrivals: u32) {
         let touch = self.barriers(warp, barrier, Kind::Write);
         let site = &self.launch.program.sites[barrier.site as usize];
-        self.watch_writes(warp, site, barrier.site, &touch, touch.open, Write::Plain);
+        let (number, how) = (barrier.site, How::Make);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how }));
         for lane in each_lane(touch.open) {
             let number = self.barrier_at(self.rank(warp.number as usize), barrier, touch.index[lane]);
             if let Some(known) = self.proxy.barriers.get_mut(number) {
@@ -124,7 +107,7 @@ impl Machine<'_> {
     }
 
     /// The mbarriers that these threads made are seen by the asynchronous proxy.
-    pub(super) fn barrier_init_fence(&mut self, warp: &mut Warp) {
+    pub(crate) fn barrier_init_fence(&mut self, warp: &mut Warp) {
         for barrier in &mut self.proxy.barriers {
             let mine = barrier.maker / 32 == warp.number && warp.active >> (barrier.maker % 32) & 1 != 0;
             barrier.fenced |= mine && barrier.arrivals > 0;
@@ -132,10 +115,10 @@ impl Machine<'_> {
     }
 
     /// Each lane arrives.
-    pub(super) fn arrive(&mut self, warp: &mut Warp, barrier: &BarrierUse, expect: u32, rank: Option<Sum>) {
+    pub(crate) fn arrive(&mut self, warp: &mut Warp, barrier: &BarrierUse, expect: u32, rank: Option<Sum>) {
         let touch = self.barriers(warp, barrier, Kind::Write);
         let Some(rank) = self.remote(warp, barrier, rank) else { return };
-        self.look(warp, barrier, &touch, rank);
+        self.tell(&Event::Barrier { warp, site: barrier.site, touch: &touch, rank });
         self.reach(warp, touch.open, rank, barrier.site);
         let mut told: Vec<(usize, Knowledge)> = Vec::new();
         let mut ended = Vec::new();
@@ -176,7 +159,7 @@ impl Machine<'_> {
     }
 
     /// Ends the phase of an mbarrier if nothing is left to wait for.
-    pub(super) fn end_phase(&mut self, at: usize) -> bool {
+    pub(crate) fn end_phase(&mut self, at: usize) -> bool {
         let Some(known) = self.proxy.barriers.get(at) else { return false };
         let left = known.expected - known.landed;
         if known.pending > 0 || left > 0 || known.arrivals == 0 {
@@ -210,7 +193,7 @@ impl Machine<'_> {
     }
 
     /// A box has landed whose engine's time was that of the phase.
-    pub(super) fn told(&mut self, at: usize, bytes: u64, site: u32) {
+    pub(crate) fn told(&mut self, at: usize, bytes: u64, site: u32) {
         let engine = self.proxy.barrier_engine(at) - self.count;
         let engines = self.proxy.actors() - self.count;
         let Some(known) = self.proxy.barriers.get_mut(at) else { return };
@@ -222,10 +205,10 @@ impl Machine<'_> {
     }
 
     /// Whether the phases that the lanes wait for have ended; the warp waits where one has not.
-    pub(super) fn barrier_wait(&mut self, warp: &mut Warp, barrier: &BarrierUse, parity: Sum) -> bool {
+    pub(crate) fn barrier_wait(&mut self, warp: &mut Warp, barrier: &BarrierUse, parity: Sum) -> bool {
         let touch = self.barriers(warp, barrier, Kind::Read);
         let rank = self.rank(warp.number as usize);
-        self.look(warp, barrier, &touch, rank);
+        self.tell(&Event::Barrier { warp, site: barrier.site, touch: &touch, rank });
         let parity = warp.lanes(parity);
         let mut passed: Vec<(usize, u32)> = Vec::new();
         for lane in each_lane(touch.open) {
@@ -256,7 +239,7 @@ impl Machine<'_> {
 
     /// Waits that passed once more for a phase that their warp had waited for: right where it is meant, and the cause where
     /// nobody can go on.
-    pub(super) fn stale_waits(&mut self) {
+    pub(crate) fn stale_waits(&mut self) {
         let mut stale: Vec<((u32, usize), u32, u32)> = Vec::new();
         for (at, passed) in &self.proxy.passed {
             stale.extend(passed.again.map(|site| (*at, passed.phase, site)));

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A tensor's bytes during a launch.
-pub(super) enum Global<'a> {
+pub(crate) enum Global<'a> {
     /// The argument is no tensor.
     None,
     /// Read only.
@@ -18,7 +18,7 @@ pub(super) enum Global<'a> {
 
 impl<'a> Global<'a> {
     /// The words of a tensor that is written, with room for its last bytes.
-    pub(super) fn writable(bytes: &[u8]) -> Global<'a> {
+    pub(crate) fn writable(bytes: &[u8]) -> Global<'a> {
         let word = |chunk: &[u8]| {
             let mut word = [0; 4];
             word[..chunk.len()].copy_from_slice(chunk);
@@ -28,7 +28,7 @@ impl<'a> Global<'a> {
     }
 
     /// The words of a tensor that is written.
-    pub(super) fn into_words(self) -> Option<Global<'static>> {
+    pub(crate) fn into_words(self) -> Option<Global<'static>> {
         match self {
             Global::Write(words) => Some(Global::Write(words)),
             Global::None | Global::Read(_) => None,
@@ -36,7 +36,7 @@ impl<'a> Global<'a> {
     }
 
     /// Gives the bytes back.
-    pub(super) fn copy_to(&self, bytes: &mut [u8]) {
+    pub(crate) fn copy_to(&self, bytes: &mut [u8]) {
         if let Global::Write(words) = self {
             for (chunk, word) in bytes.chunks_mut(4).zip(words) {
                 let length = chunk.len();
@@ -46,7 +46,7 @@ impl<'a> Global<'a> {
     }
 
     /// The element of `size` bytes at a byte offset, zero-extended.
-    pub(super) fn read(&self, byte: usize, size: u32) -> u64 {
+    pub(crate) fn read(&self, byte: usize, size: u32) -> u64 {
         match self {
             Global::None => 0,
             Global::Read(bytes) => read(bytes, byte, size),
@@ -64,7 +64,7 @@ impl<'a> Global<'a> {
 
     /// Changes the element of 4 or 8 bytes at a byte offset; gives what was there. One of 4 bytes is changed undivided;
     /// launches that change larger ones run on one host thread.
-    pub(super) fn update(&self, byte: usize, size: u32, change: impl Fn(u64) -> u64) -> u64 {
+    pub(crate) fn update(&self, byte: usize, size: u32, change: impl Fn(u64) -> u64) -> u64 {
         match self {
             Global::Write(words) if size == 4 => {
                 let Some(word) = words.get(byte / 4) else { return 0 };
@@ -81,7 +81,7 @@ impl<'a> Global<'a> {
     }
 
     /// Writes the element of `size` bytes at a byte offset.
-    pub(super) fn write(&self, byte: usize, size: u32, value: u64) {
+    pub(crate) fn write(&self, byte: usize, size: u32, value: u64) {
         let Global::Write(words) = self else { return };
         let Some(word) = words.get(byte / 4) else { return };
         match size {
@@ -104,7 +104,7 @@ impl<'a> Global<'a> {
 }
 
 /// The element of `size` bytes at a byte offset, zero-extended.
-pub(super) fn read(bytes: &[u8], byte: usize, size: u32) -> u64 {
+pub(crate) fn read(bytes: &[u8], byte: usize, size: u32) -> u64 {
     fn array<const N: usize>(bytes: &[u8], byte: usize) -> [u8; N] {
         bytes.get(byte..byte + N).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
     }
@@ -117,7 +117,7 @@ pub(super) fn read(bytes: &[u8], byte: usize, size: u32) -> u64 {
 }
 
 /// Writes the element of `size` bytes at a byte offset.
-pub(super) fn write(bytes: &mut [u8], byte: usize, size: u32, value: u64) {
+pub(crate) fn write(bytes: &mut [u8], byte: usize, size: u32, value: u64) {
     let size = size as usize;
     if let Some(part) = bytes.get_mut(byte..byte + size) {
         part.copy_from_slice(&value.to_le_bytes()[..size]);

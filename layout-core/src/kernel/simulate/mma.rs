@@ -5,6 +5,7 @@
 //! `f64` each product is added by one rounding, along K. Sums of integers wrap.
 
 use super::bytecode::{LANES, Sum, Target};
+use super::event::{Access, Event, How};
 use super::machine::Machine;
 use super::memory;
 use super::touch::Kind;
@@ -60,7 +61,7 @@ fn tile<T: Copy, W: Copy + Default>(
 }
 
 /// `d += a b`, of consecutive registers from these on.
-pub(super) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
+pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     let [m, n, k] = core.shape().map(|extent| extent as usize);
     let places = places(core);
     let active = warp.active;
@@ -115,7 +116,7 @@ pub(super) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
 
 impl Machine<'_> {
     /// Matrices from shared memory to consecutive registers from `dst` on.
-    pub(super) fn load_matrix(
+    pub(crate) fn load_matrix(
         &mut self,
         warp: &mut Warp,
         dst: u32,
@@ -130,8 +131,7 @@ impl Machine<'_> {
         // What the lanes beyond the matrices' rows name is not read.
         warp.active &= u32::MAX >> (32 - 8 * count.clamp(1, 4));
         let touch = self.ready(warp, address, None, number, Kind::Read);
-        self.watch_reads(warp, site, number, &touch);
-        self.count(site, number, &touch, Kind::Read);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Load(None) }));
         warp.active = active;
         let size = site.bytes;
         let each = (4 / size.max(1)) as usize;

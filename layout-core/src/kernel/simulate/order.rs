@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What is known of blocks of other clusters.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// For each block, of its warps.
     clocks: BTreeMap<u64, Clock>,
     /// For each block, of its warps, the times before which their writes to global memory are seen by the asynchronous
@@ -27,22 +27,22 @@ pub(super) struct Known {
 
 impl Known {
     /// Of these lanes of a block's warp, those of which it is not known what they did at a time.
-    pub(super) fn unknown(&self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
+    pub(crate) fn unknown(&self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
         self.clocks.get(&block).map_or(lanes, |clock| clock.unknown(warp, lanes, time))
     }
 
     /// Whether it is known that the work of a cluster's engine at a time is done.
-    pub(super) fn engine(&self, cluster: u64, engine: usize, time: u32) -> bool {
+    pub(crate) fn engine(&self, cluster: u64, engine: usize, time: u32) -> bool {
         self.engines.get(&cluster).and_then(|times| times.get(engine)).is_some_and(|known| time < *known)
     }
 
     /// Whether the asynchronous proxy sees what these lanes of a block's warp wrote at a time.
-    pub(super) fn fenced(&self, block: u64, warp: usize, lanes: u32, time: u32) -> bool {
+    pub(crate) fn fenced(&self, block: u64, warp: usize, lanes: u32, time: u32) -> bool {
         self.fenced.get(&block).is_some_and(|times| times.unknown(warp, lanes, time) == 0)
     }
 
     /// Learns what another knows.
-    pub(super) fn join(&mut self, other: &Known) {
+    pub(crate) fn join(&mut self, other: &Known) {
         let clocks = other.clocks.iter();
         clocks.for_each(|(block, clock)| self.clocks.entry(*block).or_default().join(clock));
         let fenced = other.fenced.iter();
@@ -57,7 +57,7 @@ type Place = (u64, usize);
 
 /// What a release gives, or a fence and the atomic write behind it.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     known: Known,
     scope: Scope,
     block: u64,
@@ -83,7 +83,7 @@ impl Given {
 
 /// What each element's last release gives to those who acquire it.
 #[derive(Debug, Default)]
-pub(super) struct Releases(HashMap<Place, Vec<Given>>);
+pub(crate) struct Releases(HashMap<Place, Vec<Given>>);
 
 /// The fences of a warp's lanes.
 ///
@@ -92,7 +92,7 @@ pub(super) struct Releases(HashMap<Place, Vec<Given>>);
 ///     atomic read of x, fence, read      seen[lane] at the atomic, learnt at the fence
 /// ```
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fences {
+pub(crate) struct Fences {
     /// What a lane gives since its last fence, to what it changes by atomic operations.
     gives: Vec<(usize, Given)>,
     /// What a lane has met at elements since its last fence.
@@ -120,7 +120,7 @@ impl Fences {
 
 impl Machine<'_> {
     /// What an atomic operation of a warp orders; `stored` are the lanes that write.
-    pub(super) fn synchronise(
+    pub(crate) fn synchronise(
         &mut self,
         warp: &mut Warp,
         site: &Site,
@@ -183,7 +183,7 @@ impl Machine<'_> {
     }
 
     /// A fence of each lane: what it has met counts from here on, and what it did goes with what it writes.
-    pub(super) fn fence(&mut self, warp: &mut Warp, scope: Scope) {
+    pub(crate) fn fence(&mut self, warp: &mut Warp, scope: Scope) {
         for lane in each_lane(warp.active) {
             let (own, others): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut warp.fences.seen).into_iter().partition(|(seen, _)| *seen == lane);
@@ -221,7 +221,7 @@ impl Machine<'_> {
     }
 
     /// The block has met: what its threads give to those of the others.
-    pub(super) fn meet_grid(&mut self) -> Known {
+    pub(crate) fn meet_grid(&mut self) -> Known {
         let all: Vec<usize> =
             (0..self.count).filter(|warp| self.warps[*warp].state != State::Ended).collect();
         self.meet(&all);
@@ -229,7 +229,7 @@ impl Machine<'_> {
     }
 
     /// All threads of the block know what those of the others gave.
-    pub(super) fn know_grid(&mut self, given: &Known) {
+    pub(crate) fn know_grid(&mut self, given: &Known) {
         (0..self.count as u32).for_each(|warp| self.know(warp, u32::MAX, given));
     }
 

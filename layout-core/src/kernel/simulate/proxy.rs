@@ -7,12 +7,10 @@
 
 use super::bytecode::{LANES, Program};
 use super::clock::Knowledge;
+use super::fences::ProxyFences;
 use super::machine::Machine;
 use super::matrix::Products;
 use super::mbarrier::{Mbarrier, Passed};
-use super::report::FindingKind;
-use super::shadow::{Hazard, ProxyFences};
-use super::tensor_map::PIECE;
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use super::work::Work;
@@ -20,7 +18,7 @@ use std::collections::HashMap;
 
 /// The state of a block's asynchronous work.
 #[derive(Default)]
-pub(super) struct Proxy {
+pub(crate) struct Proxy {
     warps: usize,
     groups: usize,
     stores: usize,
@@ -54,7 +52,7 @@ pub(super) struct Proxy {
 
 impl Proxy {
     /// For some blocks of some warps each.
-    pub(super) fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
+    pub(crate) fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
         let has = |what: fn(&Work) -> bool| program.works.list.iter().any(what);
         let groups = if has(|work| matches!(work, Work::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
         let warps = ranks * each;
@@ -64,17 +62,17 @@ impl Proxy {
     }
 
     /// Warps, and engines that read shared memory.
-    pub(super) fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.warps + self.groups + self.stores
     }
 
     /// Warps and engines.
-    pub(super) fn actors(&self) -> usize {
+    pub(crate) fn actors(&self) -> usize {
         self.warps + self.engines
     }
 
     /// A block begins.
-    pub(super) fn start(&mut self, barriers: usize, threads: u32) {
+    pub(crate) fn start(&mut self, barriers: usize, threads: u32) {
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
         self.passed.clear();
@@ -96,24 +94,24 @@ impl Proxy {
     }
 
     /// The engine of a warpgroup's products, of all actors.
-    pub(super) fn product_engine(&self, group: usize) -> usize {
+    pub(crate) fn product_engine(&self, group: usize) -> usize {
         self.warps + group
     }
 
     /// The engine of a warp's tensor stores.
-    pub(super) fn store_engine(&self, warp: usize) -> usize {
+    pub(crate) fn store_engine(&self, warp: usize) -> usize {
         self.warps + self.groups + warp
     }
 
     /// The engine of an mbarrier.
-    pub(super) fn barrier_engine(&self, barrier: usize) -> usize {
+    pub(crate) fn barrier_engine(&self, barrier: usize) -> usize {
         self.warps + self.groups + self.stores + barrier
     }
 }
 
 /// A warp that counted at a named barrier and went on.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     /// The block's rank and the barrier's number.
     pub at: (usize, i64),
     /// For how many threads it is.
@@ -128,7 +126,7 @@ pub(super) struct Counted {
 
 /// Where a warp goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// With the next instruction.
     Next,
     /// With this one, once what it waits for may have come.
@@ -139,7 +137,7 @@ pub(super) enum Flow {
 
 impl Machine<'_> {
     /// Runs an instruction.
-    pub(super) fn asynchronous(&mut self, warp: &mut Warp, work: u32) -> Flow {
+    pub(crate) fn asynchronous(&mut self, warp: &mut Warp, work: u32) -> Flow {
         if warp.active == 0 {
             return Flow::Next;
         }
@@ -227,13 +225,13 @@ impl Machine<'_> {
     }
 
     /// The cells of some bytes of shared memory.
-    pub(super) fn cells(&self, address: u64, bytes: u64) -> std::ops::Range<usize> {
+    pub(crate) fn cells(&self, address: u64, bytes: u64) -> std::ops::Range<usize> {
         let granule = u64::from(self.launch.program.granule.max(1));
         (address / granule) as usize..(address.saturating_add(bytes)).div_ceil(granule) as usize
     }
 
     /// An actor in words: a thread, or an engine.
-    pub(super) fn actor(&self, thread: u32) -> String {
+    pub(crate) fn actor(&self, thread: u32) -> String {
         let actor = thread as usize / LANES;
         let (warps, proxy) = (self.count, &self.proxy);
         if actor < warps {
@@ -253,69 +251,5 @@ impl Machine<'_> {
             Some(barrier) => format!("a tensor load that tells {}", self.barrier_name(barrier)),
             None => format!("a tensor store of warp {}", engine - proxy.groups),
         }
-    }
-
-    /// An access of the asynchronous proxy that is not right; `what` is the operation in words.
-    pub(super) fn proxy_hazard(
-        &mut self,
-        warp: &Warp,
-        site: u32,
-        (address, writes): (u64, bool),
-        hazard: Hazard,
-        what: &str,
-    ) {
-        let program = self.launch.program;
-        let known = &program.sites[site as usize];
-        let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
-        let super::bytecode::Target::Shared(base) = known.target else { return };
-        let address = address as i64 % i64::from(super::cluster::stride(program).max(1));
-        let index = (address - i64::from(base)).div_euclid(i64::from(known.bytes.max(1)));
-        let verb = if writes { "writes" } else { "reads" };
-        let line = |site: u32| match program.sites.get(site as usize) {
-            Some(site) if site.line > 0 => format!(" in line {}", site.line),
-            _ => String::new(),
-        };
-        if hazard == Hazard::Uninitialised {
-            let (rank, each) =
-                (self.rank(warp.number as usize), PIECE as i64 / i64::from(known.bytes.max(1)));
-            for element in index..index + each {
-                self.early.entry((rank, known.place, element)).or_insert(site);
-            }
-        }
-        let begin = format!("{what} {verb} the piece at element {index} of `{name}`");
-        let (kind, message) = match hazard {
-            Hazard::Uninitialised => {
-                (FindingKind::Uninitialised, format!("{begin}, which nothing has written"))
-            }
-            Hazard::InFlight => {
-                (FindingKind::MissingWait, format!("{begin} while a copy to it is in flight"))
-            }
-            Hazard::Writer { thread, site } => (
-                if writes { FindingKind::Overwritten } else { FindingKind::ReadWriteRace },
-                format!("{begin}, which {} writes{}; nothing orders them", self.actor(thread), line(site)),
-            ),
-            Hazard::Unfenced { thread, site } => (
-                FindingKind::MissingFence,
-                format!(
-                    "{begin}, which {} writes{} without `fence_async_proxy()` after it",
-                    self.actor(thread),
-                    line(site)
-                ),
-            ),
-            Hazard::Reader { thread } => {
-                let who = thread.map_or_else(|| "several threads".to_owned(), |thread| self.actor(thread));
-                let verb = if thread.is_some() { "reads" } else { "read" };
-                (FindingKind::Overwritten, format!("{begin}, which {who} {verb}; nothing orders them"))
-            }
-            // Of global memory.
-            Hazard::OtherBlock { .. }
-            | Hazard::Narrow { .. }
-            | Hazard::Hidden { .. }
-            | Hazard::Copied { .. } => {
-                return;
-            }
-        };
-        let lanes = 1 << warp.active.trailing_zeros().min(31);
-        self.report(kind, site, warp.number, lanes, Some(index), |_| message);
     }
 }

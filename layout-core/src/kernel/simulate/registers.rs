@@ -16,7 +16,7 @@ use crate::kernel::small_float;
 impl Machine<'_> {
     /// Runs an instruction on registers; false where it is none.
     #[inline]
-    pub(super) fn compute(&mut self, warp: &mut Warp, op: Op) -> bool {
+    pub(crate) fn compute(&mut self, warp: &mut Warp, op: Op) -> bool {
         match op {
             Op::Scalar { dst, op, a, b, site } => {
                 let (a, b) = (warp.uniform(a), warp.uniform(b));
@@ -95,23 +95,20 @@ impl Machine<'_> {
             }
             Op::Select { dst, condition, then, otherwise } => select(warp, dst, condition, then, otherwise),
             Op::Cast { dst, from, natural, elem } => cast(warp, dst, from, natural, elem),
-            Op::Poison { bank, dst, slot } => {
-                warp.poison(bank, dst, warp.active);
-                warp.initialised[slot as usize] &= !warp.active;
-            }
+            Op::Poison { bank, dst } => warp.poison(bank, dst, warp.active),
             _ => return false,
         }
         true
     }
 
-    fn division_lanes(&mut self, warp: &Warp, site: u32, failed: u32, a: &[i64; LANES]) {
+    fn division_lanes(&self, warp: &Warp, site: u32, failed: u32, a: &[i64; LANES]) {
         let failed = failed & warp.active;
         if failed != 0 {
             self.division(warp, site, failed, a[failed.trailing_zeros() as usize]);
         }
     }
 
-    fn division(&mut self, warp: &Warp, site: u32, lanes: u32, dividend: i64) {
+    fn division(&self, warp: &Warp, site: u32, lanes: u32, dividend: i64) {
         self.report(FindingKind::DivisionByZero, site, warp.number, lanes, None, |_| {
             format!("{dividend} is divided by zero")
         });

@@ -4,6 +4,7 @@
 //! fence is asked for. That block cannot end before they land, since its phase waits for them.
 
 use super::bytecode::{LANES, Sum};
+use super::event::{Access, Event, How};
 use super::machine::Machine;
 use super::tensor_map::PIECE;
 use super::touch::{Kind, shared_byte};
@@ -13,7 +14,7 @@ use super::work::BarrierUse;
 
 impl Machine<'_> {
     /// Each active lane stores registers `src ..`, of floats or of integers, as many as the site is wide.
-    pub(super) fn remote_store(
+    pub(crate) fn remote_store(
         &mut self,
         warp: &mut Warp,
         (src, floats): (u32, bool),
@@ -25,7 +26,7 @@ impl Machine<'_> {
         let super::bytecode::Target::Shared(base) = site.target else { return };
         let touch = self.placed(warp, address, None, number, Kind::Write);
         let told = self.ready(warp, barrier.index, None, barrier.site, Kind::Write);
-        self.count(site, number, &touch, Kind::Write);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Send }));
         let (width, stride) = (site.width as usize, super::cluster::stride(program) as usize);
         let mut open = touch.open & told.open;
         // The lanes whose stores one mbarrier is told of land together.
@@ -50,7 +51,7 @@ impl Machine<'_> {
                 pieces.push((byte as u32, data));
                 open &= !(1 << lane);
             }
-            self.look(warp, barrier, &told, rank);
+            self.tell(&Event::Barrier { warp, site: barrier.site, touch: &told, rank });
             let at = self.barrier_at(rank, barrier, told.index[first]);
             let size = 4 * width;
             let bytes = (size * pieces.len()) as u64;

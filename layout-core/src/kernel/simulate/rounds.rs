@@ -11,7 +11,7 @@ use super::warp::Warp;
 const FIRST: u64 = 1 << 12;
 
 /// What is known of a warp's rounds since it last did something.
-pub(super) struct Rounds {
+pub(crate) struct Rounds {
     count: u64,
     next: u64,
     known: Option<Box<Warp>>,
@@ -19,13 +19,13 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Of a warp that goes on.
-    pub(super) fn new() -> Rounds {
+    pub(crate) fn new() -> Rounds {
         Rounds { count: 0, next: FIRST, known: None }
     }
 
     /// A round ends; `still` says that its loop changes registers only. Whether it never ends.
     #[inline]
-    pub(super) fn endless(&mut self, warp: &Warp, still: bool) -> bool {
+    pub(crate) fn endless(&mut self, warp: &Warp, still: bool) -> bool {
         if !still {
             self.count = 0;
             return false;

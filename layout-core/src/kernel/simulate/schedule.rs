@@ -10,7 +10,7 @@ use crate::kernel::program::Participants;
 
 impl Machine<'_> {
     /// Lets warps go on that wait for what has come; false where there is none.
-    pub(super) fn wake(&mut self) -> bool {
+    pub(crate) fn wake(&mut self) -> bool {
         let mut any = self.release_named();
         for number in 0..self.count {
             let come = match self.warps[number].state {
@@ -99,7 +99,7 @@ impl Machine<'_> {
     }
 
     /// A warp counts at a named barrier and goes on.
-    pub(super) fn arrive_named(&mut self, warp: &Warp, barrier: i64, threads: u32, site: u32) {
+    pub(crate) fn arrive_named(&mut self, warp: &Warp, barrier: i64, threads: u32, site: u32) {
         let number = warp.number as usize;
         let at = (self.rank(number), barrier);
         if self.proxy.counted.iter().any(|one| one.at == at && one.warp == number) {
@@ -163,7 +163,7 @@ impl Machine<'_> {
     }
 
     /// Changes the registers of a warp's threads; false where there are too few.
-    pub(super) fn set_registers(&mut self, warp: &mut Warp, registers: u32, site: u32) -> bool {
+    pub(crate) fn set_registers(&mut self, warp: &mut Warp, registers: u32, site: u32) -> bool {
         self.converged(warp, "set_max_registers", site);
         let number = warp.number as usize;
         if self.registers_left(number) < registers {
@@ -195,7 +195,7 @@ impl Machine<'_> {
     }
 
     /// The end of a block: what is in flight, and phases that have begun.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.finish_transfers();
         self.finish_products();
         self.finish_registers();
@@ -225,7 +225,7 @@ impl Machine<'_> {
     }
 
     /// Nobody can go on.
-    pub(super) fn deadlock(&mut self) {
+    pub(crate) fn deadlock(&mut self) {
         // The first of those whose wait nobody has begun to end: the others may wait for them.
         let waiting = self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended);
         let stuck = waiting.min_by_key(|(_, warp)| self.blame(warp.state)).map_or(0, |(number, _)| number);
@@ -269,7 +269,7 @@ impl Machine<'_> {
         if let State::Named { barrier, .. } = self.warps[stuck].state
             && self.proxy.named.contains_key(&(self.rank(stuck), barrier))
         {
-            self.findings.first(FindingKind::Deadlock, site);
+            self.told.get_mut().findings.first(FindingKind::Deadlock, site);
         }
     }
 

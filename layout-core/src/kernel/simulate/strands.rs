@@ -15,7 +15,7 @@ use super::cluster::Block;
 
 /// The lanes of a warp.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Strands {
+pub(crate) struct Strands {
     /// The warp's number in its cluster.
     warp: usize,
     /// The lanes that are threads.
@@ -32,40 +32,40 @@ pub(super) struct Strands {
 
 impl Strands {
     /// A warp that begins, and knows this.
-    pub(super) fn new(warp: usize, live: u32, all: Knowledge) -> Strands {
+    pub(crate) fn new(warp: usize, live: u32, all: Knowledge) -> Strands {
         Strands { warp, live, time: 1, exchanged: 1, all, parted: Vec::new() }
     }
 
     /// The lanes that are threads.
-    pub(super) fn live(&self) -> u32 {
+    pub(crate) fn live(&self) -> u32 {
         self.live
     }
 
     /// The warp's time now.
-    pub(super) fn time(&self) -> u32 {
+    pub(crate) fn time(&self) -> u32 {
         self.time
     }
 
     /// What a lane knows; of a lane that there is not, what all know.
-    pub(super) fn of(&self, lane: usize) -> &Knowledge {
+    pub(crate) fn of(&self, lane: usize) -> &Knowledge {
         let own = self.parted.iter().find(|(lanes, _)| lane < LANES && lanes >> lane & 1 != 0);
         own.map_or(&self.all, |(_, knowledge)| knowledge)
     }
 
     /// Whether all lanes know the same.
-    pub(super) fn as_one(&self) -> bool {
+    pub(crate) fn as_one(&self) -> bool {
         self.parted.is_empty()
     }
 
     /// These lanes, those together that know the same.
-    pub(super) fn groups(&self, lanes: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn groups(&self, lanes: u32) -> impl Iterator<Item = u32> {
         let rest = self.parted.iter().fold(lanes, |rest, (own, _)| rest & !own);
         let parted = self.parted.iter().map(move |(own, _)| lanes & own);
         std::iter::once(rest).chain(parted).filter(|lanes| *lanes != 0)
     }
 
     /// These lanes learn something.
-    pub(super) fn learn(&mut self, lanes: u32, learn: impl Fn(&mut Knowledge)) {
+    pub(crate) fn learn(&mut self, lanes: u32, learn: impl Fn(&mut Knowledge)) {
         let mut rest = lanes & self.live;
         let mut new = Vec::new();
         for (own, knowledge) in &mut self.parted {
@@ -93,7 +93,7 @@ impl Strands {
 
     /// What these lanes tell: what they know, what they did, and what the warp's lanes did before they exchanged
     /// something last. What they do from here on is later.
-    pub(super) fn tell(&mut self, lanes: u32) -> Knowledge {
+    pub(crate) fn tell(&mut self, lanes: u32) -> Knowledge {
         let mut told: Option<Knowledge> = None;
         for group in self.groups(lanes) {
             let knowledge = self.of(group.trailing_zeros() as usize);
@@ -110,12 +110,12 @@ impl Strands {
     }
 
     /// Time goes on.
-    pub(super) fn tick(&mut self) {
+    pub(crate) fn tick(&mut self) {
         self.time = self.time.saturating_add(1);
     }
 
     /// The lanes know what any of them knows.
-    pub(super) fn exchange(&mut self) {
+    pub(crate) fn exchange(&mut self) {
         for (_, knowledge) in std::mem::take(&mut self.parted) {
             self.all.join(&knowledge);
         }
@@ -124,23 +124,23 @@ impl Strands {
     }
 
     /// The lanes meet: besides, what one did happened before what the others do.
-    pub(super) fn meet(&mut self) {
+    pub(crate) fn meet(&mut self) {
         self.exchange();
         self.all.clock.know(self.warp, self.live, self.live, self.time);
     }
 
     /// The lanes, which have met, know this, which is no less than they know.
-    pub(super) fn know(&mut self, other: &Knowledge) {
+    pub(crate) fn know(&mut self, other: &Knowledge) {
         self.all.set(other);
     }
 
     /// What all lanes know.
-    pub(super) fn all(&self) -> &Knowledge {
+    pub(crate) fn all(&self) -> &Knowledge {
         &self.all
     }
 
     /// Whether one of the lanes knows what a lane of a warp did at a time.
-    pub(super) fn any_knows(&self, warp: usize, lane: u32, time: u32) -> bool {
+    pub(crate) fn any_knows(&self, warp: usize, lane: u32, time: u32) -> bool {
         let knows = |knowledge: &Knowledge| knowledge.clock.unknown(warp, 1 << lane, time) == 0;
         knows(&self.all) || self.parted.iter().any(|(_, knowledge)| knows(knowledge))
     }
@@ -148,7 +148,7 @@ impl Strands {
 
 /// The blocks that run and what their warps know.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     /// The blocks that run, by rank.
     pub blocks: Vec<Block>,
     /// For each warp.
@@ -157,7 +157,7 @@ pub(super) struct Clocks {
 
 impl Clocks {
     /// Lanes of a warp that access something.
-    pub(super) fn who(&self, warp: u32, lanes: u32) -> Who<'_> {
+    pub(crate) fn who(&self, warp: u32, lanes: u32) -> Who<'_> {
         let strands = &self.warps[warp as usize];
         let floor = strands.all.clock.floor();
         Who { warp, lanes, mine: &strands.all, strands, floor, blocks: &self.blocks, warps: self.warps.len() }
@@ -165,14 +165,14 @@ impl Clocks {
     }
 
     /// A warp.
-    pub(super) fn of(&mut self, warp: u32) -> &mut Strands {
+    pub(crate) fn of(&mut self, warp: u32) -> &mut Strands {
         &mut self.warps[warp as usize]
     }
 }
 
 /// Who accesses: lanes of a warp that know the same.
 #[derive(Clone, Copy)]
-pub(super) struct Who<'c> {
+pub(crate) struct Who<'c> {
     /// The warp.
     pub warp: u32,
     /// The lanes; none of them where the warp takes part as a whole.
@@ -189,7 +189,7 @@ pub(super) struct Who<'c> {
 impl<'c> Who<'c> {
     /// Other lanes of the same warp, that know the same.
     #[inline]
-    pub(super) fn lanes(self, lanes: u32) -> Who<'c> {
+    pub(crate) fn lanes(self, lanes: u32) -> Who<'c> {
         if self.strands.parted.is_empty() {
             return Who { lanes, ..self };
         }
@@ -198,44 +198,44 @@ impl<'c> Who<'c> {
 
     /// A lane of the same warp.
     #[inline]
-    pub(super) fn lane(self, lane: usize) -> Who<'c> {
+    pub(crate) fn lane(self, lane: usize) -> Who<'c> {
         self.lanes(1 << lane)
     }
 
     /// The time of its warp.
     #[inline]
-    pub(super) fn now(self) -> u32 {
+    pub(crate) fn now(self) -> u32 {
         self.strands.time
     }
 
     /// What it knows.
-    pub(super) fn knowledge(self) -> &'c Knowledge {
+    pub(crate) fn knowledge(self) -> &'c Knowledge {
         self.mine
     }
 
     /// Warps of its cluster.
-    pub(super) fn warps(self) -> usize {
+    pub(crate) fn warps(self) -> usize {
         self.warps
     }
 
     /// Warps of a block.
-    pub(super) fn warps_of_block(self) -> usize {
+    pub(crate) fn warps_of_block(self) -> usize {
         (self.warps / self.blocks.len().max(1)).max(1)
     }
 
     /// Its block.
-    pub(super) fn block(self) -> u64 {
+    pub(crate) fn block(self) -> u64 {
         self.blocks.get(self.warp as usize / self.warps_of_block()).map_or(0, |block| block.number)
     }
 
     /// The rank of a block in its cluster.
-    pub(super) fn rank(self, block: u64) -> Option<usize> {
+    pub(crate) fn rank(self, block: u64) -> Option<usize> {
         self.blocks.iter().position(|known| known.number == block)
     }
 
     /// Of these lanes of an actor of the cluster, those whose doings at a time are not ordered before its next step.
     #[inline]
-    pub(super) fn unordered(self, actor: usize, lanes: u32, time: u32) -> u32 {
+    pub(crate) fn unordered(self, actor: usize, lanes: u32, time: u32) -> u32 {
         if actor >= self.warps {
             let known = self.mine.engines.get(actor - self.warps).is_some_and(|known| time < *known);
             return if known { 0 } else { lanes };
@@ -247,7 +247,7 @@ impl<'c> Who<'c> {
     }
 
     /// Whether the work of an engine at a time is not ordered before its next step, of the cluster that begins with this block.
-    pub(super) fn unordered_engine(self, cluster: u64, engine: usize, time: u32) -> u32 {
+    pub(crate) fn unordered_engine(self, cluster: u64, engine: usize, time: u32) -> u32 {
         match self.rank(cluster) {
             Some(_) => self.unordered(engine, 1, time),
             None => u32::from(!self.mine.blocks.engine(cluster, engine - self.warps, time)),
@@ -255,12 +255,12 @@ impl<'c> Who<'c> {
     }
 
     /// The first block of its cluster.
-    pub(super) fn cluster(self) -> u64 {
+    pub(crate) fn cluster(self) -> u64 {
         self.blocks.first().map_or(0, |block| block.number)
     }
 
     /// Likewise of a warp of any block, by its number in that.
-    pub(super) fn unordered_of(self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
+    pub(crate) fn unordered_of(self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
         match self.rank(block) {
             Some(rank) => self.unordered(rank * self.warps_of_block() + warp, lanes, time),
             None => self.mine.blocks.unknown(block, warp, lanes, time),

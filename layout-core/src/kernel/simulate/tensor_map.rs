@@ -7,16 +7,16 @@ use crate::kernel::bind::BoundMap;
 use crate::kernel::program::TensorMap;
 
 /// Bytes that TMA keeps together.
-pub(super) const PIECE: usize = 16;
+pub(crate) const PIECE: usize = 16;
 
 /// A swizzled address of shared memory.
-pub(super) fn swizzled(address: u64, swizzle_bytes: u32) -> u64 {
+pub(crate) fn swizzled(address: u64, swizzle_bytes: u32) -> u64 {
     let bits = u64::from(swizzle_bytes / PIECE as u32).saturating_sub(1) << 4;
     address ^ (address >> 3 & bits)
 }
 
 /// An f32 as the nearest number of TF32, which has 10 bits of fraction; ties to even.
-pub(super) fn tf32(value: u64) -> u64 {
+pub(crate) fn tf32(value: u64) -> u64 {
     if !f32::from_bits(value as u32).is_finite() {
         return value;
     }
@@ -26,7 +26,7 @@ pub(super) fn tf32(value: u64) -> u64 {
 
 /// A tensor and the boxes that it is cut into.
 #[derive(Clone, Debug)]
-pub(super) struct BoxPlan {
+pub(crate) struct BoxPlan {
     /// The tensor argument.
     pub argument: u32,
     /// Bytes of an element.
@@ -44,7 +44,7 @@ pub(super) struct BoxPlan {
 }
 
 /// 16 bytes of a box.
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// Where it lies in shared memory, as if that began at 0.
     pub address: u64,
     /// The byte of its first element in the tensor; the others follow.
@@ -59,7 +59,7 @@ pub(super) struct Piece {
 
 impl BoxPlan {
     /// A box; what is wrong with it, where it is none.
-    pub(super) fn new(map: &TensorMap, bound: &BoundMap) -> Result<BoxPlan, String> {
+    pub(crate) fn new(map: &TensorMap, bound: &BoundMap) -> Result<BoxPlan, String> {
         let size = map.elem.bytes();
         let rank = map.extents.len();
         if rank == 0 || bound.extents.len() != rank || bound.strides.len() + 1 != rank {
@@ -86,22 +86,22 @@ impl BoxPlan {
     }
 
     /// Modes.
-    pub(super) fn rank(&self) -> usize {
+    pub(crate) fn rank(&self) -> usize {
         self.extents.len()
     }
 
     /// Bytes of a box.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.extents.iter().product::<i64>() as u64 * u64::from(self.size)
     }
 
     /// What a box must begin at a multiple of in shared memory.
-    pub(super) fn alignment(&self) -> u64 {
+    pub(crate) fn alignment(&self) -> u64 {
         if self.swizzle_bytes > 0 { 8 * u64::from(self.swizzle_bytes) } else { 128 }
     }
 
     /// Every piece of the box that begins at these coordinates and at this byte of shared memory.
-    pub(super) fn each(&self, first: u64, coordinates: &[i64], mut visit: impl FnMut(Piece)) {
+    pub(crate) fn each(&self, first: u64, coordinates: &[i64], mut visit: impl FnMut(Piece)) {
         let lanes = PIECE as i64 / i64::from(self.size);
         let pieces = self.extents[0] / lanes;
         let rows = self.extents[1..].iter().product::<i64>();

@@ -5,18 +5,18 @@
 
 use super::arithmetic::{larger, smaller};
 use super::bytecode::{Bank, LANES, Register, Sum, Target, Update};
+use super::event::{Access, Atomic, Event, How};
 use super::machine::Machine;
 use super::memory;
 use super::touch::Kind;
 use super::warp::{Warp, each_lane, put};
-use super::watch::Write;
 use crate::kernel::elem::Elem;
 use crate::kernel::meaning::Float;
 use crate::kernel::program::{AtomicChange, Collective, Scope};
 use crate::kernel::small_float;
 
 /// `dst = function(from)` of the lanes of a warp.
-pub(super) fn collective(
+pub(crate) fn collective(
     warp: &mut Warp,
     dst: Register,
     function: Collective,
@@ -190,7 +190,7 @@ fn together<T: Copy>(
 
 impl Machine<'_> {
     /// Changes one element of each open lane, lane after lane; `dst` takes what was there before.
-    pub(super) fn atomic(
+    pub(crate) fn atomic(
         &mut self,
         warp: &mut Warp,
         dst: Option<u32>,
@@ -203,20 +203,11 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
         let reads = matches!(change, AtomicChange::Load(_));
-        let how = match change {
-            AtomicChange::Load(_) => Write::AtomicRead(scope),
-            AtomicChange::Store(_) => Write::AtomicStore(scope),
-            AtomicChange::Add
-            | AtomicChange::Max
-            | AtomicChange::Min
-            | AtomicChange::Exchange
-            | AtomicChange::CompareExchange => Write::Atomic(scope),
-        };
-        if matches!(how, Write::AtomicRead(_) | Write::AtomicStore(_)) {
+        // Loads and stores order what comes behind them, changes what is theirs.
+        let at_once = matches!(change, AtomicChange::Load(_) | AtomicChange::Store(_));
+        if at_once {
             self.synchronise(warp, site, &touch, (change, scope), touch.open);
         }
-        self.watch_writes(warp, site, number, &touch, 0, how);
-        self.count(site, number, &touch, if reads { Kind::Read } else { Kind::Write });
         let (bank, size) = (Bank::of(site.elem), site.bytes);
         let mut before = [site.pad; LANES];
         let bits = |register: u32| -> [u64; LANES] {
@@ -228,27 +219,10 @@ impl Machine<'_> {
             })
         };
         let (wanted, values) = (bits(expected), bits(src));
-        if !reads {
-            self.judge_stored(warp, bank.register(src), site, touch.open);
-            self.cover_changes(site, number, &touch);
-        }
-        self.judge_update(warp, (site, number), &touch, (change, update), |machine, lane| {
-            // The lanes come one after the other.
-            let before = each_lane(touch.open & ((1 << lane) - 1))
-                .filter(|other| touch.index[*other] == touch.index[lane]);
-            if let Some(last) = before.last() {
-                return change != AtomicChange::CompareExchange && values[last] != values[lane];
-            }
-            let byte = touch.index[lane] as usize * size as usize;
-            let old = match site.target {
-                Target::Shared(base) => {
-                    memory::read(&machine.shared, (warp.shared + base) as usize + byte, size)
-                }
-                Target::Global(argument) => machine.launch.globals[argument as usize].read(byte, size),
-                Target::Local { .. } | Target::None => 0,
-            };
-            old != values[lane] && (change != AtomicChange::CompareExchange || old == wanted[lane])
-        });
+        let atomic =
+            Atomic { change, scope, update, src: bank.register(src), values: &values, wanted: &wanted };
+        let how = How::Atomic(&atomic);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how }));
         let mut stored = if reads { 0 } else { touch.open };
         for lane in each_lane(touch.open) {
             let byte = touch.index[lane] as usize * size as usize;
@@ -277,11 +251,9 @@ impl Machine<'_> {
                 stored &= !(1 << lane);
             }
         }
-        if program.arithmetic && change == AtomicChange::Add {
-            self.judge_added(warp, (site.elem, number), touch.open, (&before, &values));
-        }
+        self.tell(&Event::Changed(Access { warp, site, number, touch: &touch, how }, &before));
         self.progress |= stored != 0;
-        if matches!(how, Write::Atomic(_)) {
+        if !at_once {
             self.synchronise(warp, site, &touch, (change, scope), stored);
         }
         let Some(dst) = dst.map(|dst| dst as usize) else { return };

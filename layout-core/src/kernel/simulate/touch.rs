@@ -3,17 +3,16 @@
 //! Law: an element outside of its place is never touched; it reads as the access's pad.
 
 use super::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
+use super::event::{Access, Event, How};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::traffic;
 use super::warp::{Warp, each_lane, put};
-use super::watch::Write;
 use crate::kernel::elem::Elem;
 use crate::kernel::small_float;
 
 /// One access of a warp, ready: where each lane goes.
-pub(super) struct Touch {
+pub(crate) struct Touch {
     /// The first element of each lane.
     pub index: [i64; LANES],
     /// The lanes that touch memory.
@@ -24,7 +23,7 @@ pub(super) struct Touch {
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// It reads.
     Read,
     /// It writes, or changes.
@@ -33,7 +32,7 @@ pub(super) enum Kind {
 
 impl Machine<'_> {
     /// The lanes that touch memory, after range and alignment.
-    pub(super) fn ready(
+    pub(crate) fn ready(
         &mut self,
         warp: &Warp,
         address: Sum,
@@ -50,7 +49,7 @@ impl Machine<'_> {
     }
 
     /// The same, without regard to when other blocks end.
-    pub(super) fn placed(
+    pub(crate) fn placed(
         &mut self,
         warp: &Warp,
         address: Sum,
@@ -142,17 +141,12 @@ impl Machine<'_> {
     }
 
     /// Loads `width` elements of each lane into consecutive registers.
-    pub(super) fn load(&mut self, warp: &mut Warp, dst: u32, address: Sum, mask: Option<u32>, number: u32) {
+    pub(crate) fn load(&mut self, warp: &mut Warp, dst: u32, address: Sum, mask: Option<u32>, number: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Read);
-        self.watch_reads(warp, site, number, &touch);
-        self.cover_reads(warp, (site, number), &touch);
-        self.count(site, number, &touch, Kind::Read);
-        let bank = Bank::of(site.elem);
-        if program.arithmetic {
-            (0..site.width).for_each(|part| warp.born.forget(bank.register(dst + part)));
-        }
+        let how = How::Load(Some(Bank::of(site.elem).register(dst)));
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how }));
         for part in 0..site.width {
             let mut raw = [site.pad; LANES];
             match site.target {
@@ -178,7 +172,7 @@ impl Machine<'_> {
                 Target::Local { .. } | Target::None => {}
             }
             let register = (dst + part) as usize;
-            match bank {
+            match Bank::of(site.elem) {
                 Bank::F32 => {
                     let value = match site.elem {
                         Elem::F32 => raw.map(|bits| f32::from_bits(bits as u32)),
@@ -200,17 +194,12 @@ impl Machine<'_> {
     }
 
     /// Stores `width` elements of each lane from consecutive registers.
-    pub(super) fn store(&mut self, warp: &mut Warp, src: u32, address: Sum, mask: Option<u32>, number: u32) {
+    pub(crate) fn store(&mut self, warp: &mut Warp, src: u32, address: Sum, mask: Option<u32>, number: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
-        let mut equal = u32::MAX;
+        let (mut equal, judged) = (u32::MAX, self.judged());
         self.progress |= touch.open != 0;
-        if program.arithmetic {
-            for part in 0..site.width {
-                self.judge_stored(warp, Bank::of(site.elem).register(src + part), site, touch.open);
-            }
-        }
         for part in 0..site.width {
             let register = (src + part) as usize;
             let raw: [u64; LANES] = match Bank::of(site.elem) {
@@ -229,14 +218,16 @@ impl Machine<'_> {
                 match site.target {
                     Target::Shared(base) => {
                         let byte = shared_byte(warp, base, index, size);
-                        let old = memory::read(&self.shared, byte, size);
-                        equal &= !(u32::from(old != raw[lane] & low) << lane);
+                        if judged {
+                            let old = memory::read(&self.shared, byte, size);
+                            equal &= !(u32::from(old != raw[lane] & low) << lane);
+                        }
                         memory::write(&mut self.shared, byte, size, raw[lane]);
                     }
                     Target::Global(argument) => {
                         let byte = index as usize * size as usize;
                         let global = &self.launch.globals[argument as usize];
-                        if program.findings {
+                        if judged {
                             equal &= !(u32::from(global.read(byte, size) != raw[lane] & low) << lane);
                         }
                         global.write(byte, size, raw[lane]);
@@ -245,56 +236,20 @@ impl Machine<'_> {
                 }
             }
         }
-        let raced = self.watch_writes(warp, site, number, &touch, equal, Write::Plain);
-        self.cover_writes(warp, site, number, &touch, (equal, raced));
-        self.count(site, number, &touch, Kind::Write);
-    }
-
-    pub(super) fn count(&mut self, site: &Site, number: u32, touch: &Touch, kind: Kind) {
-        if !self.launch.counters || touch.open == 0 {
-            return;
-        }
-        let bytes = u64::from(site.width * site.bytes);
-        let moved = bytes * u64::from(touch.open.count_ones());
-        let counts = &mut self.sites[number as usize];
-        match site.target {
-            Target::Global(_) => {
-                counts.global_requests += 1;
-                match kind {
-                    Kind::Read => counts.global_bytes_read += moved,
-                    Kind::Write => counts.global_bytes_written += moved,
-                }
-                let offsets = touch.index.map(|index| (index as u64).wrapping_mul(site.bytes.into()));
-                counts.global_sectors +=
-                    if touch.uniform { 1 } else { traffic::sectors(&offsets, touch.open, bytes) };
-            }
-            Target::Shared(base) => {
-                counts.shared_requests += 1;
-                match kind {
-                    Kind::Read => counts.shared_bytes_read += moved,
-                    Kind::Write => counts.shared_bytes_written += moved,
-                }
-                let offsets = touch.index.map(|index| {
-                    u64::from(base).wrapping_add((index as u64).wrapping_mul(site.bytes.into()))
-                });
-                let (passes, ideal) = traffic::wavefronts(&offsets, touch.open, bytes);
-                counts.shared_wavefronts += passes;
-                counts.bank_conflicts += passes - ideal;
-            }
-            Target::Local { .. } | Target::None => {}
-        }
+        let how = How::Store(Bank::of(site.elem).register(src), equal);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how }));
     }
 }
 
 /// Where an element of shared memory lies in the cluster's; of another block its index counts from the own.
 #[inline]
-pub(super) fn shared_byte(warp: &Warp, base: u32, index: i64, bytes: u32) -> usize {
+pub(crate) fn shared_byte(warp: &Warp, base: u32, index: i64, bytes: u32) -> usize {
     (i64::from(warp.shared + base) + index * i64::from(bytes)) as usize
 }
 
 /// Fills the open lanes.
 #[inline]
-pub(super) fn gather(raw: &mut [u64; LANES], touch: &Touch, read: impl Fn(usize) -> u64) {
+pub(crate) fn gather(raw: &mut [u64; LANES], touch: &Touch, read: impl Fn(usize) -> u64) {
     if touch.uniform && touch.open != 0 {
         let value = read(touch.open.trailing_zeros() as usize);
         put(raw, &[value; LANES], touch.open);

@@ -8,18 +8,18 @@
 //! Law: a box that lies outside of shared memory, or of the array that it begins in, is not copied.
 
 use super::bytecode::Target;
+use super::event::{Boxed, Chunk, Event};
 use super::machine::Machine;
 use super::memory;
 use super::report::FindingKind;
-use super::shadow::Hazard;
-use super::tensor_map::{BoxPlan, PIECE, tf32};
+use super::tensor_map::{PIECE, tf32};
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
 use super::work::{BarrierUse, BoxUse};
 
 /// A box on its way to shared memory.
 #[derive(Clone, Debug)]
-pub(super) struct Arriving {
+pub(crate) struct Arriving {
     /// The mbarrier that is told, and the phase.
     pub tells: Option<(usize, u32)>,
     /// Its engine, and that engine's time.
@@ -28,7 +28,7 @@ pub(super) struct Arriving {
     pub bytes: u64,
     what: &'static str,
     /// Where each piece lies, and what it holds, so many bytes of it.
-    pieces: Vec<(u32, [u8; PIECE])>,
+    pieces: Vec<Chunk>,
     size: usize,
     /// The site of shared memory.
     pub site: u32,
@@ -37,7 +37,7 @@ pub(super) struct Arriving {
 }
 
 /// A copy to shared memory that begins.
-pub(super) struct Copied {
+pub(crate) struct Copied {
     /// The site of shared memory.
     pub site: u32,
     /// Bytes.
@@ -52,7 +52,7 @@ pub(super) struct Copied {
 
 /// A box on its way from shared memory.
 #[derive(Clone, Debug)]
-pub(super) struct Leaving {
+pub(crate) struct Leaving {
     /// Who issued it: warp and lane.
     pub by: (u32, u32),
     /// The number of the thread's bulk group.
@@ -66,8 +66,6 @@ pub(super) struct Leaving {
     coordinates: Vec<i64>,
     /// What it read, once it has.
     data: Option<Vec<[u8; PIECE]>>,
-    /// What is wrong with its writing to the tensor: told when it writes, and what is known.
-    found: Vec<(i64, Hazard)>,
     /// The sites of shared memory and of the tensor.
     pub sites: (u32, u32),
 }
@@ -112,16 +110,12 @@ impl Machine<'_> {
         copy: &BoxUse,
         first: u64,
         engine: Option<(usize, u32)>,
-    ) -> Vec<(u32, [u8; PIECE])> {
+    ) -> Vec<Chunk> {
         let program = self.launch.program;
         let plan = &program.works.boxes[copy.plan as usize];
         let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
         let global = &self.launch.globals[plan.argument as usize];
-        let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
-        let who = self.clocks.who(warp.number, 1 << lane);
         let mut pieces = Vec::with_capacity(plan.bytes() as usize / PIECE);
-        let mut found: Vec<(i64, Hazard)> = Vec::new();
-        let mut traffic = Traffic::default();
         plan.each(first, &coordinates, |piece| {
             let mut data = [0; PIECE];
             let size = plan.size as usize;
@@ -130,25 +124,15 @@ impl Machine<'_> {
                 let value = global.read(byte as usize, plan.size);
                 let value = if plan.round_tf32 { tf32(value) } else { value };
                 memory::write(&mut data, element as usize * size, plan.size, value);
-                self.cover_read(warp, (plan.argument, copy.global_site), lane, byte as usize / size);
-                if let Some(shadow) = shadow {
-                    let element = byte as usize / size;
-                    let hazard = shadow.read_by_proxy(element, who, &self.proxy.global_fences, engine);
-                    keep(&mut found, element as i64, hazard);
-                }
             }
-            traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
             pieces.push((piece.address as u32, data));
         });
-        self.count_box(copy, plan, &traffic, Kind::Read);
-        for (element, hazard) in found {
-            self.hazard(warp, copy.global_site, 1 << lane, element, hazard, Kind::Read, false);
-        }
+        self.tell(&Event::BoxRead { warp, copy: Boxed::of(copy, first, &coordinates, lane), engine });
         pieces
     }
 
     /// Starts the copy of a box to shared memory, for each lane.
-    pub(super) fn tensor_load(
+    pub(crate) fn tensor_load(
         &mut self,
         warp: &mut Warp,
         copy: &BoxUse,
@@ -164,7 +148,7 @@ impl Machine<'_> {
             });
         }
         for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
-            self.look(warp, barrier, &told, rank);
+            self.tell(&Event::Barrier { warp, site: barrier.site, touch: &told, rank });
         }
         for lane in each_lane(told.open) {
             let Some(first) = self.place_box(warp, copy, lane, Kind::Write) else { continue };
@@ -195,13 +179,13 @@ impl Machine<'_> {
     }
 
     /// A copy to a block begins.
-    pub(super) fn depart(
+    pub(crate) fn depart(
         &mut self,
         warp: &Warp,
         lane: usize,
         copy: &Copied,
         (at, barrier_site): (usize, u32),
-        pieces: Vec<(u32, [u8; PIECE])>,
+        pieces: Vec<Chunk>,
     ) {
         let Some(known) = self.proxy.barriers.get(at) else { return };
         let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
@@ -214,23 +198,7 @@ impl Machine<'_> {
             });
         }
         let (engine, time) = (self.proxy.barrier_engine(at), phase + 1);
-        let mut hazards: Vec<(u64, Hazard)> = Vec::new();
-        if let Some(mut shadow) = self.shadow.take() {
-            let who = self.clocks.who(warp.number, 1 << lane);
-            for (address, _) in &pieces {
-                for cell in self.cells(u64::from(*address), copy.size as u64) {
-                    let fences = &self.proxy.fences;
-                    let hazard = shadow.write_by_proxy(cell, who, fences, engine, time, copy.site);
-                    let hazard =
-                        hazard.filter(|found| !by_threads || !matches!(found, Hazard::Unfenced { .. }));
-                    keep(&mut hazards, u64::from(*address), hazard);
-                }
-            }
-            self.shadow = Some(shadow);
-        }
-        for (address, hazard) in hazards {
-            self.proxy_hazard(warp, copy.site, (address, true), hazard, copy.what);
-        }
+        self.tell(&Event::Departed { warp, lane, copy, engine: (engine, time), pieces: &pieces });
         self.proxy.arriving.push(Arriving {
             tells: made.then_some((at, phase)),
             engine: (engine, time),
@@ -245,7 +213,7 @@ impl Machine<'_> {
 
     /// A box lands, if somebody waits for one, or at once where it is `eager`; false where none does. The oldest ones stay in
     /// flight, as many as are skipped.
-    pub(super) fn land(&mut self, skip: usize, eager: bool) -> bool {
+    pub(crate) fn land(&mut self, skip: usize, eager: bool) -> bool {
         let awaited = |at: usize| {
             self.warps.iter().any(
                 |warp| matches!(warp.state, super::warp::State::Phase { barrier, .. } if barrier as usize == at),
@@ -261,12 +229,9 @@ impl Machine<'_> {
             if let Some(part) = self.shared.get_mut(at..at + load.size) {
                 part.copy_from_slice(&data[..load.size]);
             }
-            let cells = self.cells(u64::from(*address), load.size as u64);
-            if let Some(shadow) = &mut self.shadow {
-                let (engine, time) = load.engine;
-                cells.for_each(|cell| shadow.land_by_proxy(cell, engine, time, load.site));
-            }
         }
+        let (site, engine, size) = (load.site, load.engine, load.size);
+        self.tell(&Event::Arrived { site, engine, pieces: &load.pieces, size });
         if let Some((barrier, _)) = load.tells {
             self.told(barrier, load.bytes, load.site);
         }
@@ -274,43 +239,16 @@ impl Machine<'_> {
     }
 
     /// Starts the copy of a box from shared memory, for each lane.
-    pub(super) fn tensor_store(&mut self, warp: &mut Warp, copy: &BoxUse) {
+    pub(crate) fn tensor_store(&mut self, warp: &mut Warp, copy: &BoxUse) {
         let number = warp.number as usize;
         for lane in each_lane(warp.active) {
             let Some(shared) = self.place_box(warp, copy, lane, Kind::Read) else { continue };
             let coordinates: Vec<i64> = copy.coordinates.iter().map(|at| warp.lanes(*at)[lane]).collect();
-            let plan = &self.launch.program.works.boxes[copy.plan as usize];
             let engine = self.proxy.store_engine(number);
             self.proxy.issued[number] += 1;
             let time = self.proxy.issued[number];
-            let mut hazards: Vec<(u64, Hazard)> = Vec::new();
-            if let Some(mut shadow) = self.shadow.take() {
-                let who = self.clocks.who(warp.number, 1 << lane);
-                plan.each(shared, &coordinates, |piece| {
-                    for cell in self.cells(piece.address, PIECE as u64) {
-                        let hazard = shadow.read_by_proxy(cell, who, &self.proxy.fences, engine, time);
-                        keep(&mut hazards, piece.address, hazard);
-                    }
-                });
-                self.shadow = Some(shadow);
-            }
-            for (address, hazard) in hazards {
-                self.proxy_hazard(warp, copy.shared_site, (address, false), hazard, "a tensor store");
-            }
-            let mut traffic = Traffic::default();
-            let mut found: Vec<(i64, Hazard)> = Vec::new();
-            let argument = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
-            let who = self.clocks.who(warp.number, 1 << lane);
-            plan.each(shared, &coordinates, |piece| {
-                traffic.piece(plan, piece.global, (piece.start, piece.end), piece.first_of_row);
-                let Some(shadow) = argument else { return };
-                for element in piece.start..piece.end {
-                    let at = piece.global / i64::from(plan.size) + i64::from(element);
-                    let hazard = shadow.write_by_proxy(at as usize, who, &self.proxy.global_fences);
-                    keep(&mut found, at, hazard);
-                }
-            });
-            self.count_box(copy, plan, &traffic, Kind::Write);
+            let copied = Boxed::of(copy, shared, &coordinates, lane);
+            self.tell(&Event::BoxSent { warp, copy: copied, engine: (engine, time) });
             self.proxy.leaving.push(Leaving {
                 by: (warp.number, lane as u32),
                 group: warp.bulk_committed[lane],
@@ -319,14 +257,13 @@ impl Machine<'_> {
                 shared,
                 coordinates,
                 data: None,
-                found,
                 sites: (copy.shared_site, copy.global_site),
             });
         }
     }
 
     /// Finishes what each active lane waits for: its stores but those of the last `groups` groups.
-    pub(super) fn bulk_wait(&mut self, warp: &mut Warp, groups: u32, read: bool) {
+    pub(crate) fn bulk_wait(&mut self, warp: &mut Warp, groups: u32, read: bool) {
         let mut leaving = std::mem::take(&mut self.proxy.leaving);
         leaving.retain_mut(|store| {
             let (number, lane) = store.by;
@@ -353,7 +290,7 @@ impl Machine<'_> {
     }
 
     /// Every store that has been issued reads shared memory.
-    pub(super) fn read_boxes(&mut self) {
+    pub(crate) fn read_boxes(&mut self) {
         let mut leaving = std::mem::take(&mut self.proxy.leaving);
         leaving.iter_mut().for_each(|store| self.read_box(store));
         self.proxy.leaving = leaving;
@@ -379,43 +316,28 @@ impl Machine<'_> {
         let program = self.launch.program;
         let plan = &program.works.boxes[store.plan as usize];
         let global = &self.launch.globals[plan.argument as usize];
-        let shadow = self.launch.shadows.get(plan.argument as usize).and_then(Option::as_ref);
-        let who = self.clocks.who(warp.number, 1 << store.by.1);
-        let mut found: Vec<((i64, bool), Hazard)> = Vec::new();
-        let mut data = store.data.iter().flatten();
-        let covered = self.launch.coverage.get(plan.argument as usize).is_some_and(Option::is_some);
-        let mut written: Vec<(i64, bool)> = Vec::new();
+        let data = store.data.as_deref().unwrap_or_default();
+        let copy = Boxed {
+            plan: store.plan,
+            sites: store.sites,
+            shared: store.shared,
+            coordinates: &store.coordinates,
+            lane: store.by.1 as usize,
+        };
+        self.tell(&Event::BoxWritten { warp, copy, number: store.number, data });
+        let mut pieces = data.iter();
         plan.each(store.shared, &store.coordinates, |piece| {
-            let Some(bytes) = data.next() else { return };
+            let Some(bytes) = pieces.next() else { return };
             for element in piece.start..piece.end {
                 let byte = (piece.global + i64::from(element * plan.size)) as usize;
-                let value = memory::read(bytes, (element * plan.size) as usize, plan.size);
-                if let Some(shadow) = shadow {
-                    let index = byte / plan.size as usize;
-                    shadow.land_by_proxy(index, who);
-                    let equal = global.read(byte, plan.size) == value;
-                    let known = store.found.iter().filter(|(at, _)| *at == index as i64);
-                    found.extend(known.map(|(at, hazard)| ((*at, equal), *hazard)));
-                }
-                if covered {
-                    written.push(((byte / plan.size as usize) as i64, global.read(byte, plan.size) == value));
-                }
-                global.write(byte, plan.size, value);
+                global.write(byte, plan.size, memory::read(bytes, (element * plan.size) as usize, plan.size));
             }
         });
         self.progress = true;
-        let raced = !found.is_empty();
-        for (element, equal) in written {
-            let site = (&program.sites[store.sites.1 as usize], store.sites.1);
-            self.cover_write(warp, site, store.by.1 as usize, element, (equal, raced));
-        }
-        for ((element, equal), hazard) in found {
-            self.hazard(warp, store.sites.1, 1 << store.by.1, element, hazard, Kind::Write, equal);
-        }
     }
 
     /// What is in flight when the block ends.
-    pub(super) fn finish_transfers(&mut self) {
+    pub(crate) fn finish_transfers(&mut self) {
         for load in std::mem::take(&mut self.proxy.arriving) {
             let (warp, lane) = (load.thread / 32, load.thread % 32);
             let Arriving { bytes, what, .. } = load;
@@ -439,61 +361,5 @@ impl Machine<'_> {
             }
         }
         self.warps = warps;
-    }
-
-    fn count_box(&mut self, copy: &BoxUse, plan: &BoxPlan, traffic: &Traffic, kind: Kind) {
-        if !self.launch.counters {
-            return;
-        }
-        let global = &mut self.sites[copy.global_site as usize];
-        global.global_requests += 1;
-        global.global_sectors += traffic.sectors;
-        match kind {
-            Kind::Read => global.global_bytes_read += traffic.bytes,
-            Kind::Write => global.global_bytes_written += traffic.bytes,
-        }
-        let shared = &mut self.sites[copy.shared_site as usize];
-        shared.shared_requests += 1;
-        // TMA moves 128 bytes a pass, without conflicts.
-        shared.shared_wavefronts += plan.bytes().div_ceil(128);
-        match kind {
-            Kind::Read => shared.shared_bytes_written += plan.bytes(),
-            Kind::Write => shared.shared_bytes_read += plan.bytes(),
-        }
-    }
-}
-
-/// Keeps the first hazard of each kind, and where it is.
-fn keep<T>(hazards: &mut Vec<(T, Hazard)>, at: T, hazard: Option<Hazard>) {
-    let Some(hazard) = hazard else { return };
-    let same = |known: &(T, Hazard)| std::mem::discriminant(&known.1) == std::mem::discriminant(&hazard);
-    if !hazards.iter().any(same) {
-        hazards.push((at, hazard));
-    }
-}
-
-/// What a box moves of global memory: bytes that the tensor has, in sectors, row by row.
-#[derive(Default)]
-struct Traffic {
-    bytes: u64,
-    sectors: u64,
-    /// The last sector of the row.
-    last: Option<i64>,
-}
-
-impl Traffic {
-    fn piece(&mut self, plan: &BoxPlan, global: i64, (start, end): (u32, u32), first_of_row: bool) {
-        if first_of_row {
-            self.last = None;
-        }
-        if start == end {
-            return;
-        }
-        self.bytes += u64::from((end - start) * plan.size);
-        let low = (global + i64::from(start * plan.size)) / 32;
-        let high = (global + i64::from(end * plan.size) - 1) / 32;
-        let from = self.last.map_or(low, |last| low.max(last + 1));
-        self.sectors += u64::try_from(high - from + 1).unwrap_or(0);
-        self.last = Some(high);
     }
 }

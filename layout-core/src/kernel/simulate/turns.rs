@@ -24,7 +24,7 @@ const STARVED: u32 = 32;
 
 /// A schedule of one host thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     number: u64,
     state: u64,
     rounds: u32,
@@ -32,12 +32,12 @@ pub(super) struct Turns {
 
 impl Turns {
     /// The schedule of this number.
-    pub(super) fn new(number: u64) -> Turns {
+    pub(crate) fn new(number: u64) -> Turns {
         Turns { number, state: number, rounds: 0 }
     }
 
     /// A cluster begins: what was before it makes no difference.
-    pub(super) fn start(&mut self, cluster: u64) {
+    pub(crate) fn start(&mut self, cluster: u64) {
         *self =
             Turns { state: self.number ^ cluster.wrapping_mul(0x9e37_79b9_7f4a_7c15), rounds: 0, ..*self };
     }
@@ -63,7 +63,7 @@ impl Turns {
     }
 
     /// A number below `end`, by chance (splitmix64).
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -72,7 +72,7 @@ impl Turns {
     }
 
     /// The numbers below `count`, in the order in which they have their turn.
-    pub(super) fn order(&mut self, count: usize) -> Vec<usize> {
+    pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
         self.rounds = self.rounds.wrapping_add(1);
         let mut order: Vec<usize> = (0..count).collect();
         if self.early() {
@@ -91,7 +91,7 @@ impl Turns {
 
     /// Of clusters that run together, by their places, those that have their turn now, in order, and how many turns each has at
     /// most while it changes something.
-    pub(super) fn residents(&mut self, count: usize) -> Vec<(usize, u32)> {
+    pub(crate) fn residents(&mut self, count: usize) -> Vec<(usize, u32)> {
         /// Turns of a cluster that goes on as long as it can.
         const MANY: u32 = 1 << 12;
         self.rounds = self.rounds.wrapping_add(1);
@@ -127,7 +127,7 @@ impl Turns {
     }
 
     /// The cluster that begins as the one of this number, of so many.
-    pub(super) fn cluster(self, number: u64, clusters: u64) -> u64 {
+    pub(crate) fn cluster(self, number: u64, clusters: u64) -> u64 {
         if self.early() {
             return clusters - 1 - number;
         }
@@ -154,7 +154,7 @@ fn coprime(mut a: u64, mut b: u64) -> bool {
 impl Machine<'_> {
     /// Each ready warp runs until it waits, ends, or has read what others may write; whether one did, or the one that took
     /// too many steps.
-    pub(super) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
+    pub(crate) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
         let mut ran = false;
         let usual = self.turns.usual();
         let order = if usual { Vec::new() } else { self.turns.order(self.count) };
@@ -173,7 +173,7 @@ impl Machine<'_> {
     }
 
     /// Does asynchronous work that has been issued, as the schedule has it; whether somebody goes on, or something is done.
-    pub(super) fn complete(&mut self, woken: bool) -> bool {
+    pub(crate) fn complete(&mut self, woken: bool) -> bool {
         if self.turns.early() {
             self.read_boxes();
             let mut any = woken;
@@ -199,7 +199,7 @@ struct Difference {
 }
 
 /// Compares what two schedules made of the tensors, and tells of the first difference.
-pub(super) fn compare(usual: &Launch<'_>, other: &Launch<'_>, seeds: [u64; 2], findings: &mut Findings) {
+pub(crate) fn compare(usual: &Launch<'_>, other: &Launch<'_>, seeds: [u64; 2], findings: &mut Findings) {
     let program = usual.program;
     let Some(Difference { argument, element, values }) = difference(usual, other) else { return };
     // An atomic operation on the tensor rather than a plain store.

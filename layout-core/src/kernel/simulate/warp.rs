@@ -3,13 +3,12 @@
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 
 use super::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
-use super::judge::arithmetic::Born;
 use super::order::Fences;
 use crate::kernel::program::Participants;
 
 /// What a structured statement restores when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     /// An `if`: the lanes before it, and those for `else`.
     If { outer: u32, other: u32 },
     /// A loop: the lanes before it, and the enclosing loop's state.
@@ -18,7 +17,7 @@ pub(super) enum Frame {
 
 /// Whether a warp can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     /// It can.
     Ready,
     /// It waits at a barrier.
@@ -63,7 +62,7 @@ pub(super) enum State {
 
 /// An asynchronous copy in flight.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     /// The lanes whose part has not landed.
     pub lanes: u32,
     /// The number of each lane's copy group.
@@ -76,13 +75,13 @@ pub(super) struct Pending {
     pub bytes: u32,
     /// The site.
     pub site: u32,
-    /// What it reads, where others may write that.
-    pub source: Option<Box<Source>>,
+    /// What it reads.
+    pub source: Source,
 }
 
 /// What an asynchronous copy reads.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// The tensor's argument.
     pub argument: u32,
     /// Each lane's first element.
@@ -95,7 +94,7 @@ pub(super) struct Source {
 
 /// A warp.
 #[derive(Clone, Debug)]
-pub(super) struct Warp {
+pub(crate) struct Warp {
     /// Its number in the cluster.
     pub number: u32,
     /// The number of its block in the grid.
@@ -130,8 +129,6 @@ pub(super) struct Warp {
     pub mask: Vec<u32>,
     /// Registers.
     pub scalars: Vec<i64>,
-    /// Which lanes of a tracked register are initialised.
-    pub initialised: Vec<u32>,
     /// Copies in flight, the oldest first.
     pub pending: Vec<Pending>,
     /// Copy groups that each lane has closed.
@@ -144,13 +141,11 @@ pub(super) struct Warp {
     pub fences: Fences,
     /// Where it last read what others may write.
     pub wait_site: u32,
-    /// Where floats that are not finite come from.
-    pub born: Born,
 }
 
 impl Warp {
     /// A warp of a block of these extents, before its first block.
-    pub(super) fn new(program: &Program, number: u32, block: [u32; 3]) -> Warp {
+    pub(crate) fn new(program: &Program, number: u32, block: [u32; 3]) -> Warp {
         let threads = block.iter().product::<u32>();
         let mine = threads.saturating_sub(number * LANES as u32).min(LANES as u32);
         let live = if mine == 32 { FULL } else { (1 << mine) - 1 };
@@ -179,19 +174,17 @@ impl Warp {
             int,
             mask: vec![0; program.mask as usize],
             scalars: vec![0; program.scalars as usize],
-            initialised: vec![0; program.slots as usize],
             pending: Vec::new(),
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
             fences: Fences::default(),
             wait_site: 0,
-            born: if program.arithmetic { Born::new(program.f32, program.f64) } else { Born::default() },
         }
     }
 
     /// The start of a block: local arrays hold no value.
-    pub(super) fn start(&mut self, program: &Program, block: [u32; 3]) {
+    pub(crate) fn start(&mut self, program: &Program, block: [u32; 3]) {
         self.pc = 0;
         self.state = State::Ready;
         self.active = self.live;
@@ -200,9 +193,7 @@ impl Warp {
         self.pending.clear();
         (self.committed, self.bulk_committed) = ([0; LANES], [0; LANES]);
         self.accumulators.clear();
-        self.initialised.fill(0);
         // What a wrong kernel reads of lanes that do not take part is the same whatever ran here before.
-        self.born.reset();
         self.f32.fill([0.0; LANES]);
         self.f64.fill([0.0; LANES]);
         self.int.iter_mut().skip(AXES as usize).for_each(|register| *register = [0; LANES]);
@@ -219,7 +210,7 @@ impl Warp {
     }
 
     /// A value that no computation is likely to give.
-    pub(super) fn poison(&mut self, bank: Bank, register: u32, lanes: u32) {
+    pub(crate) fn poison(&mut self, bank: Bank, register: u32, lanes: u32) {
         let at = register as usize;
         match bank {
             Bank::F32 => put(&mut self.f32[at], &[f32::from_bits(u32::MAX); LANES], lanes),
@@ -231,13 +222,13 @@ impl Warp {
 
     /// The value of a sum that is equal in all lanes.
     #[inline]
-    pub(super) fn uniform(&self, sum: Sum) -> i64 {
+    pub(crate) fn uniform(&self, sum: Sum) -> i64 {
         sum.scalar.map_or(0, |scalar| self.scalars[scalar as usize]).wrapping_add(sum.constant)
     }
 
     /// The value of a sum in each lane.
     #[inline]
-    pub(super) fn lanes(&self, sum: Sum) -> [i64; LANES] {
+    pub(crate) fn lanes(&self, sum: Sum) -> [i64; LANES] {
         let base = self.uniform(sum);
         match sum.vector {
             None => [base; LANES],
@@ -249,20 +240,20 @@ impl Warp {
     }
 
     /// Writes the active lanes of a mask register.
-    pub(super) fn put_mask(&mut self, dst: u32, value: u32) {
+    pub(crate) fn put_mask(&mut self, dst: u32, value: u32) {
         let register = &mut self.mask[dst as usize];
         *register = *register & !self.active | value & self.active;
     }
 
     /// The active lanes where a mask holds.
-    pub(super) fn open(&self, mask: Option<u32>) -> u32 {
+    pub(crate) fn open(&self, mask: Option<u32>) -> u32 {
         mask.map_or(self.active, |mask| self.active & self.mask[mask as usize])
     }
 }
 
 /// Writes the given lanes.
 #[inline]
-pub(super) fn put<T: Copy>(dst: &mut [T; LANES], value: &[T; LANES], lanes: u32) {
+pub(crate) fn put<T: Copy>(dst: &mut [T; LANES], value: &[T; LANES], lanes: u32) {
     if lanes == FULL {
         *dst = *value;
     } else {
@@ -273,13 +264,13 @@ pub(super) fn put<T: Copy>(dst: &mut [T; LANES], value: &[T; LANES], lanes: u32)
 }
 
 /// The coordinates of a number in a box of these extents, the first fastest.
-pub(super) fn coordinates(number: u64, extents: [u32; 3]) -> [u32; 3] {
+pub(crate) fn coordinates(number: u64, extents: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = extents.map(|extent| u64::from(extent.max(1)));
     [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
 }
 
 /// The lanes of a mask.
-pub(super) fn each_lane(mut lanes: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn each_lane(mut lanes: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
         lanes &= lanes - 1;

@@ -6,9 +6,11 @@
 //!
 //! Law: an ordinary write is seen by the proxy only if a fence stands between, on the way that orders them (see `fences`).
 
+use super::super::super::fences::ProxyFences;
+use super::super::super::strands::Who;
+use super::super::super::warp::each_lane;
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
-use super::{Hazard, ProxyFences, SharedShadow, Who, thread};
-use crate::kernel::simulate::warp::each_lane;
+use super::{Hazard, SharedShadow, thread};
 
 impl SharedShadow {
     /// What a thread that starts work of the proxy does not know of the last writes of a cell.
@@ -39,7 +41,7 @@ impl SharedShadow {
     }
 
     /// The proxy reads a cell, at some time of the engine.
-    pub(crate) fn read_by_proxy(
+    pub(super) fn read_by_proxy(
         &mut self,
         cell: usize,
         who: Who<'_>,
@@ -53,7 +55,7 @@ impl SharedShadow {
     }
 
     /// The proxy starts to write a cell, at some time of the engine.
-    pub(crate) fn write_by_proxy(
+    pub(super) fn write_by_proxy(
         &mut self,
         cell: usize,
         who: Who<'_>,
@@ -75,7 +77,7 @@ impl SharedShadow {
     }
 
     /// What the proxy wrote is there.
-    pub(crate) fn land_by_proxy(&mut self, cell: usize, engine: usize, time: u32, site: u32) {
+    pub(super) fn land_by_proxy(&mut self, cell: usize, engine: usize, time: u32, site: u32) {
         if cell < self.writes.len() {
             let flags = INITIALISED | PROXY;
             self.writes[cell] =
@@ -84,7 +86,7 @@ impl SharedShadow {
     }
 
     /// Whether a thread knows of the last write of a cell; leaves no trace.
-    pub(crate) fn look(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn look(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         let write = *self.writes.get(cell)?;
         unready(write).or_else(|| unordered(write, who)).or_else(|| self.unordered_access(cell, who, CHANGE))
     }

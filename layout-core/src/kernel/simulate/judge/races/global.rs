@@ -7,10 +7,12 @@
 //! Where no thread can wait for another block, no two blocks of different clusters are ordered: then it is enough to know
 //! that there were accesses of several.
 
-use super::{Hazard, ProxyFences, Who, thread};
+use super::super::super::bytecode::FULL;
+use super::super::super::fences::ProxyFences;
+use super::super::super::strands::Who;
+use super::super::super::warp::each_lane;
+use super::{Hazard, thread};
 use crate::kernel::program::Scope;
-use crate::kernel::simulate::bytecode::FULL;
-use crate::kernel::simulate::warp::each_lane;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -317,7 +319,7 @@ impl Stamps {
 }
 
 /// See the head of the file.
-pub(in super::super) struct GlobalShadow {
+pub(super) struct GlobalShadow {
     /// The last plain write of each element, by threads or by TMA.
     writes: Stamps,
     /// Reads and atomic operations.
@@ -326,22 +328,22 @@ pub(in super::super) struct GlobalShadow {
 
 impl GlobalShadow {
     /// Cells for a tensor of a launch whose blocks may wait for each other, or not; `None` where there is no memory for them.
-    pub(crate) fn new(elements: usize, waits: bool) -> Option<GlobalShadow> {
+    pub(super) fn new(elements: usize, waits: bool) -> Option<GlobalShadow> {
         Some(GlobalShadow { writes: Stamps::new(elements, waits)?, accesses: Stamps::new(elements, waits)? })
     }
 
     /// Lanes of a warp read an element.
-    pub(crate) fn read(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn read(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
         self.read_as(element, Stamp::of(who, Kind::Plain), who)
     }
 
     /// Lanes of a warp start asynchronous copies from an element.
-    pub(crate) fn read_in_flight(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn read_in_flight(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
         self.read_as(element, Stamp::of(who, Kind::Copying), who)
     }
 
     /// They have waited for them.
-    pub(crate) fn land_read(&self, element: usize, who: Who<'_>) {
+    pub(super) fn land_read(&self, element: usize, who: Who<'_>) {
         self.accesses.settle(element, who);
         self.accesses.add(element, Stamp::of(who, Kind::Plain), who, |_| None::<Hazard>);
     }
@@ -354,7 +356,7 @@ impl GlobalShadow {
     }
 
     /// A thread writes an element.
-    pub(crate) fn write(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn write(&self, element: usize, who: Who<'_>) -> Option<Hazard> {
         let stamp = Stamp::of(who, Kind::Plain);
         let write = self.writes.replace(element, stamp, |before| conflict(before, who, true));
         write.or_else(|| self.unordered_access(element, who))
@@ -369,7 +371,7 @@ impl GlobalShadow {
     }
 
     /// TMA reads an element, for a thread; it has when the mbarrier of an engine says so for a time, where there is one.
-    pub(crate) fn read_by_proxy(
+    pub(super) fn read_by_proxy(
         &self,
         element: usize,
         who: Who<'_>,
@@ -384,7 +386,7 @@ impl GlobalShadow {
     }
 
     /// TMA starts to write an element, for a thread; from here on it is in flight.
-    pub(crate) fn write_by_proxy(
+    pub(super) fn write_by_proxy(
         &self,
         element: usize,
         who: Who<'_>,
@@ -403,13 +405,13 @@ impl GlobalShadow {
     }
 
     /// What TMA wrote is there, and the thread knows.
-    pub(crate) fn land_by_proxy(&self, element: usize, who: Who<'_>) {
+    pub(super) fn land_by_proxy(&self, element: usize, who: Who<'_>) {
         self.writes.replace(element, Stamp::of(who, Kind::Landed), |_| None::<Hazard>);
     }
 
     /// Threads change an element by an atomic operation: those of several threads are no hazard, where each one's scope
     /// holds the other.
-    pub(crate) fn atomic(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+    pub(super) fn atomic(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         let kind = if scope == Scope::Block { Kind::Narrow } else { Kind::Atomic };
         let access = self.accesses.add(element, Stamp::of(who, kind), who, |before| match before.kind {
             Kind::Plain | Kind::Copying | Kind::Loading => conflict(before, who, false),
@@ -420,7 +422,7 @@ impl GlobalShadow {
     }
 
     /// Threads read an element undivided: with atomic operations that is no hazard, likewise.
-    pub(crate) fn atomic_read(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+    pub(super) fn atomic_read(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         self.unordered_write(element, who).or_else(|| {
             let found = |before: Stamp| before.kind.is_atomic().then(|| narrow(before, who, scope))?;
             self.accesses.find(element, found)

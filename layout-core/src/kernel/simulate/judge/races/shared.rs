@@ -5,7 +5,8 @@
 //!
 //! Law: of two accesses of a lane that are of one kind the later one is enough, since whoever knows of it knows of both.
 
-use super::{Hazard, Who, thread};
+use super::super::super::strands::Who;
+use super::{Hazard, thread};
 use std::collections::HashMap;
 
 /// The last plain write of a cell.
@@ -54,7 +55,7 @@ impl Access {
 }
 
 /// See the head of the file.
-pub(in super::super) struct SharedShadow {
+pub(super) struct SharedShadow {
     pub(super) writes: Vec<Write>,
     /// For each warp and each engine that reads, of each cell.
     accesses: Vec<Access>,
@@ -66,13 +67,17 @@ pub(in super::super) struct SharedShadow {
 
 impl SharedShadow {
     /// Cells for a block of some warps, and engines that read.
-    pub(crate) fn new(cells: usize, actors: usize) -> SharedShadow {
+    pub(super) fn new(cells: usize, actors: usize) -> SharedShadow {
         let (writes, accesses) = (vec![Write::default(); cells], vec![Access::default(); cells * actors]);
         SharedShadow { writes, accesses, used: vec![false; actors], others: HashMap::new() }
     }
 
     /// A new block: nothing is written or read.
-    pub(crate) fn reset(&mut self) {
+    pub(super) fn begin(&mut self, cells: usize, actors: usize) {
+        if (self.writes.len(), self.used.len()) != (cells, actors) {
+            *self = SharedShadow::new(cells, actors);
+            return;
+        }
         self.writes.fill(Write::default());
         let each = self.accesses.chunks_exact_mut(self.writes.len().max(1));
         each.zip(&self.used).filter(|(_, used)| **used).for_each(|(cells, _)| cells.fill(Access::default()));
@@ -82,7 +87,7 @@ impl SharedShadow {
 
     /// Lanes of a warp read a cell.
     #[inline]
-    pub(crate) fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         self.note(cell, who, 0);
         let write = self.writes[cell];
         if write.flags == INITIALISED && write.clock < who.floor {
@@ -94,7 +99,7 @@ impl SharedShadow {
     }
 
     /// A thread writes a cell; `in_flight` where the write lands later.
-    pub(crate) fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
+    pub(super) fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
         let write = self.writes[cell];
         let flags = write.flags & !ATOMIC;
         let hazard = if flags & IN_FLIGHT != 0 {
@@ -108,7 +113,7 @@ impl SharedShadow {
     }
 
     /// Threads change a cell by atomic operations: those of several threads are no hazard.
-    pub(crate) fn atomic(&mut self, cell: usize, who: Who<'_>, site: u32) -> Option<Hazard> {
+    pub(super) fn atomic(&mut self, cell: usize, who: Who<'_>, site: u32) -> Option<Hazard> {
         let write = self.writes[cell];
         self.note(cell, who, CHANGE);
         let hazard =
@@ -120,12 +125,12 @@ impl SharedShadow {
     }
 
     /// A thread reads a cell undivided: with other threads' atomic operations that is no hazard.
-    pub(crate) fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+    pub(super) fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         unready(self.writes[cell]).or_else(|| unordered(self.writes[cell], who))
     }
 
     /// A copy of a thread lands in a cell.
-    pub(crate) fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
+    pub(super) fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
         self.writes[cell] = stamp(who, INITIALISED, site);
     }
 

@@ -6,9 +6,9 @@
 //! asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation (`membar`, `fence`): we
 //! read it alike.
 
-use super::Who;
-use crate::kernel::simulate::bytecode::LANES;
-use crate::kernel::simulate::clock::{Clock, Knowledge};
+use super::bytecode::LANES;
+use super::clock::{Clock, Knowledge};
+use super::strands::Who;
 use std::ops::Range;
 
 /// The fences that a warp has passed.
@@ -22,7 +22,7 @@ struct Passed {
 
 /// The proxy fences that each warp has passed.
 #[derive(Debug, Default)]
-pub(in super::super) struct Fences(Vec<Passed>);
+pub(crate) struct Fences(Vec<Passed>);
 
 impl Fences {
     /// No fences of so many warps.
@@ -68,7 +68,7 @@ impl Fences {
     }
 
     /// Whether the proxy sees what a thread wrote at a time, as far as `who` knows.
-    pub(super) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
+    pub(crate) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
         let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
         let Some(passed) = self.0.get(warp) else { return false };
         let from = passed.list.partition_point(|(at, _)| *at < clock);
@@ -79,7 +79,7 @@ impl Fences {
 
 /// The proxy fences of shared memory, or of global memory.
 #[derive(Debug, Default)]
-pub(in super::super) struct ProxyFences {
+pub(crate) struct ProxyFences {
     /// Behind the writes.
     pub passed: Fences,
     /// For each warp, of each lane's last fence: the lanes, and what they knew.
@@ -111,14 +111,14 @@ impl ProxyFences {
     }
 
     /// Whether the proxy sees what a thread of the cluster wrote at a time, for an access that `who` starts.
-    pub(super) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
+    pub(crate) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
         let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
         self.passed.shows(thread, clock, who)
             || self.known(who).is_some_and(|known| known.clock.unknown(warp, 1 << lane, clock) == 0)
     }
 
     /// Whether the proxy sees what a lane of a warp of some block wrote at a time, for an access that `who` starts.
-    pub(super) fn show(&self, block: u64, warp: usize, lane: u32, clock: u32, who: Who<'_>) -> bool {
+    pub(crate) fn show(&self, block: u64, warp: usize, lane: u32, clock: u32, who: Who<'_>) -> bool {
         let lanes = 1 << lane;
         match who.rank(block) {
             Some(rank) => {
