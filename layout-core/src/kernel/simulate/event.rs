@@ -10,12 +10,12 @@ use super::bytecode::{LANES, Op, Program, Register, Site, Update};
 use super::findings::Findings;
 use super::machine::Machine;
 use super::report::Counts;
-use super::tensor_map::PIECE;
-use super::touch::{Kind, Touch};
-use super::transfer::Copied;
-use super::warp::{Pending, Warp};
 use super::work::{BoxUse, MatrixUse, ProductUse};
 use crate::kernel::program::{AtomicChange, Scope};
+use crate::kernel::simulate::actors::touch::{Kind, Touch};
+use crate::kernel::simulate::actors::transfer::Copied;
+use crate::kernel::simulate::actors::warp::{Pending, Warp};
+use crate::kernel::simulate::memory::tensor_map::PIECE;
 
 /// A judge of a launch: what it keeps of all clusters, of which several host threads may run some.
 pub(crate) trait Judge: Send + Sync {

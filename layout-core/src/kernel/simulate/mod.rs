@@ -1,53 +1,32 @@
 //! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
 //!
-//! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
-//! barriers (`machine`), and compute in registers (`registers`), decide which lanes go on (`control`), touch memory (`touch`) or other
-//! threads (`together`); each element of shared memory and of written tensors has a shadow that knows its last
-//! accesses (`shadow`). What TMA and the matrix units do beside the threads is in flight until somebody waits
-//! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads. In which order they do is
-//! a schedule's (`turns`); what is told beside the order of accesses is the judges' (`judge`).
+//! ```text
+//! Checked ──compile──► Program (bytecode, sites)
+//!
+//! schedule   who has the next turn: clusters, warps, asynchronous work
+//! actors     warps, TMA, the matrix units, mbarriers            ──events──► judge   races, initialisation, views, coverage,
+//! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic
+//! ```
+//! Each room knows those below it; the machine (`machine`) holds their parts. Execution tells what happens (`event`) and knows no
+//! judge: without judges it is execution alone. The blocks of a cluster run together, others on several host threads.
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
 //! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of
 //! blocks matter runs on one). With findings, blocks that touch each
 //! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
 
-mod arithmetic;
-mod blocks;
+mod actors;
 mod bytecode;
-mod clock;
-mod cluster;
 mod compile;
-mod control;
-mod copy;
-mod elementwise;
 mod event;
-mod execute;
-mod fences;
 mod findings;
 mod judge;
-mod local;
 mod machine;
-mod matrix;
-mod mbarrier;
 mod memory;
-mod mma;
-mod order;
-mod proxy;
-mod registers;
-mod remote;
 mod report;
-mod rounds;
 mod schedule;
-mod strands;
-mod tensor_map;
 #[cfg(test)]
 mod tests;
-mod together;
-mod touch;
-mod transfer;
-mod turns;
-mod warp;
 mod work;
 
 pub use report::{Counts, Finding, FindingKind, Report};
@@ -56,10 +35,12 @@ use super::bind::Bound;
 use super::check::Checked;
 use super::elem::Constant;
 use super::launch::PlanArgumentKind;
+use actors::cluster;
 use compile::ArgumentValue;
 use findings::Findings;
 use machine::{Launch, Machine};
-use memory::Global;
+use memory::bytes::Global;
+use schedule::{blocks, turns};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};

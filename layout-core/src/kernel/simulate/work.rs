@@ -3,9 +3,9 @@
 //! Invariant: registers and sites are those of the program that the work belongs to.
 
 use super::bytecode::Sum;
-use super::tensor_map::BoxPlan;
 use crate::kernel::elem::Elem;
 use crate::kernel::program::Scope;
+use crate::kernel::simulate::memory::tensor_map::BoxPlan;
 
 /// An mbarrier that an instruction names.
 #[derive(Clone, Copy, Debug)]

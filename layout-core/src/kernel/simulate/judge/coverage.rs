@@ -10,12 +10,12 @@ use super::super::bytecode::{LANES, Op, Program, Site, Target};
 use super::super::event::{Access, Boxed, Event, Hearing, How, Judge};
 use super::super::findings::Findings;
 use super::super::machine::Machine;
-use super::super::memory;
 use super::super::report::{Finding, FindingKind};
-use super::super::tensor_map::PIECE;
-use super::super::warp::{Warp, each_lane};
 use super::super::work::Work;
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::memory::tensor_map::PIECE;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (19), flags (3).
@@ -297,7 +297,7 @@ impl<'j> Seen<'j> {
         let (site, number) = (&program.sites[copy.sites.1 as usize], copy.sites.1);
         self.elements(copy, scene, |element, (piece, at)| {
             let Some(bytes) = data.get(piece) else { return };
-            let value = memory::read(bytes, (at * size) as usize, size);
+            let value = bytes::read(bytes, (at * size) as usize, size);
             let equal = global.read(element as usize * size as usize, size) == value;
             self.wrote(coverage, (warp, copy.lane), (site, number, element), (equal, raced), scene);
         });

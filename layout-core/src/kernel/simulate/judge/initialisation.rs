@@ -7,9 +7,9 @@ use super::super::bytecode::{Op, Target};
 use super::super::event::{Event, Hearing, Judge};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
-use super::super::touch::{Kind, Touch};
-use super::super::warp::{Warp, each_lane};
 use super::super::work::ProductUse;
+use crate::kernel::simulate::actors::touch::{Kind, Touch};
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
 
 /// The judge.
 pub(crate) struct Initialisation;

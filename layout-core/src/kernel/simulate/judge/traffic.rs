@@ -9,11 +9,11 @@
 use super::super::bytecode::{LANES, Target};
 use super::super::event::{Access, Boxed, Event, Hearing, How, Judge};
 use super::super::machine::Machine;
-use super::super::matrix::{DEPTH, ROWS};
-use super::super::tensor_map::{BoxPlan, PIECE, Piece};
-use super::super::touch::Kind;
 use super::super::work::ProductUse;
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::matrix::{DEPTH, ROWS};
+use crate::kernel::simulate::actors::touch::Kind;
+use crate::kernel::simulate::memory::tensor_map::{BoxPlan, PIECE, Piece};
 
 /// The judge, who keeps nothing: what he counts is told by site.
 pub(crate) struct Traffic;

@@ -7,10 +7,10 @@
 use super::super::bytecode::{LANES, Target, Update};
 use super::super::event::{Access, Atomic, Event, Hearing, How, Judge};
 use super::super::machine::Machine;
-use super::super::memory;
 use super::super::report::FindingKind;
-use super::super::warp::each_lane;
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::warp::each_lane;
+use crate::kernel::simulate::memory::bytes;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -97,7 +97,7 @@ fn changes(access: &Access<'_>, atomic: &Atomic<'_>, lane: usize, scene: &Machin
     }
     let byte = touch.index[lane] as usize * site.bytes as usize;
     let old = match site.target {
-        Target::Shared(base) => memory::read(&scene.shared, (warp.shared + base) as usize + byte, site.bytes),
+        Target::Shared(base) => bytes::read(&scene.shared, (warp.shared + base) as usize + byte, site.bytes),
         Target::Global(argument) => scene.launch.globals[argument as usize].read(byte, site.bytes),
         Target::Local { .. } | Target::None => 0,
     };

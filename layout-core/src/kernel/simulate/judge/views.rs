@@ -6,7 +6,7 @@ use super::super::bytecode::{Op, Sum};
 use super::super::event::{Event, Hearing, Judge};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
-use super::super::warp::{Warp, each_lane};
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
 
 /// The judge, who keeps nothing.
 pub(crate) struct Views;

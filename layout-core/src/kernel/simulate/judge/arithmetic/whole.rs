@@ -7,10 +7,10 @@ use super::super::super::bytecode::{LANES, Sum, Whole};
 use super::super::super::event::{Access, How};
 use super::super::super::machine::Machine;
 use super::super::super::report::FindingKind;
-use super::super::super::warp::{Warp, each_lane};
 use super::number;
 use crate::kernel::elem::Elem;
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
 
 /// Beyond every type.
 const FAR: i128 = 1 << 100;

@@ -3,11 +3,11 @@
 use super::super::super::bytecode::{LANES, Target};
 use super::super::super::event::Access;
 use super::super::super::machine::Machine;
-use super::super::super::strands::Strands;
-use super::super::super::touch::{Kind, Touch};
-use super::super::super::warp::{Pending, Warp, each_lane};
 use super::{Case, Hazard};
 use crate::kernel::program::Scope;
+use crate::kernel::simulate::actors::touch::{Kind, Touch};
+use crate::kernel::simulate::actors::warp::{Pending, Warp, each_lane};
+use crate::kernel::simulate::memory::strands::Strands;
 
 /// How an access writes.
 #[derive(Clone, Copy)]

@@ -4,16 +4,16 @@
 //! with that is told when it is written.
 
 use super::super::super::bytecode::Target;
-use super::super::super::cluster;
 use super::super::super::event::{Boxed, Chunk};
 use super::super::super::machine::Machine;
-use super::super::super::memory;
-use super::super::super::tensor_map::PIECE;
-use super::super::super::touch::{Kind, Touch};
-use super::super::super::transfer::Copied;
-use super::super::super::warp::{Warp, each_lane};
 use super::super::super::work::MatrixUse;
 use super::{Case, Hazard};
+use crate::kernel::simulate::actors::cluster;
+use crate::kernel::simulate::actors::touch::{Kind, Touch};
+use crate::kernel::simulate::actors::transfer::Copied;
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::memory::tensor_map::PIECE;
 
 impl Case<'_> {
     /// Lanes use mbarriers of a block of the cluster, which they must know of.
@@ -140,7 +140,7 @@ impl Case<'_> {
                 let index = byte / plan.size as usize;
                 shadow.land_by_proxy(index, who);
                 for (_, hazard) in known.into_iter().flatten().filter(|(at, _)| *at == index as i64) {
-                    let value = memory::read(bytes, (element * plan.size) as usize, plan.size);
+                    let value = bytes::read(bytes, (element * plan.size) as usize, plan.size);
                     found.push((index as i64, global.read(byte, plan.size) == value, *hazard));
                 }
             }

@@ -9,10 +9,10 @@
 //! of, too: its stamp says so.
 
 use super::super::bytecode::{LANES, Program};
-use super::super::cluster;
 use super::super::event::{Access, Event, Hearing, How, Judge};
 use super::super::machine::Machine;
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::cluster;
 use access::Write;
 use global::GlobalShadow;
 use shared::SharedShadow;
@@ -23,6 +23,7 @@ mod boxes;
 mod global;
 mod proxy;
 mod shared;
+mod stamps;
 mod words;
 
 /// The judge: of each argument that is written its elements.

@@ -6,11 +6,11 @@
 //!
 //! Law: an ordinary write is seen by the proxy only if a fence stands between, on the way that orders them (see `fences`).
 
-use super::super::super::fences::ProxyFences;
-use super::super::super::strands::Who;
-use super::super::super::warp::each_lane;
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
 use super::{Hazard, SharedShadow, thread};
+use crate::kernel::simulate::actors::warp::each_lane;
+use crate::kernel::simulate::memory::fences::ProxyFences;
+use crate::kernel::simulate::memory::strands::Who;
 
 impl SharedShadow {
     /// What a thread that starts work of the proxy does not know of the last writes of a cell.

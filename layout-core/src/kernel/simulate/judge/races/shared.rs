@@ -5,8 +5,8 @@
 //!
 //! Law: of two accesses of a lane that are of one kind the later one is enough, since whoever knows of it knows of both.
 
-use super::super::super::strands::Who;
 use super::{Hazard, thread};
+use crate::kernel::simulate::memory::strands::Who;
 use std::collections::HashMap;
 
 /// The last plain write of a cell.

@@ -1,13 +1,13 @@
 //! Hazards in words: which mistake each is, and who did what where.
 
 use super::super::super::bytecode::{LANES, Target};
-use super::super::super::cluster;
 use super::super::super::machine::Machine;
 use super::super::super::report::FindingKind;
-use super::super::super::tensor_map::PIECE;
-use super::super::super::touch::Kind;
-use super::super::super::warp::{Warp, coordinates};
 use super::{Case, Hazard};
+use crate::kernel::simulate::actors::cluster;
+use crate::kernel::simulate::actors::touch::Kind;
+use crate::kernel::simulate::actors::warp::{Warp, coordinates};
+use crate::kernel::simulate::memory::tensor_map::PIECE;
 
 impl Case<'_> {
     /// Tells of a hazard of lanes at a site, with an element; `equal` says that what they write was there before.

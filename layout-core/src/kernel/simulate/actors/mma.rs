@@ -4,14 +4,14 @@
 //! rounded once; a GPU may round more often and drop low bits of small terms. Of what feeds TF32 the last 13 bits do not count. Of
 //! `f64` each product is added by one rounding, along K. Sums of integers wrap.
 
-use super::bytecode::{LANES, Sum, Target};
-use super::event::{Access, Event, How};
-use super::machine::Machine;
-use super::memory;
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
 use crate::kernel::elem::Elem;
 use crate::kernel::program::{Operand, TensorCore};
+use crate::kernel::simulate::bytecode::{LANES, Sum, Target};
+use crate::kernel::simulate::event::{Access, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
 use crate::kernel::small_float;
 use std::sync::OnceLock;
 
@@ -148,7 +148,7 @@ impl Machine<'_> {
                         continue;
                     }
                     let byte = base as usize + (touch.index[source] as usize + element) * size as usize;
-                    let bits = memory::read(&self.shared, byte, size) as u32;
+                    let bits = bytes::read(&self.shared, byte, size) as u32;
                     warp.f32[register][lane] = match site.elem {
                         Elem::F32 => f32::from_bits(bits),
                         small => small_float::decode(bits, small),

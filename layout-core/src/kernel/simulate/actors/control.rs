@@ -2,12 +2,12 @@
 //!
 //! Law: the lanes of a statement go on together behind it; those that left a loop or its round wait there.
 
-use super::bytecode::Op;
-use super::compile::compare;
-use super::machine::Machine;
 use super::proxy::Flow;
 use super::rounds::Rounds;
 use super::warp::{Frame, State, Warp};
+use crate::kernel::simulate::bytecode::Op;
+use crate::kernel::simulate::compile::compare;
+use crate::kernel::simulate::machine::Machine;
 
 impl Machine<'_> {
     /// Runs the instruction at a place, where it decides who goes on.

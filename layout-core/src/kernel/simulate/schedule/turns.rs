@@ -10,14 +10,14 @@
 //! Law: a schedule is its number: the same number of the same launch does the same. Each is one that a GPU may take: whoever
 //! can go on does at last.
 
-use super::bytecode::{Op, Site, Target};
-use super::findings::Findings;
-use super::machine::{Launch, Machine};
-use super::memory::Global;
-use super::report::{Finding, FindingKind};
-use super::warp::State;
 use crate::kernel::elem::Elem;
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::warp::State;
+use crate::kernel::simulate::bytecode::{Op, Site, Target};
+use crate::kernel::simulate::findings::Findings;
+use crate::kernel::simulate::machine::{Launch, Machine};
+use crate::kernel::simulate::memory::bytes::Global;
+use crate::kernel::simulate::report::{Finding, FindingKind};
 
 /// Rounds after which a starved warp has its turn.
 const STARVED: u32 = 32;

@@ -1,10 +1,10 @@
 //! Local tensors at indices that are known at run time only: registers that each lane picks.
 
-use super::bytecode::{Bank, LANES, Sum, Target};
-use super::event::Event;
-use super::machine::Machine;
 use super::touch::{Kind, gather};
 use super::warp::{Warp, each_lane, put};
+use crate::kernel::simulate::bytecode::{Bank, LANES, Sum, Target};
+use crate::kernel::simulate::event::Event;
+use crate::kernel::simulate::machine::Machine;
 use crate::kernel::small_float;
 
 impl Machine<'_> {

@@ -6,9 +6,10 @@
 //! asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation (`membar`, `fence`): we
 //! read it alike.
 
-use super::bytecode::LANES;
-use super::clock::{Clock, Knowledge};
+use super::clock::Clock;
+use super::knowledge::Knowledge;
 use super::strands::Who;
+use crate::kernel::simulate::bytecode::LANES;
 use std::ops::Range;
 
 /// The fences that a warp has passed.

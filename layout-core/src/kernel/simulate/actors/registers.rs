@@ -3,14 +3,14 @@
 //! Law: only the active lanes of the destination change, and nothing else.
 
 use super::arithmetic::{compared, doubles, float_to_integer, floats, integers};
-use super::bytecode::{Bank, LANES, Op, Register};
-use super::compile::compare;
 use super::elementwise;
-use super::machine::Machine;
-use super::report::FindingKind;
 use super::warp::{Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::simulate::bytecode::{Bank, LANES, Op, Register};
+use crate::kernel::simulate::compile::compare;
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::report::FindingKind;
 use crate::kernel::small_float;
 
 impl Machine<'_> {

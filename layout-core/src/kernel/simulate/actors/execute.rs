@@ -3,16 +3,16 @@
 //! An instruction computes in registers (`registers`), decides which lanes go on (`control`), touches memory or other threads (here,
 //! and what this calls), or only looks (`judge`).
 
-use super::bytecode::Op;
-use super::event::Event;
-use super::machine::Machine;
 use super::mma;
 use super::proxy::Flow;
-use super::report::FindingKind;
 use super::rounds::Rounds;
 use super::together;
 use super::warp::{State, Warp};
 use crate::kernel::program::{Collective, Participants};
+use crate::kernel::simulate::bytecode::Op;
+use crate::kernel::simulate::event::Event;
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::report::FindingKind;
 
 impl Machine<'_> {
     /// Runs a ready warp until it waits or ends.

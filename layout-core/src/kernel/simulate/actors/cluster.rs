@@ -5,21 +5,13 @@
 //!
 //! Law: what one block does to another's shared memory is right only if the other ends after it.
 
-use super::bytecode::{Program, Site, Sum};
-use super::machine::Machine;
-use super::report::FindingKind;
 use super::touch::Touch;
 use super::warp::{Warp, coordinates, each_lane};
+use crate::kernel::simulate::bytecode::{Program, Site, Sum};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::strands::Block;
+use crate::kernel::simulate::report::FindingKind;
 use std::ops::Range;
-
-/// A block of the cluster that runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Block {
-    /// Its number in the grid.
-    pub number: u64,
-    /// `block_idx`
-    pub index: [u32; 3],
-}
 
 /// Bytes from one block's shared memory to the next one's.
 pub(crate) fn stride(program: &Program) -> u32 {

@@ -3,10 +3,10 @@
 //! Law: as `program` says. Integers wrap at their width, shifts take their count modulo it, floats are IEEE, casts are
 //! Rust's `as`. A division by zero has no value.
 
-use super::bytecode::{FloatOp, IndexOp, LANES};
-use super::compile::compare;
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::simulate::bytecode::{FloatOp, IndexOp, LANES};
+use crate::kernel::simulate::compile::compare;
 
 impl IndexOp {
     /// `a op b` modulo 2⁶⁴; `None` for a division by zero.

@@ -2,13 +2,13 @@
 //!
 //! Law: an element outside of its place is never touched; it reads as the access's pad.
 
-use super::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
-use super::event::{Access, Event, How};
-use super::machine::Machine;
-use super::memory;
-use super::report::FindingKind;
 use super::warp::{Warp, each_lane, put};
 use crate::kernel::elem::Elem;
+use crate::kernel::simulate::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
+use crate::kernel::simulate::event::{Access, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::report::FindingKind;
 use crate::kernel::small_float;
 
 /// One access of a warp, ready: where each lane goes.
@@ -156,8 +156,8 @@ impl Machine<'_> {
                     };
                     let shared = &self.shared[..];
                     match site.bytes {
-                        4 => gather(&mut raw, &touch, |lane| memory::read(shared, byte(lane), 4)),
-                        size => gather(&mut raw, &touch, |lane| memory::read(shared, byte(lane), size)),
+                        4 => gather(&mut raw, &touch, |lane| bytes::read(shared, byte(lane), 4)),
+                        size => gather(&mut raw, &touch, |lane| bytes::read(shared, byte(lane), size)),
                     }
                 }
                 Target::Global(argument) => {
@@ -219,10 +219,10 @@ impl Machine<'_> {
                     Target::Shared(base) => {
                         let byte = shared_byte(warp, base, index, size);
                         if judged {
-                            let old = memory::read(&self.shared, byte, size);
+                            let old = bytes::read(&self.shared, byte, size);
                             equal &= !(u32::from(old != raw[lane] & low) << lane);
                         }
-                        memory::write(&mut self.shared, byte, size, raw[lane]);
+                        bytes::write(&mut self.shared, byte, size, raw[lane]);
                     }
                     Target::Global(argument) => {
                         let byte = index as usize * size as usize;

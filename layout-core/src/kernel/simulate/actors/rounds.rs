@@ -4,8 +4,8 @@
 //! mean that it goes on for ever. A copy of the warp is compared with, and renewed after twice as many rounds (Brent), so any
 //! period is found.
 
-use super::bytecode::LANES;
 use super::warp::Warp;
+use crate::kernel::simulate::bytecode::LANES;
 
 /// Rounds before the first look.
 const FIRST: u64 = 1 << 12;

@@ -2,9 +2,9 @@
 //!
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 
-use super::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
 use super::order::Fences;
 use crate::kernel::program::Participants;
+use crate::kernel::simulate::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
 
 /// What a structured statement restores when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

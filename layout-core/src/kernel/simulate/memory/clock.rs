@@ -5,8 +5,7 @@
 //!
 //! Law: `a.join(b)` knows what `a` knows and what `b` knows, and nothing else.
 
-use super::bytecode::LANES;
-use super::order::Known;
+use crate::kernel::simulate::bytecode::LANES;
 use std::ops::Range;
 
 /// The times of some warps' lanes.
@@ -61,6 +60,12 @@ impl Clock {
         }
     }
 
+    /// Knows what another knows, and no more.
+    pub(crate) fn set(&mut self, other: &Clock) {
+        self.warps.clone_from(&other.warps);
+        self.lanes.clone_from(&other.lanes);
+    }
+
     /// Learns what another knows.
     pub(crate) fn join(&mut self, other: &Clock) {
         self.join_from(0, other);
@@ -98,49 +103,5 @@ impl Clock {
         // The latest time of a thread first.
         self.lanes.sort_unstable_by_key(|(thread, time)| (*thread, std::cmp::Reverse(*time)));
         self.lanes.dedup_by_key(|(thread, _)| *thread);
-    }
-}
-
-/// What a thread or an mbarrier knows: of the warps of its cluster, of the engines of its asynchronous proxy, of other
-/// blocks.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Knowledge {
-    /// Of each warp of the cluster.
-    pub clock: Clock,
-    /// The time of each engine before which its work is done.
-    pub engines: Vec<u32>,
-    /// Of other blocks.
-    pub blocks: Known,
-}
-
-impl Knowledge {
-    /// Knows what another knows, and no more.
-    pub(crate) fn set(&mut self, other: &Knowledge) {
-        self.clock.warps.clone_from(&other.clock.warps);
-        self.clock.lanes.clone_from(&other.clock.lanes);
-        self.engines.clone_from(&other.engines);
-        self.blocks.clone_from(&other.blocks);
-    }
-
-    /// Learns what another knows.
-    pub(crate) fn join(&mut self, other: &Knowledge) {
-        self.clock.join(&other.clock);
-        learn_engines(&mut self.engines, &other.engines);
-        self.blocks.join(&other.blocks);
-    }
-
-    /// Learns that an engine's work before this time is done.
-    pub(crate) fn learn_engine(&mut self, engine: usize, time: u32) {
-        if let Some(known) = self.engines.get_mut(engine) {
-            *known = (*known).max(time);
-        }
-    }
-}
-
-/// The later of two times, for each engine.
-pub(crate) fn learn_engines(mine: &mut Vec<u32>, other: &[u32]) {
-    mine.resize(mine.len().max(other.len()), 0);
-    for (mine, other) in mine.iter_mut().zip(other) {
-        *mine = (*mine).max(*other);
     }
 }

@@ -13,17 +13,18 @@
 //! thread hierarchy: blocks run in any order), and a wait must be right in each. So a wait for another block has a reason: all blocks run at once, or the
 //! other one has begun, as the one that drew the number before from a counter has. A cooperative launch has a place for each, or is refused.
 
-use super::cluster::Remote;
-use super::event::Hearing;
-use super::machine::{Machine, Turn};
-use super::order::Known;
-use super::proxy::Proxy;
-use super::report::FindingKind;
-use super::strands::Clocks;
+use super::run::Turn;
 use super::turns::Turns;
-use super::warp::{State, Warp};
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
+use crate::kernel::simulate::actors::cluster::Remote;
+use crate::kernel::simulate::actors::proxy::Proxy;
+use crate::kernel::simulate::actors::warp::{State, Warp};
+use crate::kernel::simulate::event::Hearing;
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::knowledge::Known;
+use crate::kernel::simulate::memory::strands::Clocks;
+use crate::kernel::simulate::report::FindingKind;
 
 /// Blocks that start together, at least a cluster.
 const FIRST: usize = 8;
@@ -59,7 +60,8 @@ pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> 
     let shared = checked.plan().shared_bytes + 1024;
     let each = checked.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
     let blocks = u64::from(multiprocessors) * u64::from(each);
-    let clusters = blocks / u64::from(super::cluster::size(checked.plan().cluster)).max(1);
+    let clusters =
+        blocks / u64::from(crate::kernel::simulate::actors::cluster::size(checked.plan().cluster)).max(1);
     usize::try_from(clusters).unwrap_or(usize::MAX).max(1)
 }
 

@@ -5,15 +5,15 @@
 //! Law: work is done as late as the kernel allows: a box lands when nobody can go on without it, a store reads shared
 //! memory when its thread waits for that, and writes the tensor when its thread waits for that or at the block's end.
 
-use super::bytecode::{LANES, Program};
-use super::clock::Knowledge;
-use super::fences::ProxyFences;
-use super::machine::Machine;
 use super::matrix::Products;
 use super::mbarrier::{Mbarrier, Passed};
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
-use super::work::Work;
+use crate::kernel::simulate::bytecode::{LANES, Program};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::fences::ProxyFences;
+use crate::kernel::simulate::memory::knowledge::Knowledge;
+use crate::kernel::simulate::work::Work;
 use std::collections::HashMap;
 
 /// The state of a block's asynchronous work.

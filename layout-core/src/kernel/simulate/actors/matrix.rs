@@ -8,16 +8,16 @@
 //!
 //! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 
-use super::bytecode::{LANES, Sum, Target};
-use super::event::Event;
-use super::machine::Machine;
-use super::memory;
-use super::report::FindingKind;
-use super::tensor_map::{PIECE, swizzled};
 use super::touch::Kind;
 use super::warp::{State, Warp, each_lane};
-use super::work::{LeftUse, MatrixUse, ProductUse};
 use crate::kernel::elem::Elem;
+use crate::kernel::simulate::bytecode::{LANES, Sum, Target};
+use crate::kernel::simulate::event::Event;
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::memory::tensor_map::{PIECE, swizzled};
+use crate::kernel::simulate::report::FindingKind;
+use crate::kernel::simulate::work::{LeftUse, MatrixUse, ProductUse};
 use crate::kernel::small_float;
 
 /// Rows of a warp.
@@ -250,7 +250,7 @@ impl Machine<'_> {
                 return;
             };
             for element in 0..lanes {
-                let bits = memory::read(bytes, element * size, elem.bytes()) as u32;
+                let bits = bytes::read(bytes, element * size, elem.bytes()) as u32;
                 let value = match elem {
                     Elem::F32 => f32::from_bits(bits & !0x1fff),
                     Elem::I8 => f32::from(bits as u8 as i8),

@@ -2,11 +2,11 @@
 //!
 //! Law: as [`crate::kernel::meaning`] says; floats of 16 and 8 bits are computed as `f32`, and the caller rounds.
 
-use super::bytecode::{Bank, LANES, Register};
 use super::warp::{Warp, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::math::Math;
 use crate::kernel::meaning::{Float, integer};
+use crate::kernel::simulate::bytecode::{Bank, LANES, Register};
 use crate::kernel::small_float;
 
 /// `dst = function(operands)`, of a first operand of type `elem`.

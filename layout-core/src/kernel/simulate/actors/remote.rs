@@ -3,14 +3,14 @@
 //! They are in flight as boxes are (see [`super::transfer`]), told at the mbarrier of the block that they go to; no proxy
 //! fence is asked for. That block cannot end before they land, since its phase waits for them.
 
-use super::bytecode::{LANES, Sum};
-use super::event::{Access, Event, How};
-use super::machine::Machine;
-use super::tensor_map::PIECE;
 use super::touch::{Kind, shared_byte};
 use super::transfer::Copied;
 use super::warp::{Warp, each_lane};
-use super::work::BarrierUse;
+use crate::kernel::simulate::bytecode::{LANES, Sum};
+use crate::kernel::simulate::event::{Access, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::tensor_map::PIECE;
+use crate::kernel::simulate::work::BarrierUse;
 
 impl Machine<'_> {
     /// Each active lane stores registers `src ..`, of floats or of integers, as many as the site is wide.
@@ -23,7 +23,7 @@ impl Machine<'_> {
     ) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
-        let super::bytecode::Target::Shared(base) = site.target else { return };
+        let crate::kernel::simulate::bytecode::Target::Shared(base) = site.target else { return };
         let touch = self.placed(warp, address, None, number, Kind::Write);
         let told = self.ready(warp, barrier.index, None, barrier.site, Kind::Write);
         self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Send }));

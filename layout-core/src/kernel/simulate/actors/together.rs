@@ -4,15 +4,15 @@
 //! warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
 
 use super::arithmetic::{larger, smaller};
-use super::bytecode::{Bank, LANES, Register, Sum, Target, Update};
-use super::event::{Access, Atomic, Event, How};
-use super::machine::Machine;
-use super::memory;
 use super::touch::Kind;
 use super::warp::{Warp, each_lane, put};
 use crate::kernel::elem::Elem;
 use crate::kernel::meaning::Float;
 use crate::kernel::program::{AtomicChange, Collective, Scope};
+use crate::kernel::simulate::bytecode::{Bank, LANES, Register, Sum, Target, Update};
+use crate::kernel::simulate::event::{Access, Atomic, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
 use crate::kernel::small_float;
 
 /// `dst = function(from)` of the lanes of a warp.
@@ -233,13 +233,13 @@ impl Machine<'_> {
             };
             before[lane] = match site.target {
                 Target::Shared(base) if reads => {
-                    memory::read(&self.shared, (warp.shared + base) as usize + byte, size)
+                    bytes::read(&self.shared, (warp.shared + base) as usize + byte, size)
                 }
                 Target::Global(argument) if reads => self.launch.globals[argument as usize].read(byte, size),
                 Target::Shared(base) => {
                     let byte = (warp.shared + base) as usize + byte;
-                    let old = memory::read(&self.shared, byte, size);
-                    memory::write(&mut self.shared, byte, size, changed(old));
+                    let old = bytes::read(&self.shared, byte, size);
+                    bytes::write(&mut self.shared, byte, size, changed(old));
                     old
                 }
                 Target::Global(argument) => {

@@ -7,14 +7,14 @@
 //! ```
 //! Law: who passes a wait knows what each arrival knew, and that the boxes told of have landed.
 
-use super::bytecode::Sum;
-use super::clock::Knowledge;
-use super::event::{Access, Event, How};
-use super::machine::Machine;
-use super::report::FindingKind;
 use super::touch::{Kind, Touch};
 use super::warp::{State, Warp, each_lane};
-use super::work::BarrierUse;
+use crate::kernel::simulate::bytecode::Sum;
+use crate::kernel::simulate::event::{Access, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::knowledge::Knowledge;
+use crate::kernel::simulate::report::FindingKind;
+use crate::kernel::simulate::work::BarrierUse;
 
 /// An mbarrier.
 #[derive(Clone, Debug, Default)]

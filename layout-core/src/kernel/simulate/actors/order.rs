@@ -5,52 +5,14 @@
 //! A fence makes releases of the relaxed writes after it, and acquires of the relaxed reads before it (PTX ISA, memory
 //! consistency model: release and acquire patterns).
 
-use super::bytecode::{Site, Target};
-use super::clock::{Clock, Knowledge, learn_engines};
-use super::machine::Machine;
 use super::touch::Touch;
 use super::warp::{State, Warp, each_lane};
 use crate::kernel::program::{AtomicChange, Ordering, Scope};
-use std::collections::{BTreeMap, HashMap};
-
-/// What is known of blocks of other clusters.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// For each block, of its warps.
-    clocks: BTreeMap<u64, Clock>,
-    /// For each block, of its warps, the times before which their writes to global memory are seen by the asynchronous
-    /// proxy: a fence stands behind them.
-    fenced: BTreeMap<u64, Clock>,
-    /// For each cluster, by its first block, of each engine of its asynchronous proxy.
-    engines: BTreeMap<u64, Vec<u32>>,
-}
-
-impl Known {
-    /// Of these lanes of a block's warp, those of which it is not known what they did at a time.
-    pub(crate) fn unknown(&self, block: u64, warp: usize, lanes: u32, time: u32) -> u32 {
-        self.clocks.get(&block).map_or(lanes, |clock| clock.unknown(warp, lanes, time))
-    }
-
-    /// Whether it is known that the work of a cluster's engine at a time is done.
-    pub(crate) fn engine(&self, cluster: u64, engine: usize, time: u32) -> bool {
-        self.engines.get(&cluster).and_then(|times| times.get(engine)).is_some_and(|known| time < *known)
-    }
-
-    /// Whether the asynchronous proxy sees what these lanes of a block's warp wrote at a time.
-    pub(crate) fn fenced(&self, block: u64, warp: usize, lanes: u32, time: u32) -> bool {
-        self.fenced.get(&block).is_some_and(|times| times.unknown(warp, lanes, time) == 0)
-    }
-
-    /// Learns what another knows.
-    pub(crate) fn join(&mut self, other: &Known) {
-        let clocks = other.clocks.iter();
-        clocks.for_each(|(block, clock)| self.clocks.entry(*block).or_default().join(clock));
-        let fenced = other.fenced.iter();
-        fenced.for_each(|(block, times)| self.fenced.entry(*block).or_default().join(times));
-        let engines = other.engines.iter();
-        engines.for_each(|(cluster, times)| learn_engines(self.engines.entry(*cluster).or_default(), times));
-    }
-}
+use crate::kernel::simulate::bytecode::{Site, Target};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::clock::Clock;
+use crate::kernel::simulate::memory::knowledge::{Knowledge, Known, learn_engines};
+use std::collections::HashMap;
 
 /// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
 type Place = (u64, usize);

@@ -9,9 +9,8 @@
 //! it covers what all of them did before, and what one knew the others know; their own accesses are not ordered by that,
 //! as CUDA gives a shuffle no order of memory (CUDA C++ Programming Guide, warp shuffle functions).
 
-use super::bytecode::LANES;
-use super::clock::Knowledge;
-use super::cluster::Block;
+use super::knowledge::Knowledge;
+use crate::kernel::simulate::bytecode::LANES;
 
 /// The lanes of a warp.
 #[derive(Clone, Debug, Default)]
@@ -144,6 +143,15 @@ impl Strands {
         let knows = |knowledge: &Knowledge| knowledge.clock.unknown(warp, 1 << lane, time) == 0;
         knows(&self.all) || self.parted.iter().any(|(_, knowledge)| knows(knowledge))
     }
+}
+
+/// A block of the cluster that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Block {
+    /// Its number in the grid.
+    pub number: u64,
+    /// `block_idx`
+    pub index: [u32; 3],
 }
 
 /// The blocks that run and what their warps know.

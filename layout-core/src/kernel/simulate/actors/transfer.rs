@@ -7,15 +7,15 @@
 //!
 //! Law: a box that lies outside of shared memory, or of the array that it begins in, is not copied.
 
-use super::bytecode::Target;
-use super::event::{Boxed, Chunk, Event};
-use super::machine::Machine;
-use super::memory;
-use super::report::FindingKind;
-use super::tensor_map::{PIECE, tf32};
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
-use super::work::{BarrierUse, BoxUse};
+use crate::kernel::simulate::bytecode::Target;
+use crate::kernel::simulate::event::{Boxed, Chunk, Event};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::memory::tensor_map::{PIECE, tf32};
+use crate::kernel::simulate::report::FindingKind;
+use crate::kernel::simulate::work::{BarrierUse, BoxUse};
 
 /// A box on its way to shared memory.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl Machine<'_> {
                 let byte = piece.global + i64::from(element * plan.size);
                 let value = global.read(byte as usize, plan.size);
                 let value = if plan.round_tf32 { tf32(value) } else { value };
-                memory::write(&mut data, element as usize * size, plan.size, value);
+                bytes::write(&mut data, element as usize * size, plan.size, value);
             }
             pieces.push((piece.address as u32, data));
         });
@@ -330,7 +330,7 @@ impl Machine<'_> {
             let Some(bytes) = pieces.next() else { return };
             for element in piece.start..piece.end {
                 let byte = (piece.global + i64::from(element * plan.size)) as usize;
-                global.write(byte, plan.size, memory::read(bytes, (element * plan.size) as usize, plan.size));
+                global.write(byte, plan.size, bytes::read(bytes, (element * plan.size) as usize, plan.size));
             }
         });
         self.progress = true;

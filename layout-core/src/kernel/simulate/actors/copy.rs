@@ -4,12 +4,12 @@
 //! the destination's shadow says that a copy is in flight, so that whoever touches it is found, and the source's, so that
 //! whoever writes it is.
 
-use super::bytecode::{LANES, Sum, Target};
-use super::event::{Access, Event, How};
-use super::machine::Machine;
-use super::memory;
 use super::touch::Kind;
 use super::warp::{Pending, Source, Warp, each_lane};
+use crate::kernel::simulate::bytecode::{LANES, Sum, Target};
+use crate::kernel::simulate::event::{Access, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
 
 impl Machine<'_> {
     /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
@@ -47,7 +47,7 @@ impl Machine<'_> {
             for part in 0..from.width {
                 let byte = (read.index[lane] as usize + part as usize) * from.bytes as usize;
                 let bits = global.read(byte, from.bytes);
-                memory::write(&mut pending.data[lane], (part * from.bytes) as usize, from.bytes, bits);
+                bytes::write(&mut pending.data[lane], (part * from.bytes) as usize, from.bytes, bits);
             }
         }
         warp.pending.push(pending);
