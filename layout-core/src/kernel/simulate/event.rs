@@ -120,6 +120,16 @@ impl<'e> Boxed<'e> {
 pub(crate) enum Event<'e> {
     /// A cluster begins.
     Start,
+    /// It ends.
+    End,
+    /// Nobody of it can go on.
+    Stuck,
+    /// Lanes do something to the shared memory of another block of the cluster.
+    Reached { warp: &'e Warp, lanes: u32, rank: usize, site: u32 },
+    /// Lanes have waited for an mbarrier, and go on in this phase of it.
+    Passed { warp: &'e Warp, barrier: usize, phase: u32, site: u32 },
+    /// Warps that wait at a named barrier of a block go on, after this.
+    Met { rank: usize, barrier: i64, warps: &'e [usize] },
     /// Lanes touch elements.
     Access(Access<'e>),
     /// Lanes have changed elements undivided, what was there before.

@@ -5,7 +5,7 @@
 use super::bytecode::{LANES, Program};
 use super::event::{Hearing, Judge, Told};
 use super::report::{Counts, Finding, FindingKind};
-use crate::kernel::simulate::actors::cluster::{self, Remote};
+use crate::kernel::simulate::actors::cluster;
 use crate::kernel::simulate::actors::order::Releases;
 use crate::kernel::simulate::actors::proxy::Proxy;
 use crate::kernel::simulate::actors::warp::{Warp, coordinates};
@@ -48,8 +48,6 @@ pub(crate) struct Machine<'a> {
     pub told: RefCell<Told>,
     /// For each instruction: how often a warp ran it, and how many lanes.
     pub runs: Vec<[u64; 2]>,
-    /// What warps did last to other blocks' shared memory.
-    pub remote: Vec<Remote>,
     /// What is in flight beside the threads.
     pub proxy: Proxy,
     pub releases: Releases,
@@ -94,7 +92,6 @@ impl<'a> Machine<'a> {
                 ..Told::default()
             }),
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
-            remote: Vec::new(),
             proxy,
             releases: Releases::default(),
             turns: Turns::new(launch.seed),

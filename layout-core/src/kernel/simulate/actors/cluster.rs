@@ -3,11 +3,12 @@
 //! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block; a warp knows its
 //! block's. Shared memory of a block begins at a multiple of 1024, so that a swizzle by address is that of the block's.
 //!
-//! Law: what one block does to another's shared memory is right only if the other ends after it.
+//! Law: an access to another block's shared memory is one to the own, further on.
 
 use super::touch::Touch;
 use super::warp::{Warp, coordinates, each_lane};
 use crate::kernel::simulate::bytecode::{Program, Site, Sum};
+use crate::kernel::simulate::event::Event;
 use crate::kernel::simulate::machine::Machine;
 use crate::kernel::simulate::memory::strands::Block;
 use crate::kernel::simulate::report::FindingKind;
@@ -37,18 +38,6 @@ pub(crate) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Blo
             Block { number: i + x * (j + y * k), index }
         })
         .collect()
-}
-
-/// Something that a warp did to another block's shared memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Remote {
-    warp: u32,
-    lanes: u32,
-    /// The warp's time then.
-    time: u32,
-    /// The block.
-    rank: usize,
-    site: u32,
 }
 
 impl Machine<'_> {
@@ -86,19 +75,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes of a warp do something to another block's shared memory, at its time now.
+    /// Lanes of a warp do something to another block's shared memory.
     pub(crate) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
-        if rank == self.rank(warp.number as usize) || lanes == 0 {
-            return;
+        if rank != self.rank(warp.number as usize) && lanes != 0 {
+            self.tell(&Event::Reached { warp, lanes, rank, site });
         }
-        let (warp, time) = (warp.number, self.clocks.warps[warp.number as usize].time());
-        // A lane's last one stands for those before.
-        self.remote.retain_mut(|known| {
-            let same = known.warp == warp && known.rank == rank;
-            known.lanes &= if same { !lanes } else { u32::MAX };
-            known.lanes != 0
-        });
-        self.remote.push(Remote { warp, lanes, time, rank, site });
     }
 
     /// Makes an access to shared memory of other blocks out of one to the own: the index counts on through the cluster.
@@ -144,24 +125,6 @@ impl Machine<'_> {
         for lane in each_lane(touch.open) {
             let rank = own + touch.index[lane].div_euclid(elements);
             self.reach(warp, 1 << lane, rank as usize, number);
-        }
-    }
-
-    /// Reports what blocks may have ended before.
-    pub(crate) fn finish_cluster(&mut self) {
-        for Remote { warp, lanes, time, rank, site } in std::mem::take(&mut self.remote) {
-            let there = &self.clocks.warps[self.warps_of(rank)];
-            let known =
-                |lane: usize| there.iter().any(|other| other.any_knows(warp as usize, lane as u32, time));
-            if each_lane(lanes).all(known) {
-                continue;
-            }
-            let name = self.warp_name(warp as usize);
-            self.report(FindingKind::EndedBlock, site, warp, lanes, None, |_| {
-                format!(
-                    "{name} uses shared memory of rank {rank}, which may have ended by then: nothing there waits for it"
-                )
-            });
         }
     }
 }

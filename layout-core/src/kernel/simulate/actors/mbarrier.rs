@@ -45,15 +45,6 @@ pub(crate) struct Mbarrier {
     ended: Knowledge,
 }
 
-/// What a warp has waited for at an mbarrier.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Passed {
-    /// The phase in which it passed last.
-    phase: u32,
-    /// The first wait that passed in the phase of the one before.
-    again: Option<u32>,
-}
-
 impl Mbarrier {
     /// Whether the phase of this parity has ended.
     pub(crate) fn passes(&self, parity: i64) -> bool {
@@ -227,33 +218,10 @@ impl Machine<'_> {
         for (at, lanes) in passed {
             let Some(known) = self.proxy.barriers.get(at) else { continue };
             self.clocks.of(warp.number).learn(lanes, |knowledge| knowledge.join(&known.ended));
-            let phase = known.phase;
-            let passed = self.proxy.passed.entry((warp.number, at)).or_default();
-            if passed.phase == phase && phase > 0 {
-                passed.again = passed.again.or(Some(barrier.site));
-            }
-            passed.phase = phase;
+            let (phase, site) = (known.phase, barrier.site);
+            self.tell(&Event::Passed { warp, barrier: at, phase, site });
         }
         true
-    }
-
-    /// Waits that passed once more for a phase that their warp had waited for: right where it is meant, and the cause where
-    /// nobody can go on.
-    pub(crate) fn stale_waits(&mut self) {
-        let mut stale: Vec<((u32, usize), u32, u32)> = Vec::new();
-        for (at, passed) in &self.proxy.passed {
-            stale.extend(passed.again.map(|site| (*at, passed.phase, site)));
-        }
-        stale.sort_unstable();
-        for ((warp, barrier), phase, site) in stale {
-            let (name, who) = (self.barrier_name(barrier), self.warp_name(warp as usize));
-            self.report(FindingKind::Deadlock, site, warp, 1, None, |_| {
-                format!(
-                    "{who} passes this wait for {name} more than once in one phase, {phase} at last: its parity or its stage does not \
-                     go on, and others wait for what it does then"
-                )
-            });
-        }
     }
 
     /// The block whose mbarrier it is: the warp's own where no rank is given.

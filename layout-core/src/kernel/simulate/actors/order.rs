@@ -90,7 +90,7 @@ impl Machine<'_> {
         (change, scope): (AtomicChange, Scope),
         stored: u32,
     ) {
-        if !self.launch.program.waits {
+        if !self.launch.program.waits || !self.launch.program.findings {
             return;
         }
         let (space, base) = match site.target {

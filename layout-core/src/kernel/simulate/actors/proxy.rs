@@ -6,7 +6,7 @@
 //! memory when its thread waits for that, and writes the tensor when its thread waits for that or at the block's end.
 
 use super::matrix::Products;
-use super::mbarrier::{Mbarrier, Passed};
+use super::mbarrier::Mbarrier;
 use super::transfer::{Arriving, Leaving};
 use super::warp::{State, Warp};
 use crate::kernel::simulate::bytecode::{LANES, Program};
@@ -14,7 +14,7 @@ use crate::kernel::simulate::machine::Machine;
 use crate::kernel::simulate::memory::fences::ProxyFences;
 use crate::kernel::simulate::memory::knowledge::Knowledge;
 use crate::kernel::simulate::work::Work;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// The state of a block's asynchronous work.
 #[derive(Default)]
@@ -25,8 +25,6 @@ pub(crate) struct Proxy {
     /// How many engines there are.
     engines: usize,
     pub barriers: Vec<Mbarrier>,
-    /// What each warp has waited for at each mbarrier.
-    pub passed: HashMap<(u32, usize), Passed>,
     /// Boxes that have not landed, the oldest first.
     pub arriving: Vec<Arriving>,
     /// Boxes on their way out, the oldest first.
@@ -38,8 +36,8 @@ pub(crate) struct Proxy {
     pub products: Products,
     /// Tensor stores that each warp has issued.
     pub issued: Vec<u32>,
-    /// Who met at each named barrier of a block last, and the time at which each went on.
-    pub named: HashMap<(usize, i64), Vec<(usize, u32)>>,
+    /// The named barriers of each block that somebody has met at.
+    pub named: HashSet<(usize, i64)>,
     /// Warps that only counted at a named barrier that is not full yet.
     pub counted: Vec<Counted>,
     /// Registers of a thread of each warp, where the kernel changes them.
@@ -75,7 +73,6 @@ impl Proxy {
     pub(crate) fn start(&mut self, barriers: usize, threads: u32) {
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
-        self.passed.clear();
         self.arriving.clear();
         self.leaving.clear();
         self.fences.reset(self.warps);

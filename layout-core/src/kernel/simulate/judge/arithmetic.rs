@@ -49,15 +49,7 @@ impl Hearing for Numbers {
             Event::Local { warp, number, touch, value, kind } => {
                 self.local(warp, *number, touch, *value, *kind, scene);
             }
-            Event::Landed { .. }
-            | Event::Barrier { .. }
-            | Event::BoxRead { .. }
-            | Event::Departed { .. }
-            | Event::Arrived { .. }
-            | Event::BoxSent { .. }
-            | Event::BoxWritten { .. }
-            | Event::Product { .. }
-            | Event::Operand { .. } => {}
+            _ => {}
         }
     }
 }

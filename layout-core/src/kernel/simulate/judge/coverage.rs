@@ -216,17 +216,7 @@ impl Hearing for Seen<'_> {
                 });
             }
             Event::BoxWritten { warp, copy, data, .. } => self.box_written(warp, copy, data, scene),
-            Event::Start
-            | Event::Changed(..)
-            | Event::Local { .. }
-            | Event::Look(..)
-            | Event::Landed { .. }
-            | Event::Barrier { .. }
-            | Event::Departed { .. }
-            | Event::Arrived { .. }
-            | Event::BoxSent { .. }
-            | Event::Product { .. }
-            | Event::Operand { .. } => {}
+            _ => {}
         }
     }
 }

@@ -39,16 +39,7 @@ impl Hearing for Set {
             Event::Product { warp, product, adds, in_flight } => {
                 self.product(warp, product, if *in_flight { 0 } else { *adds }, scene);
             }
-            Event::Access(..)
-            | Event::Changed(..)
-            | Event::Landed { .. }
-            | Event::Barrier { .. }
-            | Event::BoxRead { .. }
-            | Event::Departed { .. }
-            | Event::Arrived { .. }
-            | Event::BoxSent { .. }
-            | Event::BoxWritten { .. }
-            | Event::Operand { .. } => {}
+            _ => {}
         }
     }
 }

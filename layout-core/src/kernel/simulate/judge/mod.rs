@@ -5,7 +5,10 @@
 
 mod arithmetic;
 mod coverage;
+mod ended;
 mod initialisation;
+mod meeting;
+mod phases;
 mod races;
 mod traffic;
 mod updates;
@@ -34,6 +37,9 @@ pub(super) fn bench(
         };
         bench.push(Box::new(races::Races::of(&elements, program).map_err(too_large)?));
         bench.push(Box::new(initialisation::Initialisation));
+        bench.push(Box::new(meeting::Meetings));
+        bench.push(Box::new(phases::Phases));
+        bench.push(Box::new(ended::Ended));
         bench.push(Box::new(views::Views));
         if options.coverage {
             let mut tensors = Vec::new();

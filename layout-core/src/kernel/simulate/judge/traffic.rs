@@ -38,15 +38,7 @@ impl Hearing for Traffic {
                 counts.shared_bytes_read += bytes;
                 counts.shared_wavefronts += bytes.div_ceil(128);
             }
-            Event::Start
-            | Event::Changed(..)
-            | Event::Local { .. }
-            | Event::Look(..)
-            | Event::Landed { .. }
-            | Event::Barrier { .. }
-            | Event::Departed { .. }
-            | Event::Arrived { .. }
-            | Event::BoxWritten { .. } => {}
+            _ => {}
         }
     }
 }

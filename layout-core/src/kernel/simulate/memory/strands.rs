@@ -27,12 +27,14 @@ pub(crate) struct Strands {
     all: Knowledge,
     /// Lanes that know more, and what they know.
     parted: Vec<(u32, Knowledge)>,
+    /// Whether anybody asks: else nothing is learnt.
+    kept: bool,
 }
 
 impl Strands {
-    /// A warp that begins, and knows this.
-    pub(crate) fn new(warp: usize, live: u32, all: Knowledge) -> Strands {
-        Strands { warp, live, time: 1, exchanged: 1, all, parted: Vec::new() }
+    /// A warp that begins, and knows this; what happens before what is kept in mind where somebody asks.
+    pub(crate) fn new(warp: usize, live: u32, all: Knowledge, kept: bool) -> Strands {
+        Strands { warp, live, time: 1, exchanged: 1, all, parted: Vec::new(), kept }
     }
 
     /// The lanes that are threads.
@@ -65,6 +67,9 @@ impl Strands {
 
     /// These lanes learn something.
     pub(crate) fn learn(&mut self, lanes: u32, learn: impl Fn(&mut Knowledge)) {
+        if !self.kept {
+            return;
+        }
         let mut rest = lanes & self.live;
         let mut new = Vec::new();
         for (own, knowledge) in &mut self.parted {
@@ -93,6 +98,9 @@ impl Strands {
     /// What these lanes tell: what they know, what they did, and what the warp's lanes did before they exchanged
     /// something last. What they do from here on is later.
     pub(crate) fn tell(&mut self, lanes: u32) -> Knowledge {
+        if !self.kept {
+            return Knowledge::default();
+        }
         let mut told: Option<Knowledge> = None;
         for group in self.groups(lanes) {
             let knowledge = self.of(group.trailing_zeros() as usize);
@@ -125,12 +133,16 @@ impl Strands {
     /// The lanes meet: besides, what one did happened before what the others do.
     pub(crate) fn meet(&mut self) {
         self.exchange();
-        self.all.clock.know(self.warp, self.live, self.live, self.time);
+        if self.kept {
+            self.all.clock.know(self.warp, self.live, self.live, self.time);
+        }
     }
 
     /// The lanes, which have met, know this, which is no less than they know.
     pub(crate) fn know(&mut self, other: &Knowledge) {
-        self.all.set(other);
+        if self.kept {
+            self.all.set(other);
+        }
     }
 
     /// What all lanes know.

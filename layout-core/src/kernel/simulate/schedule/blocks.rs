@@ -17,7 +17,6 @@ use super::run::Turn;
 use super::turns::Turns;
 use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
-use crate::kernel::simulate::actors::cluster::Remote;
 use crate::kernel::simulate::actors::proxy::Proxy;
 use crate::kernel::simulate::actors::warp::{State, Warp};
 use crate::kernel::simulate::event::Hearing;
@@ -40,7 +39,6 @@ pub(crate) struct Resident<'a> {
     shared: Vec<u8>,
     hearings: Vec<Box<dyn Hearing + 'a>>,
     proxy: Proxy,
-    remote: Vec<Remote>,
     turns: Turns,
     /// Whether it waits for the grid.
     met: bool,
@@ -173,7 +171,6 @@ impl<'a> Machine<'a> {
             shared: other.shared,
             hearings: other.hearings,
             proxy: other.proxy,
-            remote: other.remote,
             turns: other.turns,
             met: false,
             ended: false,
@@ -188,7 +185,6 @@ impl<'a> Machine<'a> {
         swap(&mut self.shared, &mut other.shared);
         swap(&mut self.hearings, &mut other.hearings);
         swap(&mut self.proxy, &mut other.proxy);
-        swap(&mut self.remote, &mut other.remote);
         swap(&mut self.turns, &mut other.turns);
     }
 }

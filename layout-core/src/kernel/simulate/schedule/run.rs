@@ -50,14 +50,14 @@ impl Machine<'_> {
     pub(crate) fn start(&mut self, number: u64) {
         self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
         self.turns.start(number);
-        self.remote.clear();
         self.shared.fill(u8::MAX);
         let begin = Knowledge {
             clock: Clock::start(self.count),
             engines: vec![1; self.proxy.actors() - self.count],
             blocks: Known::default(),
         };
-        let strands = |(number, warp): (usize, &Warp)| Strands::new(number, warp.live, begin.clone());
+        let kept = self.launch.program.findings;
+        let strands = |(number, warp): (usize, &Warp)| Strands::new(number, warp.live, begin.clone(), kept);
         self.clocks.warps = self.warps.iter().enumerate().map(strands).collect();
         self.proxy.start(
             self.ranks() * self.launch.program.works.barriers as usize,
@@ -210,7 +210,9 @@ impl Machine<'_> {
             self.warps[*warp].state = State::Ready;
             let strands = &mut self.clocks.warps[*warp];
             strands.meet();
-            joined.join(strands.all());
+            if self.launch.program.findings {
+                joined.join(strands.all());
+            }
         }
         for warp in warps {
             self.clocks.warps[*warp].know(&joined);

@@ -4,6 +4,7 @@ use crate::kernel::program::Participants;
 use crate::kernel::simulate::actors::transfer::Arriving;
 use crate::kernel::simulate::actors::warp::{Frame, State, Warp};
 use crate::kernel::simulate::bytecode::{LANES, Op};
+use crate::kernel::simulate::event::Event;
 use crate::kernel::simulate::machine::Machine;
 use crate::kernel::simulate::report::FindingKind;
 
@@ -16,9 +17,7 @@ impl Machine<'_> {
         for number in 0..self.proxy.barriers.len() {
             self.wrong_bytes(number);
         }
-        if self.warps.iter().any(|warp| matches!(warp.state, State::Phase { .. })) {
-            self.stale_waits();
-        }
+        self.tell(&Event::Stuck);
         if self.warps.iter().any(|warp| matches!(warp.state, State::Products { .. })) {
             self.divergent_products();
         }
@@ -51,7 +50,7 @@ impl Machine<'_> {
         });
         // Others met there without it: what was wrong with what they did then came of that.
         if let State::Named { barrier, .. } = self.warps[stuck].state
-            && self.proxy.named.contains_key(&(self.rank(stuck), barrier))
+            && self.proxy.named.contains(&(self.rank(stuck), barrier))
         {
             self.told.get_mut().findings.first(FindingKind::Deadlock, site);
         }

@@ -3,6 +3,7 @@
 use crate::kernel::simulate::actors::proxy::Counted;
 use crate::kernel::simulate::actors::warp::State;
 use crate::kernel::simulate::bytecode::LANES;
+use crate::kernel::simulate::event::Event;
 use crate::kernel::simulate::machine::Machine;
 use crate::kernel::simulate::report::FindingKind;
 
@@ -58,14 +59,14 @@ impl Machine<'_> {
                 met.push(number);
             }
             if there >= threads {
-                self.in_their_place(first, barrier, &met);
+                self.tell(&Event::Met { rank: at.0, barrier, warps: &met });
                 self.meet(&met);
                 for warp in &met {
                     let strands = &mut self.clocks.warps[*warp];
                     counted.iter().for_each(|one| strands.learn(u32::MAX, |known| known.join(&one.told)));
                 }
                 self.proxy.counted.retain(|one| one.at != at);
-                self.proxy.named.insert(at, self.met(&met));
+                self.proxy.named.insert(at);
                 any = true;
             } else if self.report_missing(first, threads, there) {
                 let count = self.warps_of_block();
@@ -96,33 +97,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Warps, and the time at which they went on.
-    fn met(&self, warps: &[usize]) -> Vec<(usize, u32)> {
-        warps.iter().map(|warp| (*warp, self.clocks.warps[*warp].time())).collect()
-    }
-
-    /// Reports warps at a named barrier that others have met at, where nothing orders their coming after those went on: a
-    /// barrier counts threads, whoever they are (PTX ISA, `bar.sync`), and they may come in the place of one of the others.
-    fn in_their_place(&mut self, first: usize, barrier: i64, met: &[usize]) {
-        let Some(before) = self.proxy.named.get(&(self.rank(first), barrier)) else { return };
-        let stranger = |warp: &&usize| {
-            let known = &self.clocks.warps[**warp].all().clock;
-            let mut others = before.iter();
-            others.all(|(other, time)| {
-                other != *warp && known.unknown(*other, self.warps[*other].live, *time) != 0
-            })
-        };
-        let Some(stranger) = met.iter().find(stranger).copied() else { return };
-        let State::Named { site, .. } = self.warps[stranger].state else { return };
-        let names: Vec<String> = before.iter().map(|(warp, _)| self.inside(*warp).to_string()).collect();
-        let (names, warp) = (names.join(", "), self.warp_name(stranger));
-        let lanes = self.warps[stranger].live;
-        self.report(FindingKind::DivergentBarrier, site, stranger as u32, lanes, None, |_| {
-            format!(
-                "{warp} meets others at barrier {barrier}, where warps {names} met before; nothing lets it come after \
-                 them, and it may meet there in the place of one of them: another number, or a barrier between"
-            )
-        });
+    /// Whether a warp waits for a phase of an mbarrier.
+    pub(crate) fn waits_for_phases(&self) -> bool {
+        self.warps.iter().any(|warp| matches!(warp.state, State::Phase { .. }))
     }
 
     /// Whether a named barrier waits for more threads than the block has, all of which are there.
@@ -154,7 +131,7 @@ impl Machine<'_> {
         self.finish_transfers();
         self.finish_products();
         self.finish_registers();
-        self.finish_cluster();
+        self.tell(&Event::End);
         for one in std::mem::take(&mut self.proxy.counted) {
             let Counted { at: (_, barrier), threads, warp, site, .. } = one;
             self.report(FindingKind::InFlightAtEnd, site, warp as u32, 1, None, |_| {

@@ -122,7 +122,7 @@ impl Hearing for Case<'_> {
             Event::Operand { warp, matrix, engine, pieces } => {
                 self.operand(warp, matrix, *engine, pieces, scene);
             }
-            Event::Changed(..) | Event::Local { .. } | Event::Look(..) | Event::Product { .. } => {}
+            _ => {}
         }
     }
 }
