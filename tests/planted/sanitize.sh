@@ -17,7 +17,7 @@ import concurrent.futures, pathlib, re, subprocess, sys, time
 out, planted, sanitizer, limit = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], float(sys.argv[4])
 end = time.monotonic() + limit
 tools = ["memcheck", "racecheck", "synccheck", "initcheck"]
-signs = re.compile(r"Invalid|hazard|Barrier error|Uninitialized|Misaligned|[Dd]ivergent|Unsupported|Potential|not aligned")
+signs = re.compile(r"Invalid|Race reported|hazard|Barrier error|Uninitialized|Misaligned|[Dd]ivergent|Unsupported|Potential|not aligned")
 
 
 def run(words, seconds):
@@ -38,6 +38,7 @@ plain, _ = run([planted], 45)
 found = {tool: {} for tool in tools}
 looked = {tool: set() for tool in tools}
 logs = {tool: [] for tool in tools}
+found_hanging = set()
 
 
 def check(tool, chosen, seconds):
@@ -59,6 +60,8 @@ def check(tool, chosen, seconds):
     # The last one ended by itself only if the program did.
     if name and not spoilt and code not in (124, 137):
         seen.add(name)
+    elif name and len(chosen) == 1 and code in (124, 137):
+        found_hanging.add((tool, name))
     looked[tool] |= seen
 
 
@@ -72,7 +75,8 @@ for tool in tools:
     (out / f"{tool}.log").write_text("\n".join(logs[tool]))
 table = ["| mistake | | simulator | " + " | ".join(tools) + " |", "|---" * (3 + len(tools)) + "|"]
 for name, _, kind, _, what in rows:
-    cells = [found[tool].get(name, "" if name in looked[tool] else "(not run)").replace("|", "/") for tool in tools]
+    silent = lambda tool: "(hangs)" if (tool, name) in found_hanging else "" if name in looked[tool] else "(not run)"
+    cells = [found[tool].get(name, silent(tool)).replace("|", "/") for tool in tools]
     table.append(f"| `{name}` | {what} | {kind} | " + " | ".join(cells) + " |")
 any_tool = sum(any(name in found[tool] for tool in tools) for name in names)
 counts = ", ".join(f"{tool} {len(found[tool])}" for tool in tools)
