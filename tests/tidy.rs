@@ -259,6 +259,30 @@ fn no_arm_takes_the_rest_of_the_program() {
 }
 
 #[test]
+fn the_rooms_of_the_simulator_name_those_below() {
+    // Of each room what it may not name: who is above it, and those who judge.
+    let rooms: [(&str, &[&str]); 4] = [
+        ("memory", &["Machine", "actors::", "schedule::", "judge::", "event::", "report::"]),
+        ("actors", &["schedule::", "judge::", "Judge"]),
+        ("schedule", &["judge::", "dyn Judge"]),
+        ("judge", &["schedule::", "&mut Machine", "impl Machine"]),
+    ];
+    let (mut found, mut files) = (Vec::new(), 0);
+    for Source { path, text } in sources(&[".rs"]) {
+        for (room, words) in rooms {
+            if !path.starts_with(&format!("layout-core/src/kernel/simulate/{room}/")) {
+                continue;
+            }
+            files += 1;
+            let wrong = code(&text).filter(|(_, line)| words.iter().any(|word| line.contains(word)));
+            found.extend(wrong.map(|(line, text)| format!("{path}:{line}: {}", text.trim())));
+        }
+    }
+    assert!(files > 40, "only {files} files were read");
+    none(found, "memory knows no actor, an actor no schedule, none of them a judge, and a judge only looks");
+}
+
+#[test]
 fn the_algebra_names_no_kernel() {
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {

@@ -17,14 +17,14 @@ use crate::kernel::math::Math;
 use crate::kernel::program::{AtomicChange, Collective, Participants, Scope, TensorCore};
 
 /// Threads of a warp.
-pub(super) const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// Every lane active.
-pub(super) const FULL: u32 = u32::MAX;
+pub(crate) const FULL: u32 = u32::MAX;
 
 /// `vector + scalar + constant`, of mathematical integers; the sum wraps at 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Sum {
+pub(crate) struct Sum {
     /// An integer register, one value a lane.
     pub vector: Option<u32>,
     /// A scalar register, one value for the warp.
@@ -35,30 +35,30 @@ pub(super) struct Sum {
 
 impl Sum {
     /// A number.
-    pub(super) const fn constant(constant: i64) -> Sum {
+    pub(crate) const fn constant(constant: i64) -> Sum {
         Sum { vector: None, scalar: None, constant }
     }
     /// An integer register.
-    pub(super) const fn vector(register: u32) -> Sum {
+    pub(crate) const fn vector(register: u32) -> Sum {
         Sum { vector: Some(register), scalar: None, constant: 0 }
     }
     /// A scalar register.
-    pub(super) const fn scalar(register: u32) -> Sum {
+    pub(crate) const fn scalar(register: u32) -> Sum {
         Sum { vector: None, scalar: Some(register), constant: 0 }
     }
     /// The number, where it is nothing else.
-    pub(super) fn as_constant(self) -> Option<i64> {
+    pub(crate) fn as_constant(self) -> Option<i64> {
         (self.vector.is_none() && self.scalar.is_none()).then_some(self.constant)
     }
     /// Whether all lanes have the same value.
-    pub(super) fn uniform(self) -> bool {
+    pub(crate) fn uniform(self) -> bool {
         self.vector.is_none()
     }
 }
 
 /// A value: a register of one of the four banks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Register {
+pub(crate) enum Register {
     /// 32 single-precision floats.
     F32(u32),
     /// 32 double-precision floats.
@@ -69,9 +69,21 @@ pub(super) enum Register {
     Mask(u32),
 }
 
+impl Register {
+    /// The one so many further of its bank; of integers that are no register itself.
+    pub(crate) fn after(self, count: u32) -> Register {
+        match self {
+            Register::F32(number) => Register::F32(number + count),
+            Register::F64(number) => Register::F64(number + count),
+            Register::Int(sum) => Register::Int(Sum { vector: sum.vector.map(|at| at + count), ..sum }),
+            Register::Mask(number) => Register::Mask(number + count),
+        }
+    }
+}
+
 /// Which bank an element type lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Bank {
+pub(crate) enum Bank {
     /// Single precision.
     F32,
     /// Double precision.
@@ -84,7 +96,7 @@ pub(super) enum Bank {
 
 /// An operation on indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IndexOp {
+pub(crate) enum IndexOp {
     /// Sum.
     Add,
     /// Difference.
@@ -117,7 +129,7 @@ pub(super) enum IndexOp {
 
 /// An operation on floats of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FloatOp {
+pub(crate) enum FloatOp {
     /// `a`
     Copy,
     /// `-a`
@@ -138,7 +150,7 @@ pub(super) enum FloatOp {
 
 impl Bank {
     /// The bank of an element type; the small floats are kept as `f32`.
-    pub(super) fn of(elem: Elem) -> Bank {
+    pub(crate) fn of(elem: Elem) -> Bank {
         match elem.format() {
             Format::Float if elem == Elem::F64 => Bank::F64,
             Format::Float | Format::SmallFloat(_) => Bank::F32,
@@ -148,7 +160,7 @@ impl Bank {
     }
 
     /// Register `number` of the bank.
-    pub(super) fn register(self, number: u32) -> Register {
+    pub(crate) fn register(self, number: u32) -> Register {
         match self {
             Bank::F32 => Register::F32(number),
             Bank::F64 => Register::F64(number),
@@ -160,7 +172,7 @@ impl Bank {
 
 impl FloatOp {
     /// Floating-point operations of one lane.
-    pub(super) fn flops(self) -> u64 {
+    pub(crate) fn flops(self) -> u64 {
         match self {
             FloatOp::Copy => 0,
             FloatOp::MulThenAdd => 2,
@@ -171,7 +183,7 @@ impl FloatOp {
 
 /// A function of integers that may leave their type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whole {
+pub(crate) enum Whole {
     /// The sum of a warp's lanes.
     Sum,
     /// The sum of the lanes up to each.
@@ -184,7 +196,7 @@ pub(super) enum Whole {
 
 /// What an undivided store has to do with an undivided load of the same tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Update {
+pub(crate) enum Update {
     /// Nothing.
     Own,
     /// Its value is made of what the load gave.
@@ -195,7 +207,7 @@ pub(super) enum Update {
 
 /// An instruction. `site` is the place in the kernel that a finding names.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub(crate) enum Op {
     /// Scalar registers: `dst = a op b`; neither has a vector.
     Scalar { dst: u32, op: IndexOp, a: Sum, b: Sum, site: u32 },
     /// Integer registers, as mathematical integers: `dst = a op b`.
@@ -232,8 +244,8 @@ pub(super) enum Op {
     Select { dst: u32, condition: u32, then: Register, otherwise: Register },
     /// `dst = from as elem`; `natural` says that the integers are `u64`.
     Cast { dst: u32, from: Register, natural: bool, elem: Elem },
-    /// An uninitialised variable: NaN, -1 or true in the active lanes, tracked in a slot.
-    Poison { bank: Bank, dst: u32, slot: u32 },
+    /// An uninitialised variable: NaN, -1 or true in the active lanes.
+    Poison { bank: Bank, dst: u32 },
     /// Loads `width` elements of each lane into consecutive registers.
     Load { dst: u32, address: Sum, mask: Option<u32>, site: u32 },
     /// Stores `width` elements of each lane from consecutive registers.
@@ -285,8 +297,8 @@ pub(super) enum Op {
     Born { dst: Register, from: [Register; 3], together: bool, site: u32 },
     /// Reports lanes in which an index of this number in the program's list leaves 64 bits.
     Leaves { number: u32, site: u32 },
-    /// The tracked register is initialised in the active lanes.
-    MarkInitialised { slot: u32 },
+    /// The tracked register is initialised in the active lanes, or is not.
+    MarkInitialised { slot: u32, holds: bool },
     /// Lanes where the mask holds go on; to `otherwise` (an `Else` or `EndIf`) if there is none.
     If { mask: u32, otherwise: u32 },
     /// The other lanes go on; to `end` (an `EndIf`) if there is none.
@@ -317,7 +329,7 @@ pub(super) enum Op {
 
 impl Op {
     /// Whether it does something that others, or the warp itself in another round, may see.
-    pub(super) fn acts(self) -> bool {
+    pub(crate) fn acts(self) -> bool {
         matches!(
             self,
             Op::Store { .. }
@@ -332,7 +344,7 @@ impl Op {
     }
 
     /// Whether it only looks: then it is no work of the kernel's.
-    pub(super) fn judges(self) -> bool {
+    pub(crate) fn judges(self) -> bool {
         matches!(
             self,
             Op::CheckInitialised { .. }
@@ -352,7 +364,7 @@ impl Op {
 
 /// An index as sums of products of registers, before anything wraps.
 #[derive(Clone, Debug)]
-pub(super) struct Polynomial {
+pub(crate) struct Polynomial {
     /// A coefficient and factors, each with whether its register holds the bits of a natural number.
     pub terms: Vec<(i64, Vec<(Sum, bool)>)>,
     /// What is added.
@@ -363,7 +375,7 @@ pub(super) struct Polynomial {
 
 /// What an instruction touches, for memory and for findings.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(crate) struct Site {
     /// The place, where it is an access.
     pub place: u32,
     /// The element type.
@@ -390,7 +402,7 @@ pub(super) struct Site {
 
 /// Where an access goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// Nowhere: the site of an operation that is no access.
     None,
     /// The tensor of this number.
@@ -403,7 +415,7 @@ pub(super) enum Target {
 
 /// The code of a launch.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Program {
+pub(crate) struct Program {
     /// The instructions.
     pub code: Vec<Op>,
     /// The Rust line of each instruction.
@@ -449,4 +461,4 @@ pub(super) struct Program {
 }
 
 /// How many registers `thread_idx` takes, and how many scalars `block_idx`.
-pub(super) const AXES: u32 = 3;
+pub(crate) const AXES: u32 = 3;

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 
 /// Where an occurrence stands in the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Which of the launch's schedules.
     pub schedule: u64,
     /// The block's number.
@@ -20,19 +20,19 @@ pub(super) struct Moment {
 
 /// The findings of one host thread.
 #[derive(Default)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     known: HashMap<(FindingKind, u32), (Moment, Finding)>,
     now: Moment,
 }
 
 impl Findings {
     /// A block begins; blocks come in increasing order.
-    pub(super) fn start_block(&mut self, block: u64) {
+    pub(crate) fn start_block(&mut self, block: u64) {
         self.now = Moment { block, ..Moment::default() };
     }
 
     /// Counts `count` occurrences; `finding` is called for the first.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         kind: FindingKind,
         site: u32,
@@ -50,14 +50,14 @@ impl Findings {
     }
 
     /// What was found at a site is the cause of all else: it comes first.
-    pub(super) fn first(&mut self, kind: FindingKind, site: u32) {
+    pub(crate) fn first(&mut self, kind: FindingKind, site: u32) {
         if let Some((moment, _)) = self.known.get_mut(&(kind, site)) {
             *moment = Moment { block: 0, order: 0, ..*moment };
         }
     }
 
     /// What was found at a site is of another kind: its cause is known now. It stands where it stood.
-    pub(super) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: String) {
+    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: String) {
         let Some((moment, finding)) = self.known.remove(&(kind, site)) else { return };
         let mut own = Findings::default();
         own.known.insert((cause, site), (moment, Finding { kind: cause, message, ..finding }));
@@ -65,7 +65,7 @@ impl Findings {
     }
 
     /// Adds another host thread's findings.
-    pub(super) fn merge(&mut self, other: Findings) {
+    pub(crate) fn merge(&mut self, other: Findings) {
         for (key, (moment, finding)) in other.known {
             match self.known.entry(key) {
                 Entry::Vacant(entry) => {
@@ -84,7 +84,7 @@ impl Findings {
     }
 
     /// Adds what only another schedule finds.
-    pub(super) fn merge_new(&mut self, other: Findings, schedule: u64, seed: u64) {
+    pub(crate) fn merge_new(&mut self, other: Findings, schedule: u64, seed: u64) {
         for (key, (moment, finding)) in other.known {
             self.known.entry(key).or_insert_with(|| {
                 let message = format!("{}, by the schedule of seed {seed}", finding.message);
@@ -94,7 +94,7 @@ impl Findings {
     }
 
     /// In the order of their first occurrence, at most `most` of each kind, and how many were left out.
-    pub(super) fn finish(self, most: usize) -> (Vec<Finding>, u64) {
+    pub(crate) fn finish(self, most: usize) -> (Vec<Finding>, u64) {
         let mut all: Vec<((Moment, FindingKind, u32), Finding)> =
             self.known.into_iter().map(|((kind, site), (moment, f))| ((moment, kind, site), f)).collect();
         all.sort_by_key(|(key, _)| *key);

@@ -1,54 +1,32 @@
 //! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
 //!
-//! A launch becomes bytecode over registers of 32 lanes (`bytecode`); the warps of a block run in turn and stop at
-//! barriers (`machine`), and compute in registers (`registers`), decide which lanes go on (`control`), touch memory (`touch`) or other
-//! threads (`together`); each element of shared memory and of written tensors has a shadow that knows its last
-//! accesses (`shadow`). What TMA and the matrix units do beside the threads is in flight until somebody waits
-//! for it (`proxy`). The blocks of a cluster run together (`cluster`), others on several host threads. In which order they do is
-//! a schedule's (`turns`); what is told beside the order of accesses is the judges' (`judge`).
+//! ```text
+//! Checked ──compile──► Program (bytecode, sites)
+//!
+//! schedule   who has the next turn: clusters, warps, asynchronous work
+//! actors     warps, TMA, the matrix units, mbarriers            ──events──► judge   races, initialisation, views, coverage,
+//! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic
+//! ```
+//! Each room knows those below it; the machine (`machine`) holds their parts. Execution tells what happens (`event`) and knows no
+//! judge: without judges it is execution alone. The blocks of a cluster run together, others on several host threads.
 //!
 //! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
 //! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of
 //! blocks matter runs on one). With findings, blocks that touch each
 //! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
 
-mod arithmetic;
-mod blocks;
+mod actors;
 mod bytecode;
-mod clock;
-mod cluster;
 mod compile;
-mod control;
-mod copy;
-mod elementwise;
-mod execute;
+mod event;
 mod findings;
 mod judge;
-mod local;
 mod machine;
-mod matrix;
-mod mbarrier;
 mod memory;
-mod mma;
-mod order;
-mod proxy;
-mod registers;
-mod remote;
 mod report;
-mod rounds;
 mod schedule;
-mod shadow;
-mod strands;
-mod tensor_map;
 #[cfg(test)]
 mod tests;
-mod together;
-mod touch;
-mod traffic;
-mod transfer;
-mod turns;
-mod warp;
-mod watch;
 mod work;
 
 pub use report::{Counts, Finding, FindingKind, Report};
@@ -57,12 +35,12 @@ use super::bind::Bound;
 use super::check::Checked;
 use super::elem::Constant;
 use super::launch::PlanArgumentKind;
+use actors::cluster;
 use compile::ArgumentValue;
 use findings::Findings;
-use judge::coverage::Coverage;
 use machine::{Launch, Machine};
-use memory::Global;
-use shadow::GlobalShadow;
+use memory::bytes::Global;
+use schedule::{blocks, turns};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -318,10 +296,7 @@ pub fn simulate(
         let mut outcome = outcome;
         if !outcome.stopped {
             outcome.findings.start_block(u64::MAX);
-            for (argument, coverage) in (0..).zip(&launch.coverage) {
-                let Some(coverage) = coverage else { continue };
-                coverage.finish(argument, &program, &mut outcome.findings);
-            }
+            launch.judges.iter().for_each(|judge| judge.close(&program, &mut outcome.findings));
             for number in 1..u64::from(options.schedules) {
                 let seed = options.seed.wrapping_add(number);
                 let other = Launch { seed, ..self::launch(checked, &program, bound, arguments, options)? };
@@ -412,36 +387,15 @@ fn launch<'a>(
     arguments: &'a [SimulatorArgument<'_>],
     options: &Options,
 ) -> Result<Launch<'a>, SimulateError> {
-    let (mut globals, mut shadows, mut coverage) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, argument) in arguments.iter().enumerate() {
-        let (mut shadow, mut cover) = (None, None);
-        globals.push(match argument {
-            SimulatorArgument::Read(bytes) => Global::Read(bytes),
-            SimulatorArgument::Write(bytes) => {
-                let own = |site: &&bytecode::Site| site.target == bytecode::Target::Global(number as u32);
-                if let Some(site) = program.sites.iter().find(own).filter(|_| options.findings) {
-                    let elements = bytes.len() / site.bytes.max(1) as usize;
-                    let too_large = || SimulateError::TooLarge {
-                        what: format!("a tensor of {elements} elements with findings"),
-                    };
-                    shadow = Some(GlobalShadow::new(elements, program.waits).ok_or_else(too_large)?);
-                    if options.coverage {
-                        let modes = bound.tensors.get(number).cloned().unwrap_or_default();
-                        cover = Some(Coverage::new(elements, bytes, modes).ok_or_else(too_large)?);
-                    }
-                }
-                Global::writable(bytes)
-            }
-            SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => Global::None,
-        });
-        shadows.push(shadow);
-        coverage.push(cover);
-    }
+    let globals = arguments.iter().map(|argument| match argument {
+        SimulatorArgument::Read(bytes) => Global::Read(bytes),
+        SimulatorArgument::Write(bytes) => Global::writable(bytes),
+        SimulatorArgument::Scalar(_) | SimulatorArgument::Index(_) => Global::None,
+    });
     Ok(Launch {
         program,
-        globals,
-        shadows,
-        coverage,
+        globals: globals.collect(),
+        judges: judge::bench(program, bound, arguments, options)?,
         grid: bound.grid,
         block: bound.block,
         cluster: checked.plan().cluster,
@@ -484,14 +438,15 @@ fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
             count += machine.ranks() as u64;
             let done = machine.run_cluster(machine.turns.cluster(block, clusters));
             stopped |= !done;
-            if !done || workers > 1 && machine.crossed {
+            if !done || workers > 1 && machine.told.get_mut().crossed {
                 halt.store(true, SeqCst);
             }
         }
-        let ordered = stopped || machine.crossed;
+        let told = machine.told.into_inner();
+        let ordered = stopped || told.crossed;
         Outcome {
-            findings: machine.findings,
-            sites: machine.sites,
+            findings: told.findings,
+            sites: told.counts,
             runs: machine.runs,
             blocks: count,
             stopped,

@@ -3,13 +3,13 @@
 //! Invariant: registers and sites are those of the program that the work belongs to.
 
 use super::bytecode::Sum;
-use super::tensor_map::BoxPlan;
 use crate::kernel::elem::Elem;
 use crate::kernel::program::Scope;
+use crate::kernel::simulate::memory::tensor_map::BoxPlan;
 
 /// An mbarrier that an instruction names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BarrierUse {
+pub(crate) struct BarrierUse {
     /// The number of the array's first barrier, of all barriers of a block.
     pub first: u32,
     /// Which of the array.
@@ -20,7 +20,7 @@ pub(super) struct BarrierUse {
 
 /// A box and where it lies in shared memory.
 #[derive(Clone, Debug)]
-pub(super) struct BoxUse {
+pub(crate) struct BoxUse {
     /// Which of the program's boxes.
     pub plan: u32,
     /// The first element in shared memory.
@@ -35,7 +35,7 @@ pub(super) struct BoxUse {
 
 /// An operand of a product in shared memory; see [`SharedMatrix`](crate::kernel::program::SharedMatrix).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct MatrixUse {
+pub(crate) struct MatrixUse {
     /// The first element.
     pub first: Sum,
     /// Its site.
@@ -52,7 +52,7 @@ pub(super) struct MatrixUse {
 
 /// The left operand of a product.
 #[derive(Clone, Debug)]
-pub(super) enum LeftUse {
+pub(crate) enum LeftUse {
     /// In shared memory.
     Shared(MatrixUse),
     /// In these registers of floats.
@@ -61,7 +61,7 @@ pub(super) enum LeftUse {
 
 /// A product of a warpgroup.
 #[derive(Clone, Debug)]
-pub(super) struct ProductUse {
+pub(crate) struct ProductUse {
     /// Columns.
     pub n: u32,
     /// Of both operands.
@@ -82,7 +82,7 @@ pub(super) struct ProductUse {
 
 /// An instruction.
 #[derive(Clone, Debug)]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// Makes an mbarrier.
     Init { barrier: BarrierUse, arrivals: u32 },
     /// The mbarriers made before are seen by the asynchronous proxy.
@@ -126,7 +126,7 @@ pub(super) enum Work {
 
 /// What the program knows of asynchronous work.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Works {
+pub(crate) struct Works {
     /// The instructions.
     pub list: Vec<Work>,
     /// Boxes of tensors.

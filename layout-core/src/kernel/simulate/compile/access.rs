@@ -35,7 +35,7 @@ impl Compiler<'_> {
             && self.program.findings
             && self.initialised.insert(slot)
         {
-            self.emit(Op::MarkInitialised { slot });
+            self.emit(Op::MarkInitialised { slot, holds: true });
         }
     }
 

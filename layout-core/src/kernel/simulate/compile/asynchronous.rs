@@ -2,7 +2,6 @@
 
 use super::super::SimulateError;
 use super::super::bytecode::{Bank, Op, Register, Target};
-use super::super::tensor_map::BoxPlan;
 use super::super::work::{BarrierUse, BoxUse, LeftUse, MatrixUse, ProductUse, Work};
 use super::Compiler;
 use super::access::Located;
@@ -12,6 +11,7 @@ use crate::kernel::program::{
     Access, BarrierAt, Loss, MatrixSource, Operation, Pad, Part, PlaceId, RemoteStore, SharedMatrix, Signal,
     Space, Statement, StatementKind, StoreMatrix, TensorLoad, TensorStore, Wgmma, walk,
 };
+use crate::kernel::simulate::memory::tensor_map::BoxPlan;
 use std::collections::BTreeSet;
 
 impl Compiler<'_> {

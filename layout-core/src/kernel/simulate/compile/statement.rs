@@ -151,7 +151,10 @@ impl Compiler<'_> {
             }
             None => {
                 let slot = self.slots(1);
-                self.emit(Op::Poison { bank, dst, slot });
+                self.emit(Op::Poison { bank, dst });
+                if self.program.findings {
+                    self.emit(Op::MarkInitialised { slot, holds: false });
+                }
                 Some(slot)
             }
         };

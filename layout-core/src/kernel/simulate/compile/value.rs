@@ -4,7 +4,6 @@
 //! indices, which the cache shares.
 
 use super::super::SimulateError;
-use super::super::arithmetic::ordered;
 use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum, Whole};
 use super::index::compare;
 use super::{ArgumentValue, Compiler};
@@ -12,6 +11,7 @@ use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::math::Math;
 use crate::kernel::program::{Access, Value, VariableKind};
+use crate::kernel::simulate::actors::arithmetic::ordered;
 use crate::kernel::small_float;
 
 impl Compiler<'_> {

@@ -4,15 +4,126 @@
 //! stored in memory, at the line of the operation that made it: an infinity of finite numbers, a NaN of what is none. One that
 //! came from memory, an argument or the text is nobody's mistake here.
 
-use super::super::bytecode::{LANES, Polynomial, Register, Site, Sum};
+use super::super::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
+use super::super::event::{Access, Event, Hearing, How, Judge};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
-use super::super::warp::{Warp, each_lane};
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
+use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::touch::{Kind, Touch};
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
+
+mod born;
+mod whole;
+
+use born::{Born, finite, make};
+
+/// The judge: whether all numbers are looked at, or only those of indices.
+pub(crate) struct Arithmetic(pub bool);
+
+impl Judge for Arithmetic {
+    fn hearing(&self) -> Box<dyn Hearing + '_> {
+        Box::new(Numbers { all: self.0, born: Vec::new() })
+    }
+}
+
+/// What is known of a cluster: where floats of each warp come from.
+struct Numbers {
+    all: bool,
+    born: Vec<Born>,
+}
+
+impl Hearing for Numbers {
+    fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
+        match event {
+            Event::Look(warp, op) => self.look(warp, *op, scene),
+            _ if !self.all => {}
+            Event::Start => {
+                let program = scene.launch.program;
+                self.born.resize_with(scene.count, || Born::new(program.f32, program.f64));
+                self.born.iter_mut().for_each(Born::reset);
+            }
+            Event::Access(access) => self.access(access, scene),
+            Event::Changed(access, before) => whole::added(access, before, scene),
+            Event::Local { warp, number, touch, value, kind } => {
+                self.local(warp, *number, touch, *value, *kind, scene);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Numbers {
+    fn of(&self, warp: &Warp) -> Option<&Born> {
+        self.born.get(warp.number as usize)
+    }
+
+    fn look(&mut self, warp: &Warp, op: Op, scene: &Machine<'_>) {
+        match op {
+            Op::Exact { op, a, b, elem, site } => Numbers::operator(warp, op, (a, b), (elem, site), scene),
+            Op::Whole { function, a, b, elem, site } => {
+                whole::judge(warp, function, (a, b), (elem, site), scene);
+            }
+            Op::Fits { from, natural, elem, site } => {
+                Numbers::cast(warp, (from, natural), (elem, site), scene);
+            }
+            Op::Leaves { number, site } => Numbers::index(warp, number, site, scene),
+            Op::Born { dst, from, together, site } => {
+                if let Some(born) = self.born.get_mut(warp.number as usize) {
+                    make(born, warp, dst, &from, together, site);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn access(&mut self, access: &Access<'_>, scene: &Machine<'_>) {
+        let Access { warp, site, touch, .. } = *access;
+        let all = (0..site.width).map(|part| move |first: Register| first.after(part));
+        match access.how {
+            How::Load(Some(first)) => {
+                if let Some(born) = self.born.get_mut(warp.number as usize) {
+                    all.for_each(|part| born.forget(part(first)));
+                }
+            }
+            How::Store(first, _) => {
+                all.for_each(|part| self.stored(warp, part(first), site, touch.open, scene));
+            }
+            How::Atomic(atomic) if !matches!(atomic.change, AtomicChange::Load(_)) => {
+                self.stored(warp, atomic.src, site, touch.open, scene);
+            }
+            How::Load(None) | How::Atomic(_) | How::Fetch | How::Issue | How::Send | How::Make => {}
+        }
+    }
+
+    /// A local array's register takes what a value comes of, or the other way round.
+    fn local(
+        &mut self,
+        warp: &Warp,
+        number: u32,
+        touch: &Touch,
+        value: u32,
+        kind: Kind,
+        scene: &Machine<'_>,
+    ) {
+        let site = &scene.launch.program.sites[number as usize];
+        let Target::Local { register, .. } = site.target else { return };
+        let (bank, Some(born)) = (Bank::of(site.elem), self.born.get_mut(warp.number as usize)) else {
+            return;
+        };
+        for lane in each_lane(touch.open) {
+            let (own, value) = (bank.register(register + touch.index[lane] as u32), bank.register(value));
+            match kind {
+                Kind::Read => born.copy(value, own, lane),
+                Kind::Write => born.copy(own, value, lane),
+            }
+        }
+    }
+}
 
 /// A number as it is meant: naturals of 64 bits are kept as their bits.
-pub(super) fn number(value: i64, natural: bool) -> i128 {
+pub(crate) fn number(value: i64, natural: bool) -> i128 {
     if natural { i128::from(value as u64) } else { i128::from(value) }
 }
 
@@ -58,15 +169,14 @@ fn at(warp: &Warp, sum: Sum, lane: usize) -> i64 {
     vector.wrapping_add(warp.uniform(sum))
 }
 
-impl Machine<'_> {
+impl Numbers {
     /// Looks at an operator on integers.
-    pub(in super::super) fn judge_operator(
-        &mut self,
+    fn operator(
         warp: &Warp,
         op: BinaryOp,
         (a, b): (Sum, Sum),
-        elem: Elem,
-        site: u32,
+        (elem, site): (Elem, u32),
+        scene: &Machine<'_>,
     ) {
         let natural = elem == Elem::U64;
         let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
@@ -81,7 +191,7 @@ impl Machine<'_> {
             return;
         }
         let kind = if shift { FindingKind::ShiftTooFar } else { FindingKind::Overflow };
-        self.report(kind, site, warp.number, wrong, None, |lane| {
+        scene.report(kind, site, warp.number, wrong, None, |lane| {
             let (a, b, symbol) = (number(a[lane], natural), number(b[lane], natural), op.symbol());
             match shift {
                 true => format!(
@@ -96,14 +206,7 @@ impl Machine<'_> {
     }
 
     /// Looks at a conversion to an integer.
-    pub(in super::super) fn judge_cast(
-        &mut self,
-        warp: &Warp,
-        from: Register,
-        natural: bool,
-        elem: Elem,
-        site: u32,
-    ) {
+    fn cast(warp: &Warp, (from, natural): (Register, bool), (elem, site): (Elem, u32), scene: &Machine<'_>) {
         let (least, most) = elem.limits();
         // What is cut off behind the point is no loss.
         let float = |value: f64| {
@@ -132,7 +235,7 @@ impl Machine<'_> {
         let wrong = each_lane(warp.active).filter(|lane| told(*lane).is_some());
         let wrong = wrong.fold(0u32, |lanes, lane| lanes | 1 << lane);
         if wrong != 0 {
-            self.report(FindingKind::LossyCast, site, warp.number, wrong, None, |lane| {
+            scene.report(FindingKind::LossyCast, site, warp.number, wrong, None, |lane| {
                 let value = told(lane).unwrap_or_default();
                 format!("{value} becomes {elem}, which holds {least} to {most}: the value is lost")
             });
@@ -140,8 +243,8 @@ impl Machine<'_> {
     }
 
     /// Looks at an index that may leave 64 bits.
-    pub(in super::super) fn judge_index(&mut self, warp: &Warp, number: u32, site: u32) {
-        let program = self.launch.program;
+    fn index(warp: &Warp, number: u32, site: u32, scene: &Machine<'_>) {
+        let program = scene.launch.program;
         let Some(index) = program.polynomials.get(number as usize) else { return };
         // A natural number below nothing is a conversion's, and no index's.
         let (least, most) = match index.signed {
@@ -151,7 +254,7 @@ impl Machine<'_> {
         let outside = |lane: &usize| !(least..=most).contains(&value(index, warp, *lane));
         let wrong = each_lane(warp.active).filter(outside).fold(0u32, |lanes, lane| lanes | 1 << lane);
         if wrong != 0 {
-            self.report(FindingKind::IndexOverflow, site, warp.number, wrong, None, |lane| {
+            scene.report(FindingKind::IndexOverflow, site, warp.number, wrong, None, |lane| {
                 let value = value(index, warp, lane);
                 let value =
                     if value.unsigned_abs() < 1 << 120 { value.to_string() } else { "an index".to_owned() };
@@ -161,8 +264,8 @@ impl Machine<'_> {
     }
 
     /// Stores floats of a warp: tells of those that are not finite, and where they come from.
-    pub(in super::super) fn judge_stored(&mut self, warp: &Warp, src: Register, site: &Site, lanes: u32) {
-        let Some(born) = warp.born.of(src) else { return };
+    fn stored(&self, warp: &Warp, src: Register, site: &Site, lanes: u32, scene: &Machine<'_>) {
+        let Some(born) = self.of(warp).and_then(|born| born.of(src)) else { return };
         let wrong = |lane: &usize| born[*lane] != 0 && !finite(warp, src, *lane);
         let Some(first) = each_lane(lanes).find(wrong) else { return };
         let same = each_lane(lanes).filter(|lane| wrong(lane) && born[*lane] == born[first]);
@@ -172,127 +275,11 @@ impl Machine<'_> {
             Register::F64(register) => warp.f64[register as usize][first],
             Register::Int(_) | Register::Mask(_) => return,
         };
-        let name = self.launch.program.names.get(site.place as usize).map_or("", String::as_str);
+        let name = scene.launch.program.names.get(site.place as usize).map_or("", String::as_str);
         let (name, line) = (name.to_owned(), site.line);
-        self.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
+        scene.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
             let of = if value.is_nan() { "what is none" } else { "finite numbers" };
             format!("{value} comes of {of} here, and is stored in `{name}` in line {line}")
         });
-    }
-}
-
-/// Whether a lane of a register is NaN.
-fn nan(warp: &Warp, register: Register, lane: usize) -> bool {
-    match register {
-        Register::F32(register) => warp.f32[register as usize][lane].is_nan(),
-        Register::F64(register) => warp.f64[register as usize][lane].is_nan(),
-        Register::Int(_) | Register::Mask(_) => false,
-    }
-}
-
-/// Whether all lanes of a register are finite.
-fn all_finite(warp: &Warp, register: Register) -> bool {
-    // A sum of zeros is NaN if one is not finite: no branch for each lane.
-    match register {
-        Register::F32(register) => {
-            warp.f32[register as usize].iter().fold(0.0, |sum, value| sum + value * 0.0) == 0.0
-        }
-        Register::F64(register) => {
-            warp.f64[register as usize].iter().fold(0.0, |sum, value| sum + value * 0.0) == 0.0
-        }
-        Register::Int(_) | Register::Mask(_) => true,
-    }
-}
-
-/// Whether a lane of a register is finite; what is no float is.
-fn finite(warp: &Warp, register: Register, lane: usize) -> bool {
-    match register {
-        Register::F32(register) => warp.f32[register as usize][lane].is_finite(),
-        Register::F64(register) => warp.f64[register as usize][lane].is_finite(),
-        Register::Int(_) | Register::Mask(_) => true,
-    }
-}
-
-/// For each lane of each register of floats the site that made it not finite; 0 for none. Empty where nobody looks.
-#[derive(Clone, Debug, Default)]
-pub(in super::super) struct Born {
-    f32: Vec<[u32; LANES]>,
-    f64: Vec<[u32; LANES]>,
-}
-
-impl Born {
-    /// Of so many registers.
-    pub(in super::super) fn new(f32: u32, f64: u32) -> Born {
-        Born { f32: vec![[0; LANES]; f32 as usize], f64: vec![[0; LANES]; f64 as usize] }
-    }
-
-    /// Nothing has come of anything.
-    pub(in super::super) fn reset(&mut self) {
-        self.f32.fill([0; LANES]);
-        self.f64.fill([0; LANES]);
-    }
-
-    fn of(&self, register: Register) -> Option<&[u32; LANES]> {
-        match register {
-            Register::F32(register) => self.f32.get(register as usize),
-            Register::F64(register) => self.f64.get(register as usize),
-            Register::Int(_) | Register::Mask(_) => None,
-        }
-    }
-
-    fn of_mut(&mut self, register: Register) -> Option<&mut [u32; LANES]> {
-        match register {
-            Register::F32(register) => self.f32.get_mut(register as usize),
-            Register::F64(register) => self.f64.get_mut(register as usize),
-            Register::Int(_) | Register::Mask(_) => None,
-        }
-    }
-
-    /// A register takes what nobody here has made.
-    pub(in super::super) fn forget(&mut self, dst: Register) {
-        if let Some(born) = self.of_mut(dst) {
-            *born = [0; LANES];
-        }
-    }
-
-    /// A lane of a register takes another one's.
-    pub(in super::super) fn copy(&mut self, dst: Register, src: Register, lane: usize) {
-        let from = self.of(src).map_or(0, |born| born[lane]);
-        if let Some(born) = self.of_mut(dst) {
-            born[lane] = from;
-        }
-    }
-}
-
-/// Keeps in mind where what an instruction made of some registers comes from, where it is not finite.
-pub(in super::super) fn born(warp: &mut Warp, dst: Register, from: &[Register], together: bool, site: u32) {
-    let active = warp.active;
-    if all_finite(warp, dst) && warp.born.of(dst).is_none_or(|born| *born == [0; LANES]) {
-        return;
-    }
-    for lane in each_lane(active) {
-        let origin = if finite(warp, dst, lane) {
-            0
-        } else {
-            // Of the lanes together any one's value may be in it.
-            let lanes = if together { active } else { 1 << lane };
-            let sources =
-                || from.iter().flat_map(|register| each_lane(lanes).map(move |lane| (*register, lane)));
-            let born =
-                |(register, lane): (Register, usize)| warp.born.of(register).map_or(0, |born| born[lane]);
-            let infinite = |(register, lane): &(Register, usize)| !finite(warp, *register, *lane);
-            let other = sources().find(|(register, lane)| nan(warp, *register, *lane));
-            match other {
-                Some(other) => born(other),
-                // A NaN of infinities comes of what made those, or is made here.
-                None if nan(warp, dst, lane) => {
-                    sources().filter(infinite).map(born).find(|born| *born != 0).unwrap_or(site)
-                }
-                None => sources().find(infinite).map_or(site, born),
-            }
-        };
-        if let Some(born) = warp.born.of_mut(dst) {
-            born[lane] = origin;
-        }
     }
 }

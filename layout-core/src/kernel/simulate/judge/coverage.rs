@@ -7,16 +7,19 @@
 //! zeros: then nobody has put anything there, and who adds to it counts on zeros that a launch does not make.
 
 use super::super::bytecode::{LANES, Op, Program, Site, Target};
+use super::super::event::{Access, Boxed, Event, Hearing, How, Judge};
 use super::super::findings::Findings;
 use super::super::machine::Machine;
 use super::super::report::{Finding, FindingKind};
-use super::super::touch::Touch;
-use super::super::warp::{Warp, each_lane};
 use super::super::work::Work;
+use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::memory::tensor_map::PIECE;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (19), flags (3).
-pub(in super::super) struct Coverage {
+pub(crate) struct Coverage {
     words: Vec<AtomicU64>,
     /// Whether the tensor held zeros only.
     zeros: bool,
@@ -51,7 +54,7 @@ enum Wrong {
 
 impl Coverage {
     /// Of a tensor of so many elements, whose bytes these are; `None` where there is no memory for it.
-    pub(in super::super) fn new(elements: usize, bytes: &[u8], modes: Vec<(u64, u64)>) -> Option<Coverage> {
+    pub(crate) fn new(elements: usize, bytes: &[u8], modes: Vec<(u64, u64)>) -> Option<Coverage> {
         let mut words = Vec::new();
         words.try_reserve_exact(elements).ok()?;
         words.resize_with(elements, AtomicU64::default);
@@ -147,7 +150,7 @@ impl Coverage {
     }
 
     /// Tells of the elements that nobody wrote, when the launch has ended.
-    pub(in super::super) fn finish(&self, argument: u32, program: &Program, findings: &mut Findings) {
+    pub(crate) fn finish(&self, argument: u32, program: &Program, findings: &mut Findings) {
         let untouched = self.untouched(argument, program).map(|site| {
             let all = self.words.len() as u64;
             (all, all, 0, site)
@@ -183,78 +186,125 @@ impl Coverage {
     }
 }
 
-impl Machine<'_> {
-    /// The coverage of a site's tensor.
-    fn coverage(&self, site: &Site) -> Option<&Coverage> {
-        let Target::Global(argument) = site.target else { return None };
-        self.launch.coverage.get(argument as usize)?.as_ref()
+/// The judge: of each argument that is written its elements.
+pub(crate) struct Written(pub Vec<Option<Coverage>>);
+
+impl Judge for Written {
+    fn hearing(&self) -> Box<dyn Hearing + '_> {
+        Box::new(Seen(self))
     }
 
-    /// A thread in the grid: block, and its number in that.
-    fn writer(&self, warp: &Warp, lane: usize) -> (u64, u64) {
-        (warp.block, (self.inside(warp.number as usize) * LANES + lane) as u64)
-    }
-
-    /// Lanes of a warp read elements.
-    pub(in super::super) fn cover_reads(&self, warp: &Warp, (site, number): (&Site, u32), touch: &Touch) {
-        let Some(coverage) = self.coverage(site) else { return };
-        for lane in each_lane(touch.open) {
-            let first = touch.index[lane] as usize;
-            let each = first..first + site.width as usize;
-            each.for_each(|element| coverage.read(element, self.writer(warp, lane), number));
-        }
-    }
-
-    /// TMA reads an element for a lane of a warp.
-    pub(in super::super) fn cover_read(
-        &self,
-        warp: &Warp,
-        (argument, number): (u32, u32),
-        lane: usize,
-        element: usize,
-    ) {
-        if let Some(Some(coverage)) = self.launch.coverage.get(argument as usize) {
-            coverage.read(element, self.writer(warp, lane), number);
-        }
-    }
-
-    /// Lanes of a warp change elements by atomic operations.
-    pub(in super::super) fn cover_changes(&self, site: &Site, number: u32, touch: &Touch) {
-        let Some(coverage) = self.coverage(site) else { return };
-        each_lane(touch.open).for_each(|lane| coverage.changed(touch.index[lane] as usize, number));
-    }
-
-    /// Lanes of a warp write elements; `equal` holds those that write what was there, `raced` says that something is wrong
-    /// with the order already.
-    pub(in super::super) fn cover_writes(
-        &mut self,
-        warp: &Warp,
-        site: &Site,
-        number: u32,
-        touch: &Touch,
-        (equal, raced): (u32, bool),
-    ) {
-        for lane in each_lane(touch.open) {
-            let first = touch.index[lane];
-            for element in first..first + i64::from(site.width) {
-                self.cover_write(warp, (site, number), lane, element, (equal >> lane & 1 != 0, raced));
+    fn close(&self, program: &Program, findings: &mut Findings) {
+        for (argument, coverage) in (0..).zip(&self.0) {
+            if let Some(coverage) = coverage {
+                coverage.finish(argument, program, findings);
             }
         }
     }
+}
 
-    /// A lane of a warp writes an element.
-    pub(in super::super) fn cover_write(
-        &mut self,
-        warp: &Warp,
-        (site, number): (&Site, u32),
-        lane: usize,
-        element: i64,
-        (equal, raced): (bool, bool),
-    ) {
+struct Seen<'j>(&'j Written);
+
+impl Hearing for Seen<'_> {
+    fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
+        match event {
+            Event::Access(access) => self.access(access, scene),
+            Event::BoxRead { warp, copy, .. } => {
+                let Some(coverage) = self.boxed(copy, scene) else { return };
+                self.elements(copy, scene, |element, _| {
+                    coverage.read(element as usize, writer(warp, copy.lane, scene), copy.sites.1);
+                });
+            }
+            Event::BoxWritten { warp, copy, data, .. } => self.box_written(warp, copy, data, scene),
+            _ => {}
+        }
+    }
+}
+
+/// A thread in the grid: block, and its number in that.
+fn writer(warp: &Warp, lane: usize, scene: &Machine<'_>) -> (u64, u64) {
+    (warp.block, (scene.inside(warp.number as usize) * LANES + lane) as u64)
+}
+
+impl<'j> Seen<'j> {
+    /// The coverage of a site's tensor.
+    fn coverage(&self, site: &Site) -> Option<&'j Coverage> {
+        let Target::Global(argument) = site.target else { return None };
+        self.0.0.get(argument as usize)?.as_ref()
+    }
+
+    /// The coverage of a box's tensor.
+    fn boxed(&self, copy: &Boxed<'_>, scene: &Machine<'_>) -> Option<&'j Coverage> {
+        self.coverage(&scene.launch.program.sites[copy.sites.1 as usize])
+    }
+
+    /// The elements of a box that the tensor has, each with its place in the box.
+    fn elements(&self, copy: &Boxed<'_>, scene: &Machine<'_>, mut visit: impl FnMut(i64, (usize, u32))) {
+        let plan = &scene.launch.program.works.boxes[copy.plan as usize];
+        let mut number = 0;
+        plan.each(copy.shared, copy.coordinates, |piece| {
+            for element in piece.start..piece.end {
+                visit(piece.global / i64::from(plan.size) + i64::from(element), (number, element));
+            }
+            number += 1;
+        });
+    }
+
+    fn access(&self, access: &Access<'_>, scene: &Machine<'_>) {
+        let Access { warp, site, number, touch, .. } = *access;
         let Some(coverage) = self.coverage(site) else { return };
-        let wrong = coverage.wrote(element as usize, self.writer(warp, lane), number, equal);
+        let elements = |lane: usize| touch.index[lane]..touch.index[lane] + i64::from(site.width);
+        match access.how {
+            How::Load(_) | How::Fetch => {
+                for lane in each_lane(touch.open) {
+                    let by = writer(warp, lane, scene);
+                    elements(lane).for_each(|element| coverage.read(element as usize, by, number));
+                }
+            }
+            How::Store(_, equal) => {
+                // What is wrong with the order is told already.
+                let raced = scene.told.borrow().of_event > 0;
+                for lane in each_lane(touch.open) {
+                    for element in elements(lane) {
+                        let at = (site, number, element);
+                        self.wrote(coverage, (warp, lane), at, (equal >> lane & 1 != 0, raced), scene);
+                    }
+                }
+            }
+            How::Atomic(atomic) if !matches!(atomic.change, AtomicChange::Load(_)) => {
+                each_lane(touch.open).for_each(|lane| coverage.changed(touch.index[lane] as usize, number));
+            }
+            How::Atomic(_) | How::Issue | How::Send | How::Make => {}
+        }
+    }
+
+    fn box_written(&self, warp: &Warp, copy: &Boxed<'_>, data: &[[u8; PIECE]], scene: &Machine<'_>) {
+        let Some(coverage) = self.boxed(copy, scene) else { return };
+        let program = scene.launch.program;
+        let plan = &program.works.boxes[copy.plan as usize];
+        let (global, size) = (&scene.launch.globals[plan.argument as usize], plan.size);
+        let raced = scene.told.borrow().of_event > 0;
+        let (site, number) = (&program.sites[copy.sites.1 as usize], copy.sites.1);
+        self.elements(copy, scene, |element, (piece, at)| {
+            let Some(bytes) = data.get(piece) else { return };
+            let value = bytes::read(bytes, (at * size) as usize, size);
+            let equal = global.read(element as usize * size as usize, size) == value;
+            self.wrote(coverage, (warp, copy.lane), (site, number, element), (equal, raced), scene);
+        });
+    }
+
+    /// A lane of a warp writes an element; `equal` says that it was there, `raced` that something is wrong with the order.
+    fn wrote(
+        &self,
+        coverage: &Coverage,
+        (warp, lane): (&Warp, usize),
+        (site, number, element): (&Site, u32, i64),
+        (equal, raced): (bool, bool),
+        scene: &Machine<'_>,
+    ) {
+        let wrong = coverage.wrote(element as usize, writer(warp, lane, scene), number, equal);
         let Some(wrong) = wrong.filter(|_| !raced) else { return };
-        let program = self.launch.program;
+        let program = scene.launch.program;
         let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
         let (kind, number, message) = match wrong {
             Wrong::Twice(before) => {
@@ -272,6 +322,6 @@ impl Machine<'_> {
                 (FindingKind::Unset, read, message)
             }
         };
-        self.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);
+        scene.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);
     }
 }

@@ -1,80 +1,73 @@
 //! Judges: what is told of a launch beside what it computes.
 //!
-//! Law: a judge changes no value, no clock and no order. What it needs to know is kept here, and execution asks it nothing.
+//! Law: a judge changes no value, no clock and no order. What it needs to know is kept here, and execution asks it nothing. A new
+//! one is a file with its law, and a line of `bench`.
 
-pub(super) mod arithmetic;
-pub(super) mod coverage;
-pub(super) mod updates;
-pub(super) mod views;
-pub(super) mod whole;
+mod arithmetic;
+mod coverage;
+mod ended;
+mod initialisation;
+mod meeting;
+mod phases;
+mod races;
+mod traffic;
+mod updates;
+mod views;
 
-use super::bytecode::Op;
-use super::machine::Machine;
-use super::warp::Warp;
+use super::bytecode::{Program, Target};
+use super::event::Judge;
+use super::{Options, SimulateError, SimulatorArgument};
+use crate::kernel::bind::Bound;
+use coverage::{Coverage, Written};
 
-impl Machine<'_> {
-    /// Runs an instruction that only looks.
-    pub(super) fn judge(&mut self, warp: &mut Warp, op: Op) {
-        match op {
-            Op::CheckInitialised { slot, site } => {
-                let missing = warp.active & !warp.initialised[slot as usize];
-                if missing != 0 {
-                    self.uninitialised(warp, slot, site, missing);
-                }
+/// The judges of a launch, in the order in which they are told: of several findings about one access the first judge's is the
+/// cause.
+pub(super) fn bench(
+    program: &Program,
+    bound: &Bound,
+    arguments: &[SimulatorArgument<'_>],
+    options: &Options,
+) -> Result<Vec<Box<dyn Judge>>, SimulateError> {
+    let mut bench: Vec<Box<dyn Judge>> = Vec::new();
+    if options.findings {
+        let elements: Vec<Option<usize>> =
+            (0..).zip(arguments).map(|(number, argument)| elements(program, number, argument)).collect();
+        let too_large = |argument: usize| SimulateError::TooLarge {
+            what: format!("a tensor of {} elements with findings", elements[argument].unwrap_or_default()),
+        };
+        bench.push(Box::new(races::Races::of(&elements, program).map_err(too_large)?));
+        bench.push(Box::new(initialisation::Initialisation));
+        bench.push(Box::new(meeting::Meetings));
+        bench.push(Box::new(phases::Phases));
+        bench.push(Box::new(ended::Ended));
+        bench.push(Box::new(views::Views));
+        if options.coverage {
+            let mut tensors = Vec::new();
+            for (number, elements) in elements.iter().enumerate() {
+                tensors.push(match (elements, &arguments[number]) {
+                    (Some(elements), SimulatorArgument::Write(bytes)) => {
+                        let modes = bound.tensors.get(number).cloned().unwrap_or_default();
+                        Some(Coverage::new(*elements, bytes, modes).ok_or_else(|| too_large(number))?)
+                    }
+                    _ => None,
+                });
             }
-            Op::MarkInitialised { slot } => warp.initialised[slot as usize] |= warp.active,
-            Op::Claim { at, end, site } => self.claim(warp, at, end, site),
-            Op::Exact { op, a, b, elem, site } => self.judge_operator(warp, op, (a, b), elem, site),
-            Op::Whole { function, a, b, elem, site } => self.judge_whole(warp, function, (a, b), elem, site),
-            Op::Fits { from, natural, elem, site } => self.judge_cast(warp, from, natural, elem, site),
-            Op::Born { dst, from, together, site } => arithmetic::born(warp, dst, &from, together, site),
-            Op::Leaves { number, site } => self.judge_index(warp, number, site),
-            // These do something, and have.
-            Op::Scalar { .. }
-            | Op::Vector { .. }
-            | Op::Int { .. }
-            | Op::Math { .. }
-            | Op::Wrap { .. }
-            | Op::ConstantF32 { .. }
-            | Op::ConstantF64 { .. }
-            | Op::ConstantMask { .. }
-            | Op::F32 { .. }
-            | Op::Round { .. }
-            | Op::F64 { .. }
-            | Op::MaskBinary { .. }
-            | Op::MaskNot { .. }
-            | Op::CompareInt { .. }
-            | Op::CompareF32 { .. }
-            | Op::CompareF64 { .. }
-            | Op::Select { .. }
-            | Op::Cast { .. }
-            | Op::Poison { .. }
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::LocalLoad { .. }
-            | Op::LocalStore { .. }
-            | Op::CopyAsync { .. }
-            | Op::Commit
-            | Op::Wait { .. }
-            | Op::Collective { .. }
-            | Op::Mma { .. }
-            | Op::LoadMatrix { .. }
-            | Op::Atomic { .. }
-            | Op::Barrier { .. }
-            | Op::Asynchronous { .. }
-            | Op::If { .. }
-            | Op::Else { .. }
-            | Op::EndIf
-            | Op::LoopBegin
-            | Op::LoopTest { .. }
-            | Op::LoopTestScalar { .. }
-            | Op::Rejoin
-            | Op::Jump { .. }
-            | Op::Endless { .. }
-            | Op::LoopEnd
-            | Op::Break
-            | Op::Continue
-            | Op::End => {}
+            bench.push(Box::new(Written(tensors)));
+        }
+        bench.push(Box::new(arithmetic::Arithmetic(program.arithmetic)));
+        if program.updates {
+            bench.push(Box::new(updates::Updates::default()));
         }
     }
+    if options.counters {
+        bench.push(Box::new(traffic::Traffic));
+    }
+    Ok(bench)
+}
+
+/// The elements of an argument, of a tensor that the kernel writes and touches.
+fn elements(program: &Program, number: u32, argument: &SimulatorArgument<'_>) -> Option<usize> {
+    let SimulatorArgument::Write(bytes) = argument else { return None };
+    let site = program.sites.iter().find(|site| site.target == Target::Global(number))?;
+    Some(bytes.len() / site.bytes.max(1) as usize)
 }

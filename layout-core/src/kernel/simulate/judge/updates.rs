@@ -4,13 +4,15 @@
 //! the element has changed since that load; where only its being done depends, and it writes what is there, nothing is lost.
 //! An exchange is a store where nobody looks at what was there; so is one that compares, which then does nothing.
 
-use super::super::bytecode::{LANES, Site, Target, Update};
+use super::super::bytecode::{LANES, Target, Update};
+use super::super::event::{Access, Atomic, Event, Hearing, How, Judge};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
-use super::super::touch::Touch;
-use super::super::warp::{Warp, each_lane};
 use crate::kernel::program::AtomicChange;
+use crate::kernel::simulate::actors::warp::each_lane;
+use crate::kernel::simulate::memory::bytes;
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// How often an element has changed, and how often it had when a thread loaded it.
 #[derive(Debug, Default)]
@@ -19,35 +21,46 @@ struct Element {
     loaded: HashMap<(u64, u32), u32>,
 }
 
-/// The elements that are loaded and stored undivided.
-#[derive(Debug, Default)]
-pub(in super::super) struct Updates(HashMap<(u64, i64), Element>);
+/// The judge: the elements that are loaded and stored undivided, of a launch that one host thread runs.
+#[derive(Default)]
+pub(crate) struct Updates(Mutex<HashMap<(u64, i64), Element>>);
 
-impl Machine<'_> {
-    /// Looks at an atomic operation of a warp before it is done, lane after lane; `changes` says whether a lane's value is
-    /// another one than the element has.
-    pub(in super::super) fn judge_update(
-        &mut self,
-        warp: &Warp,
-        (site, number): (&Site, u32),
-        touch: &Touch,
-        (change, update): (AtomicChange, Update),
-        changes: impl Fn(&Self, usize) -> bool,
-    ) {
-        if !self.launch.program.updates {
-            return;
+impl Judge for Updates {
+    fn hearing(&self) -> Box<dyn Hearing + '_> {
+        Box::new(Kept(self))
+    }
+}
+
+struct Kept<'j>(&'j Updates);
+
+impl Hearing for Kept<'_> {
+    fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
+        if let Event::Access(access) = event
+            && let How::Atomic(atomic) = access.how
+        {
+            self.0.judge(access, atomic, scene);
         }
+    }
+}
+
+impl Updates {
+    /// Looks at an atomic operation of a warp before it is done, lane after lane.
+    fn judge(&self, access: &Access<'_>, atomic: &Atomic<'_>, scene: &Machine<'_>) {
+        let Access { warp, site, number, touch, .. } = *access;
+        let Atomic { change, update, .. } = *atomic;
         let space = match site.target {
             Target::Global(argument) => u64::from(argument),
             Target::Shared(base) => 1 << 63 | warp.block << 24 | u64::from(base),
             Target::Local { .. } | Target::None => return,
         };
+        // A panic elsewhere leaves the table as it was between two changes.
+        let mut elements = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let compares = change == AtomicChange::CompareExchange;
         let mut lost = 0u32;
         for lane in each_lane(touch.open) {
-            let thread = (warp.block, (self.inside(warp.number as usize) * LANES + lane) as u32);
-            let changes = update == Update::Made && !compares || changes(self, lane);
-            let element = self.updates.0.entry((space, touch.index[lane])).or_default();
+            let thread = (warp.block, (scene.inside(warp.number as usize) * LANES + lane) as u32);
+            let changes = update == Update::Made && !compares || changes(access, atomic, lane, scene);
+            let element = elements.entry((space, touch.index[lane])).or_default();
             if let AtomicChange::Load(_) = change {
                 element.loaded.insert(thread, element.changes);
                 continue;
@@ -61,8 +74,8 @@ impl Machine<'_> {
             return;
         }
         let index = touch.index[lost.trailing_zeros() as usize];
-        let name = self.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
-        self.report(FindingKind::LostUpdate, number, warp.number, lost, Some(index), |_| {
+        let name = scene.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
+        scene.report(FindingKind::LostUpdate, number, warp.number, lost, Some(index), |_| {
             format!(
                 "element {index} of `{name}` has changed since this thread loaded what it makes its value of: {} is lost. One \
                  `atomic_*` does both at once",
@@ -70,4 +83,23 @@ impl Machine<'_> {
             )
         });
     }
+}
+
+/// Whether a lane's value is another one than the element has.
+fn changes(access: &Access<'_>, atomic: &Atomic<'_>, lane: usize, scene: &Machine<'_>) -> bool {
+    let Access { warp, site, touch, .. } = *access;
+    let compares = atomic.change == AtomicChange::CompareExchange;
+    // The lanes come one after the other.
+    let before =
+        each_lane(touch.open & ((1 << lane) - 1)).filter(|other| touch.index[*other] == touch.index[lane]);
+    if let Some(last) = before.last() {
+        return !compares && atomic.values[last] != atomic.values[lane];
+    }
+    let byte = touch.index[lane] as usize * site.bytes as usize;
+    let old = match site.target {
+        Target::Shared(base) => bytes::read(&scene.shared, (warp.shared + base) as usize + byte, site.bytes),
+        Target::Global(argument) => scene.launch.globals[argument as usize].read(byte, site.bytes),
+        Target::Local { .. } | Target::None => 0,
+    };
+    old != atomic.values[lane] && (!compares || old == atomic.wanted[lane])
 }

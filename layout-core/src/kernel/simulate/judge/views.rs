@@ -2,33 +2,49 @@
 //!
 //! Law: a coordinate outside of the extents of its view is told of, whether the tensor has the element or not.
 
-use super::super::bytecode::Sum;
+use super::super::bytecode::{Op, Sum};
+use super::super::event::{Event, Hearing, Judge};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
-use super::super::warp::{Warp, each_lane};
+use crate::kernel::simulate::actors::warp::{Warp, each_lane};
 
-impl Machine<'_> {
-    /// Reports lanes whose coordinate is outside of its view.
-    pub(super) fn claim(&mut self, warp: &Warp, at: Sum, end: Sum, number: u32) {
-        if warp.active == 0 {
-            return;
-        }
-        let (at, end) = (warp.lanes(at), warp.lanes(end));
-        let wrong = each_lane(warp.active).filter(|lane| !(0..end[*lane]).contains(&at[*lane]));
-        let wrong = wrong.fold(0u32, |lanes, lane| lanes | 1 << lane);
-        if wrong == 0 {
-            return;
-        }
-        let site = &self.launch.program.sites[number as usize];
-        let name = self.launch.program.names.get(site.place as usize);
-        let first = at[wrong.trailing_zeros() as usize];
-        self.report(FindingKind::OutOfBounds, number, warp.number, wrong, Some(first), |lane| {
-            let name = name.map_or("", String::as_str);
-            format!(
-                "coordinate {first} of `{name}` outside of its view, where there are {}: of a tile, a window or a slice, or \
-                 of the elements of one",
-                end[lane].max(0)
-            )
-        });
+/// The judge, who keeps nothing.
+pub(crate) struct Views;
+
+impl Judge for Views {
+    fn hearing(&self) -> Box<dyn Hearing + '_> {
+        Box::new(Views)
     }
+}
+
+impl Hearing for Views {
+    fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
+        if let Event::Look(warp, Op::Claim { at, end, site }) = event {
+            claim(warp, (*at, *end), *site, scene);
+        }
+    }
+}
+
+/// Reports lanes whose coordinate is outside of its view.
+fn claim(warp: &Warp, (at, end): (Sum, Sum), number: u32, scene: &Machine<'_>) {
+    if warp.active == 0 {
+        return;
+    }
+    let (at, end) = (warp.lanes(at), warp.lanes(end));
+    let wrong = each_lane(warp.active).filter(|lane| !(0..end[*lane]).contains(&at[*lane]));
+    let wrong = wrong.fold(0u32, |lanes, lane| lanes | 1 << lane);
+    if wrong == 0 {
+        return;
+    }
+    let site = &scene.launch.program.sites[number as usize];
+    let name = scene.launch.program.names.get(site.place as usize);
+    let first = at[wrong.trailing_zeros() as usize];
+    scene.report(FindingKind::OutOfBounds, number, warp.number, wrong, Some(first), |lane| {
+        let name = name.map_or("", String::as_str);
+        format!(
+            "coordinate {first} of `{name}` outside of its view, where there are {}: of a tile, a window or a slice, or \
+             of the elements of one",
+            end[lane].max(0)
+        )
+    });
 }

@@ -1,7 +1,8 @@
 //! Strands against vector clocks of single threads: one of each thread for each lane, and nothing put together.
 
+use super::knowledge::Knowledge;
 use crate::kernel::simulate::bytecode::{FULL, LANES};
-use crate::kernel::simulate::clock::{Clock, Knowledge};
+use crate::kernel::simulate::clock::Clock;
 use crate::kernel::simulate::strands::Strands;
 
 const WARPS: usize = 3;

@@ -1,0 +1,93 @@
+//! The elementwise words, in the lanes of a warp.
+//!
+//! Law: as [`crate::kernel::meaning`] says; floats of 16 and 8 bits are computed as `f32`, and the caller rounds.
+
+use super::warp::{Warp, put};
+use crate::kernel::elem::Elem;
+use crate::kernel::math::Math;
+use crate::kernel::meaning::{Float, integer};
+use crate::kernel::simulate::bytecode::{Bank, LANES, Register};
+use crate::kernel::small_float;
+
+/// `dst = function(operands)`, of a first operand of type `elem`.
+pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Register; 3], elem: Elem) {
+    let active = warp.active;
+    let integers = |register: Register| match register {
+        Register::Int(sum) => warp.lanes(sum),
+        Register::F32(_) | Register::F64(_) | Register::Mask(_) => [0; LANES],
+    };
+    let [_, second, third] = operands;
+    match (Bank::of(function.result().of(elem)), operands[0]) {
+        (Bank::F32, Register::F32(_)) if function == Math::FromBits => {
+            let value = integers(second).map(|bits| small_float::decode(bits as u32, elem));
+            put(&mut warp.f32[dst as usize], &value, active);
+        }
+        (Bank::F64, Register::F64(_)) if function == Math::FromBits => {
+            let value = integers(second).map(|bits| f64::from_bits(bits as u64));
+            put(&mut warp.f64[dst as usize], &value, active);
+        }
+        (Bank::F32, Register::F32(a)) => {
+            let of = |register| if let Register::F32(n) = register { n } else { a };
+            let value = floats(
+                function,
+                &warp.f32[a as usize],
+                &warp.f32[of(second) as usize],
+                &warp.f32[of(third) as usize],
+                &integers(second),
+            );
+            put(&mut warp.f32[dst as usize], &value, active);
+        }
+        (Bank::F64, Register::F64(a)) => {
+            let of = |register| if let Register::F64(n) = register { n } else { a };
+            let value = floats(
+                function,
+                &warp.f64[a as usize],
+                &warp.f64[of(second) as usize],
+                &warp.f64[of(third) as usize],
+                &integers(second),
+            );
+            put(&mut warp.f64[dst as usize], &value, active);
+        }
+        (Bank::Int, Register::F32(a)) => {
+            let value = warp.f32[a as usize].map(|value| small_float::encode(value, elem).into());
+            put(&mut warp.int[dst as usize], &value, active);
+        }
+        (Bank::Int, Register::F64(a)) => {
+            let value = warp.f64[a as usize].map(|value| value.to_bits() as i64);
+            put(&mut warp.int[dst as usize], &value, active);
+        }
+        (Bank::Mask, Register::F32(a)) => {
+            let lanes = warp.f32[a as usize];
+            warp.put_mask(dst, mask(|lane| f32::test(function, lanes[lane])));
+        }
+        (Bank::Mask, Register::F64(a)) => {
+            let lanes = warp.f64[a as usize];
+            warp.put_mask(dst, mask(|lane| f64::test(function, lanes[lane])));
+        }
+        (Bank::Int, Register::Int(a)) => {
+            let (a, b, c) = (warp.lanes(a), integers(second), integers(third));
+            let value = std::array::from_fn(|i| integer(function, elem, [a[i], b[i], c[i]]).unwrap_or(0));
+            put(&mut warp.int[dst as usize], &value, active);
+        }
+        (Bank::Mask, Register::Int(a)) => {
+            let a = warp.lanes(a);
+            warp.put_mask(dst, mask(|lane| integer(function, elem, [a[lane], 0, 0]) == Some(1)));
+        }
+        // The compiler gives no other pair.
+        (_, Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_)) => {}
+    }
+}
+
+fn floats<T: Float>(
+    function: Math,
+    a: &[T; LANES],
+    b: &[T; LANES],
+    c: &[T; LANES],
+    n: &[i64; LANES],
+) -> [T; LANES] {
+    std::array::from_fn(|i| T::apply(function, a[i], b[i], c[i], n[i] as i32).unwrap_or(a[i]))
+}
+
+fn mask(holds: impl Fn(usize) -> bool) -> u32 {
+    (0..LANES).fold(0, |bits, lane| bits | u32::from(holds(lane)) << lane)
+}

@@ -1,0 +1,177 @@
+//! The matrix instructions of a warp, by the instructions' thread-value layouts.
+//!
+//! Laws: of floats narrower than 64 bits products are exact, and each element is the sum of its products and of what was there,
+//! rounded once; a GPU may round more often and drop low bits of small terms. Of what feeds TF32 the last 13 bits do not count. Of
+//! `f64` each product is added by one rounding, along K. Sums of integers wrap.
+
+use super::touch::Kind;
+use super::warp::{Warp, each_lane};
+use crate::kernel::elem::Elem;
+use crate::kernel::program::{Operand, TensorCore};
+use crate::kernel::simulate::bytecode::{LANES, Sum, Target};
+use crate::kernel::simulate::event::{Access, Event, How};
+use crate::kernel::simulate::machine::Machine;
+use crate::kernel::simulate::memory::bytes;
+use crate::kernel::small_float;
+use std::sync::OnceLock;
+
+/// What the matrix units see of a float's bits.
+fn truncated(bits: u32) -> u32 {
+    bits & !0x1fff
+}
+
+/// For each operand the index in its tile of each lane's each value.
+struct Places {
+    a: Vec<[usize; LANES]>,
+    b: Vec<[usize; LANES]>,
+    c: Vec<[usize; LANES]>,
+}
+
+fn places(core: TensorCore) -> &'static Places {
+    static PLACES: [OnceLock<Places>; TensorCore::ALL.len()] =
+        [const { OnceLock::new() }; TensorCore::ALL.len()];
+    PLACES[core as usize].get_or_init(|| {
+        let of = |operand: Operand| {
+            let layout = core.layout(operand);
+            let at = |lane: i64, value: i64| {
+                let index = layout.as_ref().and_then(|layout| layout.crd2idx(&(lane, value).into()).ok());
+                index.unwrap_or(0) as usize
+            };
+            (0..core.values(operand))
+                .map(|value| std::array::from_fn(|lane| at(lane as i64, value)))
+                .collect()
+        };
+        Places { a: of(Operand::A), b: of(Operand::B), c: of(Operand::C) }
+    })
+}
+
+/// A tile of an operand from the registers of a bank, from `first` on.
+fn tile<T: Copy, W: Copy + Default>(
+    registers: &[[T; LANES]],
+    first: u32,
+    places: &[[usize; LANES]],
+    seen: impl Fn(T) -> W,
+) -> Vec<W> {
+    let mut tile = vec![W::default(); places.len() * LANES];
+    for (value, places) in places.iter().enumerate() {
+        let register = &registers[first as usize + value];
+        places.iter().zip(register).for_each(|(place, element)| tile[*place] = seen(*element));
+    }
+    tile
+}
+
+/// `d += a b`, of consecutive registers from these on.
+pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
+    let [m, n, k] = core.shape().map(|extent| extent as usize);
+    let places = places(core);
+    let active = warp.active;
+    // Of each element of C the register, the lane, and what is to be multiplied.
+    type Steps<'s> = dyn Iterator<Item = (usize, usize)> + 's;
+    let each = |element: &mut dyn FnMut(usize, usize, &mut Steps<'_>)| {
+        for (value, places) in places.c.iter().enumerate() {
+            for lane in each_lane(active) {
+                let (row, column) = (places[lane] % m, places[lane] / m);
+                element(
+                    d as usize + value,
+                    lane,
+                    &mut (0..k).map(|step| (row + m * step, column + n * step)),
+                );
+            }
+        }
+    };
+    match core {
+        TensorCore::I8 | TensorCore::U8 => {
+            let (a, b) = (tile(&warp.int, a, &places.a, |v| v), tile(&warp.int, b, &places.b, |v| v));
+            each(&mut |register, lane, pairs| {
+                let sum: i64 = pairs.map(|(left, right)| a[left] * b[right]).sum();
+                let element = &mut warp.int[register][lane];
+                *element = Elem::I32.wrap(element.wrapping_add(sum));
+            });
+        }
+        TensorCore::F64 => {
+            let (a, b) = (tile(&warp.f64, a, &places.a, |v| v), tile(&warp.f64, b, &places.b, |v| v));
+            each(&mut |register, lane, pairs| {
+                let element = &mut warp.f64[register][lane];
+                *element = pairs.fold(*element, |sum, (left, right)| a[left].mul_add(b[right], sum));
+            });
+        }
+        _ => {
+            let seen = |value: f32| match core {
+                TensorCore::Tf32 => f64::from(f32::from_bits(truncated(value.to_bits()))),
+                _ => f64::from(value),
+            };
+            let (a, b) = (tile(&warp.f32, a, &places.a, seen), tile(&warp.f32, b, &places.b, seen));
+            each(&mut |register, lane, pairs| {
+                let sum: f64 = pairs.map(|(left, right)| a[left] * b[right]).sum();
+                let element = &mut warp.f32[register][lane];
+                let sum = f64::from(*element) + sum;
+                *element = match core.sums() {
+                    Elem::F32 => sum as f32,
+                    narrower => small_float::round(small_float::to_odd(sum), narrower),
+                };
+            });
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Matrices from shared memory to consecutive registers from `dst` on.
+    pub(crate) fn load_matrix(
+        &mut self,
+        warp: &mut Warp,
+        dst: u32,
+        address: Sum,
+        (count, transposed): (u32, bool),
+        number: u32,
+    ) {
+        let program = self.launch.program;
+        let site = &program.sites[number as usize];
+        let Target::Shared(base) = site.target else { return };
+        let active = warp.active;
+        // What the lanes beyond the matrices' rows name is not read.
+        warp.active &= u32::MAX >> (32 - 8 * count.clamp(1, 4));
+        let touch = self.ready(warp, address, None, number, Kind::Read);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Load(None) }));
+        warp.active = active;
+        let size = site.bytes;
+        let each = (4 / size.max(1)) as usize;
+        for matrix in 0..count as usize {
+            for part in 0..each {
+                let register = dst as usize + matrix * each + part;
+                for lane in each_lane(active) {
+                    let (row, element) = match transposed {
+                        false => (lane / 4, lane % 4 * each + part),
+                        true => (lane % 4 * each + part, lane / 4),
+                    };
+                    let source = matrix * 8 + row;
+                    if touch.open >> source & 1 == 0 {
+                        continue;
+                    }
+                    let byte = base as usize + (touch.index[source] as usize + element) * size as usize;
+                    let bits = bytes::read(&self.shared, byte, size) as u32;
+                    warp.f32[register][lane] = match site.elem {
+                        Elem::F32 => f32::from_bits(bits),
+                        small => small_float::decode(bits, small),
+                    };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::meaning::round_tf32;
+
+    #[test]
+    fn tf32_rounds_to_the_nearest_and_ties_to_even() {
+        let ulp = 2f32.powi(-10);
+        assert_eq!(round_tf32(1.0 + ulp / 2.0), 1.0);
+        assert_eq!(round_tf32(-1.0 - 1.5 * ulp), -1.0 - 2.0 * ulp);
+        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_up()), 1.0 + ulp);
+        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_down()), 1.0);
+        assert_eq!(round_tf32(f32::INFINITY), f32::INFINITY);
+        assert_eq!(round_tf32(f32::MAX), f32::INFINITY);
+        assert!(round_tf32(f32::NAN).is_nan());
+    }
+}

@@ -1,0 +1,93 @@
+//! What the asynchronous proxy does to cells of shared memory.
+//!
+//! Time: beside the warps there are *engines*, each with a component of the clocks of its own: a warpgroup's products, a
+//! warp's tensor stores, an mbarrier (for the loads it is told of). An engine's time is the number of the group or of the
+//! phase; a warp that waited for it knows the next.
+//!
+//! Law: an ordinary write is seen by the proxy only if a fence stands between, on the way that orders them (see `fences`).
+
+use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
+use super::{Hazard, SharedShadow, thread};
+use crate::kernel::simulate::actors::warp::each_lane;
+use crate::kernel::simulate::memory::fences::ProxyFences;
+use crate::kernel::simulate::memory::strands::Who;
+
+impl SharedShadow {
+    /// What a thread that starts work of the proxy does not know of the last writes of a cell.
+    fn unseen(&self, cell: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
+        let write = self.writes[cell];
+        if let Some(hazard) = unordered(write, who) {
+            return Some(hazard);
+        }
+        let hidden = |actor: usize, lanes: u32, clock: u32, site: u32| {
+            let mut threads = each_lane(lanes).map(|lane| thread(actor, 1 << lane));
+            let hidden = threads.find(|thread| !fences.shows(*thread, clock, who));
+            hidden.map(|thread| Hazard::Unfenced { thread, site })
+        };
+        let ordinary = write.clock != 0 && write.flags & PROXY == 0;
+        let plain =
+            if ordinary { hidden(write.actor.into(), write.lanes, write.clock, write.site) } else { None };
+        if plain.is_some() || write.flags & ATOMIC == 0 {
+            return plain;
+        }
+        // Those that nothing is left out of: a fence may be missing behind one that is ordered.
+        self.changes(cell).find_map(|(actor, change)| {
+            let (clock, site) = (change.clock(), write.atomic_site);
+            match who.unordered(actor, change.lanes, clock) {
+                0 => hidden(actor, change.lanes, clock, site),
+                left => Some(Hazard::Writer { thread: thread(actor, left), site }),
+            }
+        })
+    }
+
+    /// The proxy reads a cell, at some time of the engine.
+    pub(super) fn read_by_proxy(
+        &mut self,
+        cell: usize,
+        who: Who<'_>,
+        fences: &ProxyFences,
+        engine: usize,
+        time: u32,
+    ) -> Option<Hazard> {
+        let write = *self.writes.get(cell)?;
+        self.note_engine(cell, engine, time);
+        unready(write).or_else(|| self.unseen(cell, who, fences))
+    }
+
+    /// The proxy starts to write a cell, at some time of the engine.
+    pub(super) fn write_by_proxy(
+        &mut self,
+        cell: usize,
+        who: Who<'_>,
+        fences: &ProxyFences,
+        engine: usize,
+        time: u32,
+        site: u32,
+    ) -> Option<Hazard> {
+        let write = *self.writes.get(cell)?;
+        let hazard = if write.flags & IN_FLIGHT != 0 {
+            Some(Hazard::InFlight)
+        } else {
+            self.unseen(cell, who, fences).or_else(|| self.unordered_any(cell, who))
+        };
+        let flags = write.flags & INITIALISED | IN_FLIGHT | PROXY;
+        self.writes[cell] =
+            Write { clock: time, lanes: 1, site, atomic_site: 0, actor: engine as u16, flags };
+        hazard
+    }
+
+    /// What the proxy wrote is there.
+    pub(super) fn land_by_proxy(&mut self, cell: usize, engine: usize, time: u32, site: u32) {
+        if cell < self.writes.len() {
+            let flags = INITIALISED | PROXY;
+            self.writes[cell] =
+                Write { clock: time, lanes: 1, site, atomic_site: 0, actor: engine as u16, flags };
+        }
+    }
+
+    /// Whether a thread knows of the last write of a cell; leaves no trace.
+    pub(super) fn look(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        let write = *self.writes.get(cell)?;
+        unready(write).or_else(|| unordered(write, who)).or_else(|| self.unordered_access(cell, who, CHANGE))
+    }
+}

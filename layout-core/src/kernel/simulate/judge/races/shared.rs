@@ -1,0 +1,258 @@
+//! The shadow of a cluster's shared memory, a cell for each `granule` bytes.
+//!
+//! A cell knows its last plain write and, for each warp and each engine that reads, its last read or atomic operation, all
+//! of whose lanes are one mask. What was at another time and of other lanes, or of the other kind, stands beside.
+//!
+//! Law: of two accesses of a lane that are of one kind the later one is enough, since whoever knows of it knows of both.
+
+use super::{Hazard, thread};
+use crate::kernel::simulate::memory::strands::Who;
+use std::collections::HashMap;
+
+/// The last plain write of a cell.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Write {
+    /// 0: never.
+    pub clock: u32,
+    pub lanes: u32,
+    pub site: u32,
+    /// The site of the last atomic operation.
+    pub atomic_site: u32,
+    /// A warp or an engine.
+    pub actor: u16,
+    pub flags: u16,
+}
+
+/// The element holds a value.
+pub(super) const INITIALISED: u16 = 1;
+/// A write to it is in flight.
+pub(super) const IN_FLIGHT: u16 = 2;
+/// Atomic operations came after the write.
+pub(super) const ATOMIC: u16 = 4;
+/// Written by the asynchronous proxy.
+pub(super) const PROXY: u16 = 8;
+
+/// A read or an atomic operation of a warp: lanes and time; never at time 0.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Access {
+    /// With [`CHANGE`] and [`OTHERS`].
+    clock: u32,
+    pub lanes: u32,
+}
+
+/// In the clock: it is an atomic operation.
+pub(super) const CHANGE: u32 = 1 << 30;
+/// In the clock: others stand beside.
+const OTHERS: u32 = 1 << 31;
+
+impl Access {
+    pub(super) fn clock(self) -> u32 {
+        self.clock & !(CHANGE | OTHERS)
+    }
+    fn kind(self) -> u32 {
+        self.clock & CHANGE
+    }
+}
+
+/// See the head of the file.
+pub(super) struct SharedShadow {
+    pub(super) writes: Vec<Write>,
+    /// For each warp and each engine that reads, of each cell.
+    accesses: Vec<Access>,
+    /// For each of them, whether it has any.
+    used: Vec<bool>,
+    /// Of a warp and a cell, by its place in `accesses`, earlier ones.
+    others: HashMap<usize, Vec<Access>>,
+}
+
+impl SharedShadow {
+    /// Cells for a block of some warps, and engines that read.
+    pub(super) fn new(cells: usize, actors: usize) -> SharedShadow {
+        let (writes, accesses) = (vec![Write::default(); cells], vec![Access::default(); cells * actors]);
+        SharedShadow { writes, accesses, used: vec![false; actors], others: HashMap::new() }
+    }
+
+    /// A new block: nothing is written or read.
+    pub(super) fn begin(&mut self, cells: usize, actors: usize) {
+        if (self.writes.len(), self.used.len()) != (cells, actors) {
+            *self = SharedShadow::new(cells, actors);
+            return;
+        }
+        self.writes.fill(Write::default());
+        let each = self.accesses.chunks_exact_mut(self.writes.len().max(1));
+        each.zip(&self.used).filter(|(_, used)| **used).for_each(|(cells, _)| cells.fill(Access::default()));
+        self.used.fill(false);
+        self.others.clear();
+    }
+
+    /// Lanes of a warp read a cell.
+    #[inline]
+    pub(super) fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        self.note(cell, who, 0);
+        let write = self.writes[cell];
+        if write.flags == INITIALISED && write.clock < who.floor {
+            return None;
+        }
+        issued(write, who).or_else(|| unready(write)).or_else(|| unordered(write, who)).or_else(|| {
+            if write.flags & ATOMIC != 0 { self.unordered_access(cell, who, CHANGE) } else { None }
+        })
+    }
+
+    /// A thread writes a cell; `in_flight` where the write lands later.
+    pub(super) fn write(&mut self, cell: usize, who: Who<'_>, site: u32, in_flight: bool) -> Option<Hazard> {
+        let write = self.writes[cell];
+        let flags = write.flags & !ATOMIC;
+        let hazard = if flags & IN_FLIGHT != 0 {
+            issued(write, who).or(Some(Hazard::InFlight))
+        } else {
+            unordered(write, who).or_else(|| self.unordered_access(cell, who, CHANGE | 1))
+        };
+        let flags = if in_flight { flags | IN_FLIGHT } else { flags & IN_FLIGHT | INITIALISED };
+        self.writes[cell] = stamp(who, flags, site);
+        hazard
+    }
+
+    /// Threads change a cell by atomic operations: those of several threads are no hazard.
+    pub(super) fn atomic(&mut self, cell: usize, who: Who<'_>, site: u32) -> Option<Hazard> {
+        let write = self.writes[cell];
+        self.note(cell, who, CHANGE);
+        let hazard =
+            unready(write).or_else(|| unordered(write, who)).or_else(|| self.unordered_access(cell, who, 1));
+        let write = &mut self.writes[cell];
+        write.flags |= INITIALISED | ATOMIC;
+        write.atomic_site = site;
+        hazard
+    }
+
+    /// A thread reads a cell undivided: with other threads' atomic operations that is no hazard.
+    pub(super) fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        unready(self.writes[cell]).or_else(|| unordered(self.writes[cell], who))
+    }
+
+    /// A copy of a thread lands in a cell.
+    pub(super) fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
+        self.writes[cell] = stamp(who, INITIALISED, site);
+    }
+
+    /// Keeps an access in mind.
+    #[inline]
+    fn note(&mut self, cell: usize, who: Who<'_>, kind: u32) {
+        let at = who.warp as usize * self.writes.len() + cell;
+        self.used[who.warp as usize] = true;
+        let (now, known) = (who.now() | kind, &mut self.accesses[at]);
+        if known.clock == now {
+            known.lanes |= who.lanes;
+            return;
+        }
+        // Mostly the last one was before a barrier, and of the same kind.
+        let alike = known.clock & (CHANGE | OTHERS) == kind;
+        let covered = known.lanes & !who.lanes == 0 || known.clock() < who.floor;
+        if known.clock == 0 || alike && covered {
+            *known = Access { clock: now, lanes: who.lanes };
+        } else {
+            self.note_beside(at, who, kind);
+        }
+    }
+
+    #[cold]
+    fn note_beside(&mut self, at: usize, who: Who<'_>, kind: u32) {
+        let last = Access { clock: self.accesses[at].clock & !OTHERS, ..self.accesses[at] };
+        let mut now = Access { clock: who.now() | kind, lanes: who.lanes };
+        let kept = self.others.entry(at).or_default();
+        kept.push(last);
+        kept.retain_mut(|known| {
+            if known.clock == now.clock {
+                now.lanes |= known.lanes;
+                return false;
+            }
+            if known.kind() == kind {
+                known.lanes = who.unordered(who.warp as usize, known.lanes & !who.lanes, known.clock());
+            }
+            known.lanes != 0
+        });
+        if kept.is_empty() {
+            self.others.remove(&at);
+        } else {
+            now.clock |= OTHERS;
+        }
+        self.accesses[at] = now;
+    }
+
+    /// Keeps the read of an engine in mind.
+    pub(super) fn note_engine(&mut self, cell: usize, engine: usize, time: u32) {
+        self.used[engine] = true;
+        let read = &mut self.accesses[engine * self.writes.len() + cell];
+        *read = Access { clock: read.clock.max(time), lanes: 1 };
+    }
+
+    /// The accesses of a cell, each with its warp or engine; of the first `warps` those before `floor` are left out.
+    fn accesses(&self, cell: usize, (warps, floor): (usize, u32)) -> impl Iterator<Item = (usize, Access)> {
+        let each = self.accesses.chunks_exact(self.writes.len().max(1)).enumerate();
+        let used = each.filter(|(actor, _)| self.used[*actor]);
+        let late = used.filter_map(move |(actor, cells)| {
+            let access = cells.get(cell)?;
+            let early = access.clock < floor && actor < warps;
+            (access.clock != 0 && !early).then_some((actor, access))
+        });
+        late.flat_map(move |(actor, access)| {
+            let at = actor * self.writes.len() + cell;
+            let beside = if access.clock & OTHERS != 0 { self.others.get(&at) } else { None };
+            let all = std::iter::once(access).chain(beside.into_iter().flatten());
+            all.map(move |access| (actor, *access))
+        })
+    }
+
+    /// The atomic operations of a cell.
+    pub(super) fn changes(&self, cell: usize) -> impl Iterator<Item = (usize, Access)> {
+        self.accesses(cell, (0, 0)).filter(|(_, access)| access.kind() == CHANGE)
+    }
+
+    /// An access that is not ordered with another one: of atomic operations where `kinds` has [`CHANGE`], of reads where it
+    /// has 1.
+    pub(super) fn unordered_access(&self, cell: usize, who: Who<'_>, kinds: u32) -> Option<Hazard> {
+        self.accesses(cell, (who.warps(), who.floor)).find_map(|(actor, access)| {
+            let change = access.kind() == CHANGE;
+            if kinds & (if change { CHANGE } else { 1 }) == 0 {
+                return None;
+            }
+            let left = who.unordered(actor, access.lanes, access.clock());
+            let first = thread(actor, left);
+            (left != 0).then(|| match change {
+                true => Hazard::Writer { thread: first, site: self.writes[cell].atomic_site },
+                false => Hazard::Reader { thread: left.is_power_of_two().then_some(first) },
+            })
+        })
+    }
+
+    /// Any access that is not ordered with a write.
+    pub(super) fn unordered_any(&self, cell: usize, who: Who<'_>) -> Option<Hazard> {
+        self.unordered_access(cell, who, CHANGE | 1)
+    }
+}
+
+fn stamp(who: Who<'_>, flags: u16, site: u32) -> Write {
+    Write { clock: who.now(), lanes: who.lanes, site, atomic_site: 0, actor: who.warp as u16, flags }
+}
+
+/// Whether a copy of another thread is in flight whose issue is not ordered with an access: a barrier is missing, and no wait.
+fn issued(write: Write, who: Who<'_>) -> Option<Hazard> {
+    if write.flags & (IN_FLIGHT | PROXY) == IN_FLIGHT { unordered(write, who) } else { None }
+}
+
+/// Whether a cell holds no value yet.
+pub(super) fn unready(write: Write) -> Option<Hazard> {
+    match write.flags {
+        flags if flags & IN_FLIGHT != 0 => Some(Hazard::InFlight),
+        flags if flags & INITIALISED != 0 => None,
+        _ => Some(Hazard::Uninitialised),
+    }
+}
+
+/// Whether a write is not ordered with an access.
+pub(super) fn unordered(write: Write, who: Who<'_>) -> Option<Hazard> {
+    if write.clock == 0 {
+        return None;
+    }
+    let left = who.unordered(write.actor.into(), write.lanes, write.clock);
+    (left != 0).then(|| Hazard::Writer { thread: thread(write.actor.into(), left), site: write.site })
+}

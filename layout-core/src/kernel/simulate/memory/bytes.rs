@@ -1,0 +1,125 @@
+//! The bytes of tensors, and of shared memory.
+//!
+//! Law: only bytes inside a buffer are touched; whoever calls has compared the index with the length. A tensor that is
+//! written is kept as atomic words, so that blocks may run on several host threads without `unsafe`: an element of
+//! 4 bytes is one word, smaller ones change their part of a word, one of 8 bytes is two words.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A tensor's bytes during a launch.
+pub(crate) enum Global<'a> {
+    /// The argument is no tensor.
+    None,
+    /// Read only.
+    Read(&'a [u8]),
+    /// Read and written.
+    Write(Vec<AtomicU32>),
+}
+
+impl<'a> Global<'a> {
+    /// The words of a tensor that is written, with room for its last bytes.
+    pub(crate) fn writable(bytes: &[u8]) -> Global<'a> {
+        let word = |chunk: &[u8]| {
+            let mut word = [0; 4];
+            word[..chunk.len()].copy_from_slice(chunk);
+            AtomicU32::new(u32::from_le_bytes(word))
+        };
+        Global::Write(bytes.chunks(4).map(word).collect())
+    }
+
+    /// The words of a tensor that is written.
+    pub(crate) fn into_words(self) -> Option<Global<'static>> {
+        match self {
+            Global::Write(words) => Some(Global::Write(words)),
+            Global::None | Global::Read(_) => None,
+        }
+    }
+
+    /// Gives the bytes back.
+    pub(crate) fn copy_to(&self, bytes: &mut [u8]) {
+        if let Global::Write(words) = self {
+            for (chunk, word) in bytes.chunks_mut(4).zip(words) {
+                let length = chunk.len();
+                chunk.copy_from_slice(&word.load(Relaxed).to_le_bytes()[..length]);
+            }
+        }
+    }
+
+    /// The element of `size` bytes at a byte offset, zero-extended.
+    pub(crate) fn read(&self, byte: usize, size: u32) -> u64 {
+        match self {
+            Global::None => 0,
+            Global::Read(bytes) => read(bytes, byte, size),
+            Global::Write(words) => {
+                let word = |at: usize| u64::from(words.get(at).map_or(0, |word| word.load(Relaxed)));
+                match size {
+                    8 => word(byte / 4) | word(byte / 4 + 1) << 32,
+                    4 => word(byte / 4),
+                    2 => word(byte / 4) >> (8 * (byte % 4)) & 0xffff,
+                    _ => word(byte / 4) >> (8 * (byte % 4)) & 0xff,
+                }
+            }
+        }
+    }
+
+    /// Changes the element of 4 or 8 bytes at a byte offset; gives what was there. One of 4 bytes is changed undivided;
+    /// launches that change larger ones run on one host thread.
+    pub(crate) fn update(&self, byte: usize, size: u32, change: impl Fn(u64) -> u64) -> u64 {
+        match self {
+            Global::Write(words) if size == 4 => {
+                let Some(word) = words.get(byte / 4) else { return 0 };
+                let changed = |old: u32| Some(change(u64::from(old)) as u32);
+                // Never fails: the function always gives a value.
+                u64::from(word.fetch_update(Relaxed, Relaxed, changed).unwrap_or_else(|old| old))
+            }
+            Global::Write(_) | Global::Read(_) | Global::None => {
+                let old = self.read(byte, size);
+                self.write(byte, size, change(old));
+                old
+            }
+        }
+    }
+
+    /// Writes the element of `size` bytes at a byte offset.
+    pub(crate) fn write(&self, byte: usize, size: u32, value: u64) {
+        let Global::Write(words) = self else { return };
+        let Some(word) = words.get(byte / 4) else { return };
+        match size {
+            8 => {
+                word.store(value as u32, Relaxed);
+                if let Some(upper) = words.get(byte / 4 + 1) {
+                    upper.store((value >> 32) as u32, Relaxed);
+                }
+            }
+            4 => word.store(value as u32, Relaxed),
+            _ => {
+                let shift = 8 * (byte % 4) as u32;
+                let part = if size == 2 { 0xffff } else { 0xff } << shift;
+                let new = ((value as u32) << shift) & part;
+                // Never fails: the function always gives a value.
+                let _ = word.fetch_update(Relaxed, Relaxed, |old| Some(old & !part | new));
+            }
+        }
+    }
+}
+
+/// The element of `size` bytes at a byte offset, zero-extended.
+pub(crate) fn read(bytes: &[u8], byte: usize, size: u32) -> u64 {
+    fn array<const N: usize>(bytes: &[u8], byte: usize) -> [u8; N] {
+        bytes.get(byte..byte + N).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
+    }
+    match size {
+        8 => u64::from_le_bytes(array(bytes, byte)),
+        4 => u64::from(u32::from_le_bytes(array(bytes, byte))),
+        2 => u64::from(u16::from_le_bytes(array(bytes, byte))),
+        _ => u64::from(array::<1>(bytes, byte)[0]),
+    }
+}
+
+/// Writes the element of `size` bytes at a byte offset.
+pub(crate) fn write(bytes: &mut [u8], byte: usize, size: u32, value: u64) {
+    let size = size as usize;
+    if let Some(part) = bytes.get_mut(byte..byte + size) {
+        part.copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+}

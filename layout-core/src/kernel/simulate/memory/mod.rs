@@ -1,0 +1,10 @@
+//! Memory and clocks: bytes, addresses, and what happened before what.
+//!
+//! Law: nothing here knows who acts. A clock says what a thread knows of others' doings; a fence, what the asynchronous proxy sees.
+
+pub(super) mod bytes;
+pub(super) mod clock;
+pub(super) mod fences;
+pub(super) mod knowledge;
+pub(super) mod strands;
+pub(super) mod tensor_map;
