@@ -1,9 +1,9 @@
 //! Strands against vector clocks of single threads: one of each thread for each lane, and nothing put together.
 
-use super::knowledge::Knowledge;
 use crate::kernel::simulate::bytecode::{FULL, LANES};
-use crate::kernel::simulate::clock::Clock;
-use crate::kernel::simulate::strands::Strands;
+use crate::kernel::simulate::memory::clock::Clock;
+use crate::kernel::simulate::memory::knowledge::Knowledge;
+use crate::kernel::simulate::memory::strands::Strands;
 
 const WARPS: usize = 3;
 
@@ -72,7 +72,7 @@ fn strands_know_what_each_lane_knows() {
         };
         let begin = Knowledge { clock: Clock::start(WARPS), ..Knowledge::default() };
         let mut strands: Vec<Strands> =
-            (0..WARPS).map(|warp| Strands::new(warp, FULL, begin.clone())).collect();
+            (0..WARPS).map(|warp| Strands::new(warp, FULL, begin.clone(), true)).collect();
         let plain = || vec![vec![1; WARPS * LANES]; LANES];
         let lanes = |warp| Lanes { warp, time: 1, exchanged: 1, known: plain() };
         let mut naive: Vec<Lanes> = (0..WARPS).map(lanes).collect();
