@@ -379,7 +379,8 @@ impl Planner<'_> {
             let direct = ("DIRECT", ParamValue::Bool(!(pitched && n.is_multiple_of(units))));
             let (kernel, tiles): (Kernel, &[(&str, usize)]) = match self.asked {
                 Some(_) => (Kernel::Gemm, &[]),
-                None if 2 * pairs <= Machine::H200 && k >= 2048 && n > 64 => (Kernel::GemmSplit, &[]),
+                // Eight blocks share K, each of a tile as large as a pair's two.
+                None if 4 * pairs <= Machine::H200 && k >= 8192 => (Kernel::GemmSplit, &[("SPLIT", 8)]),
                 None if pairs <= Machine::H200 => (Kernel::GemmPair, &[]),
                 None => (Kernel::Gemm, tiles_of([m, n]).1),
             };

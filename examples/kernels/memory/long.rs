@@ -200,7 +200,7 @@ mod long {
             async_copy_wait_all();
         }
         let counts = local::<f32>(row_major([SHARES]));
-        let mut count = elements(0, part, N, counts);
+        let mut of_one = 1.0 / elements(0, part, N, counts).max(1.0);
         let of_all = 1.0 / N as f32;
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
@@ -219,19 +219,24 @@ mod long {
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             if ODD {
-                count = elements(begin(row, 0, N), part, N, counts);
+                of_one = 1.0 / elements(begin(row, 0, N), part, N, counts).max(1.0);
             }
             let mut sum: f32 = 0.0;
             for i in unroll(0..ROUNDS * 4) {
                 sum += own[[0, i]];
             }
-            let mean_of_warp = sum.warp_sum() / count.max(1.0);
+            let mean_of_warp = sum.warp_sum() * of_one;
             let mut square: f32 = 0.0;
             for i in unroll(0..ROUNDS) {
                 for j in unroll(0..4) {
                     let off = own[[0, i * 4 + j]] - mean_of_warp;
-                    let column = begin(row, part, N) + ((i * THREADS + thread_idx.x) * 4 + j) as isize;
-                    square += select(column >= 0 && column < N as isize, off * off, 0.0);
+                    let at = (i * THREADS + thread_idx.x) * 4 + j;
+                    if ODD {
+                        let column = begin(row, part, N) + at as isize;
+                        square += select(column >= 0 && column < N as isize, off * off, 0.0);
+                    } else {
+                        square += select(part * PART + at < N, off * off, 0.0);
+                    }
                 }
             }
             let mut mine = local::<f32>(row_major([1, 1, 2]));

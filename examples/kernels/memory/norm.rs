@@ -24,16 +24,12 @@ pub fn layer_norm<const M: usize, const N: usize>(
 ) {
     const THREADS: usize = if GROUP > 256 { GROUP } else { 256 };
     const ROW: usize = GROUP * ROUNDS * 4;
-    /// What scale or shift have for a vector of the row.
+    /// What scale or shift have for a vector of an odd row.
     fn of_columns(factors: impl Tensor<Elem = f32>, vector: usize, before: isize) -> View<f32, Write> {
+        let all = factors.window([ROW], [-before]);
         let mut own = local::<f32>(row_major([4]));
-        if ODD {
-            let all = factors.window([ROW], [-before]);
-            for j in unroll(0..4) {
-                own[[j]] = all[[vector * 4 + j]];
-            }
-        } else {
-            own.vectorize([4]).copy_from(&factors.tile([ROW], [0]).tile([4], [vector]).vectorize([4]));
+        for j in unroll(0..4) {
+            own[[j]] = all[[vector * 4 + j]];
         }
         own
     }
@@ -52,21 +48,33 @@ pub fn layer_norm<const M: usize, const N: usize>(
     for i in unroll(0..ROUNDS) {
         for j in unroll(0..4) {
             let off = own[[0, i * 4 + j]] - mean;
-            let column = ((i * GROUP + thread) * 4 + j) as isize - before;
-            square += select(column >= 0 && column < N as isize, off * off, 0.0);
+            if ODD {
+                let column = ((i * GROUP + thread) * 4 + j) as isize - before;
+                square += select(column >= 0 && column < N as isize, off * off, 0.0);
+            } else {
+                square += select((i * GROUP + thread) * 4 + j < N, off * off, 0.0);
+            }
             own[[0, i * 4 + j]] = off;
         }
     }
     let square = if GROUP > 32 { square.block_sum() } else { group_sum(square, GROUP) };
     let factor = 1.0 / (square / count + epsilon).sqrt();
     for i in unroll(0..ROUNDS) {
-        let scales = of_columns(scale, i * GROUP + thread, before);
+        let scales = if ODD {
+            of_columns(scale, i * GROUP + thread, before)
+        } else {
+            scale.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local()
+        };
         for j in unroll(0..4) {
             own[[0, i * 4 + j]] *= factor * scales[[j]];
         }
     }
     for i in unroll(0..ROUNDS) {
-        let shifts = of_columns(shift, i * GROUP + thread, before);
+        let shifts = if ODD {
+            of_columns(shift, i * GROUP + thread, before)
+        } else {
+            shift.tile([ROW], [0]).tile([4], [i * GROUP + thread]).vectorize([4]).to_local()
+        };
         for j in unroll(0..4) {
             own[[0, i * 4 + j]] += shifts[[j]];
         }

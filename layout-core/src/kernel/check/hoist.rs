@@ -5,12 +5,14 @@
 //! ```
 //!
 //! Law: both branches copy the same elements to the same places; a mask is absent only where the test proves it. Of the test
-//! the thread's own part is the most that it is in any thread, so that the threads of a block go one way.
+//! the thread's own part is the most that it is in any thread, so that the threads of a block go one way. But of rows that begin
+//! anywhere each thread asks for itself: the block that has the row's beginning has its end, too, or few others do, and of its
+//! threads all but one or two have whole vectors alone.
 //!
 //! A second text costs registers. So of a thread's own copy it is there only where it gains: the test takes every mask
 //! away, and the pieces become half as many or the copy stands in a loop.
 
-use super::lower::{Edges, Failed, Lower, Out};
+use super::lower::{Failed, Lower, Out};
 use super::movement::condition;
 use crate::kernel::index::{Atom, Atoms, Index, Monomial};
 use crate::kernel::ir::{BinaryOp, Special};
@@ -23,6 +25,15 @@ pub(super) const FEW_ROUNDS: i64 = 4;
 
 /// The same of a thread's own copy, whose tests have terms in common.
 pub(super) const FEW_PIECES: i64 = 8;
+
+/// Who asks whether its part of a copy lies inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The block, for all of its threads.
+    Blocks,
+    /// Each thread.
+    Threads,
+}
 
 impl Lower {
     /// What `body` makes where all of `mask` holds.
@@ -38,15 +49,14 @@ impl Lower {
         result
     }
 
-    /// What `body` makes where vectors that an edge may cut go so.
-    pub(super) fn with_edges<T>(
+    /// What `body` makes with the vectors that an edge may cut in pieces: few are left where one test takes the whole tiles.
+    pub(super) fn cutting<T>(
         &mut self,
-        edges: Edges,
         body: impl FnOnce(&mut Self) -> Result<T, Failed>,
     ) -> Result<T, Failed> {
-        let before = std::mem::replace(&mut self.edges, edges);
+        let before = std::mem::replace(&mut self.cut, true);
         let result = body(self);
-        self.edges = before;
+        self.cut = before;
         result
     }
 
@@ -73,13 +83,14 @@ impl Lower {
     pub(super) fn both_inside(
         &mut self,
         sides: (&View, &View),
+        whose: Whose,
         origin: Origin,
     ) -> Result<Option<(Mask, [Mask; 2])>, Failed> {
         let mut parts = [Mask::new(), Mask::new()];
         for (view, part) in [sides.0, sides.1].into_iter().zip(&mut parts) {
             let extents: Option<Vec<i64>> = view.modes.iter().map(|mode| mode.extent.as_constant()).collect();
             let Some(extents) = extents else { return Ok(None) };
-            let Some(inside) = self.inside(view, &extents, origin)? else { return Ok(None) };
+            let Some(inside) = self.inside(view, &extents, whose, origin)? else { return Ok(None) };
             *part = inside;
         }
         let mut all = parts[0].clone();
@@ -92,6 +103,7 @@ impl Lower {
         &mut self,
         view: &View,
         extents: &[i64],
+        whose: Whose,
         origin: Origin,
     ) -> Result<Option<Mask>, Failed> {
         let mut mask = Mask::new();
@@ -107,7 +119,10 @@ impl Lower {
                     last = self.index(origin, sum)?;
                 }
             }
-            let (first, last) = (self.in_any_thread(&bound.base, false), self.in_any_thread(&last, true));
+            let (first, last) = match whose {
+                Whose::Blocks => (self.in_any_thread(&bound.base, false), self.in_any_thread(&last, true)),
+                Whose::Threads => (bound.base.clone(), last),
+            };
             for end in [&first, &last] {
                 self.computed(end, &mut mask, origin)?;
             }

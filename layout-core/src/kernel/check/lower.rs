@@ -36,21 +36,8 @@ pub(super) struct Lower {
     pub narrow: bool,
     /// How many loops stand around the statement that are loops at run time.
     pub loops: u32,
-    /// What becomes of vectors that an edge may cut.
-    pub edges: Edges,
-}
-
-/// What a copy makes of vectors that an edge may cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edges {
-    /// Each goes whole where it lies inside, and in pieces where it does not.
-    Each,
-    /// All go in pieces: one test for the whole copy has sent the others elsewhere.
-    Pieces,
-    /// Only those that lie inside go, as if there were no others: [`Edges::Cut`] comes behind.
-    Whole,
-    /// Only those that an edge cuts go, in pieces.
-    Cut,
+    /// Whether vectors that an edge may cut go in pieces, because one test for the whole copy has sent the others elsewhere.
+    pub cut: bool,
 }
 
 /// The error is told.

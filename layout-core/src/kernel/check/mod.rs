@@ -11,7 +11,6 @@ mod hoist;
 mod lower;
 mod matrix;
 mod movement;
-mod ragged;
 mod remote;
 mod tensor_map;
 mod vectors;
@@ -148,7 +147,7 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
         threads: specialised.plan.block.iter().map(|n| i64::from(*n)).product(),
         narrow: specialised.plan.promises.narrow,
         loops: 0,
-        edges: lower::Edges::Each,
+        cut: false,
     };
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;

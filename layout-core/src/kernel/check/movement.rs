@@ -3,9 +3,8 @@
 //! A copy moves vectors where both sides are contiguous and aligned for it and no vector crosses an edge; else the
 //! same elements one by one: narrower, never wrong.
 
-use super::hoist::{FEW_PIECES, FEW_ROUNDS, asks, ends_only};
-use super::lower::{Edges, Failed, Lower, Out};
-use super::ragged::Pieces;
+use super::hoist::{FEW_PIECES, FEW_ROUNDS, Whose, asks, ends_only};
+use super::lower::{Failed, Lower, Out};
 use super::vectors::Narrowed;
 use crate::Layout;
 use crate::kernel::elem::Constant;
@@ -129,10 +128,16 @@ impl Lower {
     ) -> Result<(), Failed> {
         let mut masked = Vec::new();
         let pieces = self.own_pieces(sides, [&[], &[]], asynchronous, origin, &mut masked)?;
-        let inside = match pieces.most >= FEW_PIECES && asks(&masked) {
-            true => self.both_inside(sides, origin)?,
+        let mut inside = match pieces >= FEW_PIECES && asks(&masked) {
+            true => self.both_inside(sides, Whose::Blocks, origin)?,
             false => None,
         };
+        if inside.as_ref().is_some_and(|(all, _)| !ends_only(all))
+            && let Some(own) = self.both_inside(sides, Whose::Threads, origin)?
+            && !ends_only(&own.0)
+        {
+            inside = Some(own);
+        }
         let Some((inside, own)) = inside else {
             out.extend(masked);
             return Ok(());
@@ -141,22 +146,20 @@ impl Lower {
         let fewer = self.knowing(&inside, |this| {
             this.own_pieces(sides, [&own[0], &own[1]], asynchronous, origin, &mut plain)
         })?;
-        let gains = self.loops > 0 || fewer.most.saturating_mul(2) <= pieces.most;
+        let gains = self.loops > 0 || fewer.saturating_mul(2) <= pieces;
         if !gains || asks(&plain) {
             out.extend(masked);
             return Ok(());
         }
         if ends_only(&inside) {
             masked.clear();
-            self.with_edges(Edges::Pieces, |this| {
-                this.own_pieces(sides, [&[], &[]], asynchronous, origin, &mut masked)
-            })?;
+            self.cutting(|this| this.own_pieces(sides, [&[], &[]], asynchronous, origin, &mut masked))?;
         }
         Lower::branch_on(&inside, plain, masked, origin, out);
         Ok(())
     }
 
-    /// A thread's own copy, in pieces as wide as is known to be right, where `tests` of both sides hold.
+    /// A thread's own copy, in pieces as wide as is known to be right, where `tests` of both sides hold; how many they are.
     fn own_pieces(
         &mut self,
         (destination, source): (&View, &View),
@@ -164,39 +167,26 @@ impl Lower {
         asynchronous: bool,
         origin: Origin,
         out: &mut Out,
-    ) -> Result<Pieces, Failed> {
+    ) -> Result<i64, Failed> {
         let (target, source, narrowed) = &self.widened(destination, source, origin)?;
         let losses = tests.map(|test| Loss::tested(narrowed, test));
         let extents = self.extents(target, origin)?;
-        let of_edges = |this: &mut Self, out: &mut Out| {
-            let mut pieces = Pieces { most: count(&extents), ragged: false };
-            this.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
-                // The modes of one element may stand elsewhere on the other side.
-                let mut rest =
-                    (0..target.rank()).filter(|mode| !unit(target, *mode)).map(|mode| &coordinates[mode]);
-                let other: Vec<Index> = (0..source.rank())
-                    .map(|mode| match unit(source, mode) {
-                        true => Index::constant(0),
-                        false => rest.next().cloned().unwrap_or_default(),
-                    })
-                    .collect();
-                let sides = ((target, coordinates), (source, &other[..]));
-                let own = this.vector(sides.0, sides.1, asynchronous, &losses, origin, out)?;
-                pieces = Pieces { most: pieces.most.saturating_mul(own.most), ragged: own.ragged };
-                Ok(())
-            })?;
-            Ok(pieces)
-        };
-        let mut made = Vec::new();
-        let pieces = of_edges(self, &mut made)?;
-        // What threads share is written once.
-        let shared = matches!(self.tables.place(target.place).space, Space::Shared { .. });
-        if pieces.ragged && self.edges == Edges::Each && count(&extents) > 1 && !shared {
-            made.clear();
-            self.with_edges(Edges::Whole, |this| of_edges(this, &mut made))?;
-            self.with_edges(Edges::Cut, |this| of_edges(this, &mut made))?;
-        }
-        out.append(&mut made);
+        let mut pieces = count(&extents);
+        self.nest(&extents, true, origin, out, &mut |this, coordinates, out| {
+            // The modes of one element may stand elsewhere on the other side.
+            let mut rest =
+                (0..target.rank()).filter(|mode| !unit(target, *mode)).map(|mode| &coordinates[mode]);
+            let other: Vec<Index> = (0..source.rank())
+                .map(|mode| match unit(source, mode) {
+                    true => Index::constant(0),
+                    false => rest.next().cloned().unwrap_or_default(),
+                })
+                .collect();
+            let sides = ((target, coordinates), (source, &other[..]));
+            let own = this.vector(sides.0, sides.1, asynchronous, &losses, origin, out)?;
+            pieces = pieces.saturating_mul(own);
+            Ok(())
+        })?;
         Ok(pieces)
     }
 
@@ -234,7 +224,7 @@ impl Lower {
         }
         let inside = match count(&rounds) {
             0..FEW_ROUNDS => Mask::new(),
-            _ => self.inside(source, &extents, origin)?.unwrap_or_default(),
+            _ => self.inside(source, &extents, Whose::Blocks, origin)?.unwrap_or_default(),
         };
         let pieces = |this: &mut Self, unroll: bool, out: &mut Out| {
             let tested = if unroll { &inside[..] } else { &[] };
@@ -262,7 +252,7 @@ impl Lower {
         // of the others.
         let mut masked = Vec::new();
         match ends_only(&inside) && !inside.is_empty() {
-            true => self.with_edges(Edges::Pieces, |this| pieces(this, false, &mut masked))?,
+            true => self.cutting(|this| pieces(this, false, &mut masked))?,
             false => pieces(self, inside.is_empty(), &mut masked)?,
         }
         let mut plain = Vec::new();
@@ -288,8 +278,84 @@ impl Lower {
         Ok(())
     }
 
+    /// Moves the vector at a coordinate, in the widest pieces that both sides allow. One that an edge may cut is moved whole where
+    /// it lies inside, and in pieces where it does not. Gives how many pieces it is at most.
+    fn vector(
+        &mut self,
+        destination: (&View, &[Index]),
+        source: (&View, &[Index]),
+        asynchronous: bool,
+        losses: &[Loss; 2],
+        origin: Origin,
+        out: &mut Out,
+    ) -> Result<i64, Failed> {
+        let (steps, narrowed) = self.pieces(destination, source, origin)?;
+        if let Some((wanted, Reason::Edge { .. })) = narrowed
+            && !asynchronous
+            && !self.cut
+            && let Some(inside) = self.vectors_inside([destination, source], origin)?
+        {
+            let (wide, cut) = self.knowing(&inside, |this| this.pieces(destination, source, origin))?;
+            if cut.is_none() && wide.iter().product::<i64>() == i64::from(wanted) {
+                let under = losses.clone().map(|mut loss| {
+                    loss.guards.extend(inside.clone());
+                    loss
+                });
+                let (mut whole, mut parts) = (Vec::new(), Vec::new());
+                self.knowing(&inside, |this| {
+                    this.in_pieces(destination, source, asynchronous, (&wide, &under), origin, &mut whole)
+                })?;
+                let count =
+                    self.in_pieces(destination, source, asynchronous, (&steps, losses), origin, &mut parts)?;
+                Lower::branch(&inside, whole, parts, origin, out);
+                return Ok(count);
+            }
+        }
+        let losses = losses.clone().map(|mut loss| {
+            loss.narrowed = loss.narrowed.or(narrowed.clone());
+            loss
+        });
+        self.in_pieces(destination, source, asynchronous, (&steps, &losses), origin, out)
+    }
+
+    /// What must hold, beyond what is known, for every element of both sides' vectors to exist; nothing where that cannot be said.
+    fn vectors_inside(
+        &mut self,
+        sides: [(&View, &[Index]); 2],
+        origin: Origin,
+    ) -> Result<Option<Mask>, Failed> {
+        let mut mask = Mask::new();
+        for (view, at) in sides {
+            let element = view.element(at, &vec![0; view.rank()]);
+            let (_, edges) = self.index(origin, element)?;
+            for (bound, (first, extent)) in view.bounds.iter().zip(edges) {
+                let mut last = first.clone();
+                for (step, mode) in
+                    bound.lane_steps.iter().zip(&view.modes).filter(|(_, mode)| mode.lanes > 1)
+                {
+                    if step.as_constant().is_none_or(|step| step < 0) {
+                        return Ok(None);
+                    }
+                    let sum = last.add_scaled(step, mode.lanes - 1);
+                    last = self.index(origin, sum)?;
+                }
+                for end in [&first, &last] {
+                    self.computed(end, &mut mask, origin)?;
+                }
+                let above = Comparison { op: BinaryOp::Ge, left: first, right: Index::constant(0) };
+                let below = Comparison { op: BinaryOp::Lt, left: last, right: extent };
+                for comparison in [above, below] {
+                    if !mask.contains(&comparison) && !self.facts.holds(&self.tables.atoms, &comparison) {
+                        mask.push(comparison);
+                    }
+                }
+            }
+        }
+        Ok((!mask.is_empty()).then_some(mask))
+    }
+
     /// Moves the vector at a coordinate, so many elements along each mode at once.
-    pub(super) fn in_pieces(
+    fn in_pieces(
         &mut self,
         (destination, to): (&View, &[Index]),
         (source, from): (&View, &[Index]),
@@ -381,7 +447,7 @@ impl Lower {
     }
 
     /// How many elements along each mode are moved at once, and why they are fewer than could be.
-    pub(super) fn pieces(
+    fn pieces(
         &mut self,
         (destination, to): (&View, &[Index]),
         (source, from): (&View, &[Index]),
