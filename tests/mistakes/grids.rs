@@ -3,8 +3,8 @@
 
 use super::zeros;
 use layout_cuda::FindingKind::{
-    DivergentBarrier, InFlightAtEnd, OutOfBounds, Overflow, Overwritten, ReadWriteRace, ShiftTooFar,
-    TransactionBytes, Uninitialised, WriteWriteRace,
+    DivergentBarrier, InFlightAtEnd, MissingWait, OutOfBounds, Overflow, Overwritten, ReadWriteRace,
+    ShiftTooFar, TransactionBytes, WriteWriteRace,
 };
 use layout_cuda::{Device, Tensor, tiled_kernel};
 
@@ -214,7 +214,7 @@ fn boxes_of_four_modes() {
     let (x, mut y) = (on([2, 4, 4, 32]), on([4, 32]));
     table!(SOURCE, four_modes(&x, &mut y) {
         0 => None, 1 => Some((TransactionBytes, "bytes")), 2 => Some((Overwritten, "loads")),
-        3 => Some((Uninitialised, "reads")),
+        3 => Some((MissingWait, "reads")),
     });
 }
 
@@ -228,10 +228,8 @@ fn five_modes(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32, 
     fence_async_proxy();
     sync_warp();
     if lane_id() == 0 {
-        tma_store(
-            &mut y.tile([1, 1, 1, 4, 32], [1, 0, block_idx.x / (if FLAW == 1 { 2 } else { 1 }), 0, 0]),
-            &tile,
-        ); // here: leaves
+        let to = block_idx.x / (if FLAW == 1 { 2 } else { 1 });
+        tma_store(&mut y.tile([1, 1, 1, 4, 32], [1, 0, to, 0, 0]), &tile); // here: leaves
         bulk_commit_group();
         if FLAW != 2 {
             bulk_wait_group(0);

@@ -45,7 +45,7 @@ fn weights(x: &LayoutTensor<f32, RowMajor<8, 32>>, y: &mut LayoutTensor<f32, Row
 fn weights_of_attention() {
     let x = rows(8);
     table!(SOURCE, weights(&x, &mut zeros(64)) {
-        0 => None, 1 => Some((ReadWriteRace, "the next weights")), 2 => Some((ReadWriteRace, "their sum")),
+        0 => None, 1 => Some((ReadWriteRace, "their sum")), 2 => Some((ReadWriteRace, "their sum")),
     });
     table!(SOURCE, [arithmetic] weights(&x, &mut zeros(64)) {
         0 => None, 3 => Some((NotFinite, "the next weights")),
@@ -67,7 +67,7 @@ fn keys_and_values(x: &LayoutTensor<f32, RowMajor<12, 32>>, y: &mut LayoutTensor
             if warp_id() == 0 {
                 if lane_id() == 0 {
                     empty.at(0).wait(((if FLAW == 3 { part } else { i }) + 1) % 2);
-                    full.at(0).arrive_expect(128);
+                    full.at(0).arrive_expect(128); // here: arms
                     tma_load(&mut keys, &x.tile([1, 32], [i, 0]), full.at(0)); // here: keys
                     full.at(1).arrive_expect(128);
                     tma_load(&mut values, &x.tile([1, 32], [i + 6, 0]), full.at(1)); // here: values
@@ -100,7 +100,7 @@ fn keys_and_values_have_a_wait_each() {
     let x = rows(12);
     table!(SOURCE, keys_and_values(&x, &mut zeros(32)) {
         0 => None, 1 => Some((MissingWait, "both")), 2 => Some((Overwritten, "keys")),
-        3 => Some((Overwritten, "keys")), 4 => Some((MissingWait, "both")),
+        3 => Some((Arrivals, "arms")), 4 => Some((MissingWait, "both")),
     });
 }
 
@@ -109,7 +109,16 @@ fn keys_and_values_have_a_wait_each() {
 fn handed_back(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32, RowMajor<8, 32>>) {
     let mut line = shared::<f32>(row_major([1, 32]));
     let full = mbarriers(1, 1);
-    let empty = mbarriers(1, if FLAW == 2 { 1 } else { if FLAW == 3 { 3 } else { 2 } });
+    let empty = mbarriers(
+        1,
+        if FLAW == 2 {
+            1
+        } else if FLAW == 3 {
+            3
+        } else {
+            2
+        },
+    );
     barrier();
     for i in 0..4 {
         if warp_id() == 2 {
@@ -119,7 +128,7 @@ fn handed_back(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32,
                 tma_load(&mut line, &x.tile([1, 32], [i, 0]), full.at(0)); // here: loads
             }
         } else {
-            full.at(0).wait(i % 2);
+            full.at(0).wait(i % 2); // here: waits for the load
             y[[2 * i + warp_id(), lane_id()]] = line[[0, lane_id()]];
             if FLAW != 1 {
                 sync_warp();
@@ -135,7 +144,7 @@ fn handed_back(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32,
 fn a_lane_gives_back_for_its_warp() {
     let (x, mut y) = (rows(4), rows(8));
     table!(SOURCE, handed_back(&x, &mut y) {
-        0 => None, 1 => Some((Overwritten, "loads")), 2 => Some((Overwritten, "loads")),
+        0 => None, 1 => Some((Overwritten, "loads")), 2 => Some((Deadlock, "waits for the load")),
         3 => Some((Deadlock, "waits for two")),
     });
 }
@@ -159,10 +168,8 @@ fn leaving(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32, Row
         }
         sync_warp();
         if lane_id() == 0 {
-            tma_store(
-                &mut y.tile([1, 32], [i, 0]),
-                &stage.tile([1, 32], [if FLAW == 4 { 1 } else { i % 2 }, 0]),
-            ); // here: leaves
+            let from = stage.tile([1, 32], [if FLAW == 4 { 1 } else { i % 2 }, 0]);
+            tma_store(&mut y.tile([1, 32], [i, 0]), &from); // here: leaves
             bulk_commit_group();
         }
     }
@@ -176,7 +183,7 @@ fn stages_that_leave() {
     let (x, mut y) = (rows(4), rows(4));
     table!(SOURCE, leaving(&x, &mut y) {
         0 => None, 1 => Some((MissingWait, "the stage again")), 2 => Some((MissingWait, "the stage again")),
-        3 => Some((MissingFence, "leaves")), 4 => Some((Uninitialised, "leaves")),
+        3 => Some((MissingFence, "leaves")), 4 => Some((ReadWriteRace, "leaves")),
     });
 }
 
@@ -185,9 +192,9 @@ fn stages_that_leave() {
 fn by_turns(x: &LayoutTensor<f32, RowMajor<6, 64>>, y: &mut LayoutTensor<f32, RowMajor<6, 64>>) {
     let mut ring = shared::<f32>(row_major([2, 64]));
     let mut own = local::<f32>(row_major([2]));
-    own[[0]] = 0.0;
-    for i in 0..6 {
-        ring.tile([1, 1], [i % 2, thread_idx.x]).copy_from_async(&x.tile([1, 1], [i, thread_idx.x])); // here: copies
+    for i in unroll(0..6) {
+        let from = x.tile([1, 1], [i, thread_idx.x]);
+        ring.tile([1, 1], [i % 2, thread_idx.x]).copy_from_async(&from);
         async_copy_commit_group();
         if FLAW != 1 {
             async_copy_wait_group(if FLAW == 2 { 1 } else { 0 });
@@ -195,8 +202,8 @@ fn by_turns(x: &LayoutTensor<f32, RowMajor<6, 64>>, y: &mut LayoutTensor<f32, Ro
         if FLAW != 3 {
             barrier();
         }
-        own[[(i + 1) % 2]] = ring[[i % 2, 63 - thread_idx.x]]; // here: reads
-        y[[i, thread_idx.x]] = own[[if FLAW == 4 { (i + 2) % 2 + i / 5 } else { (i + 1) % 2 }]];
+        own[[i % 2]] = ring[[i % 2, 63 - thread_idx.x]]; // here: reads
+        y[[i, thread_idx.x]] = own[[if FLAW == 4 { (i + 1) % 2 } else { i % 2 }]]; // here: the other register
         barrier();
     }
 }
@@ -207,7 +214,7 @@ fn stages_by_turns() {
     let mut y = Device::simulator().zeros::<f32, 2>([6, 64]).expect("y");
     table!(SOURCE, by_turns(&x, &mut y) {
         0 => None, 1 => Some((MissingWait, "reads")), 2 => Some((MissingWait, "reads")),
-        3 => Some((ReadWriteRace, "reads")),
+        3 => Some((ReadWriteRace, "reads")), 4 => Some((Uninitialised, "the other register")),
     });
 }
 
@@ -215,7 +222,16 @@ fn stages_by_turns() {
 #[tiled_kernel(FLAW = [0, 1, 2], arch = "sm_90a", block = [64], grid = [1])]
 fn arrivals(y: &mut LayoutTensor<f32, RowMajor<64>>) {
     let mut line = shared::<f32>(row_major([64]));
-    let ready = mbarriers(1, if FLAW == 1 { 48 } else { if FLAW == 2 { 65 } else { 64 } });
+    let ready = mbarriers(
+        1,
+        if FLAW == 1 {
+            48
+        } else if FLAW == 2 {
+            65
+        } else {
+            64
+        },
+    );
     barrier();
     line[[thread_idx.x]] = 1.0;
     ready.at(0).arrive(); // here: arrives
