@@ -51,9 +51,11 @@ macro_rules! table {
 mod arithmetic;
 mod causes;
 mod coverage;
+mod grids;
 mod lanes;
 mod meeting;
 mod readers;
+mod rings;
 mod roles;
 mod schedules;
 mod sources;

@@ -28,8 +28,27 @@ pub(crate) trait Judge: Send + Sync {
 
 /// A judge, and what it keeps of the cluster that runs.
 pub(crate) trait Hearing {
+    /// Which events it is told of: [`ACCESSES`], [`LOOKS`], [`OTHERS`].
+    fn hears(&self) -> u8;
+
     /// Something happens.
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>);
+}
+
+/// Accesses to memory that others see: by far most events.
+pub(crate) const ACCESSES: u8 = 1;
+/// Instructions that only look, and accesses to local arrays.
+pub(crate) const LOOKS: u8 = 2;
+/// All others.
+pub(crate) const OTHERS: u8 = 4;
+
+/// The hearings of a cluster, each with what it hears.
+pub(crate) type Hearings<'a> = Vec<(u8, Box<dyn Hearing + 'a>)>;
+
+/// The hearings of a launch's judges.
+pub(crate) fn hearings<'a>(judges: &'a [Box<dyn Judge>]) -> Hearings<'a> {
+    let hearings = judges.iter().map(|judge| judge.hearing());
+    hearings.map(|hearing| (hearing.hears(), hearing)).collect()
 }
 
 /// What judges and execution tell of a launch, of one host thread.
@@ -158,6 +177,16 @@ pub(crate) enum Event<'e> {
     Operand { warp: &'e Warp, matrix: &'e MatrixUse, engine: (usize, u32), pieces: &'e [u64] },
 }
 
+impl Event<'_> {
+    fn kind(&self) -> u8 {
+        match self {
+            Event::Access(_) | Event::Changed(..) => ACCESSES,
+            Event::Look(..) | Event::Local { .. } => LOOKS,
+            _ => OTHERS,
+        }
+    }
+}
+
 /// Where a piece of a copy lies in shared memory, and what it holds.
 pub(crate) type Chunk = (u32, [u8; PIECE]);
 
@@ -175,7 +204,12 @@ impl Machine<'_> {
             // Moved out, so that they look at the machine without themselves.
             let mut hearings = std::mem::take(&mut self.hearings);
             self.told.borrow_mut().of_event = 0;
-            hearings.iter_mut().for_each(|hearing| hearing.see(event, self));
+            let kind = event.kind();
+            for (hears, hearing) in &mut hearings {
+                if *hears & kind != 0 {
+                    hearing.see(event, self);
+                }
+            }
             self.hearings = hearings;
         }
     }

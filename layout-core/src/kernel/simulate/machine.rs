@@ -3,7 +3,7 @@
 //! Each room adds what it does with them; whoever judges sees all of it, and can change nothing.
 
 use super::bytecode::{LANES, Program};
-use super::event::{Hearing, Judge, Told};
+use super::event::{self, Hearings, Judge, Told};
 use super::report::{Counts, Finding, FindingKind};
 use crate::kernel::simulate::actors::cluster;
 use crate::kernel::simulate::actors::order::Releases;
@@ -43,7 +43,7 @@ pub(crate) struct Machine<'a> {
     pub clocks: Clocks,
     pub shared: Vec<u8>,
     /// The judges of the cluster that runs.
-    pub hearings: Vec<Box<dyn Hearing + 'a>>,
+    pub hearings: Hearings<'a>,
     /// What they tell.
     pub told: RefCell<Told>,
     /// For each instruction: how often a warp ran it, and how many lanes.
@@ -86,7 +86,7 @@ impl<'a> Machine<'a> {
                 .collect(),
             clocks: Clocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
             shared: vec![u8::MAX; (ranks * stride) as usize],
-            hearings: launch.judges.iter().map(|judge| judge.hearing()).collect(),
+            hearings: event::hearings(&launch.judges),
             told: RefCell::new(Told {
                 counts: vec![Counts::default(); program.sites.len()],
                 ..Told::default()

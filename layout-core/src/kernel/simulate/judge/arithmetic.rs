@@ -5,7 +5,7 @@
 //! came from memory, an argument or the text is nobody's mistake here.
 
 use super::super::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
-use super::super::event::{Access, Event, Hearing, How, Judge};
+use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, LOOKS, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::elem::Elem;
@@ -35,6 +35,10 @@ struct Numbers {
 }
 
 impl Hearing for Numbers {
+    fn hears(&self) -> u8 {
+        if self.all { ACCESSES | LOOKS | OTHERS } else { LOOKS }
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Look(warp, op) => self.look(warp, *op, scene),

@@ -7,7 +7,7 @@
 //! zeros: then nobody has put anything there, and who adds to it counts on zeros that a launch does not make.
 
 use super::super::bytecode::{LANES, Op, Program, Site, Target};
-use super::super::event::{Access, Boxed, Event, Hearing, How, Judge};
+use super::super::event::{ACCESSES, Access, Boxed, Event, Hearing, How, Judge, OTHERS};
 use super::super::findings::Findings;
 use super::super::machine::Machine;
 use super::super::report::{Finding, FindingKind};
@@ -206,6 +206,10 @@ impl Judge for Written {
 struct Seen<'j>(&'j Written);
 
 impl Hearing for Seen<'_> {
+    fn hears(&self) -> u8 {
+        ACCESSES | OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Access(access) => self.access(access, scene),

@@ -2,7 +2,7 @@
 //!
 //! Law: it is right only if the other block ends after it: one of that block's warps knows of it at its end.
 
-use super::super::event::{Event, Hearing, Judge};
+use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::simulate::actors::warp::{Warp, each_lane};
@@ -33,6 +33,10 @@ struct Remote {
 }
 
 impl Hearing for Reached {
+    fn hears(&self) -> u8 {
+        OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Start => self.0.clear(),

@@ -4,7 +4,7 @@
 //! thread sets them; a read before is told of. Of shared memory `races` knows.
 
 use super::super::bytecode::{Op, Target};
-use super::super::event::{Event, Hearing, Judge};
+use super::super::event::{Event, Hearing, Judge, LOOKS, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use super::super::work::ProductUse;
@@ -25,6 +25,10 @@ impl Judge for Initialisation {
 struct Set(Vec<Vec<u32>>);
 
 impl Hearing for Set {
+    fn hears(&self) -> u8 {
+        LOOKS | OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Start => {

@@ -3,7 +3,7 @@
 //! Law: a barrier counts threads, whoever they are (PTX ISA, `bar.sync`). So of warps that meet where others have met, each knows that
 //! one of those went on, or is one of them.
 
-use super::super::event::{Event, Hearing, Judge};
+use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::simulate::actors::warp::State;
@@ -23,6 +23,10 @@ impl Judge for Meetings {
 struct Met(HashMap<(usize, i64), Vec<(usize, u32)>>);
 
 impl Hearing for Met {
+    fn hears(&self) -> u8 {
+        OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Start => self.0.clear(),

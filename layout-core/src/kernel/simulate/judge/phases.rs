@@ -2,7 +2,7 @@
 //!
 //! Law: a warp that passes a wait more than once in one phase does right where it means it; where nobody can go on it is the cause.
 
-use super::super::event::{Event, Hearing, Judge};
+use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use std::collections::BTreeMap;
@@ -30,6 +30,10 @@ struct Passed {
 }
 
 impl Hearing for Waited {
+    fn hears(&self) -> u8 {
+        OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Start => self.0.clear(),

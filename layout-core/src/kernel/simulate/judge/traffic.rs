@@ -7,7 +7,7 @@
 //! Source: CUDA C++ Programming Guide, compute capability 5.x and later, global and shared memory.
 
 use super::super::bytecode::{LANES, Target};
-use super::super::event::{Access, Boxed, Event, Hearing, How, Judge};
+use super::super::event::{ACCESSES, Access, Boxed, Event, Hearing, How, Judge, OTHERS};
 use super::super::machine::Machine;
 use super::super::work::ProductUse;
 use crate::kernel::program::AtomicChange;
@@ -25,6 +25,10 @@ impl Judge for Traffic {
 }
 
 impl Hearing for Traffic {
+    fn hears(&self) -> u8 {
+        ACCESSES | OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Access(access) => accessed(access, scene),

@@ -5,7 +5,7 @@
 //! An exchange is a store where nobody looks at what was there; so is one that compares, which then does nothing.
 
 use super::super::bytecode::{LANES, Target, Update};
-use super::super::event::{Access, Atomic, Event, Hearing, How, Judge};
+use super::super::event::{ACCESSES, Access, Atomic, Event, Hearing, How, Judge};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::program::AtomicChange;
@@ -34,6 +34,10 @@ impl Judge for Updates {
 struct Kept<'j>(&'j Updates);
 
 impl Hearing for Kept<'_> {
+    fn hears(&self) -> u8 {
+        ACCESSES
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         if let Event::Access(access) = event
             && let How::Atomic(atomic) = access.how

@@ -3,7 +3,7 @@
 //! Law: a coordinate outside of the extents of its view is told of, whether the tensor has the element or not.
 
 use super::super::bytecode::{Op, Sum};
-use super::super::event::{Event, Hearing, Judge};
+use super::super::event::{Event, Hearing, Judge, LOOKS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::simulate::actors::warp::{Warp, each_lane};
@@ -18,6 +18,10 @@ impl Judge for Views {
 }
 
 impl Hearing for Views {
+    fn hears(&self) -> u8 {
+        LOOKS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         if let Event::Look(warp, Op::Claim { at, end, site }) = event {
             claim(warp, (*at, *end), *site, scene);

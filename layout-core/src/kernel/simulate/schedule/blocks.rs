@@ -19,7 +19,7 @@ use crate::kernel::bind::Bound;
 use crate::kernel::check::Checked;
 use crate::kernel::simulate::actors::proxy::Proxy;
 use crate::kernel::simulate::actors::warp::{State, Warp};
-use crate::kernel::simulate::event::Hearing;
+use crate::kernel::simulate::event::Hearings;
 use crate::kernel::simulate::machine::Machine;
 use crate::kernel::simulate::memory::knowledge::Known;
 use crate::kernel::simulate::memory::strands::Clocks;
@@ -37,7 +37,7 @@ pub(crate) struct Resident<'a> {
     warps: Vec<Warp>,
     clocks: Clocks,
     shared: Vec<u8>,
-    hearings: Vec<Box<dyn Hearing + 'a>>,
+    hearings: Hearings<'a>,
     proxy: Proxy,
     turns: Turns,
     /// Whether it waits for the grid.

@@ -9,7 +9,7 @@
 //! of, too: its stamp says so.
 
 use super::super::bytecode::{LANES, Program};
-use super::super::event::{Access, Event, Hearing, How, Judge};
+use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, OTHERS};
 use super::super::machine::Machine;
 use crate::kernel::program::AtomicChange;
 use crate::kernel::simulate::actors::cluster;
@@ -99,6 +99,10 @@ impl Case<'_> {
 }
 
 impl Hearing for Case<'_> {
+    fn hears(&self) -> u8 {
+        ACCESSES | OTHERS
+    }
+
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
             Event::Start => self.start(scene),
