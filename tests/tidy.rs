@@ -300,8 +300,16 @@ fn the_algebra_names_no_kernel() {
 #[test]
 fn unsafe_is_in_layout_cuda_only() {
     // An example of layout-cuda that measures plain cudarc has to launch as cudarc does; the peers of benchmarks are C
-    // libraries.
-    let named_here = ["layout-cuda/examples/overhead.rs", "examples/benchmarks/cublas.rs"];
+    // libraries; a file is mapped; DLPack hands pointers over.
+    let named_here = [
+        "layout-cuda/examples/overhead.rs",
+        "examples/benchmarks/cublas.rs",
+        "layout-cuda/files/src/mapped.rs",
+        "layout-cuda/dlpack/src/export.rs",
+        "layout-cuda/dlpack/src/import.rs",
+        "layout-cuda/dlpack/src/lib.rs",
+        "layout-cuda/dlpack/tests/exchange.rs",
+    ];
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {
         if path.starts_with("layout-cuda/src/") {

@@ -43,6 +43,17 @@ pub enum TensorError {
         /// The shape.
         shape: Vec<usize>,
     },
+    /// Bytes that are no whole elements, or reach past the end of the storage.
+    Part {
+        /// The element that they begin at.
+        first: usize,
+        /// How many bytes.
+        bytes: usize,
+        /// Bytes of an element.
+        each: usize,
+        /// Elements of the storage.
+        len: usize,
+    },
     /// Two tensors do not lie alike, so that one's storage is not the other's.
     Unlike {
         /// The shape and strides, elements, of the tensor that is written.
@@ -72,6 +83,10 @@ impl fmt::Display for TensorError {
             TensorError::TooLarge { shape } => {
                 write!(f, "shape {shape:?} has more elements than the address space has bytes")
             }
+            TensorError::Part { first, bytes, each, len } => write!(
+                f,
+                "{bytes} bytes from element {first} on are no elements of {each} bytes within the {len} of the storage"
+            ),
             TensorError::Unlike { to: [to, to_strides], from: [from, from_strides] } => write!(
                 f,
                 "a tensor of shape {to:?} and strides {to_strides:?} does not take the storage of one of shape \
@@ -185,6 +200,27 @@ impl Stream {
         Ok(tensor)
     }
 
+    /// A tensor of zeros with strides in elements, and as much storage as they reach.
+    ///
+    /// # Errors
+    /// As [`Device::zeros`].
+    ///
+    /// ```
+    /// let stream = layout_cuda::Device::simulator().stream();
+    /// let columns = stream.zeros_strided::<f32, 2>([3, 2], [1, 3])?;
+    /// assert_eq!(columns.len(), 6);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn zeros_strided<T: Element, const R: usize>(
+        &self,
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<Tensor<T, R>> {
+        let mut tensor = self.allocate(shape, strides, span(shape, strides)?)?;
+        tensor.fill_bytes(0)?;
+        Ok(tensor)
+    }
+
     /// Memory whose content is not set yet.
     fn allocate<T: Element, const R: usize>(
         &self,
@@ -276,6 +312,44 @@ impl<T: Element, const R: usize> Tensor<T, R> {
                 check("cuMemcpyHtoD", stream.memcpy_htod(data, slice))?;
             }
             (Storage::Host(memory), _) => *memory = to_bytes(data),
+            (Storage::Gpu(_), _) => {}
+        }
+        Ok(())
+    }
+
+    /// Overwrites a part of the storage, from element `first` on, with the little-endian bytes of elements: as they stand in a
+    /// file, piece by piece.
+    ///
+    /// # Errors
+    /// [`TensorError::Part`], or a driver's failure.
+    ///
+    /// ```
+    /// let mut tensor = layout_cuda::Device::simulator().zeros::<f32, 1>([3])?;
+    /// tensor.write_bytes(1, &2.5f32.to_le_bytes())?;
+    /// assert_eq!(tensor.download()?, [0.0, 2.5, 0.0]);
+    /// assert!(tensor.write_bytes(2, &[0; 8]).is_err());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn write_bytes(&mut self, first: usize, bytes: &[u8]) -> Result<()> {
+        let each = size_of::<T>();
+        let end = first.checked_add(bytes.len() / each).filter(|end| *end <= self.len);
+        let Some(end) = end.filter(|_| bytes.len().is_multiple_of(each)) else {
+            return Err(TensorError::Part { first, bytes: bytes.len(), each, len: self.len }.into());
+        };
+        match (&mut self.storage, self.stream.cuda()) {
+            (Storage::Gpu(slice), Some(stream)) if !bytes.is_empty() => {
+                let mut part = slice.slice_mut(first..end);
+                // SAFETY: every byte of an element's memory is a `u8`. The bytes are the caller's: where not every pattern is
+                // a value of `T`, the memory is read back as bytes.
+                let part = unsafe { part.transmute_mut::<u8>(bytes.len()) };
+                let mut part = part.expect("as many bytes as the elements have");
+                check("cuMemcpyHtoD", stream.memcpy_htod(bytes, &mut part))?;
+            }
+            (Storage::Host(memory), _) => {
+                if let Some(part) = memory.get_mut(first * each..end * each) {
+                    part.copy_from_slice(bytes);
+                }
+            }
             (Storage::Gpu(_), _) => {}
         }
         Ok(())

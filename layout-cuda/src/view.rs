@@ -78,6 +78,37 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
         Ok(TensorView::on_gpu(memory, shape, strides))
     }
 
+    /// A tensor with strides, in elements, in the caller's memory on the host: for the simulator. The bytes are those of the
+    /// elements, in the machine's order.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the layout reaches past the memory's end.
+    ///
+    /// ```
+    /// use layout_cuda::TensorView;
+    /// let bytes = [1.0f32, 2.0, 3.0].map(f32::to_ne_bytes).concat();
+    /// let every_other = TensorView::<f32, 1>::over_host(&bytes, [2], [2])?;
+    /// assert_eq!(every_other.host(), Some(&bytes[..]));
+    /// assert!(TensorView::<f32, 1>::over_host(&bytes, [3], [2]).is_err());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn over_host(
+        bytes: &'a [u8],
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<TensorView<'a, T, R>> {
+        reaches(shape, strides, bytes.len() / size_of::<T>())?;
+        Ok(TensorView::on_host(bytes, behind(bytes), shape, strides))
+    }
+
+    /// The memory on the host, as bytes from the first element on, of a tensor of the simulator; none on a GPU.
+    pub fn host(&self) -> Option<&'a [u8]> {
+        match &self.memory {
+            Memory::Gpu(_) => None,
+            Memory::Host(bytes, _) => Some(bytes),
+        }
+    }
+
     pub(crate) fn on_gpu(memory: CudaView<'a, T>, shape: [usize; R], strides: [usize; R]) -> Self {
         TensorView { memory: Memory::Gpu(memory), shape, strides }
     }
@@ -169,6 +200,20 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         Ok(TensorViewMut::new(MemoryMut::Gpu(memory), shape, strides))
     }
 
+    /// As [`TensorView::over_host`], to be written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn over_host(
+        bytes: &'a mut [u8],
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<TensorViewMut<'a, T, R>> {
+        reaches(shape, strides, bytes.len() / size_of::<T>())?;
+        let offset = behind(bytes);
+        Ok(TensorViewMut::new(MemoryMut::Host(bytes, offset), shape, strides))
+    }
+
     pub(crate) fn new(memory: MemoryMut<'a, T>, shape: [usize; R], strides: [usize; R]) -> Self {
         TensorViewMut { memory, shape, strides }
     }
@@ -246,6 +291,11 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         let end = start + reach(self.len(), start, shape, strides)?;
         Ok(TensorViewMut::new(self.memory_between(start, end), shape, strides))
     }
+}
+
+/// How many bytes memory begins behind an address that every vector divides.
+fn behind(bytes: &[u8]) -> usize {
+    bytes.as_ptr() as usize % 256
 }
 
 /// The name of the GPU that memory lies on.

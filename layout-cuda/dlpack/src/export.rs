@@ -1,0 +1,50 @@
+//! A tensor of ours for another library.
+
+use crate::elem::word;
+use crate::error::DlpackError;
+use dlpark::allocation::dynamic::Initialized;
+use dlpark::ffi::{DLDevice, DLManagedTensorVersioned};
+use dlpark::metadata::Dynamic;
+use dlpark::versioned;
+use layout_cuda::cudarc::driver::DevicePtr;
+use layout_cuda::{Element, Tensor};
+use std::ffi::c_void;
+
+/// Gives a tensor away. It lives until the other library calls its deleter. On a GPU this waits for what was launched on it, so
+/// that any stream may go on.
+///
+/// # Errors
+/// [`DlpackError::Tensor`] where a kernel before has failed; [`DlpackError::Description`] where an extent is beyond 63 bits.
+pub fn export<T: Element, const R: usize>(tensor: Tensor<T, R>) -> Result<versioned::Dlpack, DlpackError> {
+    let described = |why: String| DlpackError::Description { why };
+    let numbers = |values: [usize; R]| {
+        let each =
+            values.iter().map(|value| i64::try_from(*value).map_err(|error| described(error.to_string())));
+        each.collect::<Result<Vec<i64>, DlpackError>>()
+    };
+    let (shape, strides) = (numbers(tensor.shape())?, numbers(tensor.strides())?);
+    let dtype = word(T::ELEM).ok_or_else(|| described(format!("DLPack has no word for {}", T::ELEM)))?;
+    // What the elements are is in the box, and stays where it is when the box moves.
+    let (address, device) = match tensor.cuda_slice() {
+        Some(slice) => {
+            let stream = slice.stream();
+            let waited = layout_cuda::Stream::from_cudarc(stream.clone())?.synchronize();
+            waited?;
+            let ordinal = i32::try_from(stream.context().ordinal()).unwrap_or(i32::MAX);
+            (slice.device_ptr(stream).0 as *mut c_void, DLDevice::cuda(ordinal))
+        }
+        None => {
+            let bytes = tensor.view().host().unwrap_or_default();
+            (bytes.as_ptr().cast_mut().cast::<c_void>(), DLDevice::CPU)
+        }
+    };
+    let address = if tensor.is_empty() { std::ptr::null_mut() } else { address };
+    let prepared = Dynamic::new(shape, strides).prepare_as::<DLManagedTensorVersioned>();
+    let prepared = prepared.map_err(|error| described(error.to_string()))?;
+    let mut initialized: Initialized<DLManagedTensorVersioned> = prepared.initialize(Box::new(tensor));
+    initialized.set_data(address);
+    initialized.set_dtype(dtype);
+    initialized.set_device(device);
+    // SAFETY: data, type and device are set as the tensor has them, and the tensor is the context that the deleter drops.
+    Ok(unsafe { initialized.finish() })
+}

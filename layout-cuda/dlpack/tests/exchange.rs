@@ -1,0 +1,184 @@
+//! Tensors to and fro, on every device; others' memory under kernels; what does not fit; and random exchanges.
+
+use dlpark::allocation::dynamic::Initialized;
+use dlpark::ffi::{DLDataType, DLDevice, DLManagedTensorVersioned};
+use dlpark::metadata::Dynamic;
+use dlpark::{DlpackFlags, versioned};
+use layout_cuda::{Device, Elem, bf16, tiled_kernel};
+use layout_dlpack::{DlpackError, Imported, export};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+#[tiled_kernel(block = [8, 4], grid = [N.div_ceil(8), M.div_ceil(4)])]
+fn doubled<const M: usize, const N: usize>(
+    x: &LayoutTensor<f32, Strided<M, N>>,
+    y: &mut LayoutTensor<f32, Strided<M, N>>,
+) {
+    let (i, j) = (4 * block_idx.y + thread_idx.y, 8 * block_idx.x + thread_idx.x);
+    if i < M && j < N {
+        y[[i, j]] = 2.0 * x[[i, j]];
+    }
+}
+
+/// The simulator, and the first GPU.
+fn devices() -> Vec<Device> {
+    let mut devices = vec![Device::simulator()];
+    match Device::gpu(0) {
+        Ok(gpu) => devices.push(gpu),
+        Err(error) => {
+            println!("skipped: no device ({error})");
+            assert_ne!(std::env::var("REQUIRE_GPU").as_deref(), Ok("1"), "no device: {error}");
+        }
+    }
+    devices
+}
+
+/// Another library's array, which says when it is gone.
+struct Theirs {
+    data: Vec<f32>,
+    alive: Arc<AtomicI64>,
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn theirs(
+    n: usize,
+    shape: &[i64],
+    strides: &[i64],
+    dtype: DLDataType,
+    alive: &Arc<AtomicI64>,
+) -> Initialized<DLManagedTensorVersioned> {
+    alive.fetch_add(1, Ordering::SeqCst);
+    let own = Box::new(Theirs { data: (0..n).map(|i| i as f32).collect(), alive: alive.clone() });
+    let data = own.data.as_ptr();
+    let prepared = Dynamic::new(shape.to_vec(), strides.to_vec()).prepare_as::<DLManagedTensorVersioned>();
+    let mut made = prepared.expect("an allocation").initialize(own);
+    made.set_data(data.cast_mut().cast());
+    made.set_dtype(dtype);
+    made.set_device(DLDevice::CPU);
+    made
+}
+
+fn finished(made: Initialized<DLManagedTensorVersioned>) -> versioned::Dlpack {
+    // SAFETY: data, type and device are set.
+    unsafe { made.finish() }
+}
+
+#[test]
+fn what_is_given_away_comes_back() {
+    for device in devices() {
+        let stream = device.stream();
+        let data: Vec<bf16> = (0..24).map(|i| bf16::from_f32(i as f32)).collect();
+        let tensor = stream.upload(&data, [2, 3, 4]).expect("a tensor");
+        let given = export(tensor).expect("given");
+        // SAFETY: nobody else has it.
+        let taken = unsafe { Imported::new(given, &stream) }.expect("taken");
+        assert_eq!((taken.shape(), taken.strides()), (&[2, 3, 4][..], &[12, 4, 1][..]));
+        assert_eq!(stream.download(&taken.view::<bf16, 3>().expect("a view")), Ok(data));
+    }
+}
+
+#[test]
+fn kernels_run_on_others_memory() {
+    let (stream, alive) = (Device::simulator().stream(), Arc::new(AtomicI64::new(0)));
+    // Columns of a matrix of 5 by 7 with rows of 9; and its transpose.
+    let x = finished(theirs(45, &[5, 7], &[9, 1], DLDataType::F32, &alive));
+    let y = finished(theirs(35, &[5, 7], &[1, 5], DLDataType::F32, &alive));
+    // SAFETY: nobody else has them.
+    let (x, mut y) =
+        unsafe { (Imported::new(x, &stream).expect("x"), Imported::new(y, &stream).expect("y")) };
+    let launched =
+        doubled::launch(&stream, &x.view::<f32, 2>().expect("x"), &mut y.view_mut::<f32, 2>().expect("y"));
+    launched.expect("a launch");
+    let found = stream.download(&y.view::<f32, 2>().expect("y")).expect("data");
+    for (i, j) in (0..5).flat_map(|i| (0..7).map(move |j| (i, j))) {
+        assert_eq!(found[i + 5 * j], 2.0 * (9 * i + j) as f32);
+    }
+    drop(y);
+    assert_eq!(alive.load(Ordering::SeqCst), 1);
+    // On another thread.
+    std::thread::spawn(move || drop(x)).join().expect("the thread");
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn what_does_not_fit_is_told_and_given_back() {
+    let (stream, alive) = (Device::simulator().stream(), Arc::new(AtomicI64::new(0)));
+    // SAFETY: nobody else has it; the layouts that reach outside are refused.
+    let taken =
+        |made: Initialized<DLManagedTensorVersioned>| unsafe { Imported::new(finished(made), &stream) };
+    let whole = |shape: &[i64], strides: &[i64]| theirs(6, shape, strides, DLDataType::F32, &alive);
+    let refused = taken(whole(&[2, 3], &[-3, 1])).expect_err("a negative stride");
+    assert_eq!(refused, DlpackError::Negative { mode: 0, stride: -3 });
+    assert!(taken(whole(&[1, 3], &[-9, 1])).is_ok(), "the stride of one row leads nowhere");
+    assert!(matches!(taken(whole(&[2, -3], &[3, 1])), Err(DlpackError::Description { .. })));
+    assert!(matches!(taken(whole(&[i64::MAX, 2], &[2, 1])), Err(DlpackError::Description { .. })));
+    assert!(matches!(taken(whole(&[2, 2], &[i64::MAX, 1])), Err(DlpackError::Description { .. })));
+    let mut elsewhere = whole(&[6], &[1]);
+    elsewhere.set_device(DLDevice::cuda(0));
+    assert!(matches!(taken(elsewhere), Err(DlpackError::Device { tensor: (2, 0), .. })));
+    let mut empty = whole(&[0, 3], &[3, 1]);
+    empty.set_data(std::ptr::null_mut());
+    let mut empty = taken(empty).expect("no elements");
+    assert!(empty.view::<f32, 2>().expect("none").is_empty() && empty.view_mut::<f32, 2>().is_ok());
+    let mut one = taken(whole(&[2, 3], &[3, 1])).expect("a tensor");
+    assert_eq!(one.view::<f32, 1>().err(), Some(DlpackError::Rank { shape: vec![2, 3], asked: 1 }));
+    assert_eq!(one.view::<i32, 2>().err(), Some(DlpackError::Type { found: (2, 32, 1), asked: Elem::I32 }));
+    assert!(one.view_mut::<f32, 2>().is_ok());
+    let mut same = taken(whole(&[4, 3], &[0, 1])).expect("a broadcast");
+    assert!(same.view::<f32, 2>().is_ok());
+    assert!(matches!(same.view_mut::<f32, 2>(), Err(DlpackError::Overlaps { .. })));
+    let mut fixed = whole(&[6], &[1]);
+    fixed.set_flags(DlpackFlags::READ_ONLY).expect("flags");
+    assert_eq!(taken(fixed).expect("a tensor").view_mut::<f32, 1>().err(), Some(DlpackError::ReadOnly));
+    drop((empty, one, same));
+    assert_eq!(alive.load(Ordering::SeqCst), 0, "all are given back");
+}
+
+#[test]
+fn ten_thousand_random_exchanges_lose_nothing_and_free_nothing_twice() {
+    let (stream, alive) = (Device::simulator().stream(), Arc::new(AtomicI64::new(0)));
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let (mut given, mut taken) = (vec![], vec![]);
+    let mut threads = vec![];
+    for round in 0..10_000 {
+        match random(6) {
+            0 => given.push(finished(theirs(6, &[2, 3], &[3, 1], DLDataType::F32, &alive))),
+            1 => given.push(export(stream.zeros::<f32, 2>([2, 3]).expect("a tensor")).expect("given")),
+            2 if !given.is_empty() => {
+                let one = given.swap_remove(random(given.len()));
+                // SAFETY: nobody else has it.
+                taken.push(unsafe { Imported::new(one, &stream) }.expect("taken"));
+            }
+            3 if !given.is_empty() => drop(given.swap_remove(random(given.len()))),
+            4 if !taken.is_empty() => {
+                let one = taken.swap_remove(random(taken.len()));
+                assert_eq!(
+                    stream.download(&one.view::<f32, 2>().expect("a view")).map(|data| data.len()),
+                    Ok(6)
+                );
+                if round % 50 == 0 { threads.push(std::thread::spawn(move || drop(one))) } else { drop(one) }
+            }
+            // To our own hands and back, as a library in between would.
+            5 if !given.is_empty() => {
+                let one = given.swap_remove(random(given.len())).into_raw();
+                // SAFETY: it comes from `into_raw` just now.
+                given.push(unsafe { versioned::Dlpack::from_raw(one) }.expect("the same"));
+            }
+            _ => {}
+        }
+    }
+    drop((given, taken));
+    threads.into_iter().for_each(|thread| thread.join().expect("a thread"));
+    assert_eq!(alive.load(Ordering::SeqCst), 0);
+}

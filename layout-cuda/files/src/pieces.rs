@@ -1,0 +1,59 @@
+//! Bytes of a file into a tensor, piece by piece.
+
+use crate::error::{FileError, Wrong};
+use crate::progress::Progress;
+use layout_cuda::{Element, Stream, Tensor};
+use std::path::Path;
+
+/// Bytes that go to the device at once.
+const PIECE: usize = 64 << 20;
+
+/// The number of elements of a shape; `None` where it, or its bytes, are beyond the address space.
+pub(crate) fn elements(shape: &[usize], bytes: usize) -> Option<usize> {
+    let count = shape.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent))?;
+    count.checked_mul(bytes).map(|_| count)
+}
+
+/// Where the elements of a tensor lie in a file.
+pub(crate) struct Place<'a> {
+    pub path: &'a Path,
+    pub bytes: &'a [u8],
+    pub shape: &'a [usize],
+}
+
+/// A tensor of these bytes; of column-major ones its strides are.
+pub(crate) fn tensor<T: Element, const R: usize>(
+    place: &Place<'_>,
+    column_major: bool,
+    stream: &Stream,
+    progress: &mut dyn Progress,
+) -> Result<Tensor<T, R>, FileError> {
+    let failed = |wrong| FileError::new(place.path, wrong);
+    let shape: [usize; R] =
+        place.shape.try_into().map_err(|_| failed(Wrong::Rank { shape: place.shape.to_vec(), asked: R }))?;
+    let size = size_of::<T>();
+    let needed = elements(&shape, size).map(|count| count * size);
+    if needed != Some(place.bytes.len()) {
+        let needed = needed.unwrap_or(usize::MAX) as u64;
+        return Err(failed(Wrong::Length { needed, found: place.bytes.len() as u64 }));
+    }
+    let device = |error| FileError::new(place.path, Wrong::Device(error));
+    let made = if column_major {
+        let mut strides = [1; R];
+        (1..R).for_each(|mode| strides[mode] = strides[mode - 1] * shape[mode - 1].max(1));
+        stream.zeros_strided(shape, strides)
+    } else {
+        stream.zeros(shape)
+    };
+    let mut tensor: Tensor<T, R> = made.map_err(device)?;
+    let total = place.bytes.len() as u64;
+    progress.moved(0, total);
+    let (mut first, mut moved) = (0, 0);
+    for piece in place.bytes.chunks(PIECE / size * size) {
+        tensor.write_bytes(first, piece).map_err(device)?;
+        first += piece.len() / size;
+        moved += piece.len() as u64;
+        progress.moved(moved, total);
+    }
+    Ok(tensor)
+}
