@@ -446,7 +446,7 @@ fn argument(number: usize, tensor: &Tensor) -> String {
 }
 
 /// A literal without a type.
-pub(self) fn plain(ty: Type, value: Value) -> String {
+fn plain(ty: Type, value: Value) -> String {
     match ty.kind() {
         Kind::Float(_) => format!("{:?}", value.float()),
         Kind::Bool => value.truth().to_string(),
