@@ -492,6 +492,110 @@ same! {
         let odd = |y: i32| if y % 2 == 0 { return 0 } else { y };
         sum + odd(x)
     }
+    left_within_operands: |x: i32| -> i32 {
+        let mut sum = 0;
+        let mut own = [0; 3];
+        for k in 0..6 {
+            let near = x + if k == 4 { break } else { k };
+            sum += near * (if near % 5 == 0 { continue } else { 2 });
+            own[if sum > 40 { break } else { 1 }] += k;
+            let pair = (sum, if sum < -900 { return sum } else { near });
+            sum -= (pair.1 > 3 && if k == 3 { break } else { pair.0 > 7 }) as i32;
+        }
+        sum + own[1] * 1000
+    }
+    left_within_conditions: |x: i32| -> i32 {
+        fn first(x: i32) -> i32 {
+            let mut k = 0;
+            while {
+                if k > x {
+                    return -k;
+                }
+                k < 10
+            } {
+                k += 3;
+            }
+            k
+        }
+        let mut sum = first(x);
+        'outer: for i in 0..4 {
+            while if i == 2 && x > 0 { break 'outer } else { sum < 20 * i } {
+                sum += 7;
+            }
+            sum += 1;
+        }
+        sum
+    }
+    known_ways: |x: i32| -> i32 {
+        const EARLY: bool = false;
+        const LATE: bool = true;
+        fn chosen(x: i32) -> i32 {
+            if EARLY {
+                if x > 3 {
+                    return 5;
+                }
+            }
+            let y = match LATE {
+                true => x * 2,
+                false => return 1,
+            };
+            y + 1
+        }
+        let mut sum = chosen(x);
+        'rounds: for k in 0..3 {
+            let value = 'found: {
+                if LATE {
+                    if EARLY {
+                        break 'found 1;
+                    }
+                    sum += k;
+                    continue 'rounds;
+                }
+                2
+            };
+            sum += value;
+        }
+        let third = {
+            const THIRD: f32 = 1.0 / 3.0;
+            const BACK: i32 = -7 / 2;
+            (THIRD * 300.0) as i32 + BACK
+        };
+        sum + third
+    }
+    chosen_tuples: |x: i32| -> i32 {
+        let own = [x, 3, x * 2, 7];
+        let (a, (b, c)) = if x > 4 { (x, (2.5f32, true)) } else { (own[2], (x as f32, x < -3)) };
+        let pair = match x % 3 {
+            0 => [x, 1],
+            1 => [own[1], own[3]],
+            _ => [a, 5],
+        };
+        let mut sum = 0;
+        for value in own.iter().rev() {
+            sum = sum * 3 + *value;
+        }
+        for (k, value) in own.iter().rev().enumerate() {
+            sum += k as i32 * value;
+        }
+        for (k, value) in own.into_iter().enumerate().rev() {
+            sum = sum * 2 - k as i32 * value;
+        }
+        sum + a + (b * 2.0) as i32 + c as i32 * 100 + pair[0] * 7 + pair[1] + (b.abs() as usize % 9) as i32
+    }
+    come_round: |x: i32| -> i32 {
+        let table = [3, 5, 7];
+        let mut stage = 0;
+        let mut sum = 0;
+        for k in 0..7 {
+            sum = sum * 2 + table[stage] * (x + k);
+            stage += 1;
+            if stage == 3 {
+                stage = 0;
+            }
+        }
+        // Behind the loop it is still one of three.
+        sum + table[stage]
+    }
     labelled_blocks: |x: i32| -> i32 {
         let mut sum = 0;
         let kind = 'found: {

@@ -1,9 +1,13 @@
 //! Lines that strangers typed, each as it was: it is a kernel, or it is refused in words that lead on.
 //!
-//! What the kernels compute is held elsewhere (`tests/rust.rs`, `tests/numbers.rs`, `tests/order.rs`); rustc's half of the check
-//! is theirs too. Kernels are texts here, for every variant.
+//! What the kernels compute is held against plain Rust: `tests/trial/words.rs` the missing words, `tests/trial/values.rs` the lines
+//! that were wrong or refused. Kernels are texts here, for every variant.
 
-use layout_core::kernel::{Promises, compile, emit};
+mod values;
+mod words;
+
+use layout_core::kernel::simulate::{FindingKind, Options, SimulatorArgument, simulate};
+use layout_core::kernel::{BindError, Constant, Elem, LaunchArgument, Promises, compile, emit};
 
 /// A kernel around a body.
 fn with_body(body: &str) -> String {
@@ -35,6 +39,91 @@ fn wrong(text: &str) -> Vec<String> {
         }
     }
     all
+}
+
+/// A tensor of a launch.
+struct Given {
+    elem: Elem,
+    shape: Vec<usize>,
+    bytes: Vec<u8>,
+    mutable: bool,
+}
+
+impl Given {
+    fn new(elem: &str, shape: &[usize], bytes: Vec<u8>, mutable: bool) -> Given {
+        let elem = Elem::from_name(elem).expect("an element type");
+        Given { elem, shape: shape.to_vec(), bytes, mutable }
+    }
+}
+
+/// Runs a kernel on the simulator, each of its variants: nothing is found but, where one is meant to, an index that wraps; and all
+/// write the same.
+fn launch(text: &str, tensors: &mut [Given], scalars: &[(Option<Elem>, u64)], wraps: bool) {
+    let kernel = layout_text::kernel(text).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"));
+    let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+    let before: Vec<Vec<u8>> = tensors.iter().map(|tensor| tensor.bytes.clone()).collect();
+    let mut after: Option<Vec<Vec<u8>>> = None;
+    for (narrow, aligned) in [(true, true), (true, false), (false, true), (false, false)] {
+        let promises = Promises { narrow, aligned, variant_if: None };
+        let checked = compile(&kernel, &set, promises).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        tensors.iter_mut().zip(&before).for_each(|(tensor, bytes)| tensor.bytes.clone_from(bytes));
+        let bound = {
+            let strides: Vec<Vec<usize>> = tensors
+                .iter()
+                .map(|tensor| (1..=tensor.shape.len()).map(|m| tensor.shape[m..].iter().product()).collect())
+                .collect();
+            let mut arguments: Vec<LaunchArgument<'_>> = tensors
+                .iter()
+                .zip(&strides)
+                .map(|(tensor, strides)| LaunchArgument::Tensor {
+                    elem: tensor.elem,
+                    shape: &tensor.shape,
+                    strides,
+                    address: 0,
+                    len: tensor.shape.iter().product(),
+                })
+                .collect();
+            arguments.extend(scalars.iter().map(|(elem, bits)| match elem {
+                Some(elem) => LaunchArgument::Scalar(*elem, *bits),
+                None => LaunchArgument::Index(*bits as i64),
+            }));
+            match checked.plan().bind(&arguments, None) {
+                Ok(bound) => bound,
+                // Another variant takes these.
+                Err(BindError::Promise(_)) => continue,
+                Err(error) => panic!("{error}\n{text}"),
+            }
+        };
+        let mut arguments: Vec<SimulatorArgument<'_>> = tensors
+            .iter_mut()
+            .map(|tensor| match tensor.mutable {
+                true => SimulatorArgument::Write(&mut tensor.bytes),
+                false => SimulatorArgument::Read(&tensor.bytes),
+            })
+            .collect();
+        arguments.extend(scalars.iter().map(|(elem, bits)| match elem {
+            Some(elem) => SimulatorArgument::Scalar(Constant { elem: *elem, bits: *bits }),
+            None => SimulatorArgument::Index(*bits as i64),
+        }));
+        let report = simulate(&checked, &bound, &mut arguments, &Options::default());
+        let report = report.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut found = report.findings;
+        found.retain(|finding| !wraps || finding.kind != FindingKind::IndexOverflow);
+        assert!(found.is_empty(), "{found:#?}\n{text}");
+        let now: Vec<Vec<u8>> = tensors.iter().map(|tensor| tensor.bytes.clone()).collect();
+        assert!(after.as_ref().is_none_or(|after| *after == now), "the variants differ\n{text}");
+        after = Some(now);
+    }
+    assert!(after.is_some(), "no variant takes these arguments\n{text}");
+}
+
+/// The same of a kernel that reads some tensors and writes the last.
+fn run(text: &str, read: &[(&str, &[usize], Vec<u8>)], (elem, shape, out): (&str, &[usize], &mut Vec<u8>)) {
+    let mut all: Vec<Given> =
+        read.iter().map(|(elem, shape, bytes)| Given::new(elem, shape, bytes.clone(), false)).collect();
+    all.push(Given::new(elem, shape, std::mem::take(out), true));
+    launch(text, &mut all, &[], false);
+    *out = all.pop().expect("the last").bytes;
 }
 
 #[test]
@@ -110,6 +199,32 @@ fn elements(y: &mut LayoutTensor<f32, RowMajor<64, 64>>) {
     assert!(wrong(accumulator).is_empty(), "{:#?}", wrong(accumulator));
 }
 
+/// One mistake is told once: the second line of an array's mistake was told, too.
+#[test]
+fn a_mistake_is_told_once() {
+    for body in [
+        "y[[0]] = [1, 2, 3][i];",
+        "let a = [1, 2]; let v = a[[0]]; y[[0]] = v;",
+        "let v = x.sin2(); c[[0, 0]] = v;",
+    ] {
+        let kernel = with_body(body);
+        let told = match layout_text::kernel(&kernel) {
+            Err(errors) => errors.len(),
+            Ok(kernel) => {
+                let set = kernel.parameter_sets().remove(0);
+                compile(&kernel, &set, Promises::default()).err().map_or(0, |errors| errors.as_slice().len())
+            }
+        };
+        assert_eq!(told, 1, "{body}: {:#?}", wrong(&kernel));
+    }
+    // A line of help stands right below its message.
+    let found = wrong(&with_body("let v = x.shape();"));
+    assert!(
+        found[0].lines().nth(1).is_some_and(|line| line.trim_start().starts_with("= help: ")),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn what_is_refused_leads_on() {
     let mut missed = vec![];
@@ -175,6 +290,50 @@ fn what_is_refused_leads_on() {
             "",
             "",
         ),
+        // What CUDA, Mojo, Python and Rust's library have.
+        ("atomicAdd(y, 1);", "there is no function `atomicAdd`", "x.atomic_add"),
+        ("let v = __shfl_down_sync(0xffffffff, last, 16);", "`__shfl_down_sync`", "x.shuffle_down"),
+        ("let v = fmaxf(last, 0.0);", "there is no function `fmaxf`", "x.max("),
+        ("let v = exp(last);", "there is no function `exp`", "it is a method: `x.exp"),
+        ("let v = last.exp;", "there is no field `exp`", "it is a method: `x.exp()`"),
+        ("let v = x.transpose;", "there is no field `transpose`", "it is a method: `x.transpose()`"),
+        ("let v = __float2half(last);", "there is no function `__float2half`", "x.cast::<f16>()"),
+        ("let v = tid + 1;", "cannot find `tid`", "thread_idx.x"),
+        ("__shared__[0] = 1.0;", "cannot find `__shared__`", "shared::<f32>"),
+        ("let v: int = 3;", "`int` is no element type", "`i32`"),
+        ("let v: float4 = last;", "`float4` is no element type", "vectorize"),
+        ("let v: Vec<f32> = last;", "`Vec<f32>` is no element type", "a kernel has no heap"),
+        ("let v: Option<f32> = last;", "`Option<f32>` is no element type", "(found, x)"),
+        ("let v = Vec::new();", "there is no `Vec::new`", "a kernel has no heap"),
+        ("let t = SharedMemory::new(32);", "there is no `SharedMemory::new`", "shared::<f32>"),
+        ("let v = x.cols();", "there is no method `cols`", "x.dim(0)"),
+        ("y.sort();", "there is no method `sort`", "own.swap(i, j)"),
+        ("let v = x.as_ptr();", "there is no method `as_ptr`", "no pointers"),
+        // Ranks, types and numbers.
+        (
+            "let v = keys[[0]] + y[[0]];",
+            "`+` of a value of type u32 and a value of type i32",
+            "`x as u32`, `x as i32`",
+        ),
+        ("let v = i as f64 * last;", "a value of type f64 and a value of type f32", "`x as f64`, `x as f32`"),
+        (
+            "let v = b[[0, 0]] * x[[0, 0]];",
+            "bf16 and a value of type f32",
+            "`x.cast::<f32>()`, `x.cast::<bf16>()`",
+        ),
+        ("let v = i / 2.0;", "an index (usize) and a float literal", "`i as f32`"),
+        ("let v = x + 1.0;", "`+` of a tensor", "name an element"),
+        ("let v = if i > 3 { 1.0 };", "`if` of a float literal and nothing", "an `else`"),
+        ("y[[i]] = 1.5;", "expected a value of type i32, found a float literal", "without a point"),
+        ("let v: u8 = 256;", "256 does not fit u8", "0 to 255"),
+        ("let v = last ^ 2;", "`^` does not apply to f32", "x.powi(2)"),
+        ("let v = x.warp_sum();", "`warp_sum` does not apply to a tensor", "x[[i, j]].warp_sum()"),
+        ("let v = x.tile(32, 0);", "the coordinates of `tile` are an array", "one entry for each mode"),
+        ("let v = (1, 2).2;", "a tuple of 2 has no field 2", "`.0` to `.1`"),
+        ("let v = N[0];", "an index (usize) has no elements", "x[[i, j]]"),
+        ("let v = 3; v = 4;", "`v` is assigned and is not `mut`", "let mut v"),
+        ("if let Some(v) = i { }", "`if let`", "a plain condition"),
+        ("let v = [0.0; n];", "the length of an array is not known", "parameter of the attribute"),
     ] {
         let found = wrong(&with_body(body));
         let first = found.first().cloned().unwrap_or_default();

@@ -40,7 +40,9 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! - A branch may `return`, `break` or `continue` where the other one has the value: `let x = if i < n { i } else { return };`.
+//! - A branch may `return`, `break` or `continue` where the other one has the value, `let x = if i < n { i } else { return };`, wherever
+//!   a value stands: `sum += x[[k]] * if k == last { break } else { 2.0 };`, also in the condition of a `while`.
+//! - The value of an `if` or of a `match` may be a tuple or an array.
 //! - A `match` is over numbers, truth values and tuples of them: literals, constants, ranges, `|`, `_`, names, `name @ range`, guards.
 //!
 //! ```
@@ -90,7 +92,7 @@
 //! ```
 //!
 //! - A `for` runs over `a..b` or `a..=b`, with `.step_by(n)`, `.rev()` and `unroll(..)`; its ends may be of any integer type. Or it
-//!   runs over an array: `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, each perhaps with `.enumerate()`.
+//!   runs over an array: `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, each perhaps with `.enumerate()` and `.rev()`.
 //! - `assert!` is over parameters and speaks at compile time. `?`, `if let`, `unsafe`, `async` and macros are not here.
 //!
 //! # Literals

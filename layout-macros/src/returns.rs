@@ -202,7 +202,7 @@ impl Rewrite {
         let valued = std::mem::replace(&mut self.leaving, outer).is_some_and(|mark| mark.valued);
         let mut out = vec![];
         if valued {
-            out.push(syn::parse_quote_spanned!(span=> let #result;));
+            out.push(syn::parse_quote_spanned!(span=> #[left] let #result;));
         }
         out.push(syn::parse_quote_spanned!(span=> let mut #returned = false;));
         out.push(Stmt::Expr(branches, semicolon.or(Some(syn::Token![;](span)))));
@@ -250,7 +250,7 @@ impl Rewrite {
         leaving.marked(&mut body.stmts);
         let mut out = vec![];
         if leaving.valued {
-            out.push(syn::parse_quote_spanned!(span=> let #result;));
+            out.push(syn::parse_quote_spanned!(span=> #[left] let #result;));
         }
         let test: Expr = match leaving.valued {
             true => syn::parse_quote_spanned!(span=> if #mark { return #result; }),

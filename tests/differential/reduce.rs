@@ -116,6 +116,7 @@ fn inside(statement: &Stmt) -> Option<Vec<Stmt>> {
         Stmt::If(_, then, otherwise) => Some(if then.is_empty() { otherwise.clone() } else { then.clone() }),
         Stmt::While(_, body) => Some(body.clone()),
         Stmt::Match(_, _, otherwise) => Some(otherwise.clone()),
+        Stmt::ForEach { body, .. } => Some(body.clone()),
         Stmt::For { var, start, body, .. } => {
             let first = Stmt::Let { var: *var, mutable: false, written: false, value: start.clone() };
             Some([&[first], body.as_slice()].concat())
@@ -136,6 +137,8 @@ fn simpler(kernel: &Kernel, expr: &Expr) -> Vec<Expr> {
         Expr::Unary(_, operand) | Expr::Cast(_, operand) => out.push((**operand).clone()),
         Expr::Binary(_, sides) => out.extend(sides.iter().cloned()),
         Expr::Select(parts) => out.extend(parts.iter().cloned()),
+        Expr::Labelled(_, body) => out.push(Expr::Body(body.clone())),
+        Expr::Reference(_) => return vec![],
         Expr::Match(_, arms, otherwise) => {
             out.extend(
                 arms.iter()
@@ -144,8 +147,11 @@ fn simpler(kernel: &Kernel, expr: &Expr) -> Vec<Expr> {
                     .map(|body| Expr::Body(Box::new(body.clone()))),
             );
         }
-        Expr::Math(_, arguments) | Expr::Word(_, _, arguments) | Expr::Call(_, arguments) => {
-            out.extend(arguments.iter().cloned())
+        Expr::Math(_, arguments)
+        | Expr::Word(_, _, arguments)
+        | Expr::Call(_, arguments)
+        | Expr::Invoke(_, arguments) => {
+            out.extend(arguments.iter().filter(|one| !matches!(one, Expr::Reference(_))).cloned())
         }
         Expr::If(_, then, otherwise) => {
             out.extend([Expr::Body(then.clone()), Expr::Body(otherwise.clone())]);

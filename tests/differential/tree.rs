@@ -174,8 +174,20 @@ pub enum Expr {
     Math(Math, Vec<Expr>),
     /// A word of the table, by its number, of a type.
     Word(usize, Type, Vec<Expr>),
-    /// `match x { 1 | 2 => a, 3 => b, _ => c }`
-    Match(Box<Expr>, Vec<(Vec<Value>, Body)>, Box<Body>),
+    /// `match x { 1 | 2 => a, n if n > 3 => b, _ => c }`
+    Match(Box<Expr>, Vec<(Arm, Body)>, Box<Body>),
+    /// A part of a variable that is a whole: `v[i].0[j]`.
+    Part(Target),
+    /// `&mut v[i].0`, an argument.
+    Reference(Target),
+    /// A jump where a value of the type is asked: a `break`, a `continue`, a `return`.
+    Jump(Type, Box<Stmt>),
+    /// `'b1: { .. }`, left with a value by [`Stmt::Leave`].
+    Labelled(usize, Box<Body>),
+    /// `'b1: loop { .. }`, left with a value of the type by [`Stmt::Leave`] alone.
+    Loop(usize, Type, Vec<Stmt>),
+    /// A call of a closure.
+    Invoke(Var, Vec<Expr>),
     /// An element of an array of the thread.
     Element(Var, Box<Expr>),
     Select(Box<[Expr; 3]>),
@@ -185,6 +197,72 @@ pub enum Expr {
     /// Adds or compares and gives what was there.
     Atomic(AtomicOp, Place, Vec<Expr>, Box<Expr>),
     Call(usize, Vec<Expr>),
+}
+
+/// What a value must be for an arm of a `match`: one of the patterns, or anything, under a guard or none.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// Ranges, both ends in them; none is `_`.
+    pub patterns: Vec<(Value, Value)>,
+    /// The variable that the value gets.
+    pub bound: Option<Var>,
+    pub guard: Option<Box<Expr>>,
+}
+
+/// What arrays and tuples are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    One(Type),
+    Array(Box<Shape>, usize),
+    Tuple(Vec<Shape>),
+}
+
+impl Shape {
+    /// The types of its values, in order.
+    pub fn leaves(&self) -> Vec<Type> {
+        match self {
+            Shape::One(ty) => vec![*ty],
+            Shape::Array(of, count) => of.leaves().repeat(*count),
+            Shape::Tuple(parts) => parts.iter().flat_map(Shape::leaves).collect(),
+        }
+    }
+
+    /// Its type as text.
+    pub fn name(&self) -> String {
+        match self {
+            Shape::One(ty) => ty.name().to_owned(),
+            Shape::Array(of, count) => format!("[{}; {count}]", of.name()),
+            Shape::Tuple(parts) => {
+                format!("({})", parts.iter().map(Shape::name).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+/// A step into a whole.
+#[derive(Clone, Debug)]
+pub enum Part {
+    At(Expr),
+    Field(usize),
+}
+
+/// A variable, or a part of it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub var: Var,
+    pub parts: Vec<Part>,
+}
+
+/// What makes a whole.
+#[derive(Clone, Debug)]
+pub enum Whole {
+    One(Expr),
+    List(Vec<Whole>),
+    /// `[x; n]`
+    Filled(Box<Whole>, usize),
+    Tuple(Vec<Whole>),
+    /// Another one, or a part of it.
+    Copy(Target),
 }
 
 /// `{ statements; value }`
@@ -265,7 +343,35 @@ pub enum Stmt {
     /// Out of the kernel; the thread does no more.
     Return,
     /// `match x { 1 | 2 => { .. } _ => { .. } }`
-    Match(Expr, Vec<(Vec<Value>, Vec<Stmt>)>, Vec<Stmt>),
+    Match(Expr, Vec<(Arm, Vec<Stmt>)>, Vec<Stmt>),
+    /// `break 'b1 x;`, out of a block or a `loop` with a value.
+    Leave(usize, Expr),
+    /// `return x;`, out of a function or a closure.
+    Give(Expr),
+    /// `let mut v = [[x; 2]; 3];`
+    LetWhole(Var, Whole),
+    /// `v[i] = [x, y];`
+    SetWhole(Target, Whole),
+    /// `v[i].0 += x;`
+    SetPart(Target, Option<BinaryOp>, Expr),
+    /// `(a, b[i]) = (x, y);`
+    SetParts(Vec<Target>, Vec<Expr>),
+    /// `v.swap(i, j);`
+    Swap(Target, Expr, Expr),
+    /// `for x in v`, `for (k, x) in v.iter().enumerate()`, `for x in &mut v`.
+    ForEach {
+        var: Var,
+        number: Option<Var>,
+        of: Var,
+        changed: bool,
+        body: Vec<Stmt>,
+    },
+    /// `let mut f = |x: i32| -> i32 { .. };`
+    LetClosure {
+        var: Var,
+        parameters: Vec<Var>,
+        body: Body,
+    },
     /// `let mut a = [x, y, z];` or, of one value, `[x; n]`.
     LetArray {
         var: Var,
@@ -316,6 +422,10 @@ pub enum VarType {
     View(Type),
     /// So many elements, each with the thread.
     Array(Type, usize),
+    /// Arrays and tuples within each other.
+    Whole(Shape),
+    /// What it gives.
+    Closure(Type),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,6 +475,10 @@ pub struct Kernel {
     /// `a.mul_add(b, z)` with them. It is the same number, and no compiler may contract it with a sum that follows: a GPU's
     /// `a * b + c` is rounded once, the simulator's twice.
     pub opaque: bool,
+    /// Variables that are `&mut`: parameters, and elements in a loop over them.
+    pub references: Vec<Var>,
+    /// Indices that are written as `usize`: they are never negative.
+    pub naturals: Vec<Var>,
     /// Whether the threads work together, so that no other machine than a GPU runs its text.
     pub together: bool,
 }
@@ -374,7 +488,35 @@ impl Kernel {
         match &self.vars[var] {
             VarType::Scalar(ty) | VarType::View(ty) => *ty,
             VarType::Pair(parts) => parts[0],
-            VarType::Array(ty, _) => *ty,
+            VarType::Array(ty, _) | VarType::Closure(ty) => *ty,
+            VarType::Whole(shape) => shape.leaves()[0],
+        }
+    }
+
+    /// What a target is.
+    pub fn shape_of(&self, target: &Target) -> Option<Shape> {
+        let mut shape = match &self.vars[target.var] {
+            VarType::Scalar(ty) => Shape::One(*ty),
+            VarType::Pair(types) => Shape::Tuple(types.iter().map(|ty| Shape::One(*ty)).collect()),
+            VarType::Array(ty, count) => Shape::Array(Box::new(Shape::One(*ty)), *count),
+            VarType::Whole(shape) => shape.clone(),
+            VarType::View(_) | VarType::Closure(_) => return None,
+        };
+        for part in &target.parts {
+            shape = match (shape, part) {
+                (Shape::Array(of, _), Part::At(_)) => *of,
+                (Shape::Tuple(parts), Part::Field(number)) => parts.get(*number)?.clone(),
+                _ => return None,
+            };
+        }
+        Some(shape)
+    }
+
+    /// The type of a target that is one value.
+    pub fn part_type(&self, target: &Target) -> Type {
+        match self.shape_of(target) {
+            Some(Shape::One(ty)) => ty,
+            _ => self.scalar_type(target.var),
         }
     }
 
@@ -405,7 +547,7 @@ impl Kernel {
             Expr::Var(var) => self.scalar_type(*var),
             Expr::Field(var, part) => match &self.vars[*var] {
                 VarType::Pair(parts) => parts[*part],
-                VarType::Scalar(ty) | VarType::View(ty) | VarType::Array(ty, _) => *ty,
+                _ => self.scalar_type(*var),
             },
             Expr::Argument(number) => self.scalars[*number].0,
             Expr::Thread | Expr::Block | Expr::Dim(_) => Type::Index,
@@ -415,7 +557,10 @@ impl Kernel {
             Expr::Math(_, arguments) => self.type_of(&arguments[0]),
             Expr::Word(word, ty, _) => WORDS[*word].result.of(*ty),
             Expr::Match(_, _, otherwise) => self.type_of(&otherwise.value),
-            Expr::Element(var, _) => self.scalar_type(*var),
+            Expr::Element(var, _) | Expr::Invoke(var, _) => self.scalar_type(*var),
+            Expr::Part(target) | Expr::Reference(target) => self.part_type(target),
+            Expr::Jump(ty, _) | Expr::Loop(_, ty, _) => *ty,
+            Expr::Labelled(_, body) => self.type_of(&body.value),
             Expr::Select(parts) => self.type_of(&parts[1]),
             Expr::If(_, then, _) => self.type_of(&then.value),
             Expr::Body(body) => self.type_of(&body.value),

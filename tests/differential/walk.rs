@@ -47,9 +47,17 @@ fn statement(one: &mut Stmt, visit: Visit<'_>) -> bool {
         Stmt::While(condition, body) => expr(condition, visit) || statements(body, visit),
         Stmt::Match(value, arms, otherwise) => {
             expr(value, visit)
-                || arms.iter_mut().any(|(_, own)| statements(own, visit))
+                || arms.iter_mut().any(|(arm, own)| guard(arm, visit) || statements(own, visit))
                 || statements(otherwise, visit)
         }
+        Stmt::Leave(_, value) | Stmt::Give(value) => expr(value, visit),
+        Stmt::LetWhole(_, value) => whole(value, visit),
+        Stmt::SetWhole(to, value) => whole(value, visit) || target(to, visit),
+        Stmt::SetPart(to, _, value) => expr(value, visit) || target(to, visit),
+        Stmt::SetParts(to, values) => exprs(values, visit) || to.iter_mut().any(|one| target(one, visit)),
+        Stmt::Swap(of, i, j) => target(of, visit) || expr(i, visit) || expr(j, visit),
+        Stmt::ForEach { body, .. } => statements(body, visit),
+        Stmt::LetClosure { body: own, .. } => body(own, visit),
         Stmt::LetArray { values, .. } => exprs(values, visit),
         Stmt::SetElement(_, at, _, value) => expr(value, visit) || expr(at, visit),
         Stmt::LetView { place: at, .. } => place(at, visit),
@@ -59,6 +67,26 @@ fn statement(one: &mut Stmt, visit: Visit<'_>) -> bool {
             expr(value, visit) || number.as_mut().is_some_and(|number| expr(number, visit))
         }
         Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return | Stmt::Barrier | Stmt::LetTensor { .. } => false,
+    }
+}
+
+fn guard(arm: &mut Arm, visit: Visit<'_>) -> bool {
+    arm.guard.as_mut().is_some_and(|guard| expr(guard, visit))
+}
+
+fn target(one: &mut Target, visit: Visit<'_>) -> bool {
+    one.parts.iter_mut().any(|part| match part {
+        Part::At(at) => expr(at, visit),
+        Part::Field(_) => false,
+    })
+}
+
+fn whole(one: &mut Whole, visit: Visit<'_>) -> bool {
+    match one {
+        Whole::One(value) => expr(value, visit),
+        Whole::List(parts) | Whole::Tuple(parts) => parts.iter_mut().any(|part| whole(part, visit)),
+        Whole::Filled(part, _) => whole(part, visit),
+        Whole::Copy(of) => target(of, visit),
     }
 }
 
@@ -79,11 +107,18 @@ fn expr(one: &mut Expr, visit: Visit<'_>) -> bool {
         Expr::Unary(_, operand) | Expr::Cast(_, operand) => expr(operand, visit),
         Expr::Binary(_, sides) => exprs(&mut sides[..], visit),
         Expr::Select(parts) => exprs(&mut parts[..], visit),
-        Expr::Math(_, arguments) | Expr::Word(_, _, arguments) | Expr::Call(_, arguments) => {
-            exprs(arguments, visit)
-        }
+        Expr::Math(_, arguments)
+        | Expr::Word(_, _, arguments)
+        | Expr::Call(_, arguments)
+        | Expr::Invoke(_, arguments) => exprs(arguments, visit),
+        Expr::Part(of) | Expr::Reference(of) => target(of, visit),
+        Expr::Jump(_, jump) => statement(jump, visit),
+        Expr::Labelled(_, inner) => body(inner, visit),
+        Expr::Loop(_, _, list) => statements(list, visit),
         Expr::Match(value, arms, otherwise) => {
-            expr(value, visit) || arms.iter_mut().any(|(_, own)| body(own, visit)) || body(otherwise, visit)
+            expr(value, visit)
+                || arms.iter_mut().any(|(arm, own)| guard(arm, visit) || body(own, visit))
+                || body(otherwise, visit)
         }
         Expr::Element(_, at) => expr(at, visit),
         Expr::If(condition, then, otherwise) => {

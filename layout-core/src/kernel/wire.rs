@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 /// use layout_core::kernel::wire::{VERSION, encode};
 /// assert_eq!(encode(&7u32), [VERSION as u8, 7]);
 /// ```
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Why bytes are not a kernel.
 ///

@@ -273,6 +273,10 @@ impl Lowering<'_> {
             };
             return self.refuse(place, format!("`{ty}::{text}` is not called so in a kernel"), help);
         }
+        let named = near::text_of(&node.func);
+        if let Some(way) = near::type_advice(&named) {
+            return self.refuse(place, format!("there is no `{named}` in a kernel"), way);
+        }
         self.refuse(
             place,
             "a kernel cannot call functions of the program around it",

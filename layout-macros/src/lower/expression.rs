@@ -4,6 +4,7 @@ use super::name::special;
 use super::{Lowering, near, refuse};
 use crate::place::Place;
 use crate::signature::elements;
+use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
 use layout_core::kernel::{Constant, Elem};
 use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type, UnOp};
@@ -120,8 +121,11 @@ impl Lowering<'_> {
     pub(super) fn no_type(&mut self, ty: &Type) -> ExprId {
         self.refuse(
             Place::of(ty),
-            "this is no element type and no index type",
-            format!("the types are {}, usize, isize and the kernel's type parameters", elements()),
+            format!("`{}` is no element type and no index type", near::text_of(ty)),
+            near::type_advice(&near::text_of(ty)).map_or_else(
+                || format!("the types are {}, usize, isize and the kernel's type parameters", elements()),
+                str::to_owned,
+            ),
         )
     }
 
@@ -219,6 +223,8 @@ impl Lowering<'_> {
                     format!("it is `{own}.{text}` here")
                 } else if let Some(way) = near::advice(if base == "global_idx" { &base } else { &text }) {
                     way.to_owned()
+                } else if Intrinsic::from_name(&text, Form::Method).is_some() && text != "dim" {
+                    format!("it is a method: `{}`", near::called(&text))
                 } else if text == "dim" {
                     "the extent of a mode is `x.dim(0)`".to_owned()
                 } else {

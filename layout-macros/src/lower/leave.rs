@@ -142,6 +142,7 @@ impl Lowering<'_> {
             Some(local) => local,
             None => {
                 let local = self.local(&Ident::new(name, place.start), true);
+                self.kernel.locals[local.0 as usize].left = true;
                 self.around[target].value = Some(local);
                 local
             }
@@ -267,6 +268,18 @@ impl Lowering<'_> {
 
 fn named(label: &Option<Label>) -> Option<String> {
     label.as_ref().map(|label| label.name.ident.to_string())
+}
+
+/// Whether a `break`, a `continue` or a `return` stands in an expression; one of a closure inside may be its own.
+pub(super) fn jumps(expr: &Expr) -> bool {
+    fn any(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|tree| match tree {
+            TokenTree::Ident(word) => word == "break" || word == "continue" || word == "return",
+            TokenTree::Group(group) => any(group.stream()),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        })
+    }
+    any(expr.to_token_stream())
 }
 
 /// Whether some `break` of a `loop` has a value.

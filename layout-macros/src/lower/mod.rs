@@ -122,7 +122,7 @@ impl Lowering<'_> {
     fn local(&mut self, name: &Ident, mutable: bool) -> LocalId {
         let origin = self.origin(Place::token(name.span()));
         let id = LocalId(self.kernel.locals.len() as u32);
-        self.kernel.locals.push(Local { name: name.unraw().to_string(), mutable, origin });
+        self.kernel.locals.push(Local { name: name.unraw().to_string(), mutable, left: false, origin });
         id
     }
 

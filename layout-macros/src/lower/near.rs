@@ -39,7 +39,7 @@ const SYNONYMS: [(&str, &str); 30] = [
 ];
 
 /// What is said otherwise here, of words that are no member's: in lower case with `_`, without `__` in front.
-const ADVICE: [(&[&str], &str); 13] = [
+const ADVICE: [(&[&str], &str); 19] = [
     (&["get", "load", "read", "ldg", "at", "item"], "an element is read as `x[[i, j]]`"),
     (&["store", "set", "write", "put"], "an element is written as `x[[i, j]] = value;`"),
     (
@@ -56,6 +56,38 @@ const ADVICE: [(&[&str], &str); 13] = [
     ),
     (&["global_idx"], "it is `block_idx.x * block_dim.x + thread_idx.x`"),
     (&["clone", "to_owned", "borrow", "as_ref", "as_mut"], "numbers and views are copied: leave it out"),
+    (
+        &["rows", "cols", "columns", "nrows", "ncols", "height", "width"],
+        "the extent of a mode is `x.dim(0)`, or the dimension's name: `M`",
+    ),
+    (
+        &["sort", "sort_unstable", "sort_by", "sort_by_key", "reverse"],
+        "a kernel has no sort: a network of `a.min(b)` and `a.max(b)`, or `own.swap(i, j)` of an array",
+    ),
+    (
+        &[
+            "float2half",
+            "float2half_rn",
+            "half2float",
+            "float2bfloat16",
+            "bfloat162float",
+            "to_f16",
+            "to_bf16",
+        ],
+        "a conversion is `x.cast::<f16>()`, `x.cast::<bf16>()`, `x.cast::<f32>()`",
+    ),
+    (
+        &["as_ptr", "as_mut_ptr", "ptr", "offset", "data", "data_ptr"],
+        "a kernel has no pointers: an element is `x[[i, j]]`, a part `x.tile([m, n], [i, j])`",
+    ),
+    (
+        &["dot", "matmul", "gemm"],
+        "write the sum as a loop; matrix units are `mma_atom::<f16>([16, 8, 16])`, `wgmma`",
+    ),
+    (
+        &["shared_memory", "shared_array", "smem", "shared"],
+        "shared memory is `shared::<f32>(row_major([32, 32]))`",
+    ),
     (&["t"], "a view with its modes in reverse order is `x.transpose()`"),
     (&["shape", "size", "dims", "extents", "strides"], "the extent of a mode is `x.dim(0)`"),
     (&["printf", "print", "cout"], "a kernel has no output: write to a `&mut` tensor"),
@@ -71,7 +103,13 @@ const ADVICE: [(&[&str], &str); 13] = [
 ];
 
 /// The same of constants, which stand alone.
-const CONSTANTS: [(&[&str], &str); 3] = [
+const CONSTANTS: [(&[&str], &str); 6] = [
+    (
+        &["tid", "tx", "thread_id", "local_id", "idx", "gid", "global_id"],
+        "a thread's place is `thread_idx.x`, over all blocks `block_idx.x * block_dim.x + thread_idx.x`",
+    ),
+    (&["bid", "bx", "block_id", "group_id"], "a block's place is `block_idx.x`"),
+    (&["shared__", "smem"], "shared memory is `let mut held = shared::<f32>(row_major([32, 32]));`"),
     (&["warp_size"], "a warp has 32 lanes: write `32`, or a `const` of the kernel"),
     (
         &["pi", "e", "tau", "sqrt_2", "ln_2", "m_pi"],
@@ -97,6 +135,60 @@ fn said(text: &str, table: &[(&[&str], &'static str)]) -> Option<&'static str> {
     let plain = snake_case(text.trim_start_matches('_')).to_lowercase();
     let plain = if text.chars().all(|letter| !letter.is_lowercase()) { text.to_lowercase() } else { plain };
     table.iter().find(|(words, _)| words.contains(&plain.as_str())).map(|(_, way)| *way)
+}
+
+/// Types of other languages and of Rust's library, and what stands for them.
+const TYPES: [(&[&str], &str); 7] = [
+    (
+        &["int", "long", "short", "char"],
+        "the integers are `i32`, `i64`, `i16`, `i8` and `u32`, `u64`, `u16`, `u8`; an index is `usize`",
+    ),
+    (&["float", "double", "half"], "the floats are `f32`, `f64`, `f16`, `bf16`"),
+    (
+        &["float2", "float4", "int2", "int4", "uint4", "float3", "half2"],
+        "several elements at once are a view: `x.tile([1, 4], [i, j]).vectorize([1, 4]).to_local()`, or an array `[f32; 4]`",
+    ),
+    (
+        &["Vec", "Box", "String", "HashMap", "Rc", "VecDeque"],
+        "a kernel has no heap: an array `[0.0; 8]`, registers `local::<f32>(layout)`, or `shared::<f32>(layout)`",
+    ),
+    (
+        &["Option", "Result"],
+        "a kernel has no `Option` and no `Result`: keep a truth value beside the number, `(found, x)`",
+    ),
+    (
+        &["SharedMemory", "SharedArray", "LayoutTensorBuild"],
+        "shared memory is `shared::<f32>(row_major([32, 32]))`",
+    ),
+    (&["str", "char"], "a kernel has no text: numbers and truth values are all there is"),
+];
+
+/// What to write instead of a type of another language or of Rust's library, or of a function of one: `Vec::new`.
+pub fn type_advice(text: &str) -> Option<&'static str> {
+    let first = text
+        .trim_start_matches('&')
+        .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .next()?;
+    TYPES.iter().find(|(words, _)| words.contains(&first)).map(|(_, way)| *way)
+}
+
+/// A type or a path as it is written.
+pub fn text_of(node: &impl quote::ToTokens) -> String {
+    let text = node.to_token_stream().to_string();
+    text.replace(" :: ", "::")
+        .replace(" < ", "<")
+        .replace("< ", "<")
+        .replace(" >", ">")
+        .replace(" <", "<")
+        .replace(" ;", ";")
+}
+
+/// A method as it is called: with brackets that are empty where it takes nothing.
+pub fn called(name: &str) -> String {
+    let alone = Intrinsic::ALL
+        .iter()
+        .any(|known| known.name() == name && known.form() == Form::Method && known.arity().1 == 1);
+    if alone { format!("x.{name}()") } else { format!("x.{name}(..)") }
 }
 
 /// The special values' names in CUDA.

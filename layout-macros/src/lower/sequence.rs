@@ -7,7 +7,7 @@ use super::Lowering;
 use crate::place::Place;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{
-    Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
+    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
 };
 use proc_macro2::Ident;
 use syn::{Expr, ExprForLoop, ExprMethodCall};
@@ -20,11 +20,21 @@ pub(super) struct Sequence<'e> {
     mutable: bool,
     /// Whether each comes with its number.
     numbered: bool,
+    /// Whether the last comes first, numbered from 0; and whether their numbers come from the last on, too.
+    reversed: bool,
+    backwards: bool,
 }
 
-/// The array of `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, `a.into_iter()`, each perhaps with `.enumerate()`.
+/// The array of `a`, `&a`, `&mut a`, `a.iter()`, `a.iter_mut()`, `a.into_iter()`, each perhaps with `.enumerate()` and `.rev()`.
 pub(super) fn sequence(expr: &Expr) -> Option<Sequence<'_>> {
-    let plain = |array| Sequence { array, borrowed: false, mutable: false, numbered: false };
+    let plain = |array| Sequence {
+        array,
+        borrowed: false,
+        mutable: false,
+        numbered: false,
+        reversed: false,
+        backwards: false,
+    };
     match expr {
         Expr::Paren(node) => sequence(&node.expr),
         Expr::Group(node) => sequence(&node.expr),
@@ -44,6 +54,13 @@ pub(super) fn sequence(expr: &Expr) -> Option<Sequence<'_>> {
                 "into_iter" | "copied" | "cloned" => inner,
                 "enumerate" => {
                     Some(Sequence { numbered: true, ..inner? }).filter(|_| is_iterator(&node.receiver))
+                }
+                "rev" if is_iterator(&node.receiver) => {
+                    let inner = inner?;
+                    Some(match inner.numbered {
+                        true => Sequence { backwards: !inner.backwards, ..inner },
+                        false => Sequence { reversed: !inner.reversed, ..inner },
+                    })
                 }
                 _ => None,
             }
@@ -75,7 +92,12 @@ impl Lowering<'_> {
         let read = |this: &mut Self, local| this.add(place, ExprKind::Local(local));
         let (start, of) = (self.add(place, ExprKind::Int(0, None)), read(self, all));
         let end = self.add(place, ExprKind::Len(of));
-        let (of, at) = (read(self, all), read(self, counter));
+        let (of, mut at) = (read(self, all), read(self, counter));
+        if sequence.reversed {
+            let one = self.add(place, ExprKind::Int(1, None));
+            let last = self.add(place, ExprKind::Binary(BinaryOp::Sub, end, one));
+            at = self.add(place, ExprKind::Binary(BinaryOp::Sub, last, at));
+        }
         let mut element = self.add(place, ExprKind::Element(of, at));
         // Of what is no array one error is told.
         self.kernel.exprs[element.0 as usize].origin = self.kernel.exprs[end.0 as usize].origin;
@@ -94,7 +116,7 @@ impl Lowering<'_> {
         let first = self.bound(place, pattern, element);
         out.extend(self.loop_with(&node.label, place, &node.body, |_, mut body| {
             body.statements.insert(0, first);
-            let (closed, step, unroll, reversed) = (false, None, false, false);
+            let (closed, step, unroll, reversed) = (false, None, false, sequence.backwards);
             Some(StatementKind::For { local: counter, start, end, closed, step, unroll, reversed, body })
         }));
         self.scopes.leave(mark);

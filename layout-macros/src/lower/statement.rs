@@ -123,6 +123,13 @@ impl Lowering<'_> {
             Expr::ForLoop(node) => return self.for_loop(place, node),
             Expr::While(node) => {
                 self.no_attributes(&node.attrs);
+                if super::leave::jumps(&node.cond) {
+                    // The jump leaves from within the loop.
+                    let (label, condition, body) = (&node.label, &node.cond, &node.body);
+                    let whole = syn::parse_quote_spanned!(node.while_token.span=>
+                        #label loop { if #condition #body else { break; } });
+                    return self.endless(place, &whole).0;
+                }
                 let condition = self.expr(&node.cond);
                 return self.loop_with(&node.label, place, &node.body, |_, body| {
                     Some(StatementKind::While { condition, body })
@@ -232,13 +239,23 @@ impl Lowering<'_> {
     }
 
     fn let_statement(&mut self, node: &syn::Local) -> Option<Statement> {
-        self.no_attributes(&node.attrs);
+        // What `returns.rs` declares.
+        let left = node.attrs.iter().any(|own| own.path().is_ident("left"));
+        if !left {
+            self.no_attributes(&node.attrs);
+        }
         let place = Place { start: node.let_token.span, end: node.semi_token.span };
         let (pat, ty) = match &node.pat {
             Pat::Type(typed) => (&*typed.pat, self.annotation(&typed.ty)),
             other => (other, Annotation::Any),
         };
-        let Some(init) = &node.init else { return self.declare(place, pat, ty) };
+        let Some(init) = &node.init else {
+            let declared = self.declare(place, pat, ty)?;
+            if let StatementKind::Declare { local, .. } = declared.kind {
+                self.kernel.locals[local.0 as usize].left = left;
+            }
+            return Some(declared);
+        };
         if let Some((_, otherwise)) = &init.diverge {
             self.errors.push(
                 Place::of(otherwise),

@@ -1,7 +1,7 @@
 //! Runs random kernels and says what fails: `random --family arithmetic --seed 1 --kernels 1000 --reduce 3000 --host`.
 //!
 //! `--text` prints the kernels, `--show n` so many failures of a kind, `--reduce n` makes them small in at most n trials,
-//! `--host` runs the emitted text as C++ of the host, too.
+//! `--host` runs the emitted text as C++ of the host, too; `--refused n` makes one of each of the n commonest refusals small.
 
 use layout_differential::{Failure, Family, Trial, Verdict, compiler, on_host};
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use std::time::Instant;
 struct Options {
     show: u64,
     reduce: u64,
+    refused: usize,
     host: bool,
     text: bool,
 }
@@ -24,6 +25,7 @@ fn main() {
     let options = Options {
         show: number("--show", 1),
         reduce: number("--reduce", 0),
+        refused: number("--refused", 0) as usize,
         host: flag("--host"),
         text: flag("--text"),
     };
@@ -54,11 +56,7 @@ fn run(family: Family, first: u64, count: u64, options: &Options) {
                 (passed, launches) = (passed + 1, launches + runs);
                 sound.push((seed, trial));
             }
-            Verdict::Refused(why) => {
-                let line = why.lines().next().unwrap_or_default();
-                let why: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
-                refused.entry(why).or_insert((0, seed)).0 += 1;
-            }
+            Verdict::Refused(why) => refused.entry(kind(&why)).or_insert((0, seed)).0 += 1,
             Verdict::Stuck(why) => stuck.entry(why).or_insert((0, seed)).0 += 1,
             Verdict::Failed(failure) => failed.entry(failure.kind.clone()).or_default().push((seed, failure)),
         }
@@ -71,8 +69,16 @@ fn run(family: Family, first: u64, count: u64, options: &Options) {
     for (what, counts) in [("refused", refused), ("stuck", stuck)] {
         let mut counts: Vec<(String, (u64, u64))> = counts.into_iter().collect();
         counts.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
-        for (why, (count, seed)) in counts.iter().take(12) {
+        for (number, (why, (count, seed))) in counts.iter().take(12).enumerate() {
             println!("  {what} {count} (seed {seed}): {why}");
+            if what == "refused" && number < options.refused {
+                let mut same = |small: &Trial| match small.simulated() {
+                    Verdict::Refused(own) => kind(&own) == *why,
+                    _ => false,
+                };
+                let small = Trial::new(family, *seed).reduced_while(2000, &mut same);
+                println!("{}    {:?}\n", small.text(), small.simulated());
+            }
         }
     }
     for (kind, list) in failed {
@@ -91,6 +97,11 @@ fn run(family: Family, first: u64, count: u64, options: &Options) {
             }
         }
     }
+}
+
+/// The first line of a refusal, without its numbers.
+fn kind(why: &str) -> String {
+    why.lines().next().unwrap_or_default().chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
 fn host(sound: &[(u64, Trial)], failed: &mut BTreeMap<String, Vec<(u64, Failure)>>) {

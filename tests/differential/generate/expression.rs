@@ -20,7 +20,11 @@ impl Generator {
         if depth == 0 {
             return self.leaf(ty);
         }
-        match self.below(26) {
+        match self.below(31) {
+            26 => self.labelled_value(ty, depth - 1),
+            27 => self.closure(ty, depth - 1),
+            28 | 29 => self.part(ty),
+            30 => self.loop_value(ty, depth - 1),
             22 | 23 => self.word(ty, depth - 1),
             24 => self.match_value(ty, depth - 1),
             25 => self.array_element(ty),
@@ -65,7 +69,7 @@ impl Generator {
                     let parts = parts.iter().enumerate().filter(|(_, own)| **own == ty);
                     all.extend(parts.map(|(part, _)| Expr::Field(*var, part)));
                 }
-                VarType::Scalar(_) | VarType::View(_) | VarType::Array(..) => {}
+                _ => {}
             }
         }
         if self.row.is_some() {
@@ -215,7 +219,10 @@ impl Generator {
     /// `if c { .. } else { .. }` as a value.
     pub fn branches(&mut self, ty: Type, depth: usize) -> Expr {
         let condition = self.expr(Type::Bool, depth);
-        let (then, otherwise) = (self.body_of(ty, depth), self.body_of(ty, depth));
+        let (then, otherwise) = match self.below(2) {
+            0 => (self.body_or_jump(ty, depth), self.body_of(ty, depth)),
+            _ => (self.body_of(ty, depth), self.body_or_jump(ty, depth)),
+        };
         Expr::If(Box::new(condition), Box::new(then), Box::new(otherwise))
     }
 
@@ -247,8 +254,6 @@ impl Generator {
     /// A block with a value, and sometimes an effect on a variable outside.
     pub fn body_of(&mut self, ty: Type, depth: usize) -> Body {
         let mark = self.scope.mark();
-        let loops = std::mem::take(&mut self.loops);
-        let returns = std::mem::take(&mut self.returns);
         let mut statements = vec![];
         if self.effects && self.chance(60) {
             for _ in 0..1 + self.below(2) {
@@ -256,7 +261,6 @@ impl Generator {
             }
         }
         let value = self.expr(ty, depth);
-        (self.loops, self.returns) = (loops, returns);
         self.scope.leave(mark);
         Body { statements, value }
     }
@@ -360,6 +364,9 @@ impl Generator {
         }
         let function = self.pick(&fitting);
         let parameters = self.kernel.functions[function].parameters.clone();
+        if parameters.iter().any(|var| self.kernel.references.contains(var)) {
+            return self.lending_call(ty, function, depth);
+        }
         let arguments =
             parameters.iter().map(|var| self.expr(self.kernel.scalar_type(*var), depth)).collect();
         Expr::Call(function, arguments)

@@ -68,11 +68,16 @@ impl Generator {
     pub fn random_large(&mut self) -> i64 {
         self.pick(&[
             70_000,
+            (1 << 31) - 1,
             1 << 31,
+            -(1 << 31),
             (1 << 32) - 1,
+            1 << 32,
             6_364_136_223_846_793_005,
             1_442_695_040_888_963_407,
             1 << 62,
+            i64::MAX,
+            -i64::MAX,
         ])
     }
 
@@ -100,7 +105,8 @@ impl Generator {
             }
             5 => {
                 let op = self.pick(&[Shl, Shr]);
-                binary(op, self.natural(depth - 1), number(self.between(0, 4)))
+                let most = if self.huge { 40 } else { 4 };
+                binary(op, self.natural(depth - 1), number(self.between(0, most)))
             }
             6 => Expr::Math(Math::Max, vec![self.index(depth - 1), number(0)]),
             7 => Expr::Math(Math::DivCeil, vec![self.natural(depth - 1), number(self.between(1, 9))]),
@@ -124,6 +130,9 @@ impl Generator {
 
     /// A coordinate inside of a mode of this extent.
     pub fn inside(&mut self, extent: i64) -> Expr {
+        if let Some(counter) = self.counter_below(extent) {
+            return counter;
+        }
         match self.below(3) {
             0 => binary(BinaryOp::Rem, self.natural(2), number(extent.max(1))),
             _ => number(self.between(0, (extent - 1).max(0))),

@@ -5,10 +5,12 @@
 
 mod expression;
 mod index;
+mod jump;
 mod meeting;
 mod scope;
 mod statement;
 mod views;
+mod whole;
 mod words;
 
 use crate::tree::*;
@@ -81,6 +83,12 @@ struct Generator {
     loops: usize,
     /// Whether `return` may stand here: not within an expression or a function, nor where threads meet.
     returns: bool,
+    /// Blocks around that may be left with a value of a type.
+    labels: Vec<(usize, Type)>,
+    /// How many labels there are.
+    labelled: usize,
+    /// What `return` gives here, in a function or a closure.
+    gives: Option<Type>,
     /// Whether an effect may stand here: not on the right of `&&`.
     effects: bool,
     /// Whether there may be views.
@@ -103,6 +111,8 @@ impl Generator {
             variant_if: None,
             body: vec![],
             opaque: false,
+            references: vec![],
+            naturals: vec![],
             together: family == Family::Meetings,
         };
         let scope = Scope::default();
@@ -120,6 +130,9 @@ impl Generator {
             fuel: 400,
             loops,
             returns: false,
+            labels: vec![],
+            labelled: 0,
+            gives: None,
             effects: true,
             views: true,
             huge: false,
@@ -278,9 +291,20 @@ impl Generator {
             }
             Kind::Index => {
                 let raw = match self.below(6) {
-                    0 if self.huge => {
-                        self.pick(&[2_000_000_000, 3_037_000_500, 4_294_967_295, 1 << 40, -(1 << 33)])
-                    }
+                    0 if self.huge => self.pick(&[
+                        2_000_000_000,
+                        3_037_000_500,
+                        i32::MAX.into(),
+                        1 << 31,
+                        -(1 << 31),
+                        4_294_967_295,
+                        1 << 32,
+                        1 << 40,
+                        -(1 << 33),
+                        // A launch refuses larger ones.
+                        1 << 48,
+                        -(1 << 48),
+                    ]),
                     1 if self.huge => self.random.random::<i64>() >> self.between(17, 40),
                     2 => self.between(-9, 0),
                     _ => self.between(0, 30),

@@ -1,6 +1,6 @@
 //! What the generator knows of the variables in sight.
 
-use crate::tree::Var;
+use crate::tree::{Shape, Var};
 use crate::types::Type;
 
 /// A view in sight.
@@ -33,11 +33,15 @@ pub struct Scope {
     pub unrolled: Vec<(Var, i64)>,
     /// Arrays of the thread, and how many elements they have.
     pub arrays: Vec<(Var, Type, usize)>,
+    /// Arrays and tuples within each other.
+    pub wholes: Vec<(Var, Shape)>,
+    /// Indices that stay below a number, though they change.
+    pub counters: Vec<(Var, i64)>,
 }
 
 /// What was in sight.
 #[derive(Clone, Copy)]
-pub struct Mark(usize, usize, usize, usize);
+pub struct Mark([usize; 6]);
 
 impl Scope {
     pub fn declare(&mut self, var: Var, mutable: bool) {
@@ -45,13 +49,23 @@ impl Scope {
     }
 
     pub fn mark(&self) -> Mark {
-        Mark(self.vars.len(), self.views.len(), self.unrolled.len(), self.arrays.len())
+        Mark([
+            self.vars.len(),
+            self.views.len(),
+            self.unrolled.len(),
+            self.arrays.len(),
+            self.wholes.len(),
+            self.counters.len(),
+        ])
     }
 
     pub fn leave(&mut self, mark: Mark) {
-        self.vars.truncate(mark.0);
-        self.views.truncate(mark.1);
-        self.unrolled.truncate(mark.2);
-        self.arrays.truncate(mark.3);
+        let [vars, views, unrolled, arrays, wholes, counters] = mark.0;
+        self.vars.truncate(vars);
+        self.views.truncate(views);
+        self.unrolled.truncate(unrolled);
+        self.arrays.truncate(arrays);
+        self.wholes.truncate(wholes);
+        self.counters.truncate(counters);
     }
 }

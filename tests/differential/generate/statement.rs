@@ -38,7 +38,10 @@ impl Generator {
         if self.family == Family::Views && self.chance(65) {
             return self.view_statement(out);
         }
-        match self.below(16) {
+        match self.below(20) {
+            16 | 17 => self.whole_statement(out, depth),
+            18 if depth > 0 => self.counted_loop(out, depth - 1),
+            19 => self.jump_statement(out),
             12 if depth > 0 => self.match_statement(out, depth - 1),
             13 => self.array(out),
             14 => self.set_element(out),
@@ -70,7 +73,8 @@ impl Generator {
         if self.fuel == 0 {
             return;
         }
-        match self.below(10) {
+        match self.below(11) {
+            10 => self.set_part(out, depth),
             9 => {
                 let ty = self.pick(&[Type::I32, Type::U32]);
                 let expr = self.atomic(ty, depth.min(1));
@@ -175,11 +179,9 @@ impl Generator {
         if unroll {
             self.scope.unrolled.push((var, start + rounds));
         }
-        // No `break` out of code that is written out.
-        let loops = self.loops;
-        self.loops = if unroll { 0 } else { loops + 1 };
+        self.loops += 1;
         let body = self.block(depth);
-        self.loops = loops;
+        self.loops -= 1;
         self.scope.leave(mark);
         out.push(Stmt::For { var, start: number(start), end, step, reversed, unroll, body });
     }
@@ -196,6 +198,8 @@ impl Generator {
         let value = literal(0);
         out.push(Stmt::Let { var: count, mutable: true, written: true, value });
         let limit = binary(BinaryOp::Lt, Expr::Var(count), literal(self.between(1, 6)));
+        // No plain `break` in a loop's own condition.
+        let loops = std::mem::take(&mut self.loops);
         let condition = match self.below(3) {
             0 => limit,
             1 => binary(BinaryOp::And, limit, self.expr(Type::Bool, 2)),
@@ -206,6 +210,7 @@ impl Generator {
                 binary(BinaryOp::And, other, limit)
             }
         };
+        self.loops = loops;
         let mark = self.scope.mark();
         self.scope.declare(count, false);
         self.loops += 1;
@@ -222,8 +227,13 @@ impl Generator {
         let returns = std::mem::take(&mut self.returns);
         let types: Vec<Type> = (0..1 + self.below(3)).map(|_| self.value_type()).collect();
         let parameters: Vec<Var> = types.iter().map(|ty| self.var(VarType::Scalar(*ty))).collect();
-        parameters.iter().for_each(|var| self.scope.declare(*var, false));
+        for var in &parameters {
+            let lent = self.chance(30);
+            self.kernel.references.extend(lent.then_some(*var));
+            self.scope.declare(*var, lent);
+        }
         let result = self.value_type();
+        self.gives = Some(result);
         self.budget = 4;
         let mut statements = vec![];
         for _ in 0..self.below(4) {
@@ -231,7 +241,7 @@ impl Generator {
         }
         let value = self.expr(result, 2);
         self.scope = scope;
-        self.returns = returns;
+        (self.returns, self.gives) = (returns, None);
         self.kernel.functions.push(Function { parameters, result, body: Body { statements, value } });
     }
 }

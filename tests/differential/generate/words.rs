@@ -45,8 +45,8 @@ impl Generator {
         Expr::Word(number, of, arguments)
     }
 
-    /// What a `match` looks at, and its patterns: each number once.
-    fn patterns(&mut self, depth: usize) -> (Expr, Vec<Vec<Value>>) {
+    /// What a `match` looks at, and the arms: a number stands in one of those without a guard.
+    fn arms(&mut self, depth: usize) -> (Expr, Vec<Arm>) {
         let ty = loop {
             let ty = self.value_type();
             if !ty.is_float() && ty != Type::Bool {
@@ -62,27 +62,66 @@ impl Generator {
             (true, _) => binary(BinaryOp::Rem, self.natural(depth), number(5)),
             _ => self.expr(ty, depth),
         };
-        let mut numbers: Vec<i128> = (if ty.is_signed() { -3 } else { 0 }..6).collect();
+        let least = if ty.is_signed() { -3 } else { 0 };
+        let mut numbers: Vec<i128> = (least..6).collect();
         let mut arms = vec![];
         for _ in 0..1 + self.below(3) {
             let count = 1 + self.below(2);
-            let arm = (0..count).map(|_| Value::Int(numbers.swap_remove(self.below(numbers.len()))));
-            arms.push(arm.collect());
+            let one = |number: i128| (Value::Int(number), Value::Int(number));
+            let mut patterns: Vec<_> =
+                (0..count).map(|_| one(numbers.swap_remove(self.below(numbers.len())))).collect();
+            let mut bound = None;
+            if self.chance(20) {
+                let first = i128::from(self.between(least as i64, 6));
+                patterns = vec![(Value::Int(first), Value::Int(first + i128::from(self.between(0, 60))))];
+            }
+            if patterns.len() == 1 && self.chance(40) {
+                bound = Some(self.var(VarType::Scalar(ty)));
+            }
+            if self.chance(15) {
+                // Under a guard that takes some.
+                (patterns, bound) = (vec![], Some(self.var(VarType::Scalar(ty))));
+            }
+            arms.push(Arm { guard: None, patterns, bound });
         }
         (value, arms)
     }
 
-    /// `match x { 1 | 2 => a, _ => b }`
+    /// What stands in an arm sees its variable; the guard has no effects.
+    fn in_arm<T>(&mut self, arm: &mut Arm, depth: usize, make: impl FnOnce(&mut Generator) -> T) -> T {
+        let mark = self.scope.mark();
+        if let Some(bound) = arm.bound {
+            self.scope.declare(bound, false);
+        }
+        if arm.patterns.is_empty() || self.chance(25) {
+            let effects = std::mem::take(&mut self.effects);
+            arm.guard = Some(Box::new(self.expr(Type::Bool, depth.min(1))));
+            self.effects = effects;
+        }
+        let body = make(self);
+        self.scope.leave(mark);
+        body
+    }
+
+    /// `match x { 1 | 2 => a, n if n > 7 => b, _ => c }`
     pub fn match_value(&mut self, ty: Type, depth: usize) -> Expr {
-        let (value, patterns) = self.patterns(depth);
-        let arms = patterns.into_iter().map(|own| (own, self.body_of(ty, depth))).collect();
+        let (value, arms) = self.arms(depth);
+        let each = |mut arm: Arm| {
+            let body = self.in_arm(&mut arm, depth, |this| this.body_or_jump(ty, depth));
+            (arm, body)
+        };
+        let arms = arms.into_iter().map(each).collect();
         let otherwise = self.body_of(ty, depth);
         Expr::Match(Box::new(value), arms, Box::new(otherwise))
     }
 
     pub fn match_statement(&mut self, out: &mut Vec<Stmt>, depth: usize) {
-        let (value, patterns) = self.patterns(2);
-        let arms = patterns.into_iter().map(|own| (own, self.block(depth))).collect();
+        let (value, arms) = self.arms(2);
+        let each = |mut arm: Arm| {
+            let body = self.in_arm(&mut arm, depth, |this| this.block(depth));
+            (arm, body)
+        };
+        let arms = arms.into_iter().map(each).collect();
         let otherwise = self.block(depth);
         out.push(Stmt::Match(value, arms, otherwise));
     }
@@ -119,7 +158,10 @@ impl Generator {
     }
 
     /// An index inside an array, known at compile time or not; it never leaves 64 bits on its way.
-    fn place_in(&mut self, count: usize) -> Expr {
+    pub fn place_in(&mut self, count: usize) -> Expr {
+        if let Some(counter) = self.counter_below(count as i64) {
+            return counter;
+        }
         match self.below(3) {
             0 => binary(BinaryOp::Rem, self.natural(0), number(count as i64)),
             1 => self.register(&[count as i64]).swap_remove(0),

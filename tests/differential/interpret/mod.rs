@@ -4,6 +4,7 @@
 //! without one, and is not written; operands are evaluated from left to right, each effect where it stands.
 
 mod view;
+mod whole;
 
 use crate::tree::*;
 use crate::types::Type;
@@ -41,6 +42,8 @@ pub fn interpret(kernel: &Kernel) -> Result<Outcome, Stuck> {
         kernel,
         memories: memories.collect(),
         shared: HashMap::new(),
+        carried: None,
+        closures: HashMap::new(),
         left_64_bits: false,
         outside: false,
         steps: 0,
@@ -49,7 +52,10 @@ pub fn interpret(kernel: &Kernel) -> Result<Outcome, Stuck> {
         machine.shared.clear();
         let mut threads: Vec<Thread> =
             (0..kernel.block).map(|thread| Thread::new(kernel, thread, block)).collect();
-        machine.together(&kernel.body, &mut threads)?;
+        machine.together(&kernel.body, &mut threads).map_err(|stop| match stop {
+            Stop::Stuck(stuck) => stuck,
+            Stop::Jump(_) => Stuck("a jump out of where threads meet".to_owned()),
+        })?;
     }
     let tensors = machine.memories.into_iter().take(kernel.tensors.len());
     let zeroed = tensors.map(|memory| {
@@ -101,6 +107,17 @@ enum Flow {
     Continue(usize),
     /// The thread is at its end.
     Return,
+    /// Out of a block or a `loop` of this label, with the value that the machine holds.
+    Leave(usize),
+    /// Out of a function or a closure, likewise.
+    Give,
+}
+
+/// Why an expression has no value.
+enum Stop {
+    Stuck(Stuck),
+    /// It is left.
+    Jump(Flow),
 }
 
 /// What a loop does with what its body ends in: whether it goes on, or how the statement ends.
@@ -110,7 +127,7 @@ fn after(flow: Flow) -> Option<Flow> {
         Flow::Break(1) => Some(Flow::Next),
         Flow::Break(out) => Some(Flow::Break(out - 1)),
         Flow::Continue(out) => Some(Flow::Continue(out - 1)),
-        Flow::Return => Some(Flow::Return),
+        Flow::Return | Flow::Leave(_) | Flow::Give => Some(flow),
     }
 }
 
@@ -119,15 +136,19 @@ struct Machine<'a> {
     memories: Vec<Memory>,
     /// The shared tensors of the block, by their variable.
     shared: HashMap<Var, usize>,
+    /// What a jump carries.
+    carried: Option<Value>,
+    /// The closures that were made: what they are is where they stand.
+    closures: HashMap<Var, (&'a [Var], &'a Body)>,
     left_64_bits: bool,
     outside: bool,
     steps: u64,
 }
 
-type Run<T> = Result<T, Stuck>;
+type Run<T> = Result<T, Stop>;
 
 fn stuck<T>(what: &str) -> Run<T> {
-    Err(Stuck(what.to_owned()))
+    Err(Stop::Stuck(Stuck(what.to_owned())))
 }
 
 /// Whether threads meet in it.
@@ -139,9 +160,9 @@ fn meets(statement: &Stmt) -> bool {
     }
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     /// Statements that every thread of the block runs: one thread after the other, up to where they meet.
-    fn together(&mut self, statements: &[Stmt], threads: &mut [Thread]) -> Run<()> {
+    fn together(&mut self, statements: &'a [Stmt], threads: &mut [Thread]) -> Run<()> {
         for statement in statements {
             match statement {
                 Stmt::Barrier => {}
@@ -168,10 +189,10 @@ impl Machine<'_> {
                 }
                 _ => {
                     for thread in threads.iter_mut().filter(|thread| !thread.ended) {
-                        match self.statement(statement, thread)? {
+                        match self.ending(statement, thread)? {
                             Flow::Next => {}
                             Flow::Return => thread.ended = true,
-                            Flow::Break(_) | Flow::Continue(_) => return stuck("break outside of a loop"),
+                            _ => return stuck("a jump out of nothing"),
                         }
                     }
                 }
@@ -180,9 +201,9 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn list(&mut self, statements: &[Stmt], thread: &mut Thread) -> Run<Flow> {
+    fn list(&mut self, statements: &'a [Stmt], thread: &mut Thread) -> Run<Flow> {
         for statement in statements {
-            let flow = self.statement(statement, thread)?;
+            let flow = self.ending(statement, thread)?;
             if flow != Flow::Next {
                 return Ok(flow);
             }
@@ -195,7 +216,15 @@ impl Machine<'_> {
         if self.steps > STEPS { stuck("too many steps") } else { Ok(()) }
     }
 
-    fn statement(&mut self, statement: &Stmt, thread: &mut Thread) -> Run<Flow> {
+    /// How a statement ends; a jump out of an expression in it is its own.
+    fn ending(&mut self, statement: &'a Stmt, thread: &mut Thread) -> Run<Flow> {
+        match self.statement(statement, thread) {
+            Err(Stop::Jump(flow)) => Ok(flow),
+            other => other,
+        }
+    }
+
+    fn statement(&mut self, statement: &'a Stmt, thread: &mut Thread) -> Run<Flow> {
         self.step()?;
         match statement {
             Stmt::Let { var, value, .. } => {
@@ -268,8 +297,8 @@ impl Machine<'_> {
             Stmt::Return => return Ok(Flow::Return),
             Stmt::Match(value, arms, otherwise) => {
                 let value = self.eval(value, thread)?;
-                let arm = arms.iter().find(|(patterns, _)| patterns.iter().any(|one| one.same(value)));
-                return self.list(arm.map_or(otherwise, |(_, body)| body), thread);
+                let body = self.arm(arms, value, thread)?.unwrap_or(otherwise);
+                return self.list(body, thread);
             }
             Stmt::LetArray { var, count, values } => {
                 let mut values = self.evals(values, thread)?;
@@ -335,19 +364,36 @@ impl Machine<'_> {
                 }
             }
             Stmt::Barrier | Stmt::Together { .. } => return stuck("threads meet where not all are"),
+            Stmt::Leave(label, value) => {
+                self.carried = Some(self.eval(value, thread)?);
+                return Ok(Flow::Leave(*label));
+            }
+            Stmt::Give(value) => {
+                self.carried = Some(self.eval(value, thread)?);
+                return Ok(Flow::Give);
+            }
+            Stmt::LetClosure { var, parameters, body } => {
+                self.closures.insert(*var, (parameters, body));
+            }
+            Stmt::LetWhole(..)
+            | Stmt::SetWhole(..)
+            | Stmt::SetPart(..)
+            | Stmt::SetParts(..)
+            | Stmt::Swap(..)
+            | Stmt::ForEach { .. } => return self.whole_statement(statement, thread),
         }
         Ok(Flow::Next)
     }
 
-    fn evals(&mut self, exprs: &[Expr], thread: &mut Thread) -> Run<Vec<Value>> {
+    fn evals(&mut self, exprs: &'a [Expr], thread: &mut Thread) -> Run<Vec<Value>> {
         exprs.iter().map(|expr| self.eval(expr, thread)).collect()
     }
 
-    fn index(&mut self, expr: &Expr, thread: &mut Thread) -> Run<i128> {
+    fn index(&mut self, expr: &'a Expr, thread: &mut Thread) -> Run<i128> {
         self.eval(expr, thread).map(Value::int)
     }
 
-    fn coordinates(&mut self, exprs: &[Expr], thread: &mut Thread) -> Run<Vec<i128>> {
+    fn coordinates(&mut self, exprs: &'a [Expr], thread: &mut Thread) -> Run<Vec<i128>> {
         exprs.iter().map(|expr| self.index(expr, thread)).collect()
     }
 
@@ -373,14 +419,44 @@ impl Machine<'_> {
         }
     }
 
-    fn body(&mut self, body: &Body, thread: &mut Thread) -> Run<Value> {
-        if self.list(&body.statements, thread)? != Flow::Next {
-            return stuck("a loop is left out of an expression");
+    fn body(&mut self, body: &'a Body, thread: &mut Thread) -> Run<Value> {
+        match self.list(&body.statements, thread)? {
+            Flow::Next => self.eval(&body.value, thread),
+            flow => Err(Stop::Jump(flow)),
         }
-        self.eval(&body.value, thread)
     }
 
-    fn eval(&mut self, expr: &Expr, thread: &mut Thread) -> Run<Value> {
+    /// The arm of a `match` for a value.
+    fn arm<B>(&mut self, arms: &'a [(Arm, B)], value: Value, thread: &mut Thread) -> Run<Option<&'a B>> {
+        for (arm, body) in arms {
+            let within = |(least, most): &(Value, Value)| (least.int()..=most.int()).contains(&value.int());
+            if !arm.patterns.is_empty() && !arm.patterns.iter().any(within) {
+                continue;
+            }
+            if let Some(bound) = arm.bound {
+                thread.set(bound, value);
+            }
+            match &arm.guard {
+                Some(guard) if !self.eval(guard, thread)?.truth() => {}
+                _ => return Ok(Some(body)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a function's or a closure's body gives.
+    fn result(&mut self, body: &'a Body, thread: &mut Thread) -> Run<Value> {
+        match self.body(body, thread) {
+            Err(Stop::Jump(Flow::Give)) => self.taken(),
+            other => other,
+        }
+    }
+
+    fn taken(&mut self) -> Run<Value> {
+        self.carried.take().map_or_else(|| stuck("a jump without a value"), Ok)
+    }
+
+    fn eval(&mut self, expr: &'a Expr, thread: &mut Thread) -> Run<Value> {
         self.step()?;
         Ok(match expr {
             Expr::Literal { value, .. } => *value,
@@ -424,8 +500,39 @@ impl Machine<'_> {
             }
             Expr::Match(value, arms, otherwise) => {
                 let value = self.eval(value, thread)?;
-                let arm = arms.iter().find(|(patterns, _)| patterns.iter().any(|one| one.same(value)));
-                self.body(arm.map_or(otherwise, |(_, body)| body), thread)?
+                let body = self.arm(arms, value, thread)?.unwrap_or(otherwise);
+                self.body(body, thread)?
+            }
+            Expr::Part(target) => self.part(target, thread)?,
+            Expr::Reference(_) => return stuck("a reference is no value"),
+            Expr::Jump(_, jump) => match self.ending(jump, thread)? {
+                Flow::Next => return stuck("no jump"),
+                flow => return Err(Stop::Jump(flow)),
+            },
+            Expr::Labelled(label, body) => match self.body(body, thread) {
+                Err(Stop::Jump(Flow::Leave(out))) if out == *label => self.taken()?,
+                other => other?,
+            },
+            Expr::Loop(label, _, body) => loop {
+                self.step()?;
+                match self.list(body, thread)? {
+                    Flow::Leave(out) if out == *label => break self.taken()?,
+                    // A plain `break` gives no value.
+                    Flow::Break(1) => return stuck("a loop without its value"),
+                    flow => {
+                        if let Some(flow) = after(flow) {
+                            return Err(Stop::Jump(flow));
+                        }
+                    }
+                }
+            },
+            Expr::Invoke(var, arguments) => {
+                let values = self.evals(arguments, thread)?;
+                let Some((parameters, body)) = self.closures.get(var).copied() else {
+                    return stuck("no closure");
+                };
+                parameters.iter().zip(values).for_each(|(var, value)| thread.set(*var, value));
+                self.result(body, thread)?
             }
             Expr::Element(var, at) => {
                 let at = self.index(at, thread)?;
@@ -459,12 +566,7 @@ impl Machine<'_> {
                 self.store(&view, &at, new);
                 old
             }
-            Expr::Call(function, arguments) => {
-                let values = self.evals(arguments, thread)?;
-                let function = &self.kernel.functions[*function];
-                function.parameters.iter().zip(values).for_each(|(var, value)| thread.set(*var, value));
-                self.body(&function.body, thread)?
-            }
+            Expr::Call(function, arguments) => self.call(*function, arguments, thread)?,
         })
     }
 }

@@ -44,7 +44,7 @@ impl View {
     }
 }
 
-impl Machine<'_> {
+impl<'a> Machine<'a> {
     pub fn allocate(&mut self, extents: &[i64], elem: Type) -> usize {
         let count = extents.iter().product::<i64>() as usize;
         self.memories.push(Memory { extents: extents.to_vec(), elem, elements: vec![None; count] });
@@ -63,7 +63,7 @@ impl Machine<'_> {
         }
     }
 
-    pub fn view(&mut self, place: &Place, thread: &mut Thread) -> Run<View> {
+    pub fn view(&mut self, place: &'a Place, thread: &mut Thread) -> Run<View> {
         let mut view = match place.base {
             Base::Tensor(number) => self.whole(number),
             Base::View(var) => match &thread.vars[var] {

@@ -21,8 +21,9 @@ fn is_plain(kernel: &Kernel) -> bool {
     let mut plain = !kernel.together && !kernel.scalars.iter().any(|(ty, _)| half(ty));
     plain &= !kernel.tensors.iter().any(|tensor| half(&tensor.elem));
     plain &= !kernel.vars.iter().any(|var| match var {
-        VarType::Scalar(ty) | VarType::Array(ty, _) => half(ty),
+        VarType::Scalar(ty) | VarType::Array(ty, _) | VarType::Closure(ty) => half(ty),
         VarType::Pair(types) => types.iter().any(half),
+        VarType::Whole(shape) => shape.leaves().iter().any(half),
         VarType::View(_) => true,
     });
     walk(&mut kernel.clone(), &mut |node| {

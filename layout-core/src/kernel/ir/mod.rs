@@ -254,6 +254,9 @@ wire! {
         pub name: String,
         /// Whether it is `let mut`.
         pub mutable: bool,
+        /// Whether it stands for the value of a block, a loop or a function that is left: it has one wherever it is read, so what
+        /// reads it without is never reached.
+        pub left: bool,
         /// Where it is bound.
         pub origin: Origin,
     }

@@ -65,7 +65,10 @@ impl Evaluator<'_> {
                     "write `a[[row, column]]`, for a tensor of rank 1 `a[[i]]`",
                 );
             }
-            other => return self.fail(origin, format!("{} has no elements", other.kind())),
+            other => {
+                let message = format!("{} has no elements", other.kind());
+                return self.fail_help(origin, message, "`own[i]` is of an array, `x[[i, j]]` of a tensor");
+            }
         };
         self.in_range(&index, parts.len(), origin)?;
         if let Some(number) = index.as_constant() {

@@ -4,6 +4,7 @@
 //! failed leaves its names bound to [`Datum::Unknown`], which fails without a word.
 
 use super::datum::{Binding, Datum};
+use super::expression::leaves;
 use super::tile::{TileAccess, TileOperation};
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, IndexOverflow, Range, VarId};
@@ -35,12 +36,45 @@ pub(super) enum Course {
     Isize,
 }
 
-/// The error is told, or the evaluation will be done again.
+/// The error is told, or the evaluation will be done again; or there is no value, since the list of statements is left (`leaves`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failed;
 
 pub(super) type Outcome<T> = Result<T, Failed>;
 pub(super) type TileStatement = Statement<TileAccess, TileOperation>;
+
+/// Where no statement of the user stands.
+const NOWHERE: Origin = Origin(u32::MAX);
+
+/// The statements without the marks of [`Evaluator::never_reached`] and the branches that only held one.
+pub(super) fn reached(statements: Vec<TileStatement>) -> Vec<TileStatement> {
+    let ends = |branch: &[TileStatement]| matches!(branch, [only] if only.origin == NOWHERE);
+    let mut out = Vec::with_capacity(statements.len());
+    for mut statement in statements {
+        if statement.origin == NOWHERE {
+            continue;
+        }
+        match statement.kind {
+            StatementKind::If(_, then, otherwise) if ends(&then) => out.extend(reached(otherwise)),
+            StatementKind::If(_, then, otherwise) if ends(&otherwise) => out.extend(reached(then)),
+            StatementKind::If(condition, then, otherwise) => {
+                statement.kind = StatementKind::If(condition, reached(then), reached(otherwise));
+                out.push(statement);
+            }
+            StatementKind::While(condition, body) => {
+                statement.kind = StatementKind::While(condition, reached(body));
+                out.push(statement);
+            }
+            StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
+                let body = reached(body);
+                statement.kind = StatementKind::For { variable, start, end, step, unroll, reversed, body };
+                out.push(statement);
+            }
+            _ => out.push(statement),
+        }
+    }
+    out
+}
 
 pub(super) struct Evaluator<'k> {
     pub kernel: &'k Kernel,
@@ -151,8 +185,16 @@ impl Evaluator<'_> {
         self.kernel.expr(id).origin
     }
 
+    /// A statement more; behind one that leaves the list nothing is ever reached.
     pub(super) fn push(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) {
-        self.out.push(Statement { kind, origin });
+        if !leaves(&self.out) {
+            self.out.push(Statement { kind, origin });
+        }
+    }
+
+    /// What stands behind this is never reached: a `break` that [`reached`] takes away.
+    pub(super) fn never_reached(&mut self) {
+        self.push(NOWHERE, StatementKind::Break);
     }
 
     /// Runs `body` with an empty statement list and gives what it filled.

@@ -102,7 +102,7 @@ impl Evaluator<'_> {
             ExprKind::Call(function, arguments) => self.call(*function, arguments, origin),
             ExprKind::Function(number) => Ok(self.function(*number)),
             ExprKind::CallValue(callee, arguments) => self.call_value(*callee, arguments, origin),
-            ExprKind::Block(block) => self.block(block),
+            ExprKind::Block(block) => self.block_value(block),
             ExprKind::If(condition, then, otherwise) => self.if_expr(*condition, then, otherwise, origin),
         }
     }
@@ -118,7 +118,14 @@ impl Evaluator<'_> {
                 Ok(parts.swap_remove(number as usize))
             }
             Datum::Unknown => Err(Failed),
-            other => self.fail(origin, format!("{} has no field {number}", other.kind())),
+            Datum::Tuple(parts) => {
+                let help = format!("its fields are `.0` to `.{}`", parts.len().saturating_sub(1));
+                self.fail_help(origin, format!("a tuple of {} has no field {number}", parts.len()), help)
+            }
+            other => {
+                let message = format!("{} has no field {number}", other.kind());
+                self.fail_help(origin, message, "tuples have fields, arrays elements: `pair.0`, `own[0]`")
+            }
         }
     }
 
@@ -155,7 +162,7 @@ impl Evaluator<'_> {
         };
         match Constant::integer(elem, value) {
             Some(constant) => Ok(Datum::Scalar(Value::Constant(constant), elem)),
-            None => self.fail(origin, format!("{value} does not fit {elem}")),
+            None => self.does_not_fit(value, elem, origin),
         }
     }
 
@@ -437,20 +444,36 @@ impl Evaluator<'_> {
         let facts = self.facts.len();
         for statement in &block.statements {
             let before = self.out.len();
-            failed |= self.statement(statement).is_err();
+            let result = self.statement(statement);
             self.assume_stayed(before);
             left = self.out.len() > before && leaves(&self.out);
+            // What has no value, since it is left, is no mistake.
+            failed |= result.is_err() && !left;
             if left {
                 break;
             }
         }
+        let before = self.out.len();
         let value = match block.value {
-            Some(value) if !left => self.expr(value),
+            Some(value) if !left => match self.expr(value) {
+                Err(Failed) if self.out.len() > before && leaves(&self.out) => Ok(Datum::Unknown),
+                value => value,
+            },
             // What follows a `break` is never reached.
+            _ if left => Ok(Datum::Unknown),
             _ => Ok(Datum::Unit),
         };
         self.facts.truncate(facts);
         if failed { Err(Failed) } else { value }
+    }
+
+    /// The value of a block; none of one that is left.
+    fn block_value(&mut self, block: &Block) -> Outcome<Datum> {
+        let before = self.out.len();
+        match self.block(block)? {
+            Datum::Unknown if self.out.len() > before && leaves(&self.out) => Err(Failed),
+            value => Ok(value),
+        }
     }
 
     /// A condition: known, or a value of type `bool`.
@@ -522,7 +545,7 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Outcome<Datum> {
         let condition = match self.condition(condition) {
-            Ok(Ok(known)) => return self.block(if known { then } else { otherwise }),
+            Ok(Ok(known)) => return self.block_value(if known { then } else { otherwise }),
             Ok(Err(value)) => Ok(value),
             Err(failed) => Err(failed),
         };
@@ -547,11 +570,19 @@ impl Evaluator<'_> {
         let (condition, (first, one), (second, other)) = (condition?, first?, second?);
         // A branch that leaves the loop has no value: what the other one does comes after, and its value is that of the `if`.
         let stays = match (leaves(&yes), leaves(&no)) {
+            (true, true) => {
+                self.push(origin, StatementKind::If(condition, yes, no));
+                return Err(Failed);
+            }
             (true, false) if !matches!(second, Datum::Unit) => {
                 Some((condition.clone(), &mut yes, &mut no, &second))
             }
             (false, true) if !matches!(first, Datum::Unit) => {
                 Some((negated(condition.clone()), &mut no, &mut yes, &first))
+            }
+            (left, right) if left || right => {
+                self.push(origin, StatementKind::If(condition, yes, no));
+                return Ok(Datum::Unit);
             }
             _ => None,
         };
@@ -560,9 +591,39 @@ impl Evaluator<'_> {
             self.out.append(staying);
             return Ok(value.clone());
         }
-        let value = match (first, second) {
-            (Datum::Unit, Datum::Unit) => Datum::Unit,
-            (Datum::Index(_), Datum::Index(_)) if self.ask_condition(&condition) => return Err(Failed),
+        let ends = [(first, one), (second, other)];
+        let value = self.chosen(ends, [&mut yes, &mut no], &condition, origin)?;
+        if yes.is_empty() && !no.is_empty() {
+            self.push(origin, StatementKind::If(negated(condition), no, yes));
+        } else {
+            self.push(origin, StatementKind::If(condition, yes, no));
+        }
+        Ok(value)
+    }
+
+    /// The value of an `if`: a variable that each branch sets, one for each part of a tuple or an array.
+    fn chosen(
+        &mut self,
+        [(first, one), (second, other)]: [(Datum, Option<Range>); 2],
+        [yes, no]: [&mut Vec<TileStatement>; 2],
+        condition: &Value<TileAccess>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        match (first, second) {
+            (Datum::Unit, Datum::Unit) => Ok(Datum::Unit),
+            (Datum::Tuple(a), Datum::Tuple(b)) if a.len() == b.len() => {
+                let parts = a.into_iter().zip(b).map(|(a, b)| {
+                    self.chosen([(a, None), (b, None)], [&mut *yes, &mut *no], condition, origin)
+                });
+                Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?))
+            }
+            (Datum::Array(a), Datum::Array(b)) if a.len() == b.len() => {
+                let parts = a.into_iter().zip(b).map(|(a, b)| {
+                    self.chosen([(a, None), (b, None)], [&mut *yes, &mut *no], condition, origin)
+                });
+                Ok(Datum::Array(parts.collect::<Outcome<_>>()?))
+            }
+            (Datum::Index(_), Datum::Index(_)) if self.ask_condition(condition) => Err(Failed),
             (Datum::Index(a), Datum::Index(b)) => {
                 let wide = VariableKind::Index { wide: true };
                 let var = self.variable("chosen", wide, true, origin);
@@ -583,12 +644,10 @@ impl Evaluator<'_> {
                 let divisor = crate::kernel::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
                 self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
                 let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
-                Datum::Index(if natural { atoms.natural(&chosen) } else { chosen })
+                Ok(Datum::Index(if natural { atoms.natural(&chosen) } else { chosen }))
             }
             // Views, layouts and functions are chosen at compile time only.
-            (first, second) if !is_number(&first, &second) && self.ask_condition(&condition) => {
-                return Err(Failed);
-            }
+            (first, second) if !is_number(&first, &second) && self.ask_condition(condition) => Err(Failed),
             (first, second) => {
                 let (a, b, elem) = self.unify(first, second, "if", origin)?;
                 let var = self.variable("chosen", VariableKind::Elem(elem), true, origin);
@@ -599,15 +658,9 @@ impl Evaluator<'_> {
                 };
                 yes.push(assign(a));
                 no.push(assign(b));
-                Datum::Scalar(Value::Variable(var), elem)
+                Ok(Datum::Scalar(Value::Variable(var), elem))
             }
-        };
-        if yes.is_empty() && !no.is_empty() {
-            self.push(origin, StatementKind::If(negated(condition), no, yes));
-        } else {
-            self.push(origin, StatementKind::If(condition, yes, no));
         }
-        Ok(value)
     }
 }
 

@@ -7,6 +7,7 @@
 mod array;
 mod asynchronous;
 mod attribute;
+mod constant;
 mod copy;
 mod datum;
 mod elementwise;
@@ -101,18 +102,24 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
         evaluator.rings = rings.clone();
         let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
         evaluator.host = false;
-        // A failed body has told its errors.
-        let _ = evaluator.block(&kernel.body);
+        // A failed body has told its errors; one that has not is not taken for a kernel.
+        let failed = evaluator.block(&kernel.body).is_err();
         let supposed = |local: &LocalId| courses.get(local).copied().unwrap_or_default();
         let as_supposed = evaluator.courses.iter().all(|(local, course)| *course == supposed(local));
         if as_supposed && evaluator.rings == rings {
+            if failed && evaluator.errors.as_slice().is_empty() {
+                let message = "some code of this kernel has no value";
+                let help =
+                    "take what leaves a block or a loop out of its expression: `if c { return; }` before it";
+                let _ = evaluator.fail_help::<()>(super::origin::Origin(0), message, help);
+            }
             break (head, evaluator);
         }
         (courses, rings) = (evaluator.courses, evaluator.rings);
     };
     let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
-    let mut body = errors.propagate(out)?;
+    let mut body = evaluator::reached(errors.propagate(out)?);
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
     // Variants that exist for what a promise leaves out lose what the promise is for.
     let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());

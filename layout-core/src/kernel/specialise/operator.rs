@@ -1,7 +1,8 @@
 //! Operators, casts and the agreement of types.
 
 use super::datum::Datum;
-use super::evaluator::{Evaluator, Outcome, TileStatement};
+use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::expression::leaves;
 use super::tile::TileAccess;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::{Index, Range, VarId};
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 impl Evaluator<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
         match (op, operand) {
-            (_, Datum::Unknown) => Err(super::evaluator::Failed),
+            (_, Datum::Unknown) => Err(Failed),
             (UnaryOp::Neg, Datum::Index(index)) => {
                 let negated = self.tables.atoms.sum(&Index::constant(0), &index, -1);
                 Ok(Datum::Index(self.index(origin, negated)?))
@@ -46,7 +47,12 @@ impl Evaluator<'_> {
         right: ExprId,
         origin: Origin,
     ) -> Outcome<Datum> {
+        let start = self.out.len();
         let mut left = self.expr(left);
+        if self.out.len() > start && leaves(&self.out) {
+            // The right side is never reached.
+            return Err(Failed);
+        }
         if let (BinaryOp::And, Ok(Datum::Bool(false))) | (BinaryOp::Or, Ok(Datum::Bool(true))) = (op, &left) {
             return left;
         }
@@ -70,7 +76,7 @@ impl Evaluator<'_> {
             );
         }
         if self.out.len() > before && matches!(left, Ok(Datum::Scalar(_, Elem::Bool))) {
-            return self.guarded(op, left?, right?, (before, versions), origin);
+            return self.guarded(op, left?, right, (before, versions), origin);
         }
         self.binary(op, left?, right?, origin)
     }
@@ -81,11 +87,13 @@ impl Evaluator<'_> {
         &mut self,
         op: BinaryOp,
         left: Datum,
-        right: Datum,
+        right: Outcome<Datum>,
         (before, versions): (usize, HashMap<VarId, u32>),
         origin: Origin,
     ) -> Outcome<Datum> {
-        let right = self.coerce(right, Elem::Bool, origin)?;
+        // A right side that leaves has no value: behind it the left one alone decided.
+        let left_there = right.is_err() && leaves(&self.out);
+        let right = if left_there { None } else { Some(self.coerce(right?, Elem::Bool, origin)?) };
         let count = self.out.len() - before;
         let mut left = [Ok(left)];
         // A name for what is changed comes in front of them.
@@ -98,11 +106,15 @@ impl Evaluator<'_> {
             now.iter().filter(|(var, now)| versions.get(var) != Some(now)).map(|(var, _)| *var).collect();
         assigned.into_iter().for_each(|var| self.forget(var));
         let both = op == BinaryOp::And;
+        let condition = if both { left.clone() } else { Value::Unary(UnaryOp::Not, Box::new(left.clone())) };
+        let Some(right) = right else {
+            self.push(origin, StatementKind::If(condition, inside, Vec::new()));
+            return Ok(Datum::Bool(!both));
+        };
         let var =
             self.variable(if both { "both" } else { "either" }, VariableKind::Elem(Elem::Bool), true, origin);
         self.push(origin, StatementKind::Let(var, Some(Value::Constant(Constant::bool(!both)))));
         inside.push(Statement { kind: StatementKind::Assign(var, right), origin });
-        let condition = if both { left.clone() } else { Value::Unary(UnaryOp::Not, Box::new(left.clone())) };
         self.push(origin, StatementKind::If(condition, inside, Vec::new()));
         Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(Value::Variable(var))), Elem::Bool))
     }
@@ -115,7 +127,7 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Outcome<Datum> {
         if matches!(left, Datum::Unknown) || matches!(right, Datum::Unknown) {
-            return Err(super::evaluator::Failed);
+            return Err(Failed);
         }
         match (&left, &right) {
             (Datum::Index(a), Datum::Index(b)) => self.index_binary(op, a, b, origin),
@@ -192,7 +204,9 @@ impl Evaluator<'_> {
             B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => true,
         };
         if !fits {
-            return self.fail(origin, format!("`{}` does not apply to {elem}", op.symbol()));
+            let message = format!("`{}` does not apply to {elem}", op.symbol());
+            let help = "bits are of integers: `x.to_bits()`, `x as u32`; a power is `x.powi(2)`";
+            return self.fail_help(origin, message, help);
         }
         let result = if op.is_comparison() { Elem::Bool } else { elem };
         if let (Value::Constant(a), Value::Constant(b)) = (&left, &right)
@@ -220,10 +234,52 @@ impl Evaluator<'_> {
             (None, None) if self.open_float(&left) && self.open_float(&right) => Elem::F32,
             _ => {
                 let message = format!("`{what}` of {} and {}", left.kind(), right.kind());
-                return self.fail_help(origin, message, "convert one side: `x as f32`, `x.cast::<f32>()`");
+                let help = match (&left, &right) {
+                    (Datum::Unit, _) | (_, Datum::Unit) if what == "if" => {
+                        "an `if` that is a value has an `else`, and both end in a value without `;`"
+                            .to_owned()
+                    }
+                    _ => self.agreement(&left, &right),
+                };
+                return self.fail_help(origin, message, help);
             }
         };
         Ok((self.coerce(left, elem, origin)?, self.coerce(right, elem, origin)?, elem))
+    }
+
+    pub(super) fn does_not_fit<T>(&mut self, value: i128, elem: Elem, origin: Origin) -> Outcome<T> {
+        let (least, most) = elem.limits();
+        let message = format!("{value} does not fit {elem}");
+        self.fail_help(origin, message, format!("its numbers are {least} to {most}: take a wider type"))
+    }
+
+    /// How one of two datums becomes what the other is.
+    fn agreement(&self, left: &Datum, right: &Datum) -> String {
+        // Rust's `as` knows no floats of 16 bits and less.
+        let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
+        let cast = [self.known_elem(left), self.known_elem(right)].into_iter().flatten().any(small);
+        let conversion =
+            |elem: Elem| if cast { format!("`x.cast::<{elem}>()`") } else { format!("`x as {elem}`") };
+        let integer = |datum: &Datum| matches!(datum, Datum::Index(_));
+        match (left, right) {
+            (Datum::View(_), _) | (_, Datum::View(_)) => {
+                "name an element: `x[[i, j]]`; the extents of a tensor are `x.dim(0)`".to_owned()
+            }
+            (Datum::Float(_), other) | (other, Datum::Float(_)) if integer(other) => {
+                "convert the index, `i as f32`, or write the number without a point".to_owned()
+            }
+            (Datum::Scalar(_, elem), other) | (other, Datum::Scalar(_, elem)) if integer(other) => {
+                format!("convert one side: {}, `x as usize`", conversion(*elem))
+            }
+            _ => match (self.known_elem(left), self.known_elem(right)) {
+                // The one that holds more comes first.
+                (Some(a), Some(b)) if (b.is_float(), b.bytes()) > (a.is_float(), a.bytes()) => {
+                    format!("convert one side: {}, {}", conversion(b), conversion(a))
+                }
+                (Some(a), Some(b)) => format!("convert one side: {}, {}", conversion(a), conversion(b)),
+                _ => "convert one side: `x as f32`, `x.cast::<f32>()`".to_owned(),
+            },
+        }
     }
 
     fn open_float(&self, datum: &Datum) -> bool {
@@ -247,7 +303,7 @@ impl Evaluator<'_> {
     /// The datum as a value of `elem`; only literals and open floats change.
     pub(super) fn coerce(&mut self, datum: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
         match datum {
-            Datum::Unknown => Err(super::evaluator::Failed),
+            Datum::Unknown => Err(Failed),
             Datum::Scalar(Value::Variable(var), _)
                 if self.undecided.contains_key(&var) && elem.is_float() =>
             {
@@ -264,12 +320,18 @@ impl Evaluator<'_> {
                 let value = i128::from(index.offset());
                 match Constant::integer(elem, value) {
                     Some(constant) => Ok(Value::Constant(constant)),
-                    None => self.fail(origin, format!("{value} does not fit {elem}")),
+                    None => self.does_not_fit(value, elem, origin),
                 }
             }
             other => {
                 let message = format!("expected a value of type {elem}, found {}", other.kind());
-                let rust_has_it = !elem.is_float() || elem.bytes() >= 4;
+                if matches!(other, Datum::Float(_)) && elem.is_integer() {
+                    let help = format!("write an integer, without a point, or convert it: `x as {elem}`");
+                    return self.fail_help(origin, message, help);
+                }
+                // Rust's `as` knows no floats of 16 bits and less.
+                let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
+                let rust_has_it = !small(elem) && !self.known_elem(&other).is_some_and(small);
                 let way = if rust_has_it { format!("x as {elem}") } else { format!("x.cast::<{elem}>()") };
                 self.fail_help(origin, message, format!("convert it: `{way}`"))
             }
@@ -301,7 +363,7 @@ impl Evaluator<'_> {
             B::Shl | B::Shr => match b.as_constant() {
                 Some(count @ 0..=62) if op == B::Shl => atoms.product(a, &Index::constant(1 << count)),
                 Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
-                None if self.ask(&[b]) => return Err(super::evaluator::Failed),
+                None if self.ask(&[b]) => return Err(Failed),
                 _ => {
                     return self.fail_help(
                         origin,
@@ -376,7 +438,7 @@ impl Evaluator<'_> {
     pub(super) fn cast(&mut self, operand: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
         let elem = self.elem(ty, origin)?;
         match (operand, elem) {
-            (Datum::Unknown, _) => Err(super::evaluator::Failed),
+            (Datum::Unknown, _) => Err(Failed),
             (Datum::Index(index), None)
                 if ty == TypeRef::Usize && index.as_constant().is_some_and(|n| n < 0) =>
             {
@@ -409,6 +471,13 @@ impl Evaluator<'_> {
             }
             (Datum::Scalar(value, from), None) if from.is_integer() => {
                 let index = self.index_from_value(value, from, origin);
+                Ok(Datum::Index(self.as_index(index, ty)))
+            }
+            // As in Rust: toward zero, cut at the ends of the type.
+            (Datum::Scalar(value, from), None) if from.is_float() => {
+                let whole = if ty == TypeRef::Usize { Elem::U64 } else { Elem::I64 };
+                let value = Value::Cast(whole, Box::new(value));
+                let index = self.index_from_value(value, whole, origin);
                 Ok(Datum::Index(self.as_index(index, ty)))
             }
             (Datum::Scalar(value, from), Some(elem))

@@ -5,7 +5,8 @@
 //! something, the earlier ones that read it are given names, and what is bound by `let` is a copy.
 
 use super::datum::Datum;
-use super::evaluator::{Evaluator, Outcome, TileStatement};
+use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::expression::leaves;
 use super::tile::TileAccess;
 use crate::kernel::index::{Atom, AtomId, Index, IndexOverflow, VarId};
 use crate::kernel::ir::{Block, ExprId, Seen};
@@ -45,6 +46,10 @@ impl Evaluator<'_> {
             let value = self.expr(*id);
             self.keep(&mut values, before);
             values.push(value);
+            if self.out.len() > before && leaves(&self.out) {
+                // What stands behind it is never reached.
+                return Err(Failed);
+            }
         }
         values.into_iter().collect()
     }

@@ -162,7 +162,9 @@ impl Evaluator<'_> {
             if (range.low < 0 || range.high >= i128::from(*count))
                 && let Some(local) = self.owners.get(var)
             {
-                self.rings.insert(*local, None);
+                // `k = 1 - k` of an index below 4 is below 2: then that is supposed.
+                let fewer = i64::try_from(range.high + 1).ok().filter(|fewer| (1..*count).contains(fewer));
+                self.rings.insert(*local, fewer);
             }
         }
     }

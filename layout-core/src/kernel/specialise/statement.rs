@@ -1,6 +1,7 @@
 //! Statements.
 
 use super::array::MAX_COMPARED;
+use super::constant;
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
@@ -36,6 +37,16 @@ fn once(body: &[TileStatement]) -> bool {
         Some((last, rest)) => matches!(last.kind, StatementKind::Break) && rest.iter().all(stays),
         None => false,
     }
+}
+
+/// Whether a `break` of the loop stands in its body.
+fn breaks(body: &[TileStatement]) -> bool {
+    body.iter().any(|statement| match &statement.kind {
+        StatementKind::Break => true,
+        StatementKind::If(_, then, otherwise) => breaks(then) || breaks(otherwise),
+        // Those of loops inside are their own.
+        _ => false,
+    })
 }
 
 /// A loop whose step is known at launch.
@@ -146,6 +157,13 @@ impl Evaluator<'_> {
     }
 
     fn require_constant(&mut self, datum: Datum, origin: Origin) -> Outcome<Datum> {
+        let datum = match datum {
+            Datum::Scalar(value, elem) => {
+                let known = constant::known(&value);
+                Datum::Scalar(known.map_or(value, Value::Constant), elem)
+            }
+            datum => datum,
+        };
         let known = match &datum {
             Datum::Index(index) => index.as_constant().is_some(),
             Datum::Scalar(value, _) => matches!(value, Value::Constant(_)),
@@ -302,7 +320,7 @@ impl Evaluator<'_> {
         };
         self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
-        self.heads.push(rings);
+        self.heads.push(rings.clone());
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last))
                 if header.is_ok()
@@ -321,6 +339,7 @@ impl Evaluator<'_> {
         header?;
         let Some((body, result)) = evaluated else { return Ok(()) };
         result?;
+        self.behind(&rings, &body);
         let kind =
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
@@ -334,6 +353,15 @@ impl Evaluator<'_> {
             this.ended();
             result
         })
+    }
+
+    /// Behind a loop that ends at its head only what holds there holds still.
+    fn behind(&mut self, rings: &[(VarId, i64)], body: &[TileStatement]) {
+        if !breaks(body) {
+            for (var, count) in rings {
+                self.present.insert(*var, Range::new(0, i128::from(*count) - 1));
+            }
+        }
     }
 
     /// At the end of a loop's body.
@@ -394,7 +422,7 @@ impl Evaluator<'_> {
         let place = self.index(origin, at.mul(&stride))?;
         let place = self.index(origin, first.add(&place))?;
         self.loops += 1;
-        self.heads.push(rings);
+        self.heads.push(rings.clone());
         let (inside, result) = self.nested(|this| {
             let var = this.variable(&name, VariableKind::Index { wide: !range.fits_i32() }, false, origin);
             this.push(origin, StatementKind::LetIndex(var, place.clone()));
@@ -413,6 +441,7 @@ impl Evaluator<'_> {
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
         result?;
+        self.behind(&rings, &inside);
         let kind = StatementKind::For {
             variable: round,
             start: Index::constant(0),
@@ -449,7 +478,7 @@ impl Evaluator<'_> {
         let rings = self.at_head(&changed);
         let (extra, condition) = self.nested(|this| this.condition(condition));
         self.loops += 1;
-        self.heads.push(rings);
+        self.heads.push(rings.clone());
         let (body, result) = match &condition {
             Ok(Err(value)) => self.under(value, true, |this| this.round(body)),
             _ => self.round(body),
@@ -476,6 +505,7 @@ impl Evaluator<'_> {
         };
         result?;
         if extra.is_empty() {
+            self.behind(&rings, &body);
             self.push(origin, StatementKind::While(value, body));
             return Ok(());
         }

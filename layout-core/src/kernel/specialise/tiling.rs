@@ -13,8 +13,11 @@ impl Evaluator<'_> {
         let coordinates = match values.remove(2) {
             Datum::Array(parts) | Datum::Tuple(parts) => parts,
             other => {
-                return self
-                    .fail(origin, format!("the coordinates of `tile` are an array, not {}", other.kind()));
+                return self.fail_help(
+                    origin,
+                    format!("the coordinates of `tile` are an array, not {}", other.kind()),
+                    "extents and coordinates have one entry for each mode: `x.tile([32, 8], [i, j])`",
+                );
             }
         };
         let sizes = self.sizes(values.remove(1), "tile", origin)?;

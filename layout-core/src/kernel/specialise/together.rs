@@ -127,7 +127,11 @@ impl Evaluator<'_> {
             Datum::Unknown => return Err(super::evaluator::Failed),
             other => {
                 let message = format!("`{name}` does not apply to {}", other.kind());
-                return self.fail_help(origin, message, "convert it: `x as u32`");
+                let help = match other {
+                    Datum::View(_) => format!("it is of a number of each thread: `x[[i, j]].{name}()`"),
+                    _ => "convert it: `x as u32`".to_owned(),
+                };
+                return self.fail_help(origin, message, help);
             }
         };
         let (applies, there_are, help) = match collective {

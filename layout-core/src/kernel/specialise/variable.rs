@@ -189,6 +189,10 @@ impl Evaluator<'_> {
             }
             Binding::Later(_) => {
                 let local = &self.kernel.locals[local.0 as usize];
+                if local.left {
+                    self.never_reached();
+                    return Err(Failed);
+                }
                 let (name, origin) = (local.name.clone(), local.origin);
                 let message = format!("`{name}` is read before it has a value");
                 self.fail_help(origin, message, format!("give it one: `let mut {name} = 0;`"))

@@ -1,5 +1,6 @@
 //! Places and views of them: the vocabulary's meaning. How a view is cut stands in `tiling.rs`.
 
+use super::constant;
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
 use crate::kernel::elem::Constant;
@@ -31,6 +32,13 @@ impl Evaluator<'_> {
                 let value = values.remove(1);
                 let mut view = self.view(values.remove(0), name, origin)?;
                 let elem = self.tables.place(view.place).elem;
+                let value = match value {
+                    Datum::Scalar(value, elem) => {
+                        let known = constant::known(&value);
+                        Datum::Scalar(known.map_or(value, Value::Constant), elem)
+                    }
+                    value => value,
+                };
                 // `f32::NEG_INFINITY` is a number of every float type.
                 let same = match &value {
                     Datum::Scalar(Value::Constant(known), from) if from.is_float() && elem.is_float() => {

@@ -8,16 +8,20 @@ use crate::value::Value;
 use crate::words::{Form, WORDS};
 use std::fmt::Write;
 
+mod whole;
+
 /// The text of a kernel: the attribute and the function.
 pub fn kernel(kernel: &Kernel) -> String {
-    let mut printer = Printer { kernel, out: String::new(), depth: 0, loops: 0, plain: false };
+    let mut printer =
+        Printer { kernel, out: String::new(), depth: 0, loops: 0, labelled: false, plain: false };
     printer.whole();
     printer.out
 }
 
 /// The function as plain Rust: an index is an `isize`, and tensors are those of `plain/prelude.rs`.
 pub fn plain_rust(kernel: &Kernel) -> String {
-    let mut printer = Printer { kernel, out: String::new(), depth: 0, loops: 0, plain: true };
+    let mut printer =
+        Printer { kernel, out: String::new(), depth: 0, loops: 0, labelled: false, plain: true };
     let tensors =
         kernel.tensors.iter().enumerate().map(|(n, tensor)| format!("t{n}: &Tensor<{}>", tensor.elem.name()));
     let scalars = kernel.scalars.iter().enumerate().map(|(n, (ty, _))| format!("s{n}: {}", ty.name()));
@@ -32,22 +36,10 @@ struct Printer<'a> {
     depth: usize,
     /// Loops around.
     loops: usize,
+    /// Whether a block with a label stands within the innermost of them: a `break` needs the loop's label there.
+    labelled: bool,
     /// Whether rustc reads it.
     plain: bool,
-}
-
-/// Whether a jump in it, with so many loops of the label's own and within around it, names the outermost of these.
-fn leaves(statement: &Stmt, loops: usize) -> bool {
-    let any = |list: &[Stmt], loops: usize| list.iter().any(|one| leaves(one, loops));
-    match statement {
-        Stmt::Break(out) | Stmt::Continue(out) => *out == loops && loops > 1,
-        Stmt::If(_, then, otherwise) => any(then, loops) || any(otherwise, loops),
-        Stmt::Match(_, arms, otherwise) => {
-            arms.iter().any(|(_, body)| any(body, loops)) || any(otherwise, loops)
-        }
-        Stmt::For { body, .. } | Stmt::While(_, body) => any(body, loops + 1),
-        _ => false,
-    }
 }
 
 fn list<T>(items: impl IntoIterator<Item = T>, each: impl FnMut(T) -> String) -> String {
@@ -98,8 +90,10 @@ impl Printer<'_> {
     }
 
     fn function(&mut self, number: usize, function: &Function) {
-        let parameters =
-            list(&function.parameters, |var| format!("v{var}: {}", self.kernel.scalar_type(*var).name()));
+        let parameters = list(&function.parameters, |var| {
+            let lent = if self.kernel.references.contains(var) { "&mut " } else { "" };
+            format!("v{var}: {lent}{}", self.kernel.scalar_type(*var).name())
+        });
         self.line(&format!("fn f{number}({parameters}) -> {} {{", function.result.name()));
         self.depth += 1;
         self.statements(&function.body.statements);
@@ -119,19 +113,24 @@ impl Printer<'_> {
         self.depth -= 1;
     }
 
-    fn looped(&mut self, body: &[Stmt]) {
+    /// A loop with this head; it has a label where a jump in it names it.
+    fn looped(&mut self, head: &str, body: &[Stmt]) {
         self.loops += 1;
+        let (label, labelled) = (format!("'l{}", self.loops), std::mem::take(&mut self.labelled));
+        let out = std::mem::take(&mut self.out);
         self.nested(body);
-        self.loops -= 1;
+        let inner = std::mem::replace(&mut self.out, out);
+        (self.loops, self.labelled) = (self.loops - 1, labelled);
+        let named = inner.split(&label).skip(1).any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+        let label = if named { label + ": " } else { String::new() };
+        self.line(&format!("{label}{head} {{"));
+        self.out += &inner;
+        self.line("}");
     }
 
-    /// The label of a loop that begins here, where a jump within another loop in it needs one.
-    fn label(&self, body: &[Stmt]) -> String {
-        if body.iter().any(|statement| leaves(statement, 1)) {
-            format!("'l{}: ", self.loops + 1)
-        } else {
-            String::new()
-        }
+    /// ` 'l2` where a jump out of so many loops must say so.
+    fn out_of(&self, loops: usize) -> String {
+        if loops == 1 && !self.labelled { String::new() } else { format!(" 'l{}", self.loops + 1 - loops) }
     }
 
     fn statement(&mut self, statement: &Stmt) {
@@ -139,6 +138,7 @@ impl Printer<'_> {
             Stmt::Let { var, mutable, written, value } => {
                 let value = self.expr(value);
                 let ty = match written {
+                    true if self.kernel.naturals.contains(var) && !self.plain => ": usize".to_owned(),
                     true => format!(": {}", self.kernel.scalar_type(*var).name()),
                     false => String::new(),
                 };
@@ -154,8 +154,8 @@ impl Printer<'_> {
                 self.line(&format!("let v{var} = ({values});"));
             }
             Stmt::Assign(var, op, value) => {
-                let value = self.expr(value);
-                self.line(&format!("v{var} {}= {value};", op.map_or("", BinaryOp::symbol)));
+                let (value, var) = (self.expr(value), self.name(*var));
+                self.line(&format!("{var} {}= {value};", op.map_or("", BinaryOp::symbol)));
             }
             Stmt::Store(place, coordinates, op, value) if self.plain => {
                 // The value first, then the place, as of `t[[i]] = x`.
@@ -192,30 +192,23 @@ impl Printer<'_> {
                 if *unroll {
                     range = format!("unroll({range})");
                 }
-                let label = self.label(body);
-                self.line(&format!("{label}for v{var} in {range} {{"));
-                self.looped(body);
-                self.line("}");
+                self.looped(&format!("for v{var} in {range}"), body);
             }
             Stmt::While(condition, body) => {
                 let condition = self.expr(condition);
-                let label = self.label(body);
-                self.line(&format!("{label}while {condition} {{"));
-                self.looped(body);
-                self.line("}");
+                self.looped(&format!("while {condition}"), body);
             }
-            Stmt::Break(1) => self.line("break;"),
-            Stmt::Continue(1) => self.line("continue;"),
-            Stmt::Break(out) => self.line(&format!("break 'l{};", self.loops + 1 - out)),
-            Stmt::Continue(out) => self.line(&format!("continue 'l{};", self.loops + 1 - out)),
+            Stmt::Break(out) => self.line(&format!("break{};", self.out_of(*out))),
+            Stmt::Continue(out) => self.line(&format!("continue{};", self.out_of(*out))),
             Stmt::Return => self.line("return;"),
             Stmt::Match(value, arms, otherwise) => {
                 let ty = self.kernel.type_of(value);
                 let value = self.expr(value);
                 self.line(&format!("match {value} {{"));
                 self.depth += 1;
-                for (patterns, body) in arms {
-                    self.line(&format!("{} => {{", alternatives(ty, patterns)));
+                for (arm, body) in arms {
+                    let arm = self.arm(ty, arm);
+                    self.line(&format!("{arm} => {{"));
                     self.nested(body);
                     self.line("}");
                 }
@@ -236,6 +229,15 @@ impl Printer<'_> {
                 let (at, value) = (self.array_index(at), self.expr(value));
                 self.line(&format!("v{var}[{at}] {}= {value};", op.map_or("", BinaryOp::symbol)));
             }
+            Stmt::Leave(..)
+            | Stmt::Give(_)
+            | Stmt::LetWhole(..)
+            | Stmt::SetWhole(..)
+            | Stmt::SetPart(..)
+            | Stmt::SetParts(..)
+            | Stmt::Swap(..)
+            | Stmt::ForEach { .. }
+            | Stmt::LetClosure { .. } => self.whole_statement(statement),
             Stmt::Expr(expr) => {
                 let expr = self.expr(expr);
                 self.line(&format!("{expr};"));
@@ -341,7 +343,18 @@ impl Printer<'_> {
             Expr::Math(Math::DivCeil, arguments) if self.plain => {
                 format!("div_ceil({})", self.exprs(arguments))
             }
-            Expr::Var(var) => format!("v{var}"),
+            Expr::Var(var) => self.name(*var),
+            Expr::Part(target) => self.target(target),
+            Expr::Reference(target) => format!("&mut {}", self.target(target)),
+            Expr::Jump(_, jump) => self.jump(jump),
+            Expr::Labelled(label, body) => {
+                let labelled = std::mem::replace(&mut self.labelled, true);
+                let body = self.body(body);
+                self.labelled = labelled;
+                format!("('b{label}: {body})")
+            }
+            Expr::Loop(label, _, body) => self.loop_value(*label, body),
+            Expr::Invoke(var, arguments) => format!("v{var}({})", self.exprs(arguments)),
             Expr::Field(var, part) => format!("v{var}.{part}"),
             Expr::Argument(number) => format!("s{number}"),
             Expr::Thread => "thread_idx.x".to_owned(),
@@ -388,8 +401,8 @@ impl Printer<'_> {
             Expr::Match(value, arms, otherwise) => {
                 let ty = self.kernel.type_of(value);
                 let mut text = format!("(match {} {{ ", self.expr(value));
-                for (patterns, body) in arms {
-                    text += &format!("{} => {}, ", alternatives(ty, patterns), self.body(body));
+                for (arm, body) in arms {
+                    text += &format!("{} => {}, ", self.arm(ty, arm), self.body(body));
                 }
                 text + &format!("_ => {} }})", self.body(otherwise))
             }
@@ -430,11 +443,6 @@ fn argument(number: usize, tensor: &Tensor) -> String {
     };
     let mutable = if tensor.mutable { "mut " } else { "" };
     format!("t{number}: &{mutable}LayoutTensor<{}, {layout}<{extents}>>", tensor.elem.name())
-}
-
-/// `1 | -2`
-fn alternatives(ty: Type, patterns: &[Value]) -> String {
-    patterns.iter().map(|value| plain(ty, *value)).collect::<Vec<_>>().join(" | ")
 }
 
 /// A literal without a type.

@@ -1,0 +1,274 @@
+//! Lines that were wrong code, or were refused, by value: a kernel's line and what plain Rust makes of it.
+//!
+//! Law: what the threads write into `y` is what the function beside it writes; nothing is found, in any variant, but that an index wraps
+//! where it is meant to.
+
+use super::{Given, launch};
+use layout_core::kernel::Elem;
+
+/// What a line sees: 4 rows of 8 floats, 64 keys and results, and the arguments.
+struct Seen {
+    x: Vec<f32>,
+    keys: Vec<u32>,
+    y: Vec<i32>,
+    s: usize,
+}
+
+const N: usize = 64;
+
+impl Seen {
+    fn new(s: usize) -> Seen {
+        Seen {
+            x: (0..32).map(|i| i as f32 * 0.5 - 3.0).collect(),
+            keys: (0..N as u32).map(|i| i * 37 % 64 + 2).collect(),
+            y: (0..N as i32).map(|i| i * i % 23 - 7).collect(),
+            s,
+        }
+    }
+
+    /// What the kernel of a body writes.
+    fn written(&self, body: &str, threads: usize, wraps: bool) -> Vec<i32> {
+        let guard = if threads == 1 { "if thread_idx.x == 0" } else { "" };
+        let text = format!(
+            "#[tiled_kernel(arch = \"sm_90a\", block = [{threads}], grid = [1])]
+fn line<const M: usize, const K: usize, const N: usize>(
+    x: &LayoutTensor<f32, RowMajor<M, K>>, keys: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor<i32, RowMajor<N>>,
+    last: f32, s: usize,
+) {{
+    let i = thread_idx.x;
+    {guard} {{
+        {body}
+    }}
+}}"
+        );
+        let bytes = |words: Vec<[u8; 4]>| words.concat();
+        let mut tensors = [
+            Given::new("f32", &[4, 8], bytes(self.x.iter().map(|x| x.to_le_bytes()).collect()), false),
+            Given::new("u32", &[N], bytes(self.keys.iter().map(|x| x.to_le_bytes()).collect()), false),
+            Given::new("i32", &[N], bytes(self.y.iter().map(|x| x.to_le_bytes()).collect()), true),
+        ];
+        launch(
+            &text,
+            &mut tensors,
+            &[(Some(Elem::F32), u64::from(9.5f32.to_bits())), (None, self.s as u64)],
+            wraps,
+        );
+        let words = tensors[2].bytes.chunks(4);
+        words.map(|word| i32::from_le_bytes(word.try_into().expect("four bytes"))).collect()
+    }
+}
+
+/// A line, the argument `s`, and what Rust makes of it.
+type Row = (&'static str, usize, fn(&mut Seen));
+
+fn held(rows: &[Row], threads: usize, wraps: bool) {
+    for (body, s, host) in rows {
+        let mut wanted = Seen::new(*s);
+        host(&mut wanted);
+        assert_eq!(Seen::new(*s).written(body, threads, wraps), wanted.y, "s = {s}: {body}");
+    }
+}
+
+#[test]
+fn what_was_wrong_code() {
+    held(
+        &[
+            // 1. Masks where an index leaves 64 bits: it wraps as `usize`.
+            ("y[[(s * s * 5 % N)]] = 7;", 2_000_000_000, |g| {
+                g.y[g.s.wrapping_mul(g.s).wrapping_mul(5) % N] = 7
+            }),
+            ("y[[(s * 6364136223846793005 + 1442695040888963407) % N]] = 7;", 77, |g| {
+                let far = g.s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                g.y[far % N] = 7;
+            }),
+            (
+                "let far = s * 70000 * 70000 * 70000; if far < N { y.window([32], [far])[[0]] = 1; }",
+                9_000_000,
+                |g| {
+                    let far = g.s.wrapping_mul(343_000_000_000_000);
+                    if far < N {
+                        g.y[far] = 1;
+                    }
+                },
+            ),
+            // 2. The type of a `let`.
+            ("let mut v: u16 = 65535; v += 1; y[[0]] = v as i32;", 0, |g| g.y[0] = 0),
+            ("let w: u64 = 5 - s as u64; y[[0]] = (w % 1000) as i32;", 7, |g| {
+                g.y[0] = (5u64.wrapping_sub(g.s as u64) % 1000) as i32
+            }),
+            // 6. `let v = k` is a copy.
+            (
+                "let (mut a, mut b) = (30usize, 12usize); while b != 0 { let t = b; b = a % b; a = t; } y[[0]] = a as i32;",
+                0,
+                |g| g.y[0] = 6,
+            ),
+            ("let mut k = s; let v = k; k = 4; y[[0]] = v as i32; y[[1]] = k as i32;", 9, |g| {
+                (g.y[0], g.y[1]) = (9, 4);
+            }),
+            // 7. Operands from left to right.
+            ("y[[0]] = y[[0]] * 100 + y.atomic_add([0], 5);", 0, |g| g.y[0] = g.y[0] * 101),
+            ("let mut k = 3i32; y[[0]] = k * 100 + { k = 5; k };", 0, |g| g.y[0] = 305),
+            ("let mut m = 7i32; y[[0]] = m + if s > 3 { m = 50; m } else { 0 }; y[[1]] = m;", 4, |g| {
+                (g.y[0], g.y[1]) = (57, 50)
+            }),
+            // 8. A view keeps the index that it was made at.
+            ("let mut k = s; let t = keys.tile([1], [k]); k = 2; y[[k]] = t[[0]] as i32;", 5, |g| {
+                g.y[2] = g.keys[5] as i32
+            }),
+            // 10. Smaller and larger of indices of every origin.
+            (
+                "y[[(keys[[0]] as usize).min(63)]] = 1; y[[(keys[[1]] as usize).max(0) % N]] = 2; for k in 0..(keys[[2]] as usize).min(3) { y[[k + 8]] = 3; }",
+                0,
+                |g| {
+                    g.y[(g.keys[0] as usize).min(63)] = 1;
+                    g.y[g.keys[1] as usize % N] = 2;
+                    (0..(g.keys[2] as usize).min(3)).for_each(|k| g.y[k + 8] = 3);
+                },
+            ),
+            // 11. `as usize` is Rust's.
+            ("y[[0]] = (y[[0]] as usize % 1000) as i32;", 0, |g| g.y[0] = ((-7i32) as usize % 1000) as i32),
+            (
+                "y[[0]] = ((0.0f32).min(-0.0).to_bits() >> 31) as i32; y[[1]] = ((-0.0f32).max(0.0).to_bits() >> 31) as i32;",
+                0,
+                |g| (g.y[0], g.y[1]) = (1, 0),
+            ),
+            // 12. What the wide variant refused.
+            (
+                "y[[((4294967295usize - s) % 9) ^ 1]] = 1; y[[(4294967295usize - s).div_ceil(4) & 7]] = 2; y[[((4294967295usize - s) >> 3 | 1) % N]] = 3;",
+                3_000_000_000,
+                |g| {
+                    let left = 4294967295usize - g.s;
+                    g.y[(left % 9) ^ 1] = 1;
+                    g.y[left.div_ceil(4) & 7] = 2;
+                    g.y[(left >> 3 | 1) % N] = 3;
+                },
+            ),
+        ],
+        1,
+        true,
+    );
+}
+
+#[test]
+fn what_was_refused() {
+    held(
+        &[
+            ("match s % 3 { 0 => return, 1 | 2 if s > 4 => y[[0]] = 1, _ => y[[1]] = 2 }", 5, |g| g.y[0] = 1),
+            ("if s > 3 { return; } y[[0]] = 1;", 5, |_| {}),
+            (
+                "'rows: for r in 0..4 { for k in 0..8 { if x[[r, k]] > 4.0 { continue 'rows; } y[[r]] += 1; if k > 5 { break 'rows; } } }",
+                0,
+                |g| {
+                    'rows: for r in 0..4 {
+                        for k in 0..8 {
+                            if g.x[8 * r + k] > 4.0 {
+                                continue 'rows;
+                            }
+                            g.y[r] += 1;
+                            if k > 5 {
+                                break 'rows;
+                            }
+                        }
+                    }
+                },
+            ),
+            (
+                "fn fold(a: i32, f: impl Fn(i32, i32) -> i32) -> i32 { f(a, f(a, 2)) } y[[0]] = fold(y[[1]], |a, b| a * 10 + b);",
+                0,
+                |g| g.y[0] = g.y[1] * 10 + g.y[1] * 10 + 2,
+            ),
+            (
+                "const C: [f32; 3] = [0.25, 0.5, 0.25]; let mut p = [0.0; 4]; for k in unroll(0..3) { p[k] = C[k]; } y[[0]] = ((p[0] + C[s % 3]) * 100.0) as i32;",
+                4,
+                |g| g.y[0] = 75,
+            ),
+            ("let (mut a, mut b) = (1, 2); (a, b) = (b, a); y[[0]] = a - b;", 0, |g| g.y[0] = 1),
+            ("const WIDE: usize = 16 / size_of::<f32>(); y[[0]] = WIDE as i32;", 0, |g| g.y[0] = 4),
+            (
+                "for which in unroll(0..2) { let held = if which == 0 { x.tile([1, 8], [0, 0]) } else { x.tile([1, 8], [3, 0]) }; y[[which]] = (held[[0, 1]] * 2.0) as i32; }",
+                0,
+                |g| (g.y[0], g.y[1]) = ((g.x[1] * 2.0) as i32, (g.x[25] * 2.0) as i32),
+            ),
+            (
+                "let count = keys[[0]]; y[[0]] = (count | (if s > 3 { 0x80000000 } else { 0x40000000 })) as i32;",
+                5,
+                |g| g.y[0] = (g.keys[0] | 0x8000_0000) as i32,
+            ),
+            ("let mut last = -1; if y[[0]] == last { last = y[[1]]; } y[[2]] = last;", 0, |g| {
+                g.y[2] = if g.y[0] == -1 { g.y[1] } else { -1 };
+            }),
+            ("let count = if s > 3 { 3 } else { 0 }; y[[0]] = y[[1]] / count;", 5, |g| g.y[0] = g.y[1] / 3),
+            ("y[[0]] = -2147483648i32;", 0, |g| g.y[0] = i32::MIN),
+            ("for k in unroll(0..4) { y[[k]] = (1 << k) as i32 + (16 >> k) as i32; }", 0, |g| {
+                (0..4).for_each(|k| g.y[k] = (1 << k) + (16 >> k))
+            }),
+            ("for k in (0..N).step_by(s) { y[[k]] = 1; }", 7, |g| (0..N).step_by(7).for_each(|k| g.y[k] = 1)),
+            (
+                "y[[0]] = x.pad(last).tile([1, 4], [0, K / 4])[[0, 3]] as i32; y[[1]] = x.pad(f32::NEG_INFINITY).tile([1, 4], [9, 0])[[0, 0]] as i32;",
+                0,
+                |g| (g.y[0], g.y[1]) = (9, i32::MIN),
+            ),
+            (
+                "let (begin, end) = (y[[9]] as usize, y[[8]] as usize); y[[(end - begin + 2).div_ceil(4) % N]] = 1;",
+                0,
+                |g| {
+                    let (begin, end) = (g.y[9] as usize, g.y[8] as usize);
+                    g.y[end.wrapping_sub(begin).wrapping_add(2).div_ceil(4) % N] = 1;
+                },
+            ),
+            ("let count = y[[8]]; y[[(count as usize).div_ceil(32)]] = 1;", 0, |g| {
+                let at = (g.y[8] as usize).div_ceil(32);
+                g.y[at] = 1;
+            }),
+            (
+                "let mut keep = local::<i32>(row_major([1, 4])); keep.fill(0); for r in unroll(0..4) { let near = if r < 2 { 1 } else { 2 }; keep[[0, (r ^ near) % 4]] += r as i32 + 1; } for r in unroll(0..4) { y[[r]] = keep[[0, r]]; }",
+                0,
+                |g| {
+                    let mut keep = [0; 4];
+                    (0..4).for_each(|r| keep[(r ^ if r < 2 { 1 } else { 2 }) % 4] += r as i32 + 1);
+                    g.y[..4].copy_from_slice(&keep);
+                },
+            ),
+            (
+                "fn whole(of: View<i32, Write>) { of[[3]] = 8; } whole(y); fn first(of: impl Tensor<Elem = f32>) -> f32 { of[[0, 0]] } y[[0]] = (first(x) + first(x.tile([1, 4], [1, 0]))) as i32;",
+                0,
+                |g| (g.y[3], g.y[0]) = (8, (g.x[0] + g.x[8]) as i32),
+            ),
+            ("let mut k = s; k >>= 1; k ^= 3; k &= 13; k |= 16; y[[k]] = 1;", 11, |g| {
+                g.y[(((11usize >> 1) ^ 3) & 13) | 16] = 1
+            }),
+        ],
+        1,
+        false,
+    );
+}
+
+#[test]
+fn indices_that_come_round() {
+    held(
+        &[
+            (
+                "let held = shared::<i32>(row_major([2, 32])); let mut k = 0usize; held.slice(k % 2)[[i]] = 1; k += 1; held.slice(k % 2)[[i]] = 2; y[[i]] = held[[0, i]] * 10 + held[[1, i]];",
+                0,
+                |g| g.y[..32].fill(12),
+            ),
+            (
+                "let held = shared::<i32>(row_major([3, 32])); let mut stage = 0; for round in 0..7 { held.slice(stage)[[i]] = round as i32; stage += 1; if stage == 3 { stage = 0; } } y[[i]] = held[[0, i]] * 100 + held[[1, i]] * 10 + held[[2, i]] + held.slice(stage)[[i]] * 1000;",
+                0,
+                |g| g.y[..32].fill(4645),
+            ),
+            (
+                "let full = mbarriers(3, 32); barrier(); let mut k = 0usize; for _ in 0..7 { full.at(k % 3).arrive(); full.at(k % 3).wait(k / 3 % 2); k += 1; } y[[i]] = k as i32;",
+                0,
+                |g| g.y[..32].fill(7),
+            ),
+            (
+                "let full = mbarriers(3, 32); barrier(); let (mut stage, mut round) = (0, 0); for _ in 0..7 { full.at(stage).arrive(); full.at(stage).wait(round); stage += 1; if stage == 3 { stage = 0; round = 1 - round; } } y[[i]] = (stage * 10 + round) as i32;",
+                0,
+                |g| g.y[..32].fill(10),
+            ),
+        ],
+        32,
+        false,
+    );
+}
