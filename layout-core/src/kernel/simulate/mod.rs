@@ -5,7 +5,7 @@
 //!
 //! schedule   who has the next turn: clusters, warps, asynchronous work
 //! actors     warps, TMA, the matrix units, mbarriers            ──events──► judge   races, initialisation, views, coverage,
-//! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic
+//! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic, phases ..
 //! ```
 //! Each room knows those below it; the machine (`machine`) holds their parts. Execution tells what happens (`event`) and knows no
 //! judge: without judges it is execution alone. The blocks of a cluster run together, others on several host threads.
