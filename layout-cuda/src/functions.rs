@@ -66,6 +66,15 @@ pub(crate) struct Code {
     pub(crate) slow_paths: Vec<SlowPath>,
 }
 
+/// A kernel's device code as the driver is given it, and what is known of it.
+struct Loadable {
+    image: Image,
+    resources: Vec<Resources>,
+    /// Why the cache did not take it, where it did not.
+    note: Option<CacheError>,
+    slow_paths: Vec<SlowPath>,
+}
+
 /// A kernel's device code, and where it came from.
 #[derive(Debug)]
 pub(crate) struct Built {
@@ -243,13 +252,7 @@ impl Family {
 
     /// The code for a device of an architecture, what it uses, why the cache did not take it, and its slow paths: from a bundle
     /// that was taken, else from the cache or NVRTC.
-    fn image(
-        &self,
-        promises: Promises,
-        checked: &Checked,
-        arch: &str,
-        cache: &Cache,
-    ) -> Result<(Image, Vec<Resources>, Option<CacheError>, Vec<SlowPath>)> {
+    fn image(&self, promises: Promises, checked: &Checked, arch: &str, cache: &Cache) -> Result<Loadable> {
         let kernel = || self.name().to_string();
         let flags = layout_core::kernel::emit::flags(checked);
         let bundled = crate::bundle::is_taken();
@@ -264,12 +267,14 @@ impl Family {
                 false => Image::Cubin(code.to_vec()),
             };
             // The recipe has refused slow paths, or has been told to allow them.
-            return Ok((image, crate::nvrtc::resources::parse(log), None, vec![]));
+            let resources = crate::nvrtc::resources::parse(log);
+            return Ok(Loadable { image, resources, note: None, slow_paths: vec![] });
         }
         let built = self.compile(promises, checked, arch, cache);
         let Built { compiled, origin, slow_paths } = built.map_err(|error| match error {
             Error::Nvrtc(nvrtc) if bundled => {
                 let entry = layout_core::kernel::emit::entry_name(checked);
+                let nvrtc = Box::new(nvrtc);
                 let held = crate::bundle::held(&text, flags, &entry);
                 LaunchError::NotInBundle { kernel: kernel(), entry, device: arch.to_string(), held, nvrtc }
                     .into()
@@ -280,7 +285,7 @@ impl Family {
             Origin::Nvrtc(note) => note,
             Origin::Cache => None,
         };
-        Ok((Image::Cubin(compiled.cubin), compiled.resources, note, slow_paths))
+        Ok(Loadable { image: Image::Cubin(compiled.cubin), resources: compiled.resources, note, slow_paths })
     }
 
     fn load(&self, promises: Promises, checked: &Checked, device: &Device) -> Result<Code> {
@@ -298,7 +303,8 @@ impl Family {
         if needed > most {
             return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
         }
-        let (image, resources, note, slow_paths) = self.image(promises, checked, arch, &gpu.cache)?;
+        let Loadable { image, resources, note, slow_paths } =
+            self.image(promises, checked, arch, &gpu.cache)?;
         let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
         let entry = layout_core::kernel::emit::entry_name(checked);
         let resources = resources.into_iter().find(|resources| resources.entry == entry);

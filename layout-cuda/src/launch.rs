@@ -54,8 +54,6 @@ pub fn launch<const N: usize>(
 ) -> Result<()> {
     #[cfg(feature = "testing")]
     let (definition, options) = crate::testing::taken(definition);
-    #[cfg(not(feature = "testing"))]
-    let options = None;
     let faces = arguments.each_ref().map(Argument::face);
     let device = stream.device();
     #[cfg(feature = "tune")]
@@ -67,7 +65,10 @@ pub fn launch<const N: usize>(
     match stream.cuda() {
         Some(cuda) => launch_on_gpu(&family, stream, cuda, config, arguments),
         None => {
+            #[cfg(feature = "testing")]
             let options = options.unwrap_or_default();
+            #[cfg(not(feature = "testing"))]
+            let options = crate::Options::default();
             let report = crate::simulator::run(&family, config, arguments, &options, false)?;
             let Some(report) = report else { return Ok(()) };
             if report.findings.is_empty() {
@@ -257,13 +258,13 @@ fn launch_on_gpu<const N: usize>(
             _ => std::ptr::from_mut(value).cast(),
         };
     }
-    // SAFETY: there is a pointer to a value for each parameter, in the plan's order, its low bytes first, which is
-    // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
-    // each of the plan's. The values live to the end of this function. The plan has bound these
-    // tensors: the checked kernel reaches nothing outside them. The stream's counter lives as long as its device, and blocks that
-    // all run at once may wait for each other. The guards keep other streams away, and the arguments'
-    // borrows the memory; one that begins before others end touches none before its wait, which `check` has shown.
     let started = match stream.recording() {
+        // SAFETY: there is a pointer to a value for each parameter, in the plan's order, its low bytes first, which is
+        // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
+        // each of the plan's. The values live to the end of this function. The plan has bound these
+        // tensors: the checked kernel reaches nothing outside them. The stream's counter lives as long as its device, and blocks that
+        // all run at once may wait for each other. The guards keep other streams away, and the arguments'
+        // borrows the memory; one that begins before others end touches none before its wait, which `check` has shown.
         None => unsafe { crate::module::start(cuda, &code.function, shape, pointers) }.map_err(Error::from),
         // SAFETY: as above; that the memory is there at each replay is the duty of who records.
         Some(recording) => unsafe { recording.add(family.name(), &code.function, shape, pointers) },

@@ -129,7 +129,7 @@ pub enum LaunchError {
         /// What the bundles have instead, and the way out.
         held: String,
         /// Why NVRTC did not make it.
-        nvrtc: NvrtcError,
+        nvrtc: Box<NvrtcError>,
     },
     /// The driver did not load the code.
     Load {

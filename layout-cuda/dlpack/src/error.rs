@@ -50,7 +50,7 @@ pub enum DlpackError {
         strides: Vec<usize>,
     },
     /// The tensor or the device.
-    Tensor(layout_cuda::Error),
+    Tensor(Box<layout_cuda::Error>),
 }
 
 impl fmt::Display for DlpackError {
@@ -89,7 +89,7 @@ impl std::error::Error for DlpackError {}
 
 impl From<layout_cuda::Error> for DlpackError {
     fn from(error: layout_cuda::Error) -> DlpackError {
-        DlpackError::Tensor(error)
+        DlpackError::Tensor(Box::new(error))
     }
 }
 

@@ -72,7 +72,7 @@ pub enum Wrong {
         strides: Vec<usize>,
     },
     /// The device.
-    Device(layout_cuda::Error),
+    Device(Box<layout_cuda::Error>),
 }
 
 impl FileError {

@@ -37,7 +37,7 @@ pub(crate) fn tensor<T: Element, const R: usize>(
         let needed = needed.unwrap_or(usize::MAX) as u64;
         return Err(failed(Wrong::Length { needed, found: place.bytes.len() as u64 }));
     }
-    let device = |error| FileError::new(place.path, Wrong::Device(error));
+    let device = |error| FileError::new(place.path, Wrong::Device(Box::new(error)));
     let made = if column_major {
         let mut strides = [1; R];
         (1..R).for_each(|mode| strides[mode] = strides[mode - 1] * shape[mode - 1].max(1));

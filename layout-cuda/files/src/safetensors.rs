@@ -222,7 +222,7 @@ impl<T: Element, const R: usize> Saved for Tensor<T, R> {
             }
             packed *= shape[mode];
         }
-        let mut values = self.download().map_err(Wrong::Device)?;
+        let mut values = self.download().map_err(|error| Wrong::Device(Box::new(error)))?;
         values.truncate(packed);
         let bytes =
             values.iter().flat_map(|value| value.to_bits().to_le_bytes().into_iter().take(size_of::<T>()));
