@@ -61,6 +61,7 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, work: Work) ->
             &[
                 [16_384, 131_072],
                 [4096, 65_536],
+                [4096, 65_524],
                 [4096, 65_521],
                 [512, 524_288],
                 [8192, 32_768],
