@@ -96,8 +96,10 @@ pub struct Bundle {
 
 impl std::fmt::Debug for Bundle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let entries = format_args!("{} entries", self.entries.len());
-        f.debug_struct("Bundle").field("compiler", &self.compiler).field("entries", &entries).finish()
+        f.debug_struct("Bundle")
+            .field("compiler", &self.compiler)
+            .field("entries", &self.entries.len())
+            .finish()
     }
 }
 
