@@ -140,7 +140,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         variant_if: vec![vec![divisible]],
         functions: Vec::new(),
         body: Block { statements: body, value: None },
-        locals: vec![Local { name: "i".to_string(), mutable: false, origin: Origin(0) }],
+        locals: vec![Local { name: "i".to_string(), mutable: false, left: false, origin: Origin(0) }],
         exprs: arena.0,
         positions: vec![Position { line: 7, column: 5 }],
     }

@@ -116,8 +116,6 @@ trait Device {
     fn rsqrt(self) -> f32;
     fn exp2_approx(self) -> f32;
     fn log2_approx(self) -> f32;
-    fn sin_approx(self) -> f32;
-    fn cos_approx(self) -> f32;
     fn tanh_approx(self) -> f32;
     fn rsqrt_approx(self) -> f32;
     fn recip_approx(self) -> f32;
@@ -133,12 +131,6 @@ impl Device for f32 {
     }
     fn log2_approx(self) -> f32 {
         self.log2()
-    }
-    fn sin_approx(self) -> f32 {
-        self.sin()
-    }
-    fn cos_approx(self) -> f32 {
-        self.cos()
     }
     fn tanh_approx(self) -> f32 {
         self.tanh()
