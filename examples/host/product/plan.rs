@@ -30,6 +30,9 @@ const LARGE: usize = 1 << 30;
 const FEW_ROWS: usize = 64;
 /// So many last rows or columns have kernels of their own.
 const FEW: usize = 4;
+/// What a set has otherwise than the attribute's first.
+type Changes = &'static [(&'static str, usize)];
+
 /// A kernel's tile of K where its parameters do not tell.
 const DEPTH: usize = 32;
 
@@ -163,7 +166,7 @@ impl Planner<'_> {
 
     /// What the set of a kernel has otherwise than its own for this C: of `sgemm_sliced_fed` half the slices, of which three
     /// blocks share a multiprocessor, where that makes of two waves one.
-    fn smaller(&self, kernel: Kernel) -> &'static [(&'static str, usize)] {
+    fn smaller(&self, kernel: Kernel) -> Changes {
         let [m, n] = self.product.c.shape;
         let blocks = m.div_ceil(64).saturating_mul(n.div_ceil(64));
         match (kernel, self.asked) {
@@ -377,7 +380,7 @@ impl Planner<'_> {
             let n = columns.len();
             let pairs = 2 * m.div_ceil(128) * n.div_ceil(64);
             let direct = ("DIRECT", ParamValue::Bool(!(pitched && n.is_multiple_of(units))));
-            let (kernel, tiles): (Kernel, &[(&str, usize)]) = match self.asked {
+            let (kernel, tiles): (Kernel, Changes) = match self.asked {
                 Some(_) => (Kernel::Gemm, &[]),
                 // Eight blocks share K, each of a tile as large as a pair's two.
                 None if 4 * pairs <= Machine::H200 && k >= 8192 => (Kernel::GemmSplit, &[("SPLIT", 8)]),
@@ -460,7 +463,7 @@ impl Planner<'_> {
 
 /// Tiles of `gemm` for 16-bit floats: their width, what they cost for each column in thousandths of the widest ones, and their
 /// parameters. Measured on an H200 at 4096 cubed; the narrow ones where C is one wave.
-const WIDTHS: [(usize, usize, &[(&str, usize)]); 4] = [
+const WIDTHS: [(usize, usize, Changes); 4] = [
     (256, 1000, &[]),
     (192, 1007, &[("BN", 192), ("SLABS", 1)]),
     (128, 1053, &[("BN", 128), ("STAGES", 6), ("GROUP", 4)]),
@@ -468,8 +471,8 @@ const WIDTHS: [(usize, usize, &[(&str, usize)]); 4] = [
 ];
 
 /// The tiles of 128 by some width whose waves over the multiprocessors cost the least for a C of this shape, and that cost.
-fn tiles_of([m, n]: [usize; 2]) -> (usize, &'static [(&'static str, usize)]) {
-    let cost = |(width, each, _): &(usize, usize, _)| {
+fn tiles_of([m, n]: [usize; 2]) -> (usize, Changes) {
+    let cost = |(width, each, _): &(usize, usize, Changes)| {
         let waves = m.div_ceil(128).saturating_mul(n.div_ceil(*width)).div_ceil(Machine::H200);
         waves.saturating_mul(width * each)
     };
