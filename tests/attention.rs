@@ -2,7 +2,9 @@
 //! simulator's findings, and bounds by element.
 
 use layout_core::kernel::{Promises, compile, emit};
-use layout_cuda::{Device, Elem, Element, Error, Tensor, TensorView, TensorViewMut, bf16, f16, nvrtc};
+use layout_cuda::{
+    Device, Elem, Element, Error, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16, f16, nvrtc,
+};
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::kernels::attention::attention;
 use layout_tests::support::cubin::compiled;
@@ -308,23 +310,26 @@ fn wrong_ends_reach_nothing_outside() -> Result<(), Error> {
     Ok(())
 }
 
-/// What a GPU runs: no spills, products that are not one after the other. Each head dimension and mask, and each score once.
+/// What a GPU runs: no spills, products that are not one after the other. Each head dimension with each mask and score.
 #[test]
 fn the_texts_become_cubins() {
     let device = Device::simulator();
     let kernel = attention::DEFINITION.kernel().expect("bytes of this version");
     let mut sets = Vec::new();
     for depth in [[64, 64], [96, 96], [128, 128], [192, 128], [256, 256]] {
-        for mask in [Mask::Every, Mask::Causal] {
-            sets.push(Attention { mask, ..Attention::default() }.set(&device, Elem::Bf16, depth));
+        for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
+            for score in [Score::Plain, Score::SoftCap(1.0), Score::Alibi] {
+                sets.push(Attention { mask, score, ..Attention::default() }.set(&device, Elem::Bf16, depth));
+            }
         }
     }
-    for score in [Score::SoftCap(1.0), Score::Alibi] {
-        sets.push(Attention { score, mask: Mask::Sliding(9), ..Attention::default() }.set(
-            &device,
-            Elem::F16,
-            [128, 128],
-        ));
+    let ends = device.upload(&[0, 1], [2]).expect("two numbers");
+    let packed = Some(Packed { queries: &ends, keys: &ends, longest: 1 });
+    for depth in [[64, 64], [128, 128], [256, 256]] {
+        for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
+            let what = Attention { mask, packed, ..Attention::default() };
+            sets.push(what.set(&device, Elem::Bf16, depth));
+        }
     }
     in_parallel(&sets, |set| {
         let source = emit(

@@ -12,6 +12,7 @@ mod definition;
 mod device;
 mod distributed;
 mod documented;
+mod epilogues;
 mod explain;
 mod findings;
 mod flags;

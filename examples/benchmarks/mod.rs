@@ -2,9 +2,11 @@
 //!
 //! `cargo run --release --example bench -- --help`; a file for each subcommand.
 
+pub mod attention;
 mod contest;
 mod cpu;
 mod cublas;
+pub mod epilogues;
 pub mod gemm;
 pub mod jit;
 pub mod ledger;
@@ -27,6 +29,7 @@ mod stencil;
 mod transpose;
 mod truth;
 pub mod tune;
+mod turns;
 
 use layout_cuda::report::{Format, Launched, render};
 use std::path::Path;

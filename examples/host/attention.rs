@@ -74,6 +74,16 @@ impl Attention<'_> {
     pub fn set(&self, device: &Device, elem: Elem, [d, dv]: [usize; 2]) -> ParamSet {
         let known = TILES.iter().find(|tiles| tiles[..2] == [d, dv]);
         let [.., keys, consumers] = *known.unwrap_or(&TILES[TILES.len() - 1]);
+        // A score, or ends of sequences, take registers that three warpgroups do not leave, a tangent more than large heads do.
+        let (keys, consumers) = match self.score {
+            Score::Plain if self.packed.is_none() => (keys, consumers),
+            Score::SoftCap(_) if d > 192 => (32, 2),
+            _ => (keys, 2),
+        };
+        // Without any of these, and with no lower end, more keys at once.
+        let bare =
+            self.score == Score::Plain && self.packed.is_none() && !matches!(self.mask, Mask::Sliding(_));
+        let keys = if [d, dv] == [256, 256] && bare { 80 } else { keys };
         let (keep, range) = match self.mask {
             Mask::Every => ("every", "all_keys"),
             Mask::Causal => ("causal", "keys_before"),
@@ -112,9 +122,25 @@ impl Attention<'_> {
         o: &mut TensorViewMut<'_, T, 4>,
         logs: &mut Tensor<f32, 3>,
     ) -> Result<(), Error> {
-        let ([_, _, queries, d], dv) = (q.shape(), v.shape()[3]);
-        let set = self.set(stream.device(), T::ELEM, [d, dv]);
-        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        let set = self.set(stream.device(), T::ELEM, [q.shape()[3], v.shape()[3]]);
+        self.run_with(&set, stream, q, [k, v], o, logs)
+    }
+
+    /// The same with parameters of one's own: [`Attention::set`] with changes.
+    ///
+    /// # Errors
+    /// As [`Attention::run`].
+    pub fn run_with<T: Element>(
+        &self,
+        set: &ParamSet,
+        stream: &Stream,
+        q: &TensorView<'_, T, 4>,
+        [k, v]: [&TensorView<'_, T, 4>; 2],
+        o: &mut TensorViewMut<'_, T, 4>,
+        logs: &mut Tensor<f32, 3>,
+    ) -> Result<(), Error> {
+        let [_, _, queries, d] = q.shape();
+        let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
         let strength = if let Score::SoftCap(cap) = self.score { cap } else { 1.0 };
         let window = if let Mask::Sliding(keys) = self.mask { keys.min(1 << 30) as i32 } else { 0 };

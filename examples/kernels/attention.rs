@@ -76,6 +76,15 @@ mod kernels {
         }
     }
 
+    /// The tile that a block of threads takes in its turn, if there is one: causal, every other round goes backwards, so that each
+    /// block has about as many keys.
+    fn turn(step: usize, pieces: usize) -> (usize, bool) {
+        let round = step / SMS;
+        let back = !BY_HEADS && round % 2 == 1;
+        let tile = if back { round * SMS + (SMS - 1 - step % SMS) } else { step };
+        (tile.min(pieces - 1), tile < pieces)
+    }
+
     /// A tile of the work: its first query in its sequence, its head, and its sequence; causal, the long ones first.
     fn piece(tile: usize, tiles: usize, heads: usize, sequences: usize) -> (usize, usize, usize) {
         let others = heads * sequences;
@@ -155,6 +164,37 @@ mod kernels {
         fall
     }
 
+    /// The warpgroups begin their products by turns.
+    fn wait_turn(group: usize) {
+        if TURNS {
+            named_barrier(1 + group, 256);
+        }
+    }
+
+    fn give_turn(group: usize) {
+        if TURNS {
+            named_barrier_arrive(1 + (group + 1) % CONSUMERS, 256);
+        }
+    }
+
+    /// The sums become what they are worth, and the weights the left operand of their product with V.
+    fn settle(
+        mut sums: View<f32, Write>,
+        worth: (f32, f32),
+        mut weights: View<T, Write>,
+        scores: View<f32, Write>,
+        (v_empty, read, is_read): (Mbarriers, &mut PipelineState, bool),
+    ) {
+        if is_read {
+            release(v_empty, read);
+        }
+        for i in unroll(0..DV / 4) {
+            sums[[0, i]] *= worth.0;
+            sums[[1, i]] *= worth.1;
+        }
+        weights.copy_from(&scores.cast::<T>());
+    }
+
     /// The producer: Q of each tile of this block of threads, then its blocks of K and V from the last one on.
     fn load(
         (q, k, v): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = T>),
@@ -165,12 +205,13 @@ mod kernels {
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
     ) {
         let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
-        for tile in (block_idx.x..pieces).step_by(SMS) {
+        for step in (block_idx.x..pieces.div_ceil(SMS) * SMS).step_by(SMS) {
+            let (tile, is) = turn(step, pieces);
             let (row, head, sequence) = piece(tile, tiles, q.dim(1), sequences);
             let (q_first, queries) = rows_of(&q_ends, sequence, q.dim(2));
             let (k_first, keys) = rows_of(&k_ends, sequence, k.dim(2));
             let batch = if PACKED { 0 } else { sequence };
-            if (row as i32) < queries {
+            if is && (row as i32) < queries {
                 let (low, high, _, _) = blocks(row as i32 + keys - queries, keys, window);
                 q_empty.wait(1 - given.phase());
                 given.advance();
@@ -245,7 +286,9 @@ mod kernels {
                 o.tile([1, 8], [line, column]).vectorize([1, 8]).copy_from(&from.vectorize([1, 8]));
             }
         }
-        fence_async_proxy();
+        if !ROOM {
+            fence_async_proxy();
+        }
         named_barrier(4 + group, 128);
     }
 
@@ -254,7 +297,7 @@ mod kernels {
     fn attend(
         (o, logs): (impl Tensor<Elem = T, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
         (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
-        (q_smem, k_smem, v_smem): (View<T, Write>, View<T, Write>, View<T, Write>),
+        (q_smem, k_smem, v_smem, o_smem): (View<T, Write>, View<T, Write>, View<T, Write>, View<T, Write>),
         (q_full, q_empty): (Mbarrier, Mbarrier),
         (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
@@ -266,17 +309,18 @@ mod kernels {
         let (mut scores, mut sums) = (accumulator([64, BN]).fill(0.0), accumulator([64, DV]).fill(0.0));
         let mut weights = local::<T>(row_major([2, BN / 4]));
         let (most, sum) = (local::<f32>(row_major([2])), local::<f32>(row_major([2])));
-        let (mut next, mut read, mut given) =
-            (pipeline_state(STAGES), pipeline_state(STAGES), pipeline_state(1));
+        let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
+        let (mut shown, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         if group == CONSUMERS - 1 {
-            named_barrier_arrive(1, 256);
+            give_turn(group);
         }
-        for tile in (block_idx.x..pieces).step_by(SMS) {
+        for step in (block_idx.x..pieces.div_ceil(SMS) * SMS).step_by(SMS) {
+            let (tile, is) = turn(step, pieces);
             let (row, head, sequence) = piece(tile, tiles, o.dim(1), sequences);
             let (q_first, queries) = rows_of(&q_ends, sequence, o.dim(2));
             let (_, keys) = rows_of(&k_ends, sequence, all_keys);
             let batch = if PACKED { 0 } else { sequence };
-            if (row as i32) < queries {
+            if is && (row as i32) < queries {
                 let place = row as i32 + keys - queries;
                 let (low, high, all_from, all_to) = blocks(place, keys, window);
                 let of_heads = (head + 1) as f32 / o.dim(1) as f32;
@@ -286,6 +330,7 @@ mod kernels {
                 sums.fill(0.0);
                 q_full.wait(given.phase());
                 given.advance();
+                let mut worth = (1.0, 1.0);
                 if low < high {
                     let first = (high - 1) * BN as i32;
                     k_full.at(next.stage()).wait(next.phase());
@@ -296,46 +341,60 @@ mod kernels {
                     if SCORED || first < all_from || first + BN as i32 > all_to {
                         mask(scores, first, at);
                     }
-                    weigh(scores, most, sum, factor);
-                    weights.copy_from(&scores.cast::<T>());
-                    v_full.at(read.stage()).wait(read.phase());
+                    worth = weigh(scores, most, sum, factor);
+                    if !LATE {
+                        settle(sums, worth, weights, scores, (v_empty, &mut read, false));
+                    }
                     if PACKED && first + BN as i32 > keys {
-                        clear(v_smem.slice(read.stage()), keys - first);
+                        v_full.at(shown.stage()).wait(shown.phase());
+                        clear(v_smem.slice(shown.stage()), keys - first);
                     }
                 }
                 for step in low + 1..high {
                     let first = (low + high - 1 - step) * BN as i32;
                     k_full.at(next.stage()).wait(next.phase());
-                    v_full.at(read.stage()).wait(read.phase());
-                    named_barrier(1 + group, 256);
+                    v_full.at(shown.stage()).wait(shown.phase());
+                    if LATE {
+                        wgmma_wait_group(0);
+                        settle(sums, worth, weights, scores, (v_empty, &mut read, step > low + 1));
+                    }
+                    wait_turn(group);
                     multiply(scores, q_smem, k_smem.slice(next.stage()), group);
                     wgmma_commit_group();
-                    wgmma(&mut sums, &weights, &v_smem.slice(read.stage()), true);
+                    wgmma(&mut sums, &weights, &v_smem.slice(shown.stage()), true);
                     wgmma_commit_group();
-                    named_barrier_arrive(1 + (group + 1) % CONSUMERS, 256);
+                    shown.advance();
+                    give_turn(group);
                     wgmma_wait_group(1);
                     release(k_empty, &mut next);
                     if SCORED || first < all_from || first + BN as i32 > all_to {
                         mask(scores, first, at);
                     }
-                    let worth = weigh(scores, most, sum, factor);
-                    wgmma_wait_group(0);
-                    release(v_empty, &mut read);
-                    for i in unroll(0..DV / 4) {
-                        sums[[0, i]] *= worth.0;
-                        sums[[1, i]] *= worth.1;
+                    worth = weigh(scores, most, sum, factor);
+                    if !LATE {
+                        wgmma_wait_group(0);
+                        settle(sums, worth, weights, scores, (v_empty, &mut read, true));
                     }
-                    weights.copy_from(&scores.cast::<T>());
+                }
+                if ROOM && thread_idx.x % 128 == 0 {
+                    q_empty.arrive();
                 }
                 if low < high {
-                    v_full.at(read.stage()).wait(read.phase());
-                    wgmma(&mut sums, &weights, &v_smem.slice(read.stage()), true);
+                    v_full.at(shown.stage()).wait(shown.phase());
+                }
+                wgmma_wait_group(0);
+                if low < high {
+                    if LATE {
+                        settle(sums, worth, weights, scores, (v_empty, &mut read, high > low + 1));
+                    }
+                    wgmma(&mut sums, &weights, &v_smem.slice(shown.stage()), true);
                     wgmma_commit_group();
+                    shown.advance();
                     wgmma_wait_group(0);
                     release(v_empty, &mut read);
                 }
-                // Q's rows are read: O's lie there until they are stored.
-                let staged = q_smem.tile([DV / W, 64, W], [0, group, 0]);
+                // Where there is no room beside, O's rows lie in the place of Q's until they are stored.
+                let staged = o_smem.tile([DV / W, 64, W], [0, group, 0]);
                 let start = q_first as usize + row + 64 * group;
                 let (o_rows, log_rows) = (o.slice(batch).slice(head), logs.slice(batch).slice(head));
                 let left = queries - (row + 64 * group) as i32;
@@ -345,23 +404,28 @@ mod kernels {
                     (sums, most, sum),
                     (left, factor),
                 );
-                if thread_idx.x % 128 == 0 {
+                if !ROOM && thread_idx.x % 128 == 0 {
                     q_empty.arrive();
                 }
             }
         }
         if group == 0 {
-            named_barrier(1, 256);
+            wait_turn(group);
         }
     }
 
+    /// `LATE`, a block's weights are settled behind the waits for the next one: there the compiler cannot move the wait for the
+    /// products that are computed beside them; it takes registers that large heads do not leave.
+    ///
     /// Heads `h` of Q, O and `logs` read heads `h * HK / HQ` of K and V. `PACKED`, the one batch holds all sequences, one after the
     /// other: number `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands beside its last key.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, BM = 64 * CONSUMERS, BN = 128, STAGES = 2,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
-        SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain, PACKED = [false, true], BY_HEADS = false, SMS = 132,
+        SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
+        ROOM = BM * (D + DV) + STAGES * BN * (D + DV) <= 110_000, TURNS = true, LATE = D < 256,
+        PACKED = [false, true], BY_HEADS = false, SMS = 132,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * BM], min_blocks = 1, grid = [SMS],
@@ -391,6 +455,7 @@ mod kernels {
         let q_smem = shared::<T>(row_major([D / W, BM, W]).swizzle_bytes(2 * W));
         let k_smem = shared::<T>(row_major([STAGES, D / W, BN, W]).swizzle_bytes(2 * W));
         let v_smem = shared::<T>(row_major([STAGES, DV / W, BN, W]).swizzle_bytes(2 * W));
+        let o_smem = if ROOM { shared::<T>(row_major([DV / W, BM, W]).swizzle_bytes(2 * W)) } else { q_smem };
         let of_q = (mbarriers(1, 1).at(0), mbarriers(1, CONSUMERS).at(0));
         let (k_full, v_full) = (mbarriers(STAGES, 1), mbarriers(STAGES, 1));
         let (k_empty, v_empty) = (mbarriers(STAGES, CONSUMERS), mbarriers(STAGES, CONSUMERS));
@@ -407,7 +472,7 @@ mod kernels {
             }
         } else {
             set_max_registers(if CONSUMERS == 2 { 240 } else { 160 });
-            attend((o, logs), ends, memory, of_q, ring, work, (N, scale, strength));
+            attend((o, logs), ends, (q_smem, k_smem, v_smem, o_smem), of_q, ring, work, (N, scale, strength));
         }
     }
 }

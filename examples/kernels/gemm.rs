@@ -6,12 +6,14 @@
 //!     wait until the stage is empty; load it; the stage is full when its bytes are there
 //! warpgroups 1 and 2, 64 rows of C each:
 //!     wait until the stage is full; acc += a b; the stage before is empty
-//!     round acc and store it to shared memory, slab by slab; TMA takes it from there
+//!     finish acc, round it and store it to shared memory, slab by slab; TMA takes it from there
 //! ```
+//!
+//! `gemm` leaves the sums as they are; `gemm_then` gives each to a function, with what stands beside it.
 
 use layout_cuda::tiled_kernels;
 
-pub use products::{gemm, gemm_swapped};
+pub use products::{gemm, gemm_swapped, gemm_then};
 
 #[tiled_kernels]
 mod products {
@@ -46,19 +48,35 @@ mod products {
         }
     }
 
-    /// A consumer: a warpgroup multiplies its 64 rows of each tile of C of this block, rounds them, and stores them slab by
-    /// slab of 128 bytes.
-    fn multiply<T: Element, U: Element>(
+    /// Rounded sums of 8 bits to slabs of shared memory, by pairs of neighbours.
+    fn store_bytes(staged: View<U, Write>, sums: View<f32, Write>) {
+        let (warp, lane) = (thread_idx.x % 128 / 32, lane_id());
+        let slab = staged.dim(2);
+        let rounded = local::<U>(row_major([2, slab / 4 * SLABS]));
+        rounded.vectorize([1, 2]).copy_from(&sums.cast::<U>());
+        for part in unroll(0..SLABS) {
+            let own = staged.slice(part).tile([16, slab], [warp, 0]).vectorize([1, 2]);
+            let mut own = own.distribute(row_major([8, 4]), lane);
+            own.copy_from(&rounded.tile([2, slab / 4], [0, part]).vectorize([1, 2]));
+        }
+    }
+
+    /// A consumer: a warpgroup multiplies its 64 rows of each tile of C of this block, finishes and rounds them, and stores them
+    /// slab by slab of 128 bytes. `then` is given sums, the tile's row, and which part of C's columns.
+    fn multiply<S: Element>(
         c: impl Tensor<Elem = U, Access = Write>,
         c_smem: View<U, Write>,
         ring: (View<T, Write>, View<T, Write>, Mbarriers, Mbarriers),
         count: (usize, usize, usize, usize),
-        direct: bool,
+        (zeros, then): (
+            impl Fn() -> View<S, Write>,
+            impl Fn(View<S, Write>, usize, usize) -> View<f32, Write>,
+        ),
     ) {
         let ((a_smem, b_smem, full, empty), (rows, cols, tiles, blocks)) = (ring, count);
         let slab = c_smem.dim(3);
         let (consumer, leads) = (warp_group() - 1, thread_idx.x % 128 == 0);
-        let mut acc = accumulator([64, BN]).fill(0.0);
+        let mut acc = zeros();
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         for tile in (block_idx.x..tiles).step_by(SMS) {
             let (row, col) = grouped(tile, rows, cols, GROUP);
@@ -80,14 +98,20 @@ mod products {
             let dst = c.tile([BM, BN], [row, col]);
             for part in unroll(0..BN / (slab * SLABS)) {
                 let mut staged = c_smem.slice(consumer + 2 * (part % BUFFERS));
+                let own = acc.tile([2, slab / 8 * SLABS], [0, part]);
+                let sums = then(own, row, col * (BN / (slab * SLABS)) + part);
                 if leads {
                     bulk_wait_group_read(BUFFERS - 1);
                 }
                 named_barrier(1 + consumer, 128);
-                store_matrix(&mut staged, &acc.tile([2, slab / 8 * SLABS], [0, part]));
+                if size_of::<U>() == 1 {
+                    store_bytes(staged, sums);
+                } else {
+                    store_matrix(&mut staged, &sums);
+                }
                 fence_async_proxy();
                 named_barrier(1 + consumer, 128);
-                if direct {
+                if DIRECT {
                     let thread = thread_idx.x % 128;
                     for piece in 0..4 * SLABS {
                         let own = staged.slice(piece / 4).tile([16, slab], [piece % 4, 0]);
@@ -106,27 +130,85 @@ mod products {
         }
     }
 
-    /// Products accumulated in float32: of 16-bit floats, of each operand either mode contiguous, or of 8-bit floats and, as
-    /// TF32, of 32-bit ones, A by rows and B by columns, since the matrix units take these no other way. TMA takes C where its
-    /// rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
-    #[tiled_kernel(
-        T = [bf16, f16, f32, e4m3], U = [bf16, f16, f32], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256,
-        BK = 128 / size_of::<T>(), STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132, DIRECT = [false, true],
-        filter((T == U && size_of::<T>() == 2) || (A_MODE == 1 && B_MODE == 0 && !DIRECT && T != f16 && U != f16)),
-        arch = "sm_90a", block = [384], min_blocks = 1,
-        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
-    )]
-    pub fn gemm<T, U, const M: usize, const N: usize, const K: usize>(
-        a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
-        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
-        c: &mut LayoutTensor<U, Pitched<M, N>>,
+    /// `gelu(sum + column)`, by the tangent: bias and activation.
+    fn bias_gelu(sum: f32, column: f32, _row: f32, _beside: f32, _scale: f32) -> f32 {
+        let x = sum + column;
+        let half = 0.5 * x;
+        half.mul_add((x * (x * x).mul_add(0.035677407, 0.7978846)).tanh_approx(), half)
+    }
+
+    /// `sum + scale beside`: the residual.
+    fn plus(sum: f32, _column: f32, _row: f32, beside: f32, scale: f32) -> f32 {
+        beside.mul_add(scale, sum)
+    }
+
+    /// `silu(sum) beside`: a gate, `silu(x) = x / (1 + exp(-x))`.
+    fn silu_times(sum: f32, _column: f32, _row: f32, beside: f32, _scale: f32) -> f32 {
+        let half = 0.5 * sum;
+        half.mul_add(half.tanh_approx(), half) * beside
+    }
+
+    /// `scale sum`: before a narrower type.
+    fn scaled(sum: f32, _column: f32, _row: f32, _beside: f32, scale: f32) -> f32 {
+        sum * scale
+    }
+
+    /// `row column sum`: of quantised rows of A and columns of B.
+    fn scaled_both(sum: f32, column: f32, row: f32, _beside: f32, _scale: f32) -> f32 {
+        sum * row * column
+    }
+
+    /// `EPILOGUE` of a part of a warpgroup's sums, and of what it takes beside them: elements of columns and of the matrix by pairs.
+    fn finish<S: Element>(
+        sums: View<S, Write>,
+        (columns, rows, beside): (impl Tensor<Elem = V>, impl Tensor<Elem = f32>, impl Tensor<Elem = V>),
+        scale: f32,
+        (row, part, wide): (usize, usize, usize),
+    ) -> View<f32, Write> {
+        // A warpgroup's place among the two that multiply, as a number that is never below zero.
+        let (consumer, warp, lane) = ((warp_group() + 1) % 2, thread_idx.x % 128 / 32, lane_id());
+        let of_column = local::<V>(row_major([wide / 4]));
+        if BY_COLUMN {
+            let own = columns.tile([wide], [part]).vectorize([2]).distribute(row_major([4]), lane % 4);
+            of_column.vectorize([2]).copy_from(&own);
+        }
+        let of_place = local::<V>(row_major([2, wide / 4]));
+        if BESIDE {
+            let own = beside
+                .tile([BM, wide], [row, part])
+                .tile([16, wide], [4 * consumer + warp, 0])
+                .vectorize([1, 2]);
+            of_place.vectorize([1, 2]).copy_from(&own.distribute(row_major([8, 4]), lane));
+        }
+        let mut finished = local::<f32>(row_major([2, wide / 4]));
+        let rows_of = rows.tile([BM], [row]);
+        for h in unroll(0..2) {
+            let of_row = if BY_ROW { rows_of[[64 * consumer + 16 * warp + lane / 4 + 8 * h]] } else { 1.0 };
+            for i in unroll(0..wide / 4) {
+                let column = if BY_COLUMN { of_column[[i]].cast::<f32>() } else { 0.0 };
+                let other = if BESIDE { of_place[[h, i]].cast::<f32>() } else { 0.0 };
+                finished[[h, i]] = EPILOGUE(sums[[h, i]].cast::<f32>(), column, of_row, other, scale);
+            }
+        }
+        finished.vectorize([1, 2])
+    }
+
+    /// The product of a block of threads; `then` makes of sums what is stored.
+    fn product<S: Element>(
+        a: impl Tensor<Elem = T>,
+        b: impl Tensor<Elem = T>,
+        c: impl Tensor<Elem = U, Access = Write>,
+        (zeros, then): (
+            impl Fn() -> View<S, Write>,
+            impl Fn(View<S, Write>, usize, usize) -> View<f32, Write>,
+        ),
     ) {
         // Slabs of 64 rows of A or columns of B, in lines as long as the swizzle along the mode that is contiguous.
         let (a_row, a_k) = if A_MODE == 1 { (BK, 1) } else { (1, 64) };
         let (b_k, b_col) = if B_MODE == 1 { (64, 1) } else { (1, BK) };
         let a_tiles = layout([STAGES, BM / 64, 64, BK], [BM * BK, 64 * BK, a_row, a_k]);
         let b_tiles = layout([STAGES, BN / 64, BK, 64], [BK * BN, 64 * BK, b_k, b_col]);
-        let (rows, cols, blocks) = (M.div_ceil(BM), N.div_ceil(BN), K.div_ceil(BK));
+        let (rows, cols, blocks) = (c.dim(0).div_ceil(BM), c.dim(1).div_ceil(BN), a.dim(1).div_ceil(BK));
         let (tiles, slab) = ((rows * cols).min(1 << 24), 128 / size_of::<U>());
         let a_smem = shared::<T>(a_tiles.swizzle_bytes(128));
         let b_smem = shared::<T>(b_tiles.swizzle_bytes(128));
@@ -144,8 +226,74 @@ mod products {
             }
         } else {
             set_max_registers(232);
-            multiply(c, c_smem, ring, count, DIRECT);
+            multiply(c, c_smem, ring, count, (zeros, then));
         }
+    }
+
+    /// Products accumulated in float32: of 16-bit floats, of each operand either mode contiguous, or of 8-bit floats and, as
+    /// TF32, of 32-bit ones, A by rows and B by columns, since the matrix units take these no other way. TMA takes C where its
+    /// rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
+    #[tiled_kernel(
+        T = [bf16, f16, f32, e4m3], U = [bf16, f16, f32], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256,
+        BK = 128 / size_of::<T>(), STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132, DIRECT = [false, true],
+        filter((T == U && size_of::<T>() == 2) || (A_MODE == 1 && B_MODE == 0 && !DIRECT && T != f16 && U != f16)),
+        arch = "sm_90a", block = [384], min_blocks = 1,
+        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+    )]
+    pub fn gemm<T, U, const M: usize, const N: usize, const K: usize>(
+        a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
+        c: &mut LayoutTensor<U, Pitched<M, N>>,
+    ) {
+        let zeros = || accumulator([64, BN]).fill(0.0);
+        product(a, b, c, (zeros, |sums: View<f32, Write>, _row: usize, _part: usize| sums));
+    }
+
+    /// `C = EPILOGUE(A B)`, element by element: the function is given the sum, the elements of `columns`, `rows` and `beside` at its
+    /// place, and `scale`. What `BY_COLUMN`, `BY_ROW` and `BESIDE` say is not read may be empty. Sums are float32, of `i8` `i32`; operands lie
+    /// as `gemm` wants them.
+    #[tiled_kernel(
+        T = [bf16, f16, i8], U = [bf16, f16, e4m3], V = [bf16, f16, f32], S = [f32, i32],
+        EPILOGUE = [bias_gelu, plus, silu_times, scaled, scaled_both],
+        BY_COLUMN = EPILOGUE == bias_gelu || EPILOGUE == scaled_both, BY_ROW = EPILOGUE == scaled_both,
+        BESIDE = EPILOGUE == plus || EPILOGUE == silu_times,
+        A_MODE = 1, B_MODE = [1, 0], BM = 128, BN = 256, BK = 128 / size_of::<T>(), STAGES = 4,
+        DIRECT = false, SLABS = if size_of::<U>() == 1 || DIRECT { 1 } else { 2 }, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132,
+        filter(
+            (T == i8 && S == i32 && U == bf16 && V == f32 && B_MODE == 0 && EPILOGUE == scaled_both)
+                || (T == bf16 && S == f32 && U == bf16 && V == bf16 && B_MODE == 1 && (EPILOGUE == bias_gelu || BESIDE))
+                || (T == bf16 && S == f32 && U == e4m3 && V == f32 && B_MODE == 1 && EPILOGUE == scaled)
+        ),
+        arch = "sm_90a", block = [384], min_blocks = 1,
+        grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+    )]
+    pub fn gemm_then<
+        T,
+        U,
+        V,
+        S,
+        const M: usize,
+        const N: usize,
+        const K: usize,
+        const COLUMNS: usize,
+        const ROWS: usize,
+        const HIGH: usize,
+        const WIDE: usize,
+    >(
+        a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
+        b: &LayoutTensor<T, Contiguous<B_MODE, K, N>>,
+        columns: &LayoutTensor<V, RowMajor<COLUMNS>>,
+        rows: &LayoutTensor<f32, RowMajor<ROWS>>,
+        beside: &LayoutTensor<V, Pitched<HIGH, WIDE>>,
+        c: &mut LayoutTensor<U, Pitched<M, N>>,
+        scale: f32,
+    ) {
+        let wide = 128 / size_of::<U>() * SLABS;
+        let zeros = || accumulator_of::<S>([64, BN]).fill(S::ZERO);
+        let then = |sums: View<S, Write>, row: usize, part: usize| {
+            finish(sums, (columns, rows, beside), scale, (row, part, wide))
+        };
+        product(a, b, c, (zeros, then));
     }
 
     /// Products of 32-bit floats, as TF32, whose operands lie row by row: the matrix units want both with `k` contiguous in

@@ -5,7 +5,7 @@
 use clap::{Parser, Subcommand};
 use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
-use layout_examples::benchmarks::{Result, gemm, jit, matmul, memory};
+use layout_examples::benchmarks::{Result, attention, epilogues, gemm, jit, matmul, memory};
 use std::process::ExitCode;
 
 /// Times every kernel of a workload beside its peers, and checks every result.
@@ -24,6 +24,10 @@ enum Workload {
     Matmul(matmul::Options),
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
+    /// Attention forward, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
+    Attention(attention::Options),
+    /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
+    Epilogues(epilogues::Options),
     #[command(flatten)]
     Memory(memory::Work),
     /// What it costs to make a kernel ready: compiled, from the disk, from memory
@@ -45,6 +49,10 @@ fn run(command: &Command) -> Result<usize> {
     match &command.workload {
         Workload::Matmul(options) => matmul::run(&mut ledger, &device, common, options)?,
         Workload::Gemm(options) => gemm::run(&mut ledger, &device, common, options)?,
+        Workload::Attention(options) => {
+            attention::run(&mut ledger, &device, common, options)?;
+        }
+        Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
         Workload::Jit => return jit::run(&device).map(|()| 0),
     }

@@ -8,11 +8,13 @@
 //! rounded to.
 
 mod description;
+mod epilogue;
 mod kernel;
 mod plan;
 mod workspace;
 
 pub use description::{Machine, Matrix, Precision, Product};
+pub use epilogue::{Epilogue, multiply_then};
 pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, small_tiles};
 pub use workspace::Workspace;
@@ -91,19 +93,27 @@ pub fn multiply<'o, T: Element, U: Element>(
 /// What no kernel can see, since it is given parts of the matrices: the extents are those of one product.
 fn agree(product: &Product) -> Result<(), Error> {
     let Product { a, b, c, .. } = product;
-    let same = |argument: &str, mode, found: usize, (dim, of): (&str, &str), expected: usize| {
-        if found == expected {
-            return Ok(());
-        }
-        let (argument, dim) = (argument.to_owned(), Some((dim.to_owned(), of.to_owned())));
-        let expected = i64::try_from(expected).unwrap_or(i64::MAX);
-        let error = BindError::Extent { argument, mode, found, expected, dim };
-        Err(LaunchError::Arguments { kernel: "multiply".to_owned(), error })
-    };
     same("b", 0, b.shape[0], ("K", "a"), a.shape[1])?;
     same("c", 0, c.shape[0], ("M", "a"), a.shape[0])?;
     same("b", 1, b.shape[1], ("N", "c"), c.shape[1])?;
     Ok(())
+}
+
+/// An extent that is another's.
+fn same(
+    argument: &str,
+    mode: usize,
+    found: usize,
+    (dim, of): (&str, &str),
+    expected: usize,
+) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    let (argument, dim) = (argument.to_owned(), Some((dim.to_owned(), of.to_owned())));
+    let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+    let error = BindError::Extent { argument, mode, found, expected, dim };
+    Err(LaunchError::Arguments { kernel: "multiply".to_owned(), error }.into())
 }
 
 /// Launches the parts.
