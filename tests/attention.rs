@@ -2,9 +2,7 @@
 //! simulator's findings, and bounds by element.
 
 use layout_core::kernel::{Promises, compile, emit};
-use layout_cuda::{
-    Device, Elem, Element, Error, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16, f16, nvrtc,
-};
+use layout_cuda::{Device, Elem, Element, Error, Tensor, TensorView, TensorViewMut, bf16, f16, nvrtc};
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::kernels::attention::attention;
 use layout_tests::support::cubin::compiled;

@@ -156,7 +156,7 @@ impl Kernel {
                     "a `filter` says which combinations are compiled: `filter(T == bf16 || STAGES < 4)`"
                         .into(),
                 ),
-                origin: self.expr(*filter).origin,
+                origin: self.origin_of(*filter),
             }
             .into()),
             _ => Ok(listed),
@@ -356,7 +356,7 @@ impl Kernel {
                 other => {
                     let message = format!("a filter is a condition, not {}", kind(Some(&other)));
                     let help = Some("compare parameters: `filter(T == bf16 || STAGES < 4)`".into());
-                    return Err(KernelError { message, help, origin: self.expr(*filter).origin }.into());
+                    return Err(KernelError { message, help, origin: self.origin_of(*filter) }.into());
                 }
             }
         }
@@ -382,7 +382,17 @@ impl Kernel {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn constant(&self, id: ExprId, set: &ParamSet) -> Result<ParamValue, KernelError> {
-        let expr = self.expr(id);
+        self.constant_before(u32::MAX, id, set)
+    }
+
+    /// The same of an expression that comes before another one in the arena. Of a kernel that does not hold together it need
+    /// not, nor be there.
+    fn constant_before(&self, whole: u32, id: ExprId, set: &ParamSet) -> Result<ParamValue, KernelError> {
+        let Some(expr) = self.exprs.get(id.0 as usize).filter(|_| id.0 < whole) else {
+            let message =
+                "the kernel does not hold together: an expression has a part that is not there".into();
+            return Err(KernelError { message, help: None, origin: Origin(0) });
+        };
         let fail = |message: String, help: Option<&str>| {
             Err(KernelError { message, help: help.map(str::to_owned), origin: expr.origin })
         };
@@ -418,35 +428,39 @@ impl Kernel {
                     ),
                 }
             }
-            ExprKind::Unary(op, operand) => match (op, self.constant(*operand, set)?) {
+            ExprKind::Unary(op, operand) => match (op, self.constant_before(id.0, *operand, set)?) {
                 (UnaryOp::Neg, ParamValue::Int(value)) if value != i64::MIN => Ok(ParamValue::Int(-value)),
                 (UnaryOp::Not, ParamValue::Bool(value)) => Ok(ParamValue::Bool(!value)),
                 (_, other) => fail(format!("this operator does not apply to {}", kind(Some(&other))), None),
             },
             ExprKind::Binary(op, left, right) => {
-                let left = self.constant(*left, set)?;
+                let left = self.constant_before(id.0, *left, set)?;
                 match (op, &left) {
                     (BinaryOp::And, ParamValue::Bool(false)) | (BinaryOp::Or, ParamValue::Bool(true)) => {
                         return Ok(left);
                     }
                     _ => {}
                 }
-                let right = self.constant(*right, set)?;
+                let right = self.constant_before(id.0, *right, set)?;
                 match binary(*op, left, right) {
                     Some(value) => Ok(value),
                     None => fail(format!("`{left} {} {right}` has no value", op.symbol()), None),
                 }
             }
-            ExprKind::Cast(operand, TypeRef::Usize | TypeRef::Isize) => self.constant(*operand, set),
-            ExprKind::If(condition, then, otherwise) => match self.constant(*condition, set)? {
-                ParamValue::Bool(true) => self.constant_block(then, expr.origin, set),
-                ParamValue::Bool(false) => self.constant_block(otherwise, expr.origin, set),
+            ExprKind::Cast(operand, TypeRef::Usize | TypeRef::Isize) => {
+                self.constant_before(id.0, *operand, set)
+            }
+            ExprKind::If(condition, then, otherwise) => match self.constant_before(id.0, *condition, set)? {
+                ParamValue::Bool(true) => self.constant_block(id.0, then, expr.origin, set),
+                ParamValue::Bool(false) => self.constant_block(id.0, otherwise, expr.origin, set),
                 other => fail(format!("a condition is a truth value, not {}", kind(Some(&other))), None),
             },
-            ExprKind::Block(block) => self.constant_block(block, expr.origin, set),
+            ExprKind::Block(block) => self.constant_block(id.0, block, expr.origin, set),
             ExprKind::Intrinsic(intrinsic, types, arguments) => {
-                let values =
-                    arguments.iter().map(|id| self.constant(*id, set)).collect::<Result<Vec<_>, _>>()?;
+                let values = arguments
+                    .iter()
+                    .map(|part| self.constant_before(id.0, *part, set))
+                    .collect::<Result<Vec<_>, _>>()?;
                 match (intrinsic, types.as_slice(), values.as_slice()) {
                     (Intrinsic::Math(Math::Min), _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
                         Ok(ParamValue::Int(*a.min(b)))
@@ -492,14 +506,20 @@ impl Kernel {
         }
     }
 
+    /// Where an expression stands.
+    fn origin_of(&self, id: ExprId) -> Origin {
+        self.exprs.get(id.0 as usize).map_or(Origin(0), |expr| expr.origin)
+    }
+
     fn constant_block(
         &self,
+        whole: u32,
         block: &Block,
         origin: Origin,
         set: &ParamSet,
     ) -> Result<ParamValue, KernelError> {
         match (block.value, block.statements.is_empty()) {
-            (Some(value), true) => self.constant(value, set),
+            (Some(value), true) => self.constant_before(whole, value, set),
             _ => {
                 let message = "this has no value in the attribute".into();
                 Err(KernelError { message, help: Some(VALUES.into()), origin })
