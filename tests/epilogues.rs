@@ -10,6 +10,9 @@ use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
 
+/// What an epilogue makes of a sum, at a place.
+type Wanted<'a> = &'a dyn Fn(f64, usize) -> f64;
+
 fn devices() -> Vec<Device> {
     [Some(Device::simulator()), hopper()].into_iter().flatten().collect()
 }
@@ -66,7 +69,7 @@ fn sixteen_bits<T: Element + Into<f64>>(round: fn(f64) -> T) -> Result<(), Error
             let bias_values = values(n, 4, round);
             let bias = device.upload(&bias_values, [n])?;
             let all = sums(&a_values, &b_values, [m, n, k]);
-            let cases: [(Epilogue<'_, T>, &dyn Fn(f64, usize) -> f64); 4] = [
+            let cases: [(Epilogue<'_, T>, Wanted<'_>); 4] = [
                 (Epilogue::BiasGelu(&bias), &|x, at| gelu(x + bias_values[at % n].into())),
                 (Epilogue::Plus(&d, 0.5), &|x, at| x + 0.5 * d_values[at].into()),
                 (Epilogue::SiluTimes(&d), &|x, at| silu(x) * d_values[at].into()),

@@ -260,7 +260,8 @@ fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usiz
                 let error = (f64::from(o[first + e]) - exact[e] / total).abs();
                 (worst, sum) = (worst.max(error), sum + error);
                 // Weights and result are rounded to 8 bits; a number that is none is wrong.
-                wrong += usize::from(!(error <= size[e] / total / 128.0 + 1e-6));
+                let within = error <= size[e] / total / 128.0 + 1e-6;
+                wrong += usize::from(!within);
             }
         }
         (worst, sum, wrong)

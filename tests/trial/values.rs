@@ -106,7 +106,7 @@ fn what_was_wrong_code() {
                 (g.y[0], g.y[1]) = (9, 4);
             }),
             // 7. Operands from left to right.
-            ("y[[0]] = y[[0]] * 100 + y.atomic_add([0], 5);", 0, |g| g.y[0] = g.y[0] * 101),
+            ("y[[0]] = y[[0]] * 100 + y.atomic_add([0], 5);", 0, |g| g.y[0] *= 101),
             ("let mut k = 3i32; y[[0]] = k * 100 + { k = 5; k };", 0, |g| g.y[0] = 305),
             ("let mut m = 7i32; y[[0]] = m + if s > 3 { m = 50; m } else { 0 }; y[[1]] = m;", 4, |g| {
                 (g.y[0], g.y[1]) = (57, 50)

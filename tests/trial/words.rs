@@ -211,8 +211,11 @@ fn bits_and_integers() {
     }
 }
 
+/// A word of the threads that are together, and what it gives of all their values at a place.
+type Row<T, U> = (&'static str, fn(&[T], usize) -> U);
+
 /// What the lanes of a warp do together: every lane's value, of all lanes' operands.
-fn together<T: Cell, U: Cell>(rows: &[(&str, fn(&[T], usize) -> U)]) {
+fn together<T: Cell, U: Cell>(rows: &[Row<T, U>]) {
     let a = operands::<T>(0);
     for (body, host) in rows {
         let wanted: Vec<U> = (0..COUNT).map(|lane| host(&a, lane)).collect();
