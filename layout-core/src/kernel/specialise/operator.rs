@@ -68,7 +68,9 @@ impl Evaluator<'_> {
             use StatementKind::{Atomic, Barrier, Collective};
             matches!(statement.kind, Collective(..) | Atomic { .. } | Barrier(_))
         };
-        if self.out[before..].iter().any(together) {
+        // Where the left side is known, the right one is all there is.
+        let decides = !matches!(left, Ok(Datum::Bool(_)));
+        if decides && self.out[before..].iter().any(together) {
             return self.fail_help(
                 origin,
                 format!("the right side of `{}` works together with other threads", op.symbol()),
