@@ -6,14 +6,14 @@
 
 use super::ledger::Ledger;
 use super::noise::noise;
-use super::options::Common;
+use super::options::{Common, assignments};
 use super::race::{Candidate, Length, race};
 use super::record::Record;
 use super::turns::by_turns;
 use super::{Result, parallel};
 use crate::host::attention::{Attention, Mask, Packed, Score};
 use clap::Args;
-use layout_cuda::{Device, Element, ParamSet, ParamValue, Tensor, bf16, roofline};
+use layout_cuda::{Device, Element, ParamSet, Tensor, bf16, roofline};
 use std::cell::RefCell;
 
 /// The options of `attention`.
@@ -374,14 +374,5 @@ fn measure(
 
 /// Parameters with some replaced.
 fn changed(set: ParamSet, text: &str) -> Result<ParamSet> {
-    text.split(',').try_fold(set, |set, part| {
-        let (name, value) =
-            part.split_once('=').ok_or_else(|| format!("`--set {text}`: `{part}` is no NAME=VALUE"))?;
-        let value = match value {
-            "true" => ParamValue::Bool(true),
-            "false" => ParamValue::Bool(false),
-            number => ParamValue::Int(number.parse()?),
-        };
-        Ok(set.with(name, value))
-    })
+    Ok(assignments(text)?.into_iter().fold(set, |set, (name, value)| set.with(name, value)))
 }

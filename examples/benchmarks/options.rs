@@ -2,7 +2,7 @@
 
 use super::{exit, write_findings};
 use clap::{Args, ValueEnum};
-use layout_cuda::Device;
+use layout_cuda::{Device, ParamValue};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -74,4 +74,23 @@ impl Common {
             _ => 1,
         }
     }
+}
+
+/// The parameters of a `--set`: `BM=64,DIRECT=true`.
+///
+/// # Errors
+/// A part that is no `NAME=VALUE`, and a value that is neither a number nor a truth value.
+pub fn assignments(text: &str) -> super::Result<Vec<(&str, ParamValue)>> {
+    let of = |value: &str| match value {
+        "true" => Ok(ParamValue::Bool(true)),
+        "false" => Ok(ParamValue::Bool(false)),
+        number => number.parse().map(ParamValue::Int),
+    };
+    let mut all = vec![];
+    for part in text.split(',') {
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| format!("`--set {text}`: `{part}` is no NAME=VALUE"))?;
+        all.push((name, of(value)?));
+    }
+    Ok(all)
 }

@@ -6,7 +6,7 @@
 use super::Result;
 use super::cublas::{Blas, Compute, Prepared};
 use super::ledger::Ledger;
-use super::options::{Common, L2};
+use super::options::{Common, L2, assignments};
 use super::race::{Candidate, Length, race};
 use super::record::Record;
 use super::truth::{Bound, Host, Truth, Verdict};
@@ -98,18 +98,9 @@ fn parameters(kernel: Kernel, text: &str) -> Result<ParamSet> {
     let first = kernel.sets().next().unwrap_or_default().iter();
     let own = first.filter(|(name, value)| !matches!(value, ParamValue::Type(_)) && !follows(name));
     let own = ParamSet(own.map(|(name, value)| ((*name).to_owned(), *value)).collect());
-    text.split(',').try_fold(own, |set, part| {
-        let (name, value) =
-            part.split_once('=').ok_or_else(|| format!("`--set {text}`: `{part}` is no NAME=VALUE"))?;
-        let value = match value {
-            "true" => ParamValue::Bool(true),
-            "false" => ParamValue::Bool(false),
-            number => ParamValue::Int(number.parse()?),
-        };
-        match set.get(name) {
-            Some(_) => Ok(set.with(name, value)),
-            None => Err(format!("`--set {text}`: {kernel} has no `{name}`, only {}", set.key()).into()),
-        }
+    assignments(text)?.into_iter().try_fold(own, |set, (name, value)| match set.get(name) {
+        Some(_) => Ok(set.with(name, value)),
+        None => Err(format!("`--set {text}`: {kernel} has no `{name}`, only {}", set.key()).into()),
     })
 }
 

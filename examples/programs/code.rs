@@ -5,6 +5,7 @@
 use clap::{Parser, ValueEnum};
 use layout_cuda::code::Code;
 use layout_cuda::{ParamSet, Promises};
+use layout_examples::benchmarks::exit;
 use layout_examples::kernels::every_definition;
 use std::process::ExitCode;
 
@@ -38,13 +39,7 @@ enum Form {
 
 fn main() -> ExitCode {
     sigpipe::reset();
-    match run(&Command::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit(run(&Command::parse()).map(|()| 0))
 }
 
 fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {

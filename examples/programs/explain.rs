@@ -4,6 +4,7 @@
 
 use clap::Parser;
 use layout_core::kernel::{Degradation, Promises, compile, explain};
+use layout_examples::benchmarks::exit;
 use layout_examples::kernels::every_definition;
 use std::process::ExitCode;
 
@@ -19,13 +20,7 @@ struct Command {
 
 fn main() -> ExitCode {
     sigpipe::reset();
-    match run(&Command::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit(run(&Command::parse()).map(|()| 0))
 }
 
 fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {

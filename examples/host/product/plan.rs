@@ -279,8 +279,7 @@ impl Planner<'_> {
         let tensor_core = kernel == Kernel::TensorCore;
         let vectors = |extent: usize| if tensor_core { extent.next_multiple_of(VECTOR) } else { extent };
         let [rows, columns] = self.whole_part(self.tiles(kernel), [m, n]);
-        let changes: Vec<_> =
-            self.smaller(kernel).iter().map(|(name, value)| (*name, number(*value))).collect();
+        let changes: Vec<_> = numbers(self.smaller(kernel)).collect();
         let mut parts = vec![Part {
             kernel,
             set: self.set(kernel, &changes),
@@ -388,8 +387,7 @@ impl Planner<'_> {
                 None => (Kernel::Gemm, tiles_of([m, n]).1),
             };
             let direct = Some(direct).filter(|_| kernel == Kernel::Gemm);
-            let tiles = tiles.iter().map(|(name, value)| (*name, number(*value)));
-            let changes: Vec<_> = modes.into_iter().chain(direct).chain(tiles).collect();
+            let changes: Vec<_> = modes.into_iter().chain(direct).chain(numbers(tiles)).collect();
             let set = self.set(kernel, &changes);
             Part { kernel, set, rows: 0..m, into: columns.clone(), columns, depth: [k, k] }
         };
@@ -444,7 +442,7 @@ impl Planner<'_> {
             _ => &[],
         };
         let lie = [("A_MODE", number(1)), ("B_MODE", number(0)), ("DIRECT", ParamValue::Bool(false))];
-        lie.into_iter().chain(changes.iter().map(|(name, value)| (*name, number(*value)))).collect()
+        lie.into_iter().chain(numbers(changes)).collect()
     }
 
     /// By the kernel of float32 that takes both operands by rows.
@@ -477,6 +475,11 @@ fn tiles_of([m, n]: [usize; 2]) -> (usize, Changes) {
         waves.saturating_mul(width * each)
     };
     WIDTHS.iter().map(|tiles| (cost(tiles), tiles.2)).min_by_key(|(cost, _)| *cost).unwrap_or((0, &[]))
+}
+
+/// Changes as a set has them.
+fn numbers(changes: &[(&'static str, usize)]) -> impl Iterator<Item = (&'static str, ParamValue)> {
+    changes.iter().map(|(name, value)| (*name, number(*value)))
 }
 
 fn number(value: usize) -> ParamValue {
