@@ -7,7 +7,7 @@
 use crate::hopper::both_halves;
 use crate::tensor_map::copy_boxes;
 use layout_core::kernel::{Arch, Elem, Variant};
-use layout_cuda::{Definition, ParamValue, nvrtc};
+use layout_cuda::{Definition, ParamValue, nvrtc, tiled_kernel};
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::compiled;
@@ -145,4 +145,26 @@ fn hints_to_the_caches_are_in_the_code() {
     assert!(boxes.len() >= 6 && boxes.iter().all(|line| line.contains("desc[")), "{boxes:#?}");
     let plain = code("transpose_by_boxes");
     assert!(!plain.iter().any(|line| line.contains("UTMALDG") && line.contains("desc[")), "{plain:#?}");
+}
+
+/// A tile as 16-bit floats.
+#[tiled_kernel(
+    T = [bf16, f16], THREADS = 256, arch = "sm_90a", block = [THREADS], grid = [N.div_ceil(THREADS * 8)]
+)]
+fn converted<T, const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<T, RowMajor<N>>) {
+    let i = block_idx.x * THREADS + thread_idx.x;
+    let own = x.tile([8], [i]).vectorize([4]).to_local();
+    y.tile([8], [i]).vectorize([8]).copy_from(&own.cast::<T>());
+}
+
+/// One instruction makes two of them, and the pairs are stored as they are.
+#[test]
+fn a_whole_tile_is_converted_in_pairs() {
+    for variant in converted::DEFINITION.variants {
+        let compiled = compiled(variant.text, "sm_90a", variant.flags).expect("NVRTC takes the text");
+        let code = sass(&compiled.cubin, variant.entry);
+        assert_eq!(code.count("F2FP"), 4, "{}: {:#?}", variant.entry, code.lines());
+        assert_eq!(code.count("F2F."), 0, "{}: {:#?}", variant.entry, code.lines());
+        assert_eq!(code.count("STG.E.128"), 1, "{}: {:#?}", variant.entry, code.lines());
+    }
 }

@@ -120,6 +120,23 @@ impl Bench<'_> {
         self.ledger.keep(&record)
     }
 
+    /// Ours with no peer but the roof, in TFLOP/s.
+    ///
+    /// # Errors
+    /// A failing launch.
+    pub fn under_roof(
+        &mut self,
+        work: &Work,
+        found: Found,
+        name: &str,
+        ours: impl FnMut() -> std::result::Result<(), Error>,
+    ) -> Result<()> {
+        let mut candidates = [Candidate::new(name, ours)];
+        self.race(&mut candidates)?;
+        let record = Record { unit: "TFLOP/s", ..record(work, found, &candidates[0], self.place()) };
+        self.ledger.keep(&record)
+    }
+
     fn place(&self) -> &'static str {
         if self.device.is_simulator() { "simulator" } else { "gpu" }
     }

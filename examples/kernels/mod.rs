@@ -1,10 +1,11 @@
 //! The kernels of the examples: vector addition, the ladder of the matrix multiplication, products on the matrix units, attention,
-//! the puzzles, and reductions at the speed of memory.
+//! bodies that attract one another, the puzzles, and reductions at the speed of memory.
 //!
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
 pub mod attention;
 mod banks;
+mod bodies;
 mod edges;
 mod elementwise;
 pub mod gemm;
@@ -21,6 +22,7 @@ mod split;
 mod tensor_cores;
 
 pub use banks::read_shared;
+pub use bodies::attraction;
 pub use edges::{last_columns, last_rows};
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
@@ -74,6 +76,7 @@ pub fn every_definition() -> Vec<&'static Definition> {
         &resize_both::DEFINITION,
         &turn::DEFINITION,
         &gemm::gemm::DEFINITION,
+        &attraction::DEFINITION,
     ]);
     all.extend(memory::definitions());
     all.extend(puzzles::definitions());

@@ -5,7 +5,7 @@
 use clap::{Parser, Subcommand};
 use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
-use layout_examples::benchmarks::{Result, attention, epilogues, gemm, jit, matmul, memory};
+use layout_examples::benchmarks::{Result, attention, bodies, epilogues, gemm, jit, matmul, memory};
 use std::process::ExitCode;
 
 /// Times every kernel of a workload beside its peers, and checks every result.
@@ -28,6 +28,8 @@ enum Workload {
     Attention(attention::Options),
     /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
     Epilogues(epilogues::Options),
+    /// Bodies that attract one another, all pairs, beside the roof
+    Bodies,
     #[command(flatten)]
     Memory(memory::Work),
     /// What it costs to make a kernel ready: compiled, from the disk, from memory
@@ -53,6 +55,7 @@ fn run(command: &Command) -> Result<usize> {
             attention::run(&mut ledger, &device, common, options)?;
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
+        Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
         Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
         Workload::Jit => return jit::run(&device).map(|()| 0),
     }

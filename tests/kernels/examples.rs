@@ -4,8 +4,8 @@ use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of, t
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
-    block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize_both, sgemm,
-    tensor_core, tiled, tiled_register, vector_add,
+    attraction, block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize_both,
+    sgemm, tensor_core, tiled, tiled_register, vector_add,
 };
 
 /// Sizes around a tile; one is so deep that each of three stages is filled anew.
@@ -21,6 +21,16 @@ fn slices(count: i64, sizes: Vec<[usize; 3]>) -> Case {
     .with("SLICES", ParamValue::Int(count))
 }
 
+/// What all bodies pull body `i` by along an axis, and the sum of the sizes.
+fn pulled(bodies: &[f32], i: usize, axis: usize) -> (f64, f64) {
+    let term = |other: &[f32]| {
+        let d = [0, 1, 2].map(|axis| f64::from(other[axis]) - f64::from(bodies[4 * i + axis]));
+        let near = d.iter().map(|d| d * d).sum::<f64>() + 0.25;
+        f64::from(other[3]) * d[axis] / (near * near.sqrt())
+    };
+    bodies.chunks(4).map(term).fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()))
+}
+
 /// The cases of the examples.
 pub fn cases() -> Vec<Case> {
     // A block moves 4096 elements of a row, of either operand.
@@ -32,6 +42,20 @@ pub fn cases() -> Vec<Case> {
             let (a, b) = (floats(n, 1), floats(n, 2));
             let c = output_of!(run, vector_add(a: [n], b: [n]) -> [n]);
             Ok(Outcome::exact(c, a.iter().zip(&b).map(|(a, b)| a + b)))
+        }),
+        Case::new(&attraction::DEFINITION, [0, 1, 255, 257, 512, 700].map(|n| [n, 1, 1]).to_vec(), |run| {
+            let [n, ..] = run.size;
+            let bodies = floats(4 * n, 1);
+            let (there, mut pull) = (run.tensor(&bodies, [n, 4])?, run.output::<f32, 2>([n, 3])?);
+            let (given, mut written) = (there.view()?, pull.view_mut()?);
+            attraction::launch_with(run.config(), &run.stream(), 0.25, &given, &mut written)?;
+            let found = pull.read()?;
+            let exact = |at: usize| pulled(&bodies, at / 3, at % 3);
+            let near = |at: usize| {
+                let (sum, size) = exact(at);
+                (f64::from(found[at]) - sum).abs() <= size * (2f64.powi(-20) + n as f64 * 2f64.powi(-24))
+            };
+            Ok(Outcome::exact((0..3 * n).map(|at| u8::from(near(at))).collect(), vec![1; 3 * n]))
         }),
         Case::new(&resize_both::DEFINITION, both, |run| {
             let [m, n, k] = run.size;
