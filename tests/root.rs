@@ -45,4 +45,5 @@ mod tensor_map;
 mod tidy;
 mod transport;
 mod trial;
+mod vectors;
 mod waiting;

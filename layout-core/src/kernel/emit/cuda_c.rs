@@ -38,6 +38,8 @@ pub(super) struct Emitter<'a> {
     pub(super) ambiguous: BTreeSet<u32>,
     /// Copies of variables, each with the variable that is read for it.
     aliases: BTreeMap<VarId, VarId>,
+    /// Pointers on the way to which something is subtracted.
+    pub(super) subtracted: BTreeSet<VarId>,
     rust: u32,
 }
 
@@ -55,6 +57,7 @@ impl<'a> Emitter<'a> {
         Emitter {
             ambiguous: choice::ambiguous(checked),
             aliases,
+            subtracted: BTreeSet::new(),
             checked,
             tables: &checked.tables,
             names: Names::beside(words),
@@ -289,6 +292,9 @@ impl<'a> Emitter<'a> {
             let facts = self.tables.place(place);
             let constness = if facts.mutable { "" } else { "const " };
             let address = self.pointer(place, index);
+            if self.subtracts(index) {
+                self.subtracted.insert(variable);
+            }
             let name = self.declare(variable);
             let scalar = types::scalar(facts.elem);
             return self.set(&format!("{constness}{scalar}* {name} ="), &address);

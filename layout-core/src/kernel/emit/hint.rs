@@ -69,11 +69,13 @@ impl Emitter<'_> {
             None if vector.is_some() => Expression::prefix("*", from),
             None => self.element(source),
         };
-        let to = self.address_of(destination, vector, "");
-        match destination.hint {
-            Some(hint) => self.hinted_store(to, from, hint),
-            None if vector.is_some() => self.set(&format!("{} =", Expression::prefix("*", to)), &from),
-            None => self.set(&format!("{} =", self.element(destination)), &from),
+        match (destination.hint, vector) {
+            (Some(hint), _) => {
+                let to = self.address_of(destination, vector, "");
+                self.hinted_store(to, from, hint);
+            }
+            (None, Some(kind)) => self.set(&format!("{} =", self.stored_vector(destination, kind)), &from),
+            (None, None) => self.set(&format!("{} =", self.element(destination)), &from),
         }
     }
 

@@ -28,6 +28,7 @@ mod tests;
 mod together;
 mod types;
 mod value;
+mod vector;
 mod wrap;
 mod wrappers;
 mod writer;

@@ -105,7 +105,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn offset(&self, access: &Access) -> Expression {
+    /// The index of an access.
+    pub(super) fn offset(&self, access: &Access) -> Expression {
         let steps = if access.wide { Steps::Proved } else { Steps::Promised };
         let scope = self.scope();
         // What is read is inside of its place, and so not negative.
