@@ -61,6 +61,7 @@ mod int_tuple;
 pub mod kernel;
 pub mod lang;
 mod layout;
+pub mod mesh;
 mod modes;
 mod nest;
 mod parse;
