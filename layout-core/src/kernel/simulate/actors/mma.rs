@@ -62,38 +62,28 @@ fn tile<T: Copy, W: Copy + Default>(
 
 /// `d += a b`, of consecutive registers from these on.
 pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
-    let [m, n, k] = core.shape().map(|extent| extent as usize);
+    let [m, n, _] = core.shape().map(|extent| extent as usize);
     let places = places(core);
     let active = warp.active;
-    // Of each element of C the register, the lane, and what is to be multiplied.
-    type Steps<'s> = dyn Iterator<Item = (usize, usize)> + 's;
-    let each = |element: &mut dyn FnMut(usize, usize, &mut Steps<'_>)| {
-        for (value, places) in places.c.iter().enumerate() {
-            for lane in each_lane(active) {
-                let (row, column) = (places[lane] % m, places[lane] / m);
-                element(
-                    d as usize + value,
-                    lane,
-                    &mut (0..k).map(|step| (row + m * step, column + n * step)),
-                );
-            }
-        }
-    };
+    let own = |value: usize| d as usize + value;
     match core {
         TensorCore::I8 | TensorCore::U8 => {
             let (a, b) = (tile(&warp.int, a, &places.a, |v| v), tile(&warp.int, b, &places.b, |v| v));
-            each(&mut |register, lane, pairs| {
-                let sum: i64 = pairs.map(|(left, right)| a[left] * b[right]).sum();
-                let element = &mut warp.int[register][lane];
-                *element = Elem::I32.wrap(element.wrapping_add(sum));
-            });
+            let sums = product(vec![0; m * n], (&a, &b), [m, n], |sum, left, right| sum + left * right);
+            for (value, places) in places.c.iter().enumerate() {
+                for lane in each_lane(active) {
+                    let element = &mut warp.int[own(value)][lane];
+                    *element = Elem::I32.wrap(element.wrapping_add(sums[places[lane]]));
+                }
+            }
         }
         TensorCore::F64 => {
             let (a, b) = (tile(&warp.f64, a, &places.a, |v| v), tile(&warp.f64, b, &places.b, |v| v));
-            each(&mut |register, lane, pairs| {
-                let element = &mut warp.f64[register][lane];
-                *element = pairs.fold(*element, |sum, (left, right)| a[left].mul_add(b[right], sum));
-            });
+            let c = tile(&warp.f64, d, &places.c, |v| v);
+            let sums = product(c, (&a, &b), [m, n], |sum, left, right| left.mul_add(right, sum));
+            for (value, places) in places.c.iter().enumerate() {
+                each_lane(active).for_each(|lane| warp.f64[own(value)][lane] = sums[places[lane]]);
+            }
         }
         _ => {
             let seen = |value: f32| match core {
@@ -101,17 +91,34 @@ pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
                 _ => f64::from(value),
             };
             let (a, b) = (tile(&warp.f32, a, &places.a, seen), tile(&warp.f32, b, &places.b, seen));
-            each(&mut |register, lane, pairs| {
-                let sum: f64 = pairs.map(|(left, right)| a[left] * b[right]).sum();
-                let element = &mut warp.f32[register][lane];
-                let sum = f64::from(*element) + sum;
-                *element = match core.sums() {
-                    Elem::F32 => sum as f32,
-                    narrower => small_float::round(small_float::to_odd(sum), narrower),
-                };
-            });
+            let sums = product(vec![-0.0; m * n], (&a, &b), [m, n], |sum, left, right| sum + left * right);
+            for (value, places) in places.c.iter().enumerate() {
+                for lane in each_lane(active) {
+                    let element = &mut warp.f32[own(value)][lane];
+                    let sum = f64::from(*element) + sums[places[lane]];
+                    *element = match core.sums() {
+                        Elem::F32 => sum as f32,
+                        narrower => small_float::round(small_float::to_odd(sum), narrower),
+                    };
+                }
+            }
         }
     }
+}
+
+/// `c` with the products of `a` and `b` added by `add`, in the order of K. Tiles are by columns, of `m` rows, or `n` of B.
+fn product<T: Copy>(
+    mut c: Vec<T>,
+    (a, b): (&[T], &[T]),
+    [m, n]: [usize; 2],
+    add: impl Fn(T, T, T) -> T,
+) -> Vec<T> {
+    for (a, b) in a.chunks_exact(m).zip(b.chunks_exact(n)) {
+        for (c, right) in c.chunks_exact_mut(m).zip(b) {
+            c.iter_mut().zip(a).for_each(|(c, left)| *c = add(*c, *left, *right));
+        }
+    }
+    c
 }
 
 impl Machine<'_> {

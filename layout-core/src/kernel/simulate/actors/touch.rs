@@ -7,7 +7,7 @@ use crate::kernel::elem::Elem;
 use crate::kernel::simulate::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use crate::kernel::simulate::event::{Access, Event, How};
 use crate::kernel::simulate::machine::Machine;
-use crate::kernel::simulate::memory::bytes;
+use crate::kernel::simulate::memory::bytes::{self, Global};
 use crate::kernel::simulate::report::FindingKind;
 use crate::kernel::small_float;
 
@@ -164,9 +164,11 @@ impl Machine<'_> {
                     let global = &self.launch.globals[argument as usize];
                     let byte =
                         |lane: usize| (touch.index[lane] as usize + part as usize) * site.bytes as usize;
-                    match site.bytes {
-                        4 => gather(&mut raw, &touch, |lane| global.read(byte(lane), 4)),
-                        size => gather(&mut raw, &touch, |lane| global.read(byte(lane), size)),
+                    match (global, site.bytes) {
+                        (Global::Read(all), 4) => {
+                            gather(&mut raw, &touch, |lane| bytes::read(all, byte(lane), 4));
+                        }
+                        (global, size) => gather(&mut raw, &touch, |lane| global.read(byte(lane), size)),
                     }
                 }
                 Target::Local { .. } | Target::None => {}

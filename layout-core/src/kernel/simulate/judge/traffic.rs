@@ -154,27 +154,32 @@ const BANKS: usize = 32;
 
 /// How many sectors the lanes touch, each reading `bytes` from its byte offset on.
 fn sectors(offsets: &[u64; LANES], open: u32, bytes: u64) -> u64 {
-    let mut touched = [0u64; 2 * LANES];
-    let (mut count, mut sorted) = (0, true);
-    for (lane, offset) in offsets.iter().enumerate() {
-        if open >> lane & 1 == 0 {
-            continue;
-        }
-        let (first, last) = (offset / SECTOR, offset.saturating_add(bytes - 1) / SECTOR);
-        for sector in if first == last { first..=first } else { first..=last.min(first + 1) } {
-            if count > 0 && touched[count - 1] == sector {
-                continue;
-            }
-            sorted &= count == 0 || touched[count - 1] < sector;
-            touched[count] = sector;
-            count += 1;
-        }
+    /// Sectors that are told apart by a bit each.
+    const NEAR: u64 = 4096;
+    let ends = offsets.map(|offset| (offset / SECTOR, offset.saturating_add(bytes - 1) / SECTOR));
+    let (mut least, mut most) = (u64::MAX, 0);
+    for (lane, (first, last)) in ends.iter().enumerate() {
+        let here = open >> lane & 1 != 0;
+        least = least.min(if here { *first } else { u64::MAX });
+        most = most.max(if here { *last } else { 0 });
     }
-    if !sorted {
-        touched[..count].sort_unstable();
-        return 1 + touched[..count].windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
+    let each = (0..LANES).filter(|lane| open >> lane & 1 != 0).map(|lane| ends[lane]);
+    if most.saturating_sub(least) < 64 {
+        let touched = each.fold(0u64, |all, (first, last)| all | 1 << (first - least) | 1 << (last - least));
+        return touched.count_ones().into();
     }
-    count as u64
+    if most - least < NEAR {
+        let mut touched = [0u64; (NEAR / 64) as usize];
+        for (first, last) in each {
+            touched[((first - least) / 64) as usize] |= 1 << ((first - least) % 64);
+            touched[((last - least) / 64) as usize] |= 1 << ((last - least) % 64);
+        }
+        return touched.iter().map(|word| u64::from(word.count_ones())).sum();
+    }
+    let mut touched: Vec<u64> = each.flat_map(|(first, last)| [first, last]).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    touched.len() as u64
 }
 
 /// How many passes the lanes' accesses of `bytes` take, and how many they would take without conflicts.

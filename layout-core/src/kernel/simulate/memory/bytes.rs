@@ -104,6 +104,7 @@ impl<'a> Global<'a> {
 }
 
 /// The element of `size` bytes at a byte offset, zero-extended.
+#[inline]
 pub(crate) fn read(bytes: &[u8], byte: usize, size: u32) -> u64 {
     fn array<const N: usize>(bytes: &[u8], byte: usize) -> [u8; N] {
         bytes.get(byte..byte + N).and_then(|part| part.try_into().ok()).unwrap_or([0; N])

@@ -13,6 +13,8 @@ use std::ops::Range;
 pub(crate) struct Clock {
     /// For each warp the time before which what its lanes did is known.
     warps: Vec<u32>,
+    /// The least of those.
+    floor: u32,
     /// Threads of which more is known, by number, and the time.
     lanes: Vec<(u32, u32)>,
 }
@@ -20,12 +22,19 @@ pub(crate) struct Clock {
 impl Clock {
     /// Of so many warps nothing is known but that they begin, at time 1.
     pub(crate) fn start(warps: usize) -> Clock {
-        Clock { warps: vec![1; warps], lanes: Vec::new() }
+        Clock { warps: vec![1; warps], floor: u32::from(warps > 0), lanes: Vec::new() }
     }
 
     /// The time before which what any warp did is known.
+    #[inline]
     pub(crate) fn floor(&self) -> u32 {
-        self.warps.iter().fold(u32::MAX, |least, time| (*time).min(least))
+        self.floor
+    }
+
+    /// The time before which what all lanes of a warp did is known.
+    #[inline]
+    pub(crate) fn of(&self, warp: usize) -> u32 {
+        self.warps.get(warp).copied().unwrap_or_default()
     }
 
     /// Of these lanes of a warp, those of which it is not known what they did at a time.
@@ -64,6 +73,7 @@ impl Clock {
     pub(crate) fn set(&mut self, other: &Clock) {
         self.warps.clone_from(&other.warps);
         self.lanes.clone_from(&other.lanes);
+        self.floor = other.floor;
     }
 
     /// Learns what another knows.
@@ -86,14 +96,18 @@ impl Clock {
     pub(crate) fn part(&self, warps: Range<usize>) -> Clock {
         let own = |thread: &u32| warps.contains(&(*thread as usize / LANES));
         let lanes = self.lanes.iter().filter(|(thread, _)| own(thread));
-        Clock {
+        let mut part = Clock {
             warps: self.warps.get(warps.clone()).unwrap_or_default().to_vec(),
+            floor: 0,
             lanes: lanes.map(|(thread, time)| (thread - (warps.start * LANES) as u32, *time)).collect(),
-        }
+        };
+        part.tidy();
+        part
     }
 
     /// Each thread once, and only where more is known of it than of its warp.
     fn tidy(&mut self) {
+        self.floor = self.warps.iter().copied().min().unwrap_or_default();
         if self.lanes.is_empty() {
             return;
         }

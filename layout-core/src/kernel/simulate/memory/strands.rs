@@ -228,6 +228,12 @@ impl<'c> Who<'c> {
         self.strands.time
     }
 
+    /// The time before which it knows what all lanes of its warp did.
+    #[inline]
+    pub(crate) fn own(self) -> u32 {
+        self.mine.clock.of(self.warp as usize)
+    }
+
     /// What it knows.
     pub(crate) fn knowledge(self) -> &'c Knowledge {
         self.mine

@@ -74,23 +74,27 @@ impl Case<'_> {
     /// Looks for hazards of a read, of one that is done later where it is `in_flight`.
     pub(super) fn reads(&mut self, access: &Access<'_>, in_flight: bool, scene: &Machine<'_>) {
         let Access { warp, site, number, touch, .. } = *access;
-        let who = scene.clocks.who(warp.number, touch.open);
         let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
         let strands = &scene.clocks.warps[warp.number as usize];
         match site.target {
             Target::Shared(base) => {
-                // A cell takes lanes one by one as well.
-                let groups = match touch.uniform {
-                    true => together(strands, touch),
-                    false => Groups::Each(touch.open),
-                };
+                let who = scene.clocks.who(warp.number, touch.open);
                 let base = base + warp.shared;
                 let shift = scene.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
+                let first = |lane: usize| {
+                    (i64::from(base) + touch.index[lane] * i64::from(site.bytes)) as usize >> shift
+                };
+                // A cell takes lanes one by one as well.
+                let groups = match touch.uniform {
+                    true => together(strands, touch),
+                    false if strands.as_one() => Groups::Each(self.shared.read_lanes(who, cells, first)),
+                    false => Groups::Each(touch.open),
+                };
                 for lanes in groups {
-                    let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
-                    let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
-                    for cell in first..first + cells {
+                    let (lane, who) = (lanes.trailing_zeros() as usize, who.lanes(lanes));
+                    let index = touch.index[lane];
+                    for cell in first(lane)..first(lane) + cells {
                         if let Some(hazard) = self.shared.read(cell, who) {
                             found.push((lanes, index, hazard));
                         }
@@ -99,6 +103,7 @@ impl Case<'_> {
             }
             Target::Global(argument) => {
                 let Some(shadow) = self.tensor(argument) else { return };
+                let who = scene.clocks.who(warp.number, touch.open);
                 for lanes in together(strands, touch) {
                     let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
                     for element in index as usize..index as usize + site.width as usize {
@@ -125,7 +130,7 @@ impl Case<'_> {
         let who = scene.clocks.who(warp.number, touch.open);
         let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
         // Plain writes of several lanes to one element are a race among them.
-        let groups = match how {
+        let mut groups = match how {
             Write::Plain | Write::InFlight => Groups::Each(touch.open),
             Write::Atomic(_) | Write::AtomicStore(_) | Write::AtomicRead(_) => {
                 together(&scene.clocks.warps[warp.number as usize], touch)
@@ -137,10 +142,18 @@ impl Case<'_> {
                 let shadow = &mut self.shared;
                 let shift = scene.launch.program.granule.trailing_zeros();
                 let cells = ((site.width * site.bytes) >> shift).max(1) as usize;
+                let first = |lane: usize| {
+                    (i64::from(base) + touch.index[lane] * i64::from(site.bytes)) as usize >> shift
+                };
+                let as_one = scene.clocks.warps[warp.number as usize].as_one();
+                if let (Groups::Each(_), Write::Plain | Write::InFlight, true) = (&groups, how, as_one) {
+                    let in_flight = matches!(how, Write::InFlight);
+                    groups = Groups::Each(shadow.write_lanes(who, cells, first, (number, in_flight)));
+                }
                 for lanes in groups {
-                    let (index, who) = (touch.index[lanes.trailing_zeros() as usize], who.lanes(lanes));
-                    let first = (i64::from(base) + index * i64::from(site.bytes)) as usize >> shift;
-                    for cell in first..first + cells {
+                    let (lane, who) = (lanes.trailing_zeros() as usize, who.lanes(lanes));
+                    let index = touch.index[lane];
+                    for cell in first(lane)..first(lane) + cells {
                         let hazard = match how {
                             Write::Atomic(_) => shadow.atomic(cell, who, number),
                             Write::AtomicStore(_) => shadow

@@ -51,6 +51,9 @@ impl SharedShadow {
     ) -> Option<Hazard> {
         let write = *self.writes.get(cell)?;
         self.note_engine(cell, engine, time);
+        if write.flags == INITIALISED | PROXY && write.readable(who) {
+            return None;
+        }
         unready(write).or_else(|| self.unseen(cell, who, fences))
     }
 
@@ -71,8 +74,9 @@ impl SharedShadow {
             self.unseen(cell, who, fences).or_else(|| self.unordered_any(cell, who))
         };
         let flags = write.flags & INITIALISED | IN_FLIGHT | PROXY;
+        let latest = self.writes[cell].latest;
         self.writes[cell] =
-            Write { clock: time, lanes: 1, site, atomic_site: 0, actor: engine as u16, flags };
+            Write { clock: time, lanes: 1, site, atomic_site: 0, latest, actor: engine as u16, flags };
         hazard
     }
 
@@ -80,8 +84,9 @@ impl SharedShadow {
     pub(super) fn land_by_proxy(&mut self, cell: usize, engine: usize, time: u32, site: u32) {
         if cell < self.writes.len() {
             let flags = INITIALISED | PROXY;
+            let latest = self.writes[cell].latest;
             self.writes[cell] =
-                Write { clock: time, lanes: 1, site, atomic_site: 0, actor: engine as u16, flags };
+                Write { clock: time, lanes: 1, site, atomic_site: 0, latest, actor: engine as u16, flags };
         }
     }
 

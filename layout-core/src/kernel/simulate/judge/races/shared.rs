@@ -6,6 +6,7 @@
 //! Law: of two accesses of a lane that are of one kind the later one is enough, since whoever knows of it knows of both.
 
 use super::{Hazard, thread};
+use crate::kernel::simulate::actors::warp::each_lane;
 use crate::kernel::simulate::memory::strands::Who;
 use std::collections::HashMap;
 
@@ -18,6 +19,8 @@ pub(super) struct Write {
     pub site: u32,
     /// The site of the last atomic operation.
     pub atomic_site: u32,
+    /// The time of the latest read or atomic operation of any warp; of an engine's read it is beyond all.
+    pub latest: u32,
     /// A warp or an engine.
     pub actor: u16,
     pub flags: u16,
@@ -54,6 +57,23 @@ impl Access {
     }
 }
 
+impl Write {
+    /// Whether the cell holds a value, whose writing lanes know of that know of all before `floor`.
+    #[inline]
+    pub(super) fn readable(&self, who: Who<'_>) -> bool {
+        match self.flags {
+            INITIALISED => self.clock < who.floor,
+            flags if flags == INITIALISED | PROXY => who.unordered(self.actor.into(), 1, self.clock) == 0,
+            _ => false,
+        }
+    }
+
+    /// Whether lanes that know of all before `floor` know of all that was done to the cell.
+    fn settled(&self, floor: u32) -> bool {
+        self.flags & (IN_FLIGHT | PROXY) == 0 && self.clock < floor && self.latest < floor
+    }
+}
+
 /// See the head of the file.
 pub(super) struct SharedShadow {
     pub(super) writes: Vec<Write>,
@@ -61,15 +81,26 @@ pub(super) struct SharedShadow {
     accesses: Vec<Access>,
     /// For each of them, whether it has any.
     used: Vec<bool>,
+    /// Those that have.
+    users: Vec<usize>,
     /// Of a warp and a cell, by its place in `accesses`, earlier ones.
     others: HashMap<usize, Vec<Access>>,
+    /// What the reads of the instruction that is looked at replace, each with its place; empty between instructions.
+    replaced: Vec<(usize, Access)>,
 }
 
 impl SharedShadow {
     /// Cells for a block of some warps, and engines that read.
     pub(super) fn new(cells: usize, actors: usize) -> SharedShadow {
         let (writes, accesses) = (vec![Write::default(); cells], vec![Access::default(); cells * actors]);
-        SharedShadow { writes, accesses, used: vec![false; actors], others: HashMap::new() }
+        SharedShadow {
+            writes,
+            accesses,
+            used: vec![false; actors],
+            users: Vec::new(),
+            others: HashMap::new(),
+            replaced: Vec::new(),
+        }
     }
 
     /// A new block: nothing is written or read.
@@ -79,14 +110,70 @@ impl SharedShadow {
             return;
         }
         self.writes.fill(Write::default());
-        let each = self.accesses.chunks_exact_mut(self.writes.len().max(1));
-        each.zip(&self.used).filter(|(_, used)| **used).for_each(|(cells, _)| cells.fill(Access::default()));
+        for user in self.users.drain(..) {
+            self.accesses[user * cells..(user + 1) * cells].fill(Access::default());
+        }
         self.used.fill(false);
         self.others.clear();
     }
 
+    /// Lanes of a warp, which know the same, read so many cells each from its first one on; those that have to be looked at one
+    /// by one.
+    pub(super) fn read_lanes(&mut self, who: Who<'_>, cells: usize, first: impl Fn(usize) -> usize) -> u32 {
+        let (warp, now, own) = (who.warp as usize, who.now(), who.own());
+        self.uses(warp);
+        let (row, mut left) = (warp * self.writes.len(), 0);
+        for lane in each_lane(who.lanes) {
+            for cell in first(lane)..first(lane) + cells {
+                let (write, known) = (&mut self.writes[cell], &mut self.accesses[row + cell]);
+                if !write.readable(who) || known.clock & (CHANGE | OTHERS) != 0 {
+                    left |= 1 << lane;
+                } else if known.clock == now {
+                    known.lanes |= 1 << lane;
+                } else {
+                    // Of other lanes, that nothing has ordered: they may read it now, too.
+                    if known.clock >= own && known.lanes & !(1 << lane) != 0 {
+                        self.replaced.push((row + cell, *known));
+                    }
+                    *known = Access { clock: now, lanes: 1 << lane };
+                    write.latest = write.latest.max(now);
+                }
+            }
+        }
+        for (at, before) in self.replaced.drain(..) {
+            let lanes = before.lanes & !self.accesses[at].lanes;
+            if lanes != 0 {
+                self.others.entry(at).or_default().push(Access { lanes, ..before });
+                self.accesses[at].clock |= OTHERS;
+            }
+        }
+        left
+    }
+
+    /// Likewise they write; `in_flight` where that lands later.
+    pub(super) fn write_lanes(
+        &mut self,
+        who: Who<'_>,
+        cells: usize,
+        first: impl Fn(usize) -> usize,
+        (site, in_flight): (u32, bool),
+    ) -> u32 {
+        let mut left = 0;
+        for lane in each_lane(who.lanes) {
+            let own = &mut self.writes[first(lane)..first(lane) + cells];
+            if !own.iter().all(|write| write.settled(who.floor)) {
+                left |= 1 << lane;
+                continue;
+            }
+            for write in own {
+                let flags = if in_flight { write.flags & !ATOMIC | IN_FLIGHT } else { INITIALISED };
+                *write = Write { latest: write.latest, ..stamp(who, 1 << lane, flags, site) };
+            }
+        }
+        left
+    }
+
     /// Lanes of a warp read a cell.
-    #[inline]
     pub(super) fn read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         self.note(cell, who, 0);
         let write = self.writes[cell];
@@ -108,7 +195,7 @@ impl SharedShadow {
             unordered(write, who).or_else(|| self.unordered_access(cell, who, CHANGE | 1))
         };
         let flags = if in_flight { flags | IN_FLIGHT } else { flags & IN_FLIGHT | INITIALISED };
-        self.writes[cell] = stamp(who, flags, site);
+        self.writes[cell] = Write { latest: write.latest, ..stamp(who, who.lanes, flags, site) };
         hazard
     }
 
@@ -131,15 +218,25 @@ impl SharedShadow {
 
     /// A copy of a thread lands in a cell.
     pub(super) fn land(&mut self, cell: usize, who: Who<'_>, site: u32) {
-        self.writes[cell] = stamp(who, INITIALISED, site);
+        let latest = self.writes[cell].latest;
+        self.writes[cell] = Write { latest, ..stamp(who, who.lanes, INITIALISED, site) };
+    }
+
+    /// A warp or an engine has accesses.
+    #[inline]
+    fn uses(&mut self, actor: usize) {
+        if !std::mem::replace(&mut self.used[actor], true) {
+            let place = self.users.partition_point(|user| *user < actor);
+            self.users.insert(place, actor);
+        }
     }
 
     /// Keeps an access in mind.
-    #[inline]
     fn note(&mut self, cell: usize, who: Who<'_>, kind: u32) {
         let at = who.warp as usize * self.writes.len() + cell;
-        self.used[who.warp as usize] = true;
+        self.uses(who.warp as usize);
         let (now, known) = (who.now() | kind, &mut self.accesses[at]);
+        self.writes[cell].latest = self.writes[cell].latest.max(who.now());
         if known.clock == now {
             known.lanes |= who.lanes;
             return;
@@ -180,17 +277,16 @@ impl SharedShadow {
 
     /// Keeps the read of an engine in mind.
     pub(super) fn note_engine(&mut self, cell: usize, engine: usize, time: u32) {
-        self.used[engine] = true;
+        self.uses(engine);
+        self.writes[cell].latest = u32::MAX;
         let read = &mut self.accesses[engine * self.writes.len() + cell];
         *read = Access { clock: read.clock.max(time), lanes: 1 };
     }
 
     /// The accesses of a cell, each with its warp or engine; of the first `warps` those before `floor` are left out.
     fn accesses(&self, cell: usize, (warps, floor): (usize, u32)) -> impl Iterator<Item = (usize, Access)> {
-        let each = self.accesses.chunks_exact(self.writes.len().max(1)).enumerate();
-        let used = each.filter(|(actor, _)| self.used[*actor]);
-        let late = used.filter_map(move |(actor, cells)| {
-            let access = cells.get(cell)?;
+        let late = self.users.iter().filter_map(move |actor| {
+            let (actor, access) = (*actor, self.accesses.get(actor * self.writes.len() + cell)?);
             let early = access.clock < floor && actor < warps;
             (access.clock != 0 && !early).then_some((actor, access))
         });
@@ -230,8 +326,8 @@ impl SharedShadow {
     }
 }
 
-fn stamp(who: Who<'_>, flags: u16, site: u32) -> Write {
-    Write { clock: who.now(), lanes: who.lanes, site, atomic_site: 0, actor: who.warp as u16, flags }
+fn stamp(who: Who<'_>, lanes: u32, flags: u16, site: u32) -> Write {
+    Write { clock: who.now(), lanes, site, atomic_site: 0, latest: 0, actor: who.warp as u16, flags }
 }
 
 /// Whether a copy of another thread is in flight whose issue is not ordered with an access: a barrier is missing, and no wait.
