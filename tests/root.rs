@@ -8,6 +8,7 @@ mod attribute;
 mod command;
 mod cooperative;
 mod damaged;
+mod decode;
 mod definition;
 mod device;
 mod distributed;

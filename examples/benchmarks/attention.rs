@@ -21,13 +21,20 @@ use std::cell::RefCell;
 pub struct Options {
     /// Only the cases whose name has this in it; several times for several
     #[arg(long)]
-    only: Vec<String>,
+    pub only: Vec<String>,
     /// Other parameters of the kernel to time beside its own, as `BN=160,STAGES=2`; several times for several
     #[arg(long, value_name = "NAME=VALUE,..")]
-    set: Vec<String>,
+    pub set: Vec<String>,
     /// Waits for `time` and `next` on the standard input
     #[arg(long)]
-    turns: bool,
+    pub turns: bool,
+}
+
+impl Options {
+    /// Whether a case of this name is asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
+    }
 }
 
 /// Noise times this has variance one, as a normal variable's.
@@ -200,14 +207,14 @@ fn cases(small: bool) -> Vec<Case> {
 }
 
 /// Tensors in memory as batch, place, head, element.
-struct Operands {
+pub struct Operands {
     shape: [usize; 4],
     host: Vec<bf16>,
-    on_device: Tensor<bf16, 1>,
+    pub on_device: Tensor<bf16, 1>,
 }
 
 impl Operands {
-    fn new(device: &Device, shape: [usize; 4], seed: u32) -> Result<Operands> {
+    pub fn new(device: &Device, shape: [usize; 4], seed: u32) -> Result<Operands> {
         let count = shape.iter().product();
         let parts = parallel(count, |range| {
             range.map(|i| bf16::from_f32(noise(i, seed) * SPREAD)).collect::<Vec<_>>()
@@ -218,12 +225,12 @@ impl Operands {
     }
 
     /// Shape and strides of the view as batch, head, place, element.
-    fn view(&self) -> ([usize; 4], [usize; 4]) {
+    pub fn view(&self) -> ([usize; 4], [usize; 4]) {
         let [batches, rows, heads, depth] = self.shape;
         ([batches, heads, rows, depth], [rows * heads * depth, depth, heads * depth, 1])
     }
 
-    fn row(&self, [batch, head]: [usize; 2], row: usize) -> impl Iterator<Item = f64> {
+    pub fn row(&self, [batch, head]: [usize; 2], row: usize) -> impl Iterator<Item = f64> {
         let [_, rows, heads, depth] = self.shape;
         let first = ((batch * rows + row) * heads + head) * depth;
         self.host[first..first + depth].iter().map(|value| f64::from(*value))
@@ -279,12 +286,10 @@ fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usiz
 /// # Errors
 /// A device without memory, a failing launch, and what the standard input and output say.
 pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let wanted =
-        |case: &Case| options.only.is_empty() || options.only.iter().any(|part| case.name.contains(part));
     if !options.turns {
         ledger.head("GFLOPS/s");
     }
-    for case in cases(device.is_simulator()).into_iter().filter(wanted) {
+    for case in cases(device.is_simulator()).into_iter().filter(|case| options.wants(&case.name)) {
         measure(ledger, device, common, &case, options)?;
     }
     if !options.turns {
@@ -373,6 +378,6 @@ fn measure(
 }
 
 /// Parameters with some replaced.
-fn changed(set: ParamSet, text: &str) -> Result<ParamSet> {
+pub fn changed(set: ParamSet, text: &str) -> Result<ParamSet> {
     Ok(assignments(text)?.into_iter().fold(set, |set, (name, value)| set.with(name, value)))
 }

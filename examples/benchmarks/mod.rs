@@ -7,6 +7,7 @@ pub mod bodies;
 mod contest;
 mod cpu;
 mod cublas;
+pub mod decode;
 pub mod epilogues;
 pub mod gemm;
 pub mod jit;

@@ -22,6 +22,17 @@ pub enum Mask {
     Sliding(usize),
 }
 
+impl Mask {
+    /// The kernel's functions `KEEP` and `RANGE`.
+    pub(super) const fn functions(self) -> [&'static str; 2] {
+        match self {
+            Mask::Every => ["every", "all_keys"],
+            Mask::Causal => ["causal", "keys_before"],
+            Mask::Sliding(_) => ["sliding", "keys_within"],
+        }
+    }
+}
+
 /// What is done to a scaled product before the softmax.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Score {
@@ -32,6 +43,17 @@ pub enum Score {
     SoftCap(f32),
     /// `score - 2^(-8 (head + 1) / heads) * distance`
     Alibi,
+}
+
+impl Score {
+    /// The kernel's function `SCORE`.
+    pub(super) const fn function(self) -> &'static str {
+        match self {
+            Score::Plain => "plain",
+            Score::SoftCap(_) => "soft_cap",
+            Score::Alibi => "alibi",
+        }
+    }
 }
 
 /// Sequences one after the other in one batch: number `z` has rows `queries[z]..queries[z + 1]` of Q and O, and
@@ -84,16 +106,7 @@ impl Attention<'_> {
         let bare =
             self.score == Score::Plain && self.packed.is_none() && !matches!(self.mask, Mask::Sliding(_));
         let keys = if [d, dv] == [256, 256] && bare { 80 } else { keys };
-        let (keep, range) = match self.mask {
-            Mask::Every => ("every", "all_keys"),
-            Mask::Causal => ("causal", "keys_before"),
-            Mask::Sliding(_) => ("sliding", "keys_within"),
-        };
-        let score = match self.score {
-            Score::Plain => "plain",
-            Score::SoftCap(_) => "soft_cap",
-            Score::Alibi => "alibi",
-        };
+        let [keep, range] = self.mask.functions();
         // Two blocks on the simulator: what they do by turns is seen.
         let blocks = device.properties().map_or(2, |gpu| gpu.multiprocessors as usize);
         let set =
@@ -101,7 +114,7 @@ impl Attention<'_> {
         set.with("T", ParamValue::Type(elem))
             .with("KEEP", ParamValue::Function(keep))
             .with("RANGE", ParamValue::Function(range))
-            .with("SCORE", ParamValue::Function(score))
+            .with("SCORE", ParamValue::Function(self.score.function()))
             .with("PACKED", ParamValue::Bool(self.packed.is_some()))
             .with("BY_HEADS", ParamValue::Bool(self.mask == Mask::Every))
     }

@@ -1,5 +1,6 @@
 //! The host's side of the kernels: functions that check shapes, pick kernels and parameter sets, and launch them.
 
 pub mod attention;
+pub mod decode;
 pub mod memory;
 pub mod product;

@@ -6,6 +6,7 @@
 pub mod attention;
 mod banks;
 mod bodies;
+pub mod decode;
 mod edges;
 mod elementwise;
 pub mod gemm;

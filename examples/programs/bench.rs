@@ -5,7 +5,7 @@
 use clap::{Parser, Subcommand};
 use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
-use layout_examples::benchmarks::{Result, attention, bodies, epilogues, gemm, jit, matmul, memory};
+use layout_examples::benchmarks::{Result, attention, bodies, decode, epilogues, gemm, jit, matmul, memory};
 use std::process::ExitCode;
 
 /// Times every kernel of a workload beside its peers, and checks every result.
@@ -24,7 +24,7 @@ enum Workload {
     Matmul(matmul::Options),
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
-    /// Attention forward, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
+    /// Attention forward and decoding, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
     Attention(attention::Options),
     /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
     Epilogues(epilogues::Options),
@@ -53,6 +53,7 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Gemm(options) => gemm::run(&mut ledger, &device, common, options)?,
         Workload::Attention(options) => {
             attention::run(&mut ledger, &device, common, options)?;
+            decode::run(&mut ledger, &device, common, options)?;
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,

@@ -1,0 +1,484 @@
+//! Attention of few queries over many keys (decoding), at the speed of memory: K and V are read once for all heads and queries that
+//! share them.
+//!
+//! ```text
+//! rows of a tile: the queries of the HQ / HK heads that share a head of K and V      keys of a split, in blocks of BN:
+//!   row r: head r % (HQ / HK) of the group, query r / (HQ / HK)                        warp 0 │ 1 │ 2 │ 3 │ 0 │ 1 │ ..
+//!
+//! each warp, with a ring of its own that TMA fills: S = Q Kᵀ; P = exp(S - maximum); O += P V
+//! at the end of a split: the warps' sums meet in shared memory, in their order; O / sum, and maximum + ln(sum)
+//! `combine`: the parts of all splits, each by what its sum is worth beside all
+//! ```
+//!
+//! Law: what `attention` computes, of sequence `b` with keys `0..lengths[b]`, the last query beside the last key. A length is cut at
+//! what K has room for, a page's number taken as the nearest one that there is: nothing outside is read. Which keys a split has
+//! depends on `span` alone, so a sequence's result does not depend on the others.
+//! Sources: Dao and others: Flash-Decoding, 2023 (splits); Kwon and others: PagedAttention, 2023 (pages by a table).
+
+use layout_cuda::tiled_kernels;
+
+pub use kernels::{combine, decode};
+
+#[tiled_kernels]
+mod kernels {
+    /// Every key counts.
+    fn every(_query: i32, _key: i32, _window: i32) -> bool {
+        true
+    }
+
+    /// Keys up to the query.
+    fn causal(query: i32, key: i32, _window: i32) -> bool {
+        key <= query
+    }
+
+    /// The last `window` keys up to the query.
+    fn sliding(query: i32, key: i32, window: i32) -> bool {
+        key <= query && query - key < window
+    }
+
+    /// Of queries `first..last`: the keys `from..to` that some of them see, and those that all of them see.
+    fn all_keys(_first: i32, _last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, keys, 0, keys)
+    }
+
+    fn keys_before(first: i32, last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, last.clamp(0, keys), 0, (first + 1).clamp(0, keys))
+    }
+
+    fn keys_within(first: i32, last: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
+        let (from, to) = ((first + 1 - window).clamp(0, keys), last.clamp(0, keys));
+        (from, to, (last - window).clamp(0, keys), (first + 1).clamp(0, keys))
+    }
+
+    /// The product as it is.
+    fn plain(score: f32, _distance: i32, _head: f32, _strength: f32) -> f32 {
+        score
+    }
+
+    /// Never beyond `strength`.
+    fn soft_cap(score: f32, _distance: i32, _head: f32, strength: f32) -> f32 {
+        strength * (score / strength).tanh_approx()
+    }
+
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among them.
+    fn alibi(score: f32, distance: i32, head: f32, _strength: f32) -> f32 {
+        score - (-8.0 * head).exp2_approx() * distance.abs() as f32
+    }
+
+    /// A block of keys and values on its way to a stage, by one thread: `CHUNK` rows at a time, which are of one page.
+    fn load(
+        (k, v, pages, sequence, group): (
+            impl Tensor<Elem = T>,
+            impl Tensor<Elem = T>,
+            impl Tensor<Elem = i32>,
+            usize,
+            usize,
+        ),
+        (to_k, to_v): (View<T, Write>, View<T, Write>),
+        first: i32,
+        full: Mbarrier,
+    ) {
+        full.arrive_expect(to_k.bytes() + to_v.bytes());
+        for part in unroll(0..BN / CHUNK) {
+            let key = first + (part * CHUNK) as i32;
+            let (page, row) = if PAGED {
+                let (of_sequence, rows) = (pages.slice(sequence), k.dim(2) as i32);
+                let page = of_sequence[[(key / rows).min(pages.dim(1) as i32 - 1) as usize]];
+                (page.clamp(0, k.dim(0) as i32 - 1) as usize, key % rows)
+            } else {
+                (sequence, key)
+            };
+            let row = row as isize;
+            let (keys_of, values_of) = (k.slice(page).slice(group), v.slice(page).slice(group));
+            for slab in unroll(0..D / W) {
+                let mut to = to_k.slice(slab).tile([CHUNK, W], [part, 0]);
+                tma_load(&mut to, &keys_of.window([CHUNK, W], [row, (slab * W) as isize]), full);
+            }
+            for slab in unroll(0..DV / W) {
+                let mut to = to_v.slice(slab).tile([CHUNK, W], [part, 0]);
+                tma_load(&mut to, &values_of.window([CHUNK, W], [row, (slab * W) as isize]), full);
+            }
+        }
+    }
+
+    /// What the score's function makes of the scores, and minus infinity where a query does not see a key.
+    fn mask(
+        mut scores: View<f32, Write>,
+        (first, keys, window): (i32, i32, i32),
+        (row, shared_by, place): (usize, usize, i32),
+        (first_head, heads, scale, strength): (usize, usize, f32, f32),
+    ) {
+        for h in unroll(0..ROWS / 8) {
+            let own = row + 8 * h + lane_id() / 4;
+            let query = place + (own / shared_by) as i32;
+            let head = (first_head + own % shared_by + 1) as f32 / heads as f32;
+            for i in unroll(0..BN / 4) {
+                let key = first + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
+                let at = 4 * (i / 2) + 2 * (h % 2) + i % 2;
+                if SCORED {
+                    scores[[h / 2, at]] = SCORE(scores[[h / 2, at]] * scale, query - key, head, strength);
+                }
+                if key >= keys || !KEEP(query, key, window) {
+                    scores[[h / 2, at]] = f32::NEG_INFINITY;
+                }
+            }
+        }
+    }
+
+    /// Scores become weights, the sums of the weights and those of the products what they are worth beside the new maximum.
+    fn weigh(
+        mut scores: View<f32, Write>,
+        mut sums: View<f32, Write>,
+        (mut most, mut sum): (View<f32, Write>, View<f32, Write>),
+        factor: f32,
+    ) {
+        for h in unroll(0..ROWS / 8) {
+            let mut high = most[[h]];
+            for i in unroll(0..BN / 4) {
+                high = high.max(scores[[h / 2, 4 * (i / 2) + 2 * (h % 2) + i % 2]]);
+            }
+            high = high.max(high.shuffle_xor(1));
+            high = high.max(high.shuffle_xor(2));
+            // A row that has seen no key yet.
+            let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+            let worth = most[[h]].mul_add(factor, -base).exp2_approx();
+            most[[h]] = high;
+            let mut total = sum[[h]] * worth;
+            for i in unroll(0..BN / 4) {
+                let at = 4 * (i / 2) + 2 * (h % 2) + i % 2;
+                let weight = scores[[h / 2, at]].mul_add(factor, -base).exp2_approx();
+                scores[[h / 2, at]] = weight;
+                total += weight;
+            }
+            sum[[h]] = total;
+            for i in unroll(0..DV / 4) {
+                sums[[h / 2, 4 * (i / 2) + 2 * (h % 2) + i % 2]] *= worth;
+            }
+        }
+    }
+
+    /// Rows of V behind the last key: weights of zero times what is no number would be none.
+    fn clear(mut v: View<T, Write>, keys: i32) {
+        for line in 0..BN {
+            if line as i32 >= keys {
+                for column in unroll(0..DV / 32) {
+                    v[[(column * 32) / W, line, (column * 32) % W + lane_id()]] = T::ZERO;
+                }
+            }
+        }
+        sync_warp();
+    }
+
+    /// What a row's sums are divided by, as a factor, and the logarithm of the sum of its weights.
+    fn beside(told: View<f32, Write>, row: usize, factor: f32) -> (f32, f32) {
+        let high = highest(told, row);
+        let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+        let mut total: f32 = 0.0;
+        for warp in unroll(0..WARPS) {
+            total += told[[1, warp, row]] * told[[0, warp, row]].mul_add(factor, -base).exp2_approx();
+        }
+        if total > 0.0 {
+            (total.recip(), base.mul_add(consts::LN_2, total.ln()))
+        } else {
+            (0.0, f32::NEG_INFINITY)
+        }
+    }
+
+    /// The largest score of a row.
+    fn highest(told: View<f32, Write>, row: usize) -> f32 {
+        let mut high = f32::NEG_INFINITY;
+        for warp in unroll(0..WARPS) {
+            high = high.max(told[[0, warp, row]]);
+        }
+        high
+    }
+
+    /// The warps' parts become one, in their order: `whole` has the rows of O, `told` of each warp maximum and sum of each row.
+    fn meet(
+        whole: View<f32, Write>,
+        mut told: View<f32, Write>,
+        mut sums: View<f32, Write>,
+        (most, sum, factor): (View<f32, Write>, View<f32, Write>, f32),
+    ) {
+        for h in unroll(0..ROWS / 8) {
+            let total = group_sum(sum[[h]], 4);
+            if lane_id() % 4 == 0 {
+                told[[0, warp_id(), 8 * h + lane_id() / 4]] = most[[h]];
+                told[[1, warp_id(), 8 * h + lane_id() / 4]] = total;
+            }
+        }
+        barrier();
+        for h in unroll(0..ROWS / 8) {
+            let high = highest(told, 8 * h + lane_id() / 4);
+            let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+            let worth = most[[h]].mul_add(factor, -base).exp2_approx();
+            for i in unroll(0..DV / 4) {
+                sums[[h / 2, 4 * (i / 2) + 2 * (h % 2) + i % 2]] *= worth;
+            }
+        }
+        for warp in unroll(0..WARPS) {
+            if warp_id() == warp {
+                for h in unroll(0..ROWS / 8) {
+                    for i in unroll(0..DV / 8) {
+                        let to = whole.tile([1, 2], [8 * h + lane_id() / 4, 4 * i + lane_id() % 4]);
+                        let mut own = local::<f32>(row_major([1, 2]));
+                        own.copy_from(&sums.tile([1, 2], [h / 2, 2 * i + h % 2]));
+                        if warp > 0 {
+                            let before = to.vectorize([1, 2]).to_local();
+                            own[[0, 0]] += before[[0, 0]];
+                            own[[0, 1]] += before[[0, 1]];
+                        }
+                        to.vectorize([1, 2]).copy_from(&own.vectorize([1, 2]));
+                    }
+                }
+            }
+            barrier();
+        }
+    }
+
+    /// Rows `row..` of a group's queries to shared memory, zeros behind the last one.
+    fn gather(
+        q_smem: View<T, Write>,
+        q: impl Tensor<Elem = T>,
+        (first_head, shared_by, row, rows): (usize, usize, usize, usize),
+    ) {
+        for part in (thread_idx.x..ROWS * D / 8).step_by(32 * WARPS) {
+            let (line, column) = (part / (D / 8), part % (D / 8));
+            let own = row + line;
+            let mut to = q_smem.tile([1, 8], [line, column]).vectorize([1, 8]);
+            if own < rows {
+                let from = q.slice(first_head + own % shared_by);
+                to.copy_from(&from.tile([1, 8], [own / shared_by, column]).vectorize([1, 8]));
+            } else {
+                to.fill(T::ZERO);
+            }
+        }
+    }
+
+    /// The rows of O, divided by their sums, and the logarithms of these.
+    fn store(
+        (o, logs): (impl Tensor<Elem = U, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
+        (whole, told, factor): (View<f32, Write>, View<f32, Write>, f32),
+        (first_head, shared_by, row, rows): (usize, usize, usize, usize),
+    ) {
+        for part in (thread_idx.x..ROWS * DV / 4).step_by(32 * WARPS) {
+            let (line, column) = (part / (DV / 4), part % (DV / 4));
+            let own = row + line;
+            if own < rows {
+                let (head, query) = (first_head + own % shared_by, own / shared_by);
+                let (share, log) = beside(told, line, factor);
+                let mut found = whole.tile([1, 4], [line, column]).vectorize([1, 4]).to_local();
+                for i in unroll(0..4) {
+                    found[[0, i]] *= share;
+                }
+                let mut rounded = local::<U>(row_major([1, 4]));
+                rounded.copy_from(&found.cast::<U>());
+                let mut to = o.slice(head).tile([1, 4], [query, column]).vectorize([1, 4]);
+                to.copy_from(&rounded.vectorize([1, 4]));
+                if column == 0 {
+                    let mut to = logs.slice(head).tile([1], [query]);
+                    to[[0]] = log;
+                }
+            }
+        }
+    }
+
+    /// Heads `h` of Q and O read heads `h * HK / HQ` of K and V. `PAGED`, entry `i` of a sequence's row of `pages` says where its keys
+    /// `i * N..(i + 1) * N` are in K and V; else these are batches. Split `s` has `span` keys, a multiple of `BN`, from
+    /// `s * span` on, counted from the first block that a query of the tile sees.
+    #[tiled_kernel(
+        T = [bf16, f16], U = [f32, bf16, f16], D = 128, DV = 128, ROWS = 16, BN = 16, WARPS = 4, STAGES = 3, CHUNK = 16,
+        W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 }, PAGED = [false, true],
+        KEEP = [causal, every, sliding], RANGE = [keys_before, all_keys, keys_within],
+        SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
+        filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
+        filter(U == f32 || U == T && SCORE == plain, T == bf16 || KEEP == causal, SCORE == plain || T == bf16 && KEEP == causal),
+        arch = "sm_90a", block = [32 * WARPS], grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
+        require(HQ % HK == 0, PARTS % B.max(1) == 0, LISTS == if PAGED { B } else { 0 }, P == if PAGED { P } else { B }, N % if PAGED { CHUNK } else { 1 } == 0),
+    )]
+    pub fn decode<
+        T,
+        U,
+        const B: usize,
+        const HQ: usize,
+        const HK: usize,
+        const M: usize,
+        const P: usize,
+        const N: usize,
+        const LISTS: usize,
+        const TABLE: usize,
+        const PARTS: usize,
+    >(
+        q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
+        k: &LayoutTensor<T, Pitched<P, HK, N, D>>,
+        v: &LayoutTensor<T, Pitched<P, HK, N, DV>>,
+        lengths: &LayoutTensor<i32, RowMajor<B>>,
+        pages: &LayoutTensor<i32, RowMajor<LISTS, TABLE>>,
+        o: &mut LayoutTensor<U, Pitched<PARTS, HQ, M, DV>>,
+        logs: &mut LayoutTensor<f32, RowMajor<PARTS, HQ, M>>,
+        span: usize,
+        scale: f32,
+        strength: f32,
+        window: i32,
+    ) {
+        let k_smem = shared::<T>(row_major([WARPS, STAGES, D / W, BN, W]).swizzle_bytes(2 * W));
+        let v_smem = shared::<T>(row_major([WARPS, STAGES, DV / W, BN, W]).swizzle_bytes(2 * W));
+        let q_smem = shared::<T>(layout([ROWS, D], [D + 8, 1]));
+        let whole = shared::<f32>(layout([ROWS, DV], [DV + 8, 1]));
+        let told = shared::<f32>(row_major([2, WARPS, ROWS]));
+        let full = mbarriers(WARPS * STAGES, 1);
+        barrier();
+        launch_dependents();
+        grid_dependency_wait();
+        let shared_by = HQ / HK;
+        let (rows, tiles) = (shared_by * M, (shared_by * M).div_ceil(ROWS));
+        let (tile, rest) = (block_idx.x % (HK * tiles), block_idx.x / (HK * tiles));
+        let (group, row) = (tile % HK, tile / HK * ROWS);
+        let (split, sequence) = (rest / B, rest % B);
+        let room = if PAGED { TABLE * N } else { N };
+        let room = if P > 0 { room.min(1 << 30) as i32 } else { 0 };
+        let keys = lengths[[sequence]].clamp(0, room);
+        let place = keys - M as i32;
+        let last_row = (row + ROWS).min(rows) - 1;
+        let (low, high) = (place + (row / shared_by) as i32, place + (last_row / shared_by) as i32 + 1);
+        let (from, to, all_from, all_to) = RANGE(low, high, keys, window);
+        // A split that begins behind the last key has no block.
+        let first = (from as usize / BN * BN + split * span).min(1 << 30) as i32;
+        let blocks = ((to - first).clamp(0, span.min(1 << 30) as i32) + BN as i32 - 1) / BN as i32;
+        let (warp, source) = (warp_id(), (k, v, pages, sequence, group));
+        let (k_ring, v_ring) = (k_smem.slice(warp), v_smem.slice(warp));
+        if lane_id() == 0 {
+            for step in unroll(0..STAGES) {
+                let block = (step * WARPS + warp) as i32;
+                if block < blocks {
+                    let stage = (k_ring.slice(step), v_ring.slice(step));
+                    load(source, stage, first + block * BN as i32, full.at(warp * STAGES + step));
+                }
+            }
+        }
+        gather(q_smem, q.slice(sequence), (group * shared_by, shared_by, row, rows));
+        barrier();
+        let mma = mma_atom::<T>([16, 8, 16]);
+        // Few rows stay in registers.
+        let q_own = mma.load_a(&q_smem.tile([ROWS, if ROWS * D <= 2048 { D } else { 16 }], [0, 0]));
+        let factor = if SCORED { consts::LOG2_E } else { scale * consts::LOG2_E };
+        let mut sums = local::<f32>(row_major([ROWS / 16, DV / 2])).fill(0.0);
+        let most = local::<f32>(row_major([ROWS / 8])).fill(f32::NEG_INFINITY);
+        let sum = local::<f32>(row_major([ROWS / 8])).fill(0.0);
+        let mut next = pipeline_state(STAGES);
+        for step in (warp as i32..blocks).step_by(WARPS) {
+            let key = first + step * BN as i32;
+            let arrived = full.at(warp * STAGES + next.stage());
+            let (own_k, own_v) = (k_ring.slice(next.stage()), v_ring.slice(next.stage()));
+            arrived.wait(next.phase());
+            let mut scores = local::<f32>(row_major([ROWS / 16, BN / 2])).fill(0.0);
+            for slab in unroll(0..D / W) {
+                let of_k = mma.load_b(&own_k.slice(slab).transpose());
+                if ROWS * D <= 2048 {
+                    mma.mma(&mut scores, &q_own.tile([ROWS / 16, W / 2], [0, slab]), &of_k);
+                } else {
+                    mma.mma(&mut scores, &mma.load_a(&q_smem.tile([ROWS, W], [0, slab])), &of_k);
+                }
+            }
+            if SCORED || key < all_from || key + BN as i32 > all_to {
+                let head = (group * shared_by, HQ, scale, strength);
+                mask(scores, (key, keys, window), (row, shared_by, place), head);
+            }
+            if key + BN as i32 > keys {
+                clear(own_v, keys - key);
+            }
+            weigh(scores, sums, (most, sum), factor);
+            let weights = scores.cast::<T>();
+            for slab in unroll(0..DV / W) {
+                let mut to = sums.tile([ROWS / 16, W / 2], [0, slab]);
+                mma.mma(&mut to, &weights, &mma.load_b(&own_v.slice(slab)));
+            }
+            sync_warp();
+            if lane_id() == 0 && blocks - step > (STAGES * WARPS) as i32 {
+                load(source, (own_k, own_v), key + (STAGES * WARPS * BN) as i32, arrived);
+            }
+            next.advance();
+        }
+        meet(whole, told, sums, (most, sum, factor));
+        store(
+            (o.slice(rest), logs.slice(rest)),
+            (whole, told, factor),
+            (group * shared_by, shared_by, row, rows),
+        );
+    }
+
+    /// `o` and `logs` of all keys from those of the splits. Split `z` of sequence `b` is part `z * B + b`; `GROUPS` groups of
+    /// threads take the splits by turns.
+    #[tiled_kernel(
+        T = [bf16, f16], DV = 128, GROUPS = 8,
+        arch = "sm_90a", block = [DV / 4 * GROUPS], grid = [B * HQ * M], require(PARTS % B.max(1) == 0),
+    )]
+    pub fn combine<T, const B: usize, const HQ: usize, const M: usize, const PARTS: usize>(
+        parts: &LayoutTensor<f32, RowMajor<PARTS, HQ, M, DV>>,
+        of_parts: &LayoutTensor<f32, RowMajor<PARTS, HQ, M>>,
+        o: &mut LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        logs: &mut LayoutTensor<f32, RowMajor<B, HQ, M>>,
+    ) {
+        let mut sums = shared::<f32>(row_major([GROUPS, DV]));
+        let mut told = shared::<f32>(row_major([GROUPS, 2]));
+        launch_dependents();
+        grid_dependency_wait();
+        let (own, column) = (thread_idx.x / (DV / 4), thread_idx.x % (DV / 4));
+        let (query, rest) = (block_idx.x % M, block_idx.x / M);
+        let (head, sequence) = (rest % HQ, rest / HQ);
+        let mut high = f32::NEG_INFINITY;
+        for split in (own..PARTS / B).step_by(GROUPS) {
+            high = high.max(of_parts[[split * B + sequence, head, query]]);
+        }
+        let mut total: f32 = 0.0;
+        let mut sum = local::<f32>(row_major([4])).fill(0.0);
+        for split in (own..PARTS / B).step_by(GROUPS) {
+            let log = of_parts[[split * B + sequence, head, query]];
+            let from = parts.slice(split * B + sequence).slice(head).slice(query);
+            let part = from.tile([4], [column]).vectorize([4]).to_local();
+            if log > f32::NEG_INFINITY {
+                let weight = ((log - high) * consts::LOG2_E).exp2_approx();
+                total += weight;
+                for i in unroll(0..4) {
+                    sum[[i]] = part[[i]].mul_add(weight, sum[[i]]);
+                }
+            }
+        }
+        sums.slice(own).tile([4], [column]).vectorize([4]).copy_from(&sum.vectorize([4]));
+        if column == 0 {
+            told[[own, 0]] = high;
+            told[[own, 1]] = total;
+        }
+        barrier();
+        if own == 0 {
+            let mut most = f32::NEG_INFINITY;
+            for part in unroll(0..GROUPS) {
+                most = most.max(told[[part, 0]]);
+            }
+            let mut whole: f32 = 0.0;
+            sum.fill(0.0);
+            for part in unroll(0..GROUPS) {
+                let found = sums.slice(part).tile([4], [column]).vectorize([4]).to_local();
+                if told[[part, 0]] > f32::NEG_INFINITY {
+                    let weight = ((told[[part, 0]] - most) * consts::LOG2_E).exp2_approx();
+                    whole += told[[part, 1]] * weight;
+                    for i in unroll(0..4) {
+                        sum[[i]] = found[[i]].mul_add(weight, sum[[i]]);
+                    }
+                }
+            }
+            let share = if whole > 0.0 { whole.recip() } else { 0.0 };
+            for i in unroll(0..4) {
+                sum[[i]] *= share;
+            }
+            let mut rounded = local::<T>(row_major([4]));
+            rounded.copy_from(&sum.cast::<T>());
+            let to = o.slice(sequence).slice(head).slice(query).tile([4], [column]).vectorize([4]);
+            to.copy_from(&rounded.vectorize([4]));
+            if column == 0 {
+                logs[[sequence, head, query]] =
+                    if whole > 0.0 { most + whole.ln() } else { f32::NEG_INFINITY };
+            }
+        }
+    }
+}
