@@ -242,6 +242,21 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         }
     }
 
+    /// The memory on the host, as bytes from the first element on, of a tensor of the simulator, to be written; none on a GPU.
+    ///
+    /// ```
+    /// let mut tensor = layout_cuda::Device::simulator().upload(&[1u8, 2], [2])?;
+    /// tensor.view_mut().host_mut().expect("the simulator's").reverse();
+    /// assert_eq!(tensor.download()?, [2, 1]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn host_mut(&mut self) -> Option<&mut [u8]> {
+        match &mut self.memory {
+            MemoryMut::Gpu(_) => None,
+            MemoryMut::Host(bytes, _) => Some(bytes),
+        }
+    }
+
     pub(crate) fn parts(&mut self) -> (&mut MemoryMut<'a, T>, &[usize], &[usize]) {
         (&mut self.memory, &self.shape, &self.strides)
     }

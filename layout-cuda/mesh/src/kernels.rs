@@ -1,0 +1,57 @@
+//! Kernels that pack and unpack: elements from some places to others, of which the algebra has the strides.
+
+use layout_cuda::tiled_kernels;
+
+pub(crate) use pieces::{add_elements, move_elements, move_rows};
+
+#[tiled_kernels]
+mod pieces {
+    /// `to[a, b, c] = from[a, b, c]`, `c` contiguous on both sides: 16 bytes at once where both begin at multiples of that.
+    #[tiled_kernel(
+        T = [f32, bf16, f16, f64, i32, u32, i64, u8], THREADS = 256, ROUNDS = 4,
+        block = [THREADS], grid = [B, C.div_ceil(THREADS * ROUNDS * 16 / size_of::<T>()), A],
+    )]
+    pub fn move_rows<T, const A: usize, const B: usize, const C: usize>(
+        from: &LayoutTensor<T, Pitched<A, B, C>>,
+        to: &mut LayoutTensor<T, Pitched<A, B, C>>,
+    ) {
+        let v = 16 / size_of::<T>();
+        let part = [1, 1, THREADS * ROUNDS * v];
+        let place = [block_idx.z, block_idx.x, block_idx.y];
+        let threads = row_major([1, 1, THREADS]);
+        let own = from.tile(part, place).vectorize([1, 1, v]).distribute(threads, thread_idx.x).to_local();
+        to.tile(part, place).vectorize([1, 1, v]).distribute(threads, thread_idx.x).copy_from(&own);
+    }
+
+    /// `to[a, b, c] = from[a, b, c]`, however they lie: an element a thread, `c` the fastest.
+    #[tiled_kernel(
+        T = [f32, bf16, f16, f64, i32, u32, i64, u8], THREADS = 256,
+        block = [THREADS], grid = [(A * B * C).div_ceil(THREADS)],
+    )]
+    pub fn move_elements<T, const A: usize, const B: usize, const C: usize>(
+        from: &LayoutTensor<T, Strided<A, B, C>>,
+        to: &mut LayoutTensor<T, Strided<A, B, C>>,
+    ) {
+        let i = block_idx.x * THREADS + thread_idx.x;
+        if i < A * B * C {
+            let (a, b, c) = (i / (B * C), i / C % B, i % C);
+            to[[a, b, c]] = from[[a, b, c]];
+        }
+    }
+
+    /// `to[a, b, c] += from[a, b, c]`, however they lie.
+    #[tiled_kernel(
+        T = [f32, bf16, f16, f64, i32, u32, i64], THREADS = 256,
+        block = [THREADS], grid = [(A * B * C).div_ceil(THREADS)],
+    )]
+    pub fn add_elements<T, const A: usize, const B: usize, const C: usize>(
+        from: &LayoutTensor<T, Strided<A, B, C>>,
+        to: &mut LayoutTensor<T, Strided<A, B, C>>,
+    ) {
+        let i = block_idx.x * THREADS + thread_idx.x;
+        if i < A * B * C {
+            let (a, b, c) = (i / (B * C), i / C % B, i % C);
+            to[[a, b, c]] = to[[a, b, c]] + from[[a, b, c]];
+        }
+    }
+}

@@ -1,0 +1,574 @@
+//! `Member`: one rank of a group, and what it does together with the others.
+//!
+//! Law: what a rank calls is told to the others and held against what they call before any of it starts. Where that does not
+//! fit, or a rank refuses its own arguments, every rank of the group has the same error and nothing was sent.
+
+use crate::board::{Board, Key, Post};
+use crate::call::Call;
+use crate::error::{MeshError, Result};
+use crate::nccl::{Communicator, Work};
+use crate::remote::Remote;
+use crate::sum::{Reduction, reduce};
+use layout_cuda::{Device, Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Where this rank meets the others.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// The ranks are threads of this process.
+    Here(Arc<Board>),
+    /// Another process has the board.
+    There(Arc<Remote>),
+}
+
+impl Place {
+    fn meet(&self, rank: usize, key: &Key, post: Post, limit: Duration) -> Result<Arc<Vec<Post>>> {
+        match self {
+            Place::Here(board) => board.meet(rank, key, post, limit),
+            Place::There(remote) => remote.meet(key, &post, limit),
+        }
+    }
+
+    /// Why the others will not go on, as far as is known.
+    fn trouble(&self) -> Option<MeshError> {
+        match self {
+            Place::Here(board) => board.broken(),
+            Place::There(remote) => remote.broken(),
+        }
+    }
+
+    fn fail(&self, error: &MeshError) {
+        match self {
+            Place::Here(board) => board.fail(error.clone()),
+            Place::There(remote) => remote.fail(error.clone()),
+        }
+    }
+}
+
+/// One rank of a group. Collectives are methods of it, which every rank of the group calls, in one order.
+///
+/// On a GPU they start in the stream and come back; [`Member::wait`] waits for them, within the time limit. On the simulator
+/// they are done when they come back.
+///
+/// ```
+/// use layout_mesh::{Reduction, World};
+///
+/// let sums = World::simulators(4)?.run(|member| {
+///     let stream = member.device().stream();
+///     let own = stream.upload(&[member.rank() as f32, 1.0], [2])?;
+///     let mut sum = stream.zeros::<f32, 1>([2])?;
+///     member.all_reduce(&stream, Reduction::Sum, &own, &mut sum)?;
+///     member.wait(&stream)?;
+///     Ok(sum.download()?)
+/// })?;
+/// assert_eq!(sums, vec![[6.0, 4.0]; 4]);
+/// # Ok::<(), layout_mesh::MeshError>(())
+/// ```
+#[derive(Debug)]
+pub struct Member {
+    rank: usize,
+    /// The ranks of the group, as numbers of the world.
+    group: Vec<usize>,
+    path: Vec<u64>,
+    next: AtomicU64,
+    device: Device,
+    place: Place,
+    limit: Duration,
+    nccl: Option<Communicator>,
+    /// The streams that something was started in.
+    streams: Mutex<Vec<Stream>>,
+    trusting: AtomicBool,
+}
+
+impl Member {
+    pub(crate) fn new(
+        rank: usize,
+        group: Vec<usize>,
+        path: Vec<u64>,
+        device: Device,
+        place: Place,
+        limit: Duration,
+    ) -> Result<Member> {
+        let mut member = Member {
+            rank,
+            group,
+            path,
+            next: AtomicU64::new(0),
+            device,
+            place,
+            limit,
+            nccl: None,
+            streams: Mutex::default(),
+            trusting: AtomicBool::new(false),
+        };
+        member.connect()?;
+        Ok(member)
+    }
+
+    /// A communicator of NCCL's, on a GPU, in a group of several.
+    fn connect(&mut self) -> Result<()> {
+        let stream = self.device.stream();
+        let Some(cuda) = stream.cuda() else { return Ok(()) };
+        if self.size() == 1 {
+            return Ok(());
+        }
+        // A rank that lacks NCCL says so, and the others need not wait for it.
+        let id = if self.rank == 0 { Communicator::unique_id() } else { crate::nccl::nccl().map(|_| vec![]) };
+        let call = match &id {
+            Ok(_) => self.call("start NCCL", "", 0, String::new()),
+            Err(error) => Call::Refused { why: error.to_string() },
+        };
+        let posts = self.meet(call, id.unwrap_or_default())?;
+        self.nccl = Some(Communicator::new(cuda, &posts[0].bytes, self.rank, self.size())?);
+        Ok(())
+    }
+
+    /// The rank in the group, from 0.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many ranks the group has.
+    pub fn size(&self) -> usize {
+        self.group.len()
+    }
+
+    /// The ranks of the group as they are numbered in the world.
+    pub fn group(&self) -> &[usize] {
+        &self.group
+    }
+
+    /// This rank's device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The time that a wait for others may take.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// From now on calls on GPUs are not held against the others' before they start, which costs a meeting of the host's threads
+    /// or processes each: for programs whose calls were found to fit. The simulator holds them against each other anyway.
+    pub fn trust(&self, trusting: bool) {
+        self.trusting.store(trusting, Ordering::Relaxed);
+    }
+
+    fn call(&self, name: &str, elem: &str, count: usize, how: String) -> Call {
+        Call::Collective { name: name.into(), elem: elem.into(), count: count as u64, how }
+    }
+
+    /// Posts and waits for the others.
+    fn meet(&self, call: Call, bytes: Vec<u8>) -> Result<Arc<Vec<Post>>> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.path.iter().copied().chain([number]).collect();
+        let post = Post { call, bytes: Arc::new(bytes) };
+        let met = self.place.meet(self.group[self.rank], &(self.group.clone(), path), post, self.limit);
+        if met.is_err() {
+            // What is in flight may wait for a rank that does not come.
+            self.abort();
+        }
+        met
+    }
+
+    /// The same, unless the calls are trusted.
+    pub(crate) fn agree(&self, call: Call, bytes: Vec<u8>) -> Result<Option<Arc<Vec<Post>>>> {
+        let refuses = matches!(call, Call::Refused { .. });
+        if !refuses && self.nccl.is_some() && self.trusting.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        self.meet(call, bytes).map(Some)
+    }
+
+    pub(crate) fn abort(&self) {
+        if let Some(nccl) = &self.nccl {
+            nccl.abort();
+        }
+    }
+
+    /// Tells the others that this rank cannot go on, and why.
+    ///
+    /// # Errors
+    /// Always: what the others have, too.
+    pub fn refuse<T>(&self, why: impl Into<String>) -> Result<T> {
+        let why = why.into();
+        let rank = self.group[self.rank];
+        self.meet(Call::Refused { why: why.clone() }, vec![])?;
+        // It met nobody who did not have it refused.
+        Err(MeshError::Refused { rank, why })
+    }
+
+    fn uses(&self, stream: &Stream) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |own: &Stream| match (own.cuda(), stream.cuda()) {
+            (Some(one), Some(other)) => one.cu_stream() == other.cu_stream(),
+            _ => false,
+        };
+        if stream.cuda().is_some() && !streams.iter().any(same) {
+            streams.push(stream.clone());
+        }
+    }
+
+    /// What does not fit in a call of one buffer to read and one to write.
+    fn unfit<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        source: &TensorView<'_, T, R>,
+        target: &TensorViewMut<'_, T, S>,
+        [times_source, times_target]: [usize; 2],
+    ) -> Option<String> {
+        let lengths = [source.len(), target.view().len()];
+        if stream.device() != &self.device {
+            let (own, stream) = (self.device.describe(), stream.device().describe());
+            return Some(format!("the stream is of {stream}, the rank's device is {own}"));
+        }
+        let here = self.device.is_simulator();
+        if (source.cuda().is_some() || target.view().cuda().is_some()) == here {
+            return Some(format!("a tensor lies elsewhere than on {}", self.device.describe()));
+        }
+        let want = lengths[0].checked_mul(times_source).zip(lengths[1].checked_mul(times_target));
+        if want.is_none_or(|(source, target)| source != target) {
+            let [source, target] = lengths;
+            return Some(format!("{source} elements into {target} over {} ranks", self.size()));
+        }
+        None
+    }
+
+    /// The whole of a call: agree, then start it on a GPU, or compute it.
+    #[allow(clippy::too_many_arguments)]
+    fn together<T: Element, const R: usize, const S: usize>(
+        &self,
+        name: &str,
+        how: String,
+        (work, times): (Work, [usize; 2]),
+        stream: &Stream,
+        source: &TensorView<'_, T, R>,
+        target: &mut TensorViewMut<'_, T, S>,
+    ) -> Result<()> {
+        let call = match self.unfit(stream, source, target, times) {
+            Some(why) => Call::Refused { why: format!("{name}: {why}") },
+            None => self.call(name, &T::ELEM.to_string(), source.len(), how),
+        };
+        let posts = self.agree(call, source.host().map(<[u8]>::to_vec).unwrap_or_default())?;
+        if let Some(cuda) = stream.cuda() {
+            self.uses(stream);
+            return match &self.nccl {
+                Some(nccl) => nccl.work(work, cuda, source, target),
+                None => alone(cuda, source, target),
+            };
+        }
+        let (Some(posts), Some(target)) = (posts, target.host_mut()) else { return Ok(()) };
+        let all = |post: &Post| post.bytes.clone();
+        match work {
+            Work::AllGather => {
+                let gathered: Vec<u8> = posts.iter().flat_map(|post| all(post).to_vec()).collect();
+                target.copy_from_slice(&gathered);
+            }
+            Work::Broadcast(root) => target.copy_from_slice(&all(&posts[root])),
+            Work::AllReduce(how) | Work::ReduceScatter(how) => {
+                let own = match work {
+                    Work::ReduceScatter(_) => self.rank * target.len()..(self.rank + 1) * target.len(),
+                    _ => 0..target.len(),
+                };
+                target.copy_from_slice(&all(&posts[0])[own.clone()]);
+                for post in &posts[1..] {
+                    reduce(T::ELEM, how, target, &all(post)[own.clone()])
+                        .ok_or_else(|| MeshError::Elements { elem: T::ELEM.to_string() })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `target` becomes the ranks' `source`s, one after the other, in the order of their storage.
+    ///
+    /// # Errors
+    /// [`MeshError`] on every rank: the calls differ, a length is not `size()` times the other, a rank is gone or late.
+    pub fn all_gather<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        let work = (Work::AllGather, [self.size(), 1]);
+        self.together("all-gather", String::new(), work, stream, &source.view(), &mut target.view_mut())
+    }
+
+    /// `target` becomes this rank's part of what the ranks' `source`s are together.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`]; [`MeshError::Elements`].
+    pub fn reduce_scatter<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        how: Reduction,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        let work = (Work::ReduceScatter(how), [1, self.size()]);
+        let (source, mut target) = (source.view(), target.view_mut());
+        self.together("reduce-scatter", how.to_string(), work, stream, &source, &mut target)
+    }
+
+    /// `target` becomes what the ranks' `source`s are together, on every rank.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`]; [`MeshError::Elements`].
+    pub fn all_reduce<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        how: Reduction,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        let work = (Work::AllReduce(how), [1, 1]);
+        let (source, mut target) = (source.view(), target.view_mut());
+        self.together("all-reduce", how.to_string(), work, stream, &source, &mut target)
+    }
+
+    /// `target` becomes the `source` of rank `root`, on every rank. The others' sources are not read.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`].
+    pub fn broadcast<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        root: usize,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        if root >= self.size() {
+            return self.refuse(format!("a broadcast from rank {root} of {}", self.size()));
+        }
+        let (work, how) = ((Work::Broadcast(root), [1, 1]), format!("from rank {root}"));
+        self.together("broadcast", how, work, stream, &source.view(), &mut target.view_mut())
+    }
+
+    /// Part r of `source` goes to rank r, and part r of `target` comes from there.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`], and where the lengths are no multiples of `size()`.
+    pub fn all_to_all<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        let (source, mut target, size) = (source.view(), target.view_mut(), self.size());
+        let (from, to) = (source.len(), target.view().len());
+        if from != to || from % size != 0 {
+            return self.refuse(format!("all-to-all: {from} elements into {to} over {size} ranks"));
+        }
+        let each = from / size;
+        let sends = cut(&source, each)?.into_iter().enumerate().collect::<Vec<_>>();
+        let mut receives = cut_mut(&mut target, each)?.into_iter().enumerate().collect::<Vec<_>>();
+        self.exchange(stream, &sends, &mut receives)
+    }
+
+    /// Messages between pairs, all at once: (peer, elements). Those from one rank to another arrive in the order in which they
+    /// stand here. Every rank of the group calls this, if with no message.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`]; [`MeshError::Differ`] where one sends what the other does not receive.
+    pub fn exchange<T: Element>(
+        &self,
+        stream: &Stream,
+        sends: &[(usize, TensorView<'_, T, 1>)],
+        receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
+    ) -> Result<()> {
+        let elem = T::ELEM.to_string();
+        let of = |peer: usize, len: usize| (peer as u64, len as u64);
+        let sent: Vec<_> = sends.iter().map(|(peer, view)| of(*peer, view.len())).collect();
+        let received: Vec<_> = receives.iter().map(|(peer, view)| of(*peer, view.view().len())).collect();
+        let size = self.size() as u64;
+        let far = sent.iter().chain(&received).find(|(peer, _)| *peer >= size);
+        let elsewhere = sends.iter().any(|(_, view)| view.host().is_none() == self.device.is_simulator());
+        let call = match far {
+            Some((peer, _)) => Call::Refused { why: format!("a message with rank {peer} of {size}") },
+            None if elsewhere || stream.device() != &self.device => {
+                Call::Refused { why: format!("a message that does not lie on {}", self.device.describe()) }
+            }
+            None => Call::Exchange { elem, sends: sent, receives: received },
+        };
+        let bytes = sends.iter().filter_map(|(_, view)| view.host()).flatten().copied().collect();
+        let posts = self.agree(call, bytes)?;
+        if let Some(cuda) = stream.cuda() {
+            self.uses(stream);
+            return match &self.nccl {
+                Some(nccl) => nccl.exchange(cuda, sends, receives),
+                None => {
+                    let pairs = sends.iter().zip(receives);
+                    pairs.into_iter().try_for_each(|((_, from), (_, to))| alone(cuda, from, to))
+                }
+            };
+        }
+        let Some(posts) = posts else { return Ok(()) };
+        // How much of what each rank sends is taken already.
+        let mut taken = vec![0; self.size()];
+        for (peer, view) in receives {
+            let Some(target) = view.host_mut() else { continue };
+            let Call::Exchange { sends, .. } = &posts[*peer].call else { continue };
+            let mut offset = 0;
+            let mut own = sends.iter().filter_map(|(to, len)| {
+                let at = offset;
+                offset += *len as usize * size_of::<T>();
+                (*to == self.rank as u64).then_some(at)
+            });
+            if let Some(at) = own.nth(taken[*peer]) {
+                target.copy_from_slice(&posts[*peer].bytes[at..at + target.len()]);
+            }
+            taken[*peer] += 1;
+        }
+        Ok(())
+    }
+
+    /// Messages between addresses on GPUs, of a plan that the ranks have agreed on: (peer, address, bytes).
+    ///
+    /// # Safety
+    /// As of [`Communicator::exchange_at`].
+    pub(crate) unsafe fn exchange_at(
+        &self,
+        stream: &Stream,
+        sends: &[(usize, u64, usize)],
+        receives: &[(usize, u64, usize)],
+    ) -> Result<()> {
+        self.uses(stream);
+        match (&self.nccl, stream.cuda()) {
+            // SAFETY: as the caller promises.
+            (Some(nccl), Some(cuda)) => unsafe { nccl.exchange_at(cuda, sends, receives) },
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until every rank of the group is here. It does not wait for what is in flight on the devices.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`].
+    pub fn barrier(&self) -> Result<()> {
+        self.meet(self.call("barrier", "", 0, String::new()), vec![]).map(drop)
+    }
+
+    /// Waits until what was started in the stream is done. A rank that is lost meanwhile, or a device that does not get done within
+    /// the limit, is an error, and the communicator is aborted, so that nothing hangs.
+    ///
+    /// # Errors
+    /// [`MeshError`].
+    pub fn wait(&self, stream: &Stream) -> Result<()> {
+        let Some(cuda) = stream.cuda() else { return self.place.trouble().map_or(Ok(()), Err) };
+        let start = Instant::now();
+        let driver = |error: layout_cuda::cudarc::driver::DriverError| MeshError::Nccl {
+            call: "cuEventQuery",
+            code: error.0 as i32,
+            words: format!("{:?}", error.0),
+        };
+        let event = cuda.record_event(None).map_err(driver)?;
+        loop {
+            if event.try_is_complete().map_err(driver)? {
+                return Ok(());
+            }
+            let waited = start.elapsed();
+            let late = || MeshError::Late {
+                call: "what was started in the stream".into(),
+                limit: self.limit,
+                absent: vec![],
+            };
+            let device = self.nccl.as_ref().and_then(|nccl| nccl.trouble().err());
+            let trouble = self.place.trouble().or(device).or_else(|| (waited >= self.limit).then(late));
+            if let Some(error) = trouble {
+                self.place.fail(&error);
+                self.abort();
+                return Err(error);
+            }
+            if waited > Duration::from_millis(2) {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        }
+    }
+
+    /// Waits for every stream that something was started in, and closes the communicator.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        streams.iter().try_for_each(|stream| self.wait(stream))?;
+        if let Some(nccl) = &self.nccl {
+            nccl.close();
+        }
+        Ok(())
+    }
+
+    /// The group of this list that the rank is in, as a group of its own; none where it is in none. Every rank calls this with the
+    /// same lists, of ranks of this group.
+    ///
+    /// # Errors
+    /// As [`Member::all_gather`]; [`MeshError::Refused`] for a rank that is in two, or not there.
+    pub fn split(&self, groups: &[Vec<usize>]) -> Result<Option<Member>> {
+        let mut all: Vec<usize> = groups.concat();
+        all.sort_unstable();
+        let twice = all.windows(2).any(|pair| pair[0] == pair[1]);
+        if twice || all.last().is_some_and(|rank| *rank >= self.size()) {
+            return self.refuse(format!("groups {groups:?} of {} ranks", self.size()));
+        }
+        let number = self.next.load(Ordering::Relaxed);
+        self.meet(self.call("split", "", 0, format!("{groups:?}")), vec![])?;
+        let Some(group) = groups.iter().find(|group| group.contains(&self.rank)) else { return Ok(None) };
+        let place = group.iter().position(|rank| *rank == self.rank).unwrap_or(0);
+        let ranks = group.iter().map(|rank| self.group[*rank]).collect();
+        let path = self.path.iter().copied().chain([number]).collect();
+        let (device, meeting) = (self.device.clone(), self.place.clone());
+        Member::new(place, ranks, path, device, meeting, self.limit).map(Some)
+    }
+}
+
+/// A group of one on a GPU: a copy.
+fn alone<T: Element, const R: usize, const S: usize>(
+    cuda: &std::sync::Arc<layout_cuda::cudarc::driver::CudaStream>,
+    source: &TensorView<'_, T, R>,
+    target: &mut TensorViewMut<'_, T, S>,
+) -> Result<()> {
+    let (Some(from), Some(to)) = (source.cuda(), target.cuda_mut()) else { return Ok(()) };
+    cuda.memcpy_dtod(from, to).map_err(|error| MeshError::Nccl {
+        call: "cuMemcpyDtoDAsync",
+        code: error.0 as i32,
+        words: format!("{:?}", error.0),
+    })
+}
+
+/// The storage of a view in parts of so many elements.
+fn cut<'a, T: Element, const R: usize>(
+    view: &'a TensorView<'_, T, R>,
+    each: usize,
+) -> Result<Vec<TensorView<'a, T, 1>>> {
+    let parts = view.len().checked_div(each).unwrap_or(0);
+    let part = |number: usize| match (view.cuda(), view.host()) {
+        (Some(memory), _) => TensorView::over(memory.slice(number * each..(number + 1) * each), [each]),
+        (None, bytes) => {
+            let (bytes, size) = (bytes.unwrap_or_default(), each * size_of::<T>());
+            TensorView::over_host(&bytes[number * size..(number + 1) * size], [each], [1])
+        }
+    };
+    Ok((0..parts).map(part).collect::<std::result::Result<_, _>>()?)
+}
+
+/// The same, to be written.
+fn cut_mut<'a, T: Element, const R: usize>(
+    view: &'a mut TensorViewMut<'_, T, R>,
+    each: usize,
+) -> Result<Vec<TensorViewMut<'a, T, 1>>> {
+    let mut parts = Vec::new();
+    if each == 0 {
+        return Ok(parts);
+    }
+    if view.view().cuda().is_none() {
+        let bytes = view.host_mut().unwrap_or_default();
+        for part in bytes.chunks_exact_mut(each * size_of::<T>()) {
+            parts.push(TensorViewMut::over_host(part, [each], [1])?);
+        }
+        return Ok(parts);
+    }
+    let Some(memory) = view.cuda_mut() else { return Ok(parts) };
+    for part in memory.slice_mut(..).chunks_exact_mut(each) {
+        parts.push(TensorViewMut::over(part, [each])?);
+    }
+    Ok(parts)
+}

@@ -1,0 +1,199 @@
+//! `Resharding`: a plan of the algebra, carried out: packed, sent, unpacked.
+//!
+//! Law: afterwards each rank's target is what [`Reshard::apply`] says of the ranks' sources. Where a rank's tensors are not those of
+//! the plan, every rank is told, before anything is sent.
+
+mod collective;
+mod pairs;
+mod pieces;
+mod side;
+
+use crate::call::Call;
+use crate::error::{MeshError, Result};
+use crate::member::Member;
+use collective::Collected;
+use layout_core::mesh::{Collective, Distributed, Reshard};
+use layout_cuda::{Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
+use pairs::Pairs;
+
+/// A part of a message has so many bytes at least, where nobody says otherwise.
+const PART: usize = 4 << 20;
+
+/// A redistribution of tensors, planned once.
+///
+/// ```
+/// use layout_core::mesh::{Distributed, Mesh};
+/// use layout_mesh::{Resharding, World};
+///
+/// let mesh = Mesh::new([("gpu", 2)])?;
+/// let sums = Distributed::new(&mesh, [4])?.partial(["gpu"])?;
+/// let plan = Resharding::new(&sums, &Distributed::new(&mesh, [4])?.split(0, ["gpu"])?)?;
+/// let parts = World::simulators(2)?.run(|member| {
+///     let stream = member.device().stream();
+///     let source = stream.upload(&[1.0f32, 2.0, 3.0, 4.0], [4])?;
+///     let mut target = stream.zeros::<f32, 1>([2])?;
+///     plan.run(member, &stream, &source, &mut target)?;
+///     Ok(target.download()?)
+/// })?;
+/// assert_eq!(parts, [[2.0, 4.0], [6.0, 8.0]]);
+/// # Ok::<(), layout_mesh::MeshError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resharding {
+    plan: Reshard,
+    /// The least bytes of a part of a message.
+    part: usize,
+}
+
+/// A redistribution with the buffers that this rank needs for it, to be run again and again.
+#[derive(Debug)]
+pub struct Prepared<'p, T: Element> {
+    plan: &'p Reshard,
+    way: Way<T>,
+}
+
+/// How it is done.
+#[derive(Debug)]
+enum Way<T: Element> {
+    /// By a collective of NCCL's, within the rank's group.
+    Collected(Box<Collected<T>>),
+    /// By messages between pairs.
+    Pairs(Pairs<T>),
+}
+
+impl Resharding {
+    /// The plan from one distribution to another.
+    ///
+    /// # Errors
+    /// As [`Reshard::new`].
+    pub fn new(from: &Distributed, to: &Distributed) -> Result<Resharding> {
+        Ok(Resharding { plan: Reshard::new(from, to)?, part: PART })
+    }
+
+    /// With messages cut into up to eight parts of so many bytes each, or more, instead of 4 MiB: while one is on its way the next
+    /// is packed. The same on every rank.
+    #[must_use]
+    pub fn with_parts(mut self, bytes: usize) -> Resharding {
+        self.part = bytes.max(1);
+        self
+    }
+
+    /// The plan, to be printed, counted and verified.
+    pub fn plan(&self) -> &Reshard {
+        &self.plan
+    }
+
+    /// What this rank needs for it: groups, streams and buffers. Every rank calls this.
+    ///
+    /// # Errors
+    /// [`MeshError`], on every rank.
+    pub fn prepare<T: Element>(&self, member: &Member, stream: &Stream) -> Result<Prepared<'_, T>> {
+        let ranks = self.plan.source().mesh().size();
+        if member.size() != ranks {
+            return member.refuse(format!("a plan for {ranks} ranks in a group of {}", member.size()));
+        }
+        let named = [Collective::AllGather, Collective::ReduceScatter, Collective::AllReduce];
+        let way = match named.contains(&self.plan.collective()) {
+            true => Way::Collected(Box::new(Collected::new(&self.plan, member, stream)?)),
+            false => Way::Pairs(Pairs::new(&self.plan, self.part, member, stream)?),
+        };
+        Ok(Prepared { plan: &self.plan, way })
+    }
+
+    /// Carries it out once. Every rank calls this.
+    ///
+    /// # Errors
+    /// [`MeshError`], on every rank.
+    pub fn run<T: Element, const R: usize, const S: usize>(
+        &self,
+        member: &Member,
+        stream: &Stream,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        self.prepare::<T>(member, stream)?.run(member, stream, source, target)
+    }
+}
+
+impl<T: Element> Prepared<'_, T> {
+    /// Carries it out, in the stream's order. Every rank calls this.
+    ///
+    /// # Errors
+    /// [`MeshError`], on every rank: tensors that are not those of the plan, ranks that call otherwise, are gone or late.
+    pub fn run<const R: usize, const S: usize>(
+        &mut self,
+        member: &Member,
+        stream: &Stream,
+        source: &impl TensorArg<T, R>,
+        target: &mut impl TensorArgMut<T, S>,
+    ) -> Result<()> {
+        let (source, mut target) = (source.view(), target.view_mut());
+        let how = format!("{} -> {}", self.plan.source(), self.plan.target());
+        let call = match self.unfit(member, stream, &source, &target) {
+            Some(why) => Call::Refused { why },
+            None => Call::Collective {
+                name: "reshard".into(),
+                elem: T::ELEM.to_string(),
+                // Ranks may hold unlike numbers of elements that exist, in memories of one size.
+                count: source.len() as u64,
+                how,
+            },
+        };
+        member.agree(call, vec![])?;
+        if self.plan.zeroed().contains(&member.rank()) {
+            zero(stream, &mut target)?;
+        }
+        match &mut self.way {
+            Way::Collected(collected) => collected.run(stream, &source, &mut target),
+            Way::Pairs(pairs) => pairs.run(member, stream, &source, &mut target),
+        }
+    }
+
+    /// What of this rank's tensors is not the plan's.
+    fn unfit<const R: usize, const S: usize>(
+        &self,
+        member: &Member,
+        stream: &Stream,
+        source: &TensorView<'_, T, R>,
+        target: &TensorViewMut<'_, T, S>,
+    ) -> Option<String> {
+        let simulator = member.device().is_simulator();
+        let here = source.host().is_some() == simulator && target.view().host().is_some() == simulator;
+        if stream.device() != member.device() || !here {
+            return Some(format!("a stream or a tensor that is not on {}", member.device().describe()));
+        }
+        let alike = |what: &str, held: &Distributed, shape: &[usize], strides: &[usize]| {
+            let memory = held.memory();
+            let numbers =
+                |list: &[usize]| layout_core::IntTuple::flat(list.iter().map(|value| *value as i64));
+            let (shape, strides) = (numbers(shape), numbers(strides));
+            // The stride of a single coordinate leads nowhere.
+            let differ = memory
+                .leaves()
+                .zip(strides.leaves())
+                .any(|(mode, own)| mode.shape > 1 && mode.stride != *own);
+            (memory.shape() != shape || differ).then(|| {
+                format!("the {what} is {shape}:{strides} and has to be {memory}, a rank's part of {held}")
+            })
+        };
+        let own = alike("source", self.plan.source(), &source.shape(), &source.strides());
+        own.or_else(|| alike("target", self.plan.target(), &target.shape(), &target.strides()))
+    }
+}
+
+/// Sets the memory of a tensor to zero.
+fn zero<T: Element, const S: usize>(stream: &Stream, target: &mut TensorViewMut<'_, T, S>) -> Result<()> {
+    match (stream.cuda(), target.cuda_mut()) {
+        (Some(cuda), Some(memory)) => cuda.memset_zeros(memory).map_err(|error| MeshError::Nccl {
+            call: "cuMemsetD8Async",
+            code: error.0 as i32,
+            words: format!("{:?}", error.0),
+        }),
+        _ => {
+            if let Some(bytes) = target.host_mut() {
+                bytes.fill(0);
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! `World`: all ranks, and where they run.
+//!
+//! Law: [`World::run`] comes back with every rank's result, or with the error that was first; a rank that fails or panics is an
+//! error of all others, within the time limit.
+
+use crate::board::Board;
+use crate::error::{MeshError, Result};
+use crate::member::{Member, Place};
+use crate::remote::{Remote, serve};
+use layout_cuda::Device;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long ranks wait for each other, where nobody says otherwise.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The most ranks, as of a mesh.
+const MOST: usize = 1024;
+
+/// All ranks, and where they run.
+#[derive(Clone, Debug)]
+pub struct World {
+    kind: Kind,
+    limit: Duration,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// A thread each.
+    Threads(Vec<Device>),
+    /// One of several processes.
+    Process { rank: usize, size: usize, local: usize, address: String },
+}
+
+fn environment<T>(variable: &str, why: impl Into<String>) -> Result<T> {
+    Err(MeshError::Environment { variable: variable.into(), why: why.into() })
+}
+
+impl World {
+    /// So many simulators, a thread each: collectives are computed in the ranks' order, and what would hang GPUs is an error.
+    ///
+    /// # Errors
+    /// [`MeshError::Environment`] for no rank or more than 1024.
+    ///
+    /// ```
+    /// use layout_mesh::World;
+    /// let ranks = World::simulators(3)?.run(|member| Ok(member.rank()))?;
+    /// assert_eq!(ranks, [0, 1, 2]);
+    /// # Ok::<(), layout_mesh::MeshError>(())
+    /// ```
+    pub fn simulators(ranks: usize) -> Result<World> {
+        World::of((0..ranks).map(|_| Device::simulator()).collect())
+    }
+
+    /// These GPUs, a thread of this process each.
+    ///
+    /// # Errors
+    /// [`MeshError::Cuda`] for a GPU that is not there; [`MeshError::NoNccl`] for several without NCCL.
+    pub fn gpus(ordinals: impl IntoIterator<Item = usize>) -> Result<World> {
+        let devices: Vec<Device> =
+            ordinals.into_iter().map(Device::gpu).collect::<std::result::Result<_, _>>()?;
+        if devices.len() > 1 {
+            crate::nccl::nccl()?;
+        }
+        World::of(devices)
+    }
+
+    fn of(devices: Vec<Device>) -> Result<World> {
+        match devices.len() {
+            1..=MOST => Ok(World { kind: Kind::Threads(devices), limit: LIMIT }),
+            ranks => environment("the number of ranks", format!("{ranks}; a world has 1 to {MOST}")),
+        }
+    }
+
+    /// This process as one rank of several, as `torchrun` or `mpirun` started it: `RANK`, `WORLD_SIZE` and `LOCAL_RANK`, or Open MPI's
+    /// or Slurm's; `MASTER_ADDR` and `MASTER_PORT`, where rank 0 listens (on the port after that one where `torchrun` listens there
+    /// itself; `LAYOUT_MESH_PORT` names another). The GPU is that of the local rank.
+    ///
+    /// # Errors
+    /// [`MeshError::Environment`] that names the variable.
+    pub fn process() -> Result<World> {
+        World::process_of(&|name| std::env::var(name).ok())
+    }
+
+    /// As [`World::process`], of these variables.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn process_of(variable: &dyn Fn(&str) -> Option<String>) -> Result<World> {
+        let number = |names: [&str; 3]| {
+            let found = names.into_iter().find_map(|name| Some((name, variable(name)?)));
+            let Some((name, value)) = found else { return environment(names[0], "it is not set") };
+            match value.parse::<usize>() {
+                Ok(number) => Ok(number),
+                Err(_) => environment(name, format!("`{value}` is no number")),
+            }
+        };
+        let rank = number(["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"])?;
+        let size = number(["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"])?;
+        if !(1..=MOST).contains(&size) || rank >= size {
+            return environment("RANK", format!("{rank} of {size} ranks; a world has 1 to {MOST}"));
+        }
+        let local = ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"];
+        let local = if local.iter().any(|name| variable(name).is_some()) { number(local)? } else { rank };
+        let host = variable("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".into());
+        let port = match variable("LAYOUT_MESH_PORT") {
+            Some(_) => number(["LAYOUT_MESH_PORT"; 3])?,
+            None => {
+                let port =
+                    if variable("MASTER_PORT").is_some() { number(["MASTER_PORT"; 3])? } else { 29500 };
+                let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value == "True");
+                port + usize::from(taken)
+            }
+        };
+        if u16::try_from(port).is_err() {
+            return environment("MASTER_PORT", format!("{port} is no port"));
+        }
+        let kind = Kind::Process { rank, size, local, address: format!("{host}:{port}") };
+        Ok(World { kind, limit: LIMIT })
+    }
+
+    /// With another time limit than a minute, for each wait for others.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> World {
+        self.limit = limit;
+        self
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        match &self.kind {
+            Kind::Threads(devices) => devices.len(),
+            Kind::Process { size, .. } => *size,
+        }
+    }
+
+    /// Runs the ranks of this process, and gives their results in the ranks' order. What they started is done when this comes
+    /// back.
+    ///
+    /// # Errors
+    /// The first error of any rank.
+    pub fn run<R: Send>(&self, body: impl Fn(&Member) -> Result<R> + Sync) -> Result<Vec<R>> {
+        match &self.kind {
+            Kind::Threads(devices) => self.threads(devices, &body),
+            Kind::Process { rank, size, local, address } => {
+                let device = match Device::gpu(*local) {
+                    Ok(device) => device,
+                    // Of a machine without GPUs the processes are simulators.
+                    Err(_) if layout_cuda::driver::device_count().unwrap_or(0) == 0 => Device::simulator(),
+                    Err(error) => return Err(error.into()),
+                };
+                self.one_process(*rank, *size, device, address, &body)
+            }
+        }
+    }
+
+    fn threads<R: Send>(
+        &self,
+        devices: &[Device],
+        body: &(impl Fn(&Member) -> Result<R> + Sync),
+    ) -> Result<Vec<R>> {
+        let board = Arc::new(Board::new(devices.len()));
+        let all: Vec<usize> = (0..devices.len()).collect();
+        let results: Vec<Result<R>> = std::thread::scope(|scope| {
+            let start = |(rank, device): (usize, &Device)| {
+                let (board, all, device) = (board.clone(), all.clone(), device.clone());
+                scope.spawn(move || {
+                    let leaving = Leaving { board: &board, rank };
+                    let place = Place::Here(board.clone());
+                    let member = Member::new(rank, all, vec![], device, place, self.limit)?;
+                    let result = of_rank(&member, body);
+                    leaving.with(&result);
+                    result
+                })
+            };
+            let threads: Vec<_> = devices.iter().enumerate().map(start).collect();
+            let joined = threads.into_iter().enumerate().map(|(rank, thread)| {
+                let panicked =
+                    |_| MeshError::Ended { rank, how: "panicked".into(), call: "what is in flight".into() };
+                thread.join().map_err(panicked).and_then(|result| result)
+            });
+            joined.collect()
+        });
+        if let Some(error) =
+            results.iter().filter_map(|result| result.as_ref().err()).min_by_key(|error| follows(error))
+        {
+            return Err(error.clone());
+        }
+        results.into_iter().collect()
+    }
+
+    fn one_process<R: Send>(
+        &self,
+        rank: usize,
+        size: usize,
+        device: Device,
+        address: &str,
+        body: &(impl Fn(&Member) -> Result<R> + Sync),
+    ) -> Result<Vec<R>> {
+        let board = Arc::new(Board::new(size));
+        let place = if rank == 0 {
+            // The address that others connect to need not be one that this machine has under that name.
+            let port = address.rsplit(':').next().unwrap_or_default();
+            serve(&board, &format!("0.0.0.0:{port}"), size, self.limit)?;
+            Place::Here(board.clone())
+        } else {
+            Place::There(Arc::new(Remote::connect(address, rank, size, self.limit)?))
+        };
+        let member = Member::new(rank, (0..size).collect(), vec![], device, place.clone(), self.limit)?;
+        let result = of_rank(&member, body);
+        match (&place, &result) {
+            (Place::There(remote), Ok(_)) => remote.farewell(),
+            (Place::There(remote), Err(error)) => {
+                let (rank, how) = (member.rank(), format!("failed: {error}"));
+                remote.fail(MeshError::Ended { rank, how, call: "what is in flight".into() });
+            }
+            (Place::Here(board), result) => {
+                Leaving { board, rank }.with(result);
+                // Those in other processes still have to hear of it, or to end.
+                board.empty(self.limit);
+            }
+        }
+        Ok(vec![result?])
+    }
+}
+
+/// Errors that are the consequence of another one come after it.
+fn follows(error: &MeshError) -> u8 {
+    match error {
+        MeshError::Broken { .. } => 2,
+        MeshError::Ended { .. } => 1,
+        _ => 0,
+    }
+}
+
+/// The body, and then what it started.
+fn of_rank<R>(member: &Member, body: &impl Fn(&Member) -> Result<R>) -> Result<R> {
+    let result = body(member);
+    match &result {
+        Ok(_) => member.finish()?,
+        Err(_) => member.abort(),
+    }
+    result
+}
+
+/// Tells the board that a rank is gone, on whatever way.
+struct Leaving<'a> {
+    board: &'a Board,
+    rank: usize,
+}
+
+impl Leaving<'_> {
+    fn with<R>(self, result: &Result<R>) {
+        match result {
+            Ok(_) => self.board.end(self.rank, "has ended"),
+            Err(error) => self.failed(&format!("failed: {error}")),
+        }
+    }
+
+    fn failed(&self, how: &str) {
+        self.board.end(self.rank, how);
+        let (rank, how) = (self.rank, how.to_owned());
+        self.board.fail(MeshError::Ended { rank, how, call: "what is in flight".into() });
+    }
+}
+
+impl Drop for Leaving<'_> {
+    /// Does nothing to a rank that has left already.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.failed("panicked");
+        } else {
+            self.board.end(self.rank, "did not start");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Plans carried out: by simulators, and by GPUs where there are several, against the plan on the host.
+
+use layout_core::LayoutError;
+use layout_core::mesh::{Collective, Distributed, Mesh};
+use layout_cuda::Element;
+use layout_mesh::{Resharding, World};
+
+/// So many simulators, and so many GPUs if they are there.
+fn worlds(ranks: usize) -> Vec<World> {
+    let mut worlds = vec![World::simulators(ranks).expect("a world")];
+    if layout_cuda::driver::device_count().unwrap_or(0) >= ranks {
+        worlds.push(World::gpus(0..ranks).expect("GPUs and NCCL"));
+    } else {
+        eprintln!("there are no {ranks} GPUs: simulators only");
+    }
+    worlds
+}
+
+/// A rank's part of a two-dimensional tensor: each value its own.
+fn carried_out<T: Element + PartialEq>(
+    plan: &Resharding,
+    value: impl Fn(usize, usize) -> T + Sync,
+    add: impl Fn(T, T) -> T,
+) {
+    let (from, to) = (plan.plan().source(), plan.plan().target());
+    let len = from.memory().cosize() as usize;
+    if len < 1 << 16 {
+        plan.plan().verify().expect("a right plan");
+    }
+    let ranks = from.mesh().size();
+    // The plan on the host, by numbers of the values: a sum of T is the test's to make.
+    let mut want: Vec<Vec<Option<T>>> = vec![vec![None; to.memory().cosize() as usize]; ranks];
+    for transfer in plan.plan().transfers() {
+        for piece in &transfer.pieces {
+            for (source, target) in piece.source.offsets().zip(piece.target.offsets()) {
+                let value = value(transfer.from, (piece.from + source) as usize);
+                let place = &mut want[transfer.to][(piece.to + target) as usize];
+                *place = Some(place.filter(|_| transfer.adds).map_or(value, |before| add(before, value)));
+            }
+        }
+    }
+    let numbers = |list: Vec<i64>| -> [usize; 2] { [list[0] as usize, list[1] as usize] };
+    let strides = |held: &Distributed| numbers(held.memory().leaves().map(|mode| mode.stride).collect());
+    for world in worlds(ranks) {
+        let held = world.run(|member| {
+            let stream = member.device().new_stream()?;
+            let own: Vec<T> = (0..len).map(|place| value(member.rank(), place)).collect();
+            let source = stream.upload_strided(&own, numbers(from.local_shape()), strides(from))?;
+            let mut target = stream.zeros_strided::<T, 2>(numbers(to.local_shape()), strides(to))?;
+            target.poison()?;
+            let mut prepared = plan.prepare::<T>(member, &stream)?;
+            prepared.run(member, &stream, &source, &mut target)?;
+            prepared.run(member, &stream, &source, &mut target)?;
+            member.wait(&stream)?;
+            Ok(target.download()?)
+        });
+        let held = held.unwrap_or_else(|error| panic!("{}: {error}", plan.plan()));
+        for (rank, (held, want)) in held.iter().zip(&want).enumerate() {
+            let wrong = held.iter().zip(want).position(|(held, want)| want.is_some_and(|want| want != *held));
+            assert_eq!(wrong, None, "rank {rank} of {}", plan.plan());
+        }
+    }
+}
+
+#[test]
+fn every_collective_and_pairs() {
+    let mesh = Mesh::new([("gpu", 2)]).expect("a mesh");
+    let square = Mesh::new([("x", 2), ("y", 2)]).expect("a mesh");
+    let turned = Mesh::with_ranks(["x", "y"], "(2,2):(1,2)".parse().expect("a layout")).expect("a mesh");
+    let of = |mesh: &Mesh, extents: [i64; 2]| Distributed::new(mesh, extents).expect("a tensor");
+    type Made = Result<Distributed, LayoutError>;
+    let cases: Vec<(Made, Made, Collective)> = vec![
+        (of(&mesh, [6, 8]).split(0, ["gpu"]), of(&mesh, [6, 8]).split(1, ["gpu"]), Collective::AllToAll),
+        (of(&mesh, [6, 8]).split(0, ["gpu"]), Ok(of(&mesh, [6, 8])), Collective::AllGather),
+        (of(&mesh, [6, 8]).split(1, ["gpu"]), Ok(of(&mesh, [6, 8])), Collective::AllGather),
+        (of(&mesh, [6, 8]).partial(["gpu"]), of(&mesh, [6, 8]).split(1, ["gpu"]), Collective::ReduceScatter),
+        (of(&mesh, [6, 8]).partial(["gpu"]), of(&mesh, [6, 8]).split(0, ["gpu"]), Collective::ReduceScatter),
+        (of(&mesh, [6, 8]).partial(["gpu"]), of(&mesh, [6, 8]).with_strides([1, 7]), Collective::AllReduce),
+        (of(&mesh, [7, 9]).split(0, ["gpu"]), of(&mesh, [7, 9]).deal(1, ["gpu"], 2), Collective::Pairs),
+        (of(&mesh, [6, 8]).deal(0, ["gpu"], 6), Ok(of(&mesh, [6, 8])), Collective::Broadcast),
+        (Ok(of(&mesh, [6, 8])), of(&mesh, [6, 8]).partial(["gpu"]), Collective::Local),
+        (of(&square, [8, 8]).split(0, ["y"]), Ok(of(&square, [8, 8])), Collective::AllGather),
+        (
+            of(&square, [8, 8]).split(0, ["x"]).and_then(|t| t.partial(["y"])),
+            of(&square, [8, 8]).split(0, ["x"]).and_then(|t| t.split(1, ["y"])),
+            Collective::ReduceScatter,
+        ),
+        (
+            of(&square, [8, 8]).split(0, ["x", "y"]),
+            of(&turned, [8, 8]).split(0, ["x", "y"]),
+            Collective::Permute,
+        ),
+        (
+            of(&square, [5, 8]).partial(["x"]).and_then(|t| t.split(0, ["y"])),
+            of(&turned, [5, 8]).split(1, ["x", "y"]),
+            Collective::Pairs,
+        ),
+    ];
+    for (from, to, collective) in cases {
+        let (from, to) = (from.expect("a distribution"), to.expect("a distribution"));
+        let plan = Resharding::new(&from, &to).expect("a plan");
+        assert_eq!(plan.plan().collective(), collective, "{}", plan.plan());
+        carried_out(&plan, |rank, place| (1000 * rank + place) as i32, |a, b| a + b);
+    }
+}
+
+#[test]
+fn messages_in_rounds() {
+    // Rows to columns and back, in parts of no even size, some of fewer rounds than others.
+    let mesh = Mesh::new([("gpu", 3)]).expect("a mesh");
+    let tensor =
+        |mode| Distributed::new(&mesh, [66, 70]).expect("a tensor").split(mode, ["gpu"]).expect("a split");
+    for (from, to) in [(0, 1), (1, 0)] {
+        let plan = Resharding::new(&tensor(from), &tensor(to)).expect("a plan").with_parts(900);
+        carried_out(&plan, |rank, place| (rank << 24 | place) as u32, |a, b| a + b);
+    }
+}
+
+#[test]
+fn a_wrong_shape_is_refused_on_all_ranks() {
+    let mesh = Mesh::new([("gpu", 2)]).expect("a mesh");
+    let tensor =
+        |mode| Distributed::new(&mesh, [4, 6]).expect("a tensor").split(mode, ["gpu"]).expect("even");
+    let plan = Resharding::new(&tensor(0), &tensor(1)).expect("a plan");
+    for world in worlds(2) {
+        let seen = std::sync::Mutex::new(0);
+        let result = world.run(|member| {
+            let stream = member.device().stream();
+            // Rank 1 has one row too many.
+            let source = stream.zeros::<f32, 2>([2 + member.rank(), 6])?;
+            let mut target = stream.upload(&[7.0f32; 12], [4, 3])?;
+            let refused = plan.run(member, &stream, &source, &mut target);
+            assert!(target.download()?.iter().all(|value| *value == 7.0), "nothing was sent");
+            *seen.lock().expect("no panic") += usize::from(refused.is_err());
+            refused
+        });
+        let error = result.expect_err("a wrong shape").to_string();
+        assert!(error.contains("rank 1 refuses, and nothing was sent: the source is (3,6):(6,1)"), "{error}");
+        assert_eq!(seen.into_inner().expect("no panic"), 2);
+    }
+}
