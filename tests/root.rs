@@ -5,6 +5,7 @@ mod analysis;
 mod asynchronous;
 mod attention;
 mod attribute;
+mod backward;
 mod command;
 mod cooperative;
 mod damaged;

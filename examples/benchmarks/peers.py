@@ -83,6 +83,43 @@ def errors(case, q, k, v, out):
     return worst, total / count
 
 
+def page_table(case):
+    """Where a sequence's pages are, as `page_of` in `decode.rs` says."""
+    pages = -(-case["length"] // case["page"])
+    every = case["sequences"] * pages
+    step = next(step for step in (7919, 7907, 7901, 1) if every % step != 0 or step == 1)
+    return ((torch.arange(every, device="cuda") * step) % every).int().reshape(case["sequences"], pages)
+
+
+def decoding(case):
+    """The peers of decoding, by name, and the judge of what they give; under `cudnn` what PyTorch itself picks."""
+    (heads, groups), depth, length = case["heads"], case["depth"], case["length"]
+    table = page_table(case) if case["page"] else None
+    places, keys = (table.numel(), case["page"]) if case["page"] else (case["sequences"], length)
+    q = noise((case["sequences"], 1, heads, depth), 1, case["spread"])
+    k, v = (noise((places, keys, groups, depth), seed, case["spread"]) for seed in (2, 3))
+    lengths = torch.full((case["sequences"],), length, device="cuda", dtype=torch.int32)
+    found = {}
+    if flash and hasattr(flash, "flash_attn_with_kvcache"):
+        paged = {"page_table": table} if case["page"] else {}
+        found["fa3"] = lambda: flash.flash_attn_with_kvcache(q, k, v, cache_seqlens=lengths, causal=True, **paged)
+    if not case["page"]:
+        views = [x.transpose(1, 2) for x in (q, k, v)]
+        found["cudnn"] = lambda: scaled_dot_product_attention(*views, enable_gqa=heads != groups).transpose(1, 2)
+
+    def judge(out):
+        worst, total = 0.0, 0.0
+        for sequence, head in case["samples"]:
+            take = lambda x: (x[table[sequence].long()].flatten(0, 1)[:length] if case["page"] else x[sequence])[:, head * groups // heads]
+            scores = take(k).double() @ q[sequence, 0, head].double() / math.sqrt(depth)
+            exact = torch.softmax(scores, 0) @ take(v).double()
+            difference = (out[sequence, 0, head].double() - exact).abs()
+            worst, total = max(worst, difference.max().item()), total + difference.mean().item()
+        return worst, total / len(case["samples"])
+
+    return found, judge
+
+
 def products(case):
     """The libraries' ways to a product with an epilogue, by name."""
     name, side = case["case"], case["side"]
@@ -141,6 +178,8 @@ def candidates(case):
     timed, found = {}, {}
     if "product" in case:
         ways, judge = products(case), None
+    elif "decode" in case:
+        ways, judge = decoding(case)
     else:
         batches = 1 if case["ends"] else case["sequences"]
         shape = lambda heads: (batches, case["length"], heads, case["depth"])
@@ -172,7 +211,9 @@ def measure(ours, case):
             for key, ms in [("ours", told["ms"]), *told["others"].items()]:
                 times.setdefault(key, []).append(ms)
     ask(ours, "next")
-    rates = {name: case["flops"] / statistics.median(all) * 1e-9 for name, all in times.items()}
+    # Decoding: gigabytes of K and V a second.
+    work = case["bytes"] * 1e3 if "bytes" in case else case["flops"]
+    rates = {name: work / statistics.median(all) * 1e-9 for name, all in times.items()}
     return rates, {"ours": (case["worst"], case["mean"]), **found}
 
 

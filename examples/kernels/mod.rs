@@ -4,6 +4,7 @@
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
 pub mod attention;
+pub mod backward;
 mod banks;
 mod bodies;
 pub mod decode;

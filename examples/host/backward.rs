@@ -1,0 +1,128 @@
+//! Attention backward by the description of the forward: dQ, dK and dV from what the forward gave and the change of O.
+//!
+//! Law: the same inputs give the same bits: nothing is added by atomic operations. What the description says is what is computed, or it
+//! is an error before anything is launched.
+
+use super::attention::{Attention, Mask, Score};
+use super::memory;
+use crate::kernels::backward::{of_keys, of_queries, prepare};
+use layout_cuda::{
+    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
+};
+
+/// What the forward read and gave.
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+/// use layout_examples::host::attention::Attention;
+/// use layout_examples::host::backward::{Changes, Forward, Workspace};
+///
+/// // One key: its weight is 1, whatever it is, so dV is dO, and Q and K change nothing.
+/// let (device, shape) = (Device::simulator(), [1, 1, 1, 64]);
+/// let of = |value: f32| device.upload(&[bf16::from_f32(value); 64], shape);
+/// let (q, k, v, mut o, d_o) = (of(1.0)?, of(2.0)?, of(3.0)?, of(0.0)?, of(0.5)?);
+/// let (mut d_q, mut d_k, mut d_v, mut logs) = (of(7.0)?, of(7.0)?, of(7.0)?, device.zeros([1, 1, 1])?);
+/// let (stream, what) = (device.stream(), Attention::default());
+/// what.run(&stream, &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+/// let forward = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
+/// let to = Changes { q: &mut d_q.view_mut(), k: &mut d_k.view_mut(), v: &mut d_v.view_mut() };
+/// what.backward(&stream, &forward, &d_o.view(), &mut Workspace::default(), to)?;
+/// assert_eq!([&d_q, &d_k, &d_v].map(|d| d.download().map(|d| d[0].to_f32()).unwrap_or(9.0)), [0.0, 0.0, 0.5]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub struct Forward<'a, T: Element> {
+    /// Batch, head, query, element.
+    pub q: &'a TensorView<'a, T, 4>,
+    /// Batch, head, key, element.
+    pub k: &'a TensorView<'a, T, 4>,
+    /// Batch, head, key, element.
+    pub v: &'a TensorView<'a, T, 4>,
+    /// Batch, head, query, element.
+    pub o: &'a TensorView<'a, T, 4>,
+    /// The logarithms that [`Attention::run`] gave.
+    pub logs: &'a Tensor<f32, 3>,
+}
+
+/// What the changes are written to: shapes as those of Q, K and V.
+pub struct Changes<'a, 'b, T: Element> {
+    /// Of Q.
+    pub q: &'a mut TensorViewMut<'b, T, 4>,
+    /// Of K.
+    pub k: &'a mut TensorViewMut<'b, T, 4>,
+    /// Of V.
+    pub v: &'a mut TensorViewMut<'b, T, 4>,
+}
+
+/// Memory for the logarithms and `Σ dO O`, kept from launch to launch. It has none at first.
+#[derive(Debug, Default)]
+pub struct Workspace(Option<Tensor<f32, 4>>);
+
+impl Attention<'_> {
+    /// The parameters of both backward kernels.
+    pub fn backward_set(&self, elem: Elem, [d, dv]: [usize; 2]) -> ParamSet {
+        let [keep, range] = self.mask.functions();
+        let slope = if let Score::SoftCap(_) = self.score { "of_cap" } else { "one" };
+        memory::set(&[("D", d), ("DV", dv)])
+            .with("T", ParamValue::Type(elem))
+            .with("KEEP", ParamValue::Function(keep))
+            .with("RANGE", ParamValue::Function(range))
+            .with("SCORE", ParamValue::Function(self.score.function()))
+            .with("SLOPE", ParamValue::Function(slope))
+    }
+
+    /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description packed sequences are not
+    /// looked at: batches are.
+    ///
+    /// Elements are bf16 or f16, heads of 32 to 128 elements in multiples of 32; sums are float32, weights and what they change by are
+    /// rounded to the elements' type.
+    ///
+    /// # Errors
+    /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, a device without memory, and those of a launch.
+    pub fn backward<T: Element>(
+        &self,
+        stream: &Stream,
+        of: &Forward<'_, T>,
+        d_o: &TensorView<'_, T, 4>,
+        workspace: &mut Workspace,
+        to: Changes<'_, '_, T>,
+    ) -> Result<(), Error> {
+        let set = self.backward_set(T::ELEM, [of.q.shape()[3], of.v.shape()[3]]);
+        self.backward_with([&set, &set], stream, of, d_o, workspace, to)
+    }
+
+    /// The same with parameters of one's own for what is computed of keys and of queries.
+    ///
+    /// # Errors
+    /// As [`Attention::backward`].
+    pub fn backward_with<T: Element>(
+        &self,
+        [of_k, of_q]: [&ParamSet; 2],
+        stream: &Stream,
+        of: &Forward<'_, T>,
+        d_o: &TensorView<'_, T, 4>,
+        Workspace(kept): &mut Workspace,
+        to: Changes<'_, '_, T>,
+    ) -> Result<(), Error> {
+        let [batches, heads, queries, d] = of.q.shape();
+        let shape = [batches, heads, 2, queries.div_ceil(128).max(1).saturating_mul(128)];
+        if kept.as_ref().is_none_or(|kept| kept.shape() != shape) {
+            *kept = None;
+        }
+        let facts = match kept {
+            Some(facts) => facts,
+            None => kept.insert(stream.zeros(shape)?),
+        };
+        let set = memory::set(&[("DV", of.v.shape()[3])]).with("T", ParamValue::Type(T::ELEM));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts)?;
+        let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
+        let strength = if let Score::SoftCap(cap) = self.score { cap } else { 1.0 };
+        let window = if let Mask::Sliding(keys) = self.mask { keys.min(1 << 30) as i32 } else { 0 };
+        let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
+        of_keys::launch_with(
+            config, stream, of.q, of.k, of.v, d_o, &*facts, to.k, to.v, scale, strength, window,
+        )?;
+        let config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
+        of_queries::launch_with(config, stream, of.q, of.k, of.v, d_o, &*facts, to.q, scale, strength, window)
+    }
+}

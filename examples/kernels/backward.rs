@@ -1,0 +1,499 @@
+//! Attention backward on Hopper: what a change of O changes in Q, K and V, without one atomic addition.
+//!
+//! ```text
+//! prepare:     of each query  D = Σ dO O,  and the logarithm of its weights' sum
+//! of_keys:     a tile of keys stays, queries go by:    Sᵀ = K Qᵀ, dPᵀ = V dOᵀ   from shared memory
+//!                                                      Pᵀ = exp(Sᵀ - log), dSᵀ = Pᵀ (dPᵀ - D)
+//!                                                      dV += Pᵀ dO, dK += dSᵀ Q   the left sides from registers
+//! of_queries:  a tile of queries stays, keys go by:    S = Q Kᵀ, dP = dO Vᵀ;  P, dS as above;  dQ += dS K
+//! ```
+//!
+//! Both have one body: rows that stay (the left operands) and rows that go by (the right ones). So each sum has one order and the bits
+//! are the same in every run; S and dP are computed twice, 7 products where a sum of dQ by additions in memory takes 5.
+//!
+//! Law: of `o = softmax(SCORE(scale Q Kᵀ)) V` and `w` the weights: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q] · V[k] - D[q])`,
+//! `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, `dQ[q]` likewise over keys; heads of Q that share a head of K and V are summed in their order.
+//! Weights and dS are rounded to the elements' type before they multiply.
+//! Source: Dao: FlashAttention-2, 2023.
+
+use layout_cuda::tiled_kernels;
+
+pub use kernels::{of_keys, of_queries, prepare};
+
+#[tiled_kernels]
+mod kernels {
+    /// Every key counts.
+    fn every(_query: i32, _key: i32, _window: i32) -> bool {
+        true
+    }
+
+    /// Keys up to the query.
+    fn causal(query: i32, key: i32, _window: i32) -> bool {
+        key <= query
+    }
+
+    /// The last `window` keys up to the query.
+    fn sliding(query: i32, key: i32, window: i32) -> bool {
+        key <= query && query - key < window
+    }
+
+    /// Of queries `first..last`: the keys `from..to` that some of them see, and those that all of them see.
+    fn all_keys(_first: i32, _last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, keys, 0, keys)
+    }
+
+    fn keys_before(first: i32, last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, last.clamp(0, keys), 0, (first + 1).clamp(0, keys))
+    }
+
+    fn keys_within(first: i32, last: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
+        let (from, to) = ((first + 1 - window).clamp(0, keys), last.clamp(0, keys));
+        (from, to, (last - window).clamp(0, keys), (first + 1).clamp(0, keys))
+    }
+
+    /// The product as it is.
+    fn plain(score: f32, _distance: i32, _head: f32, _strength: f32) -> f32 {
+        score
+    }
+
+    /// Never beyond `strength`.
+    fn soft_cap(score: f32, _distance: i32, _head: f32, strength: f32) -> f32 {
+        strength * (score / strength).tanh_approx()
+    }
+
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among them.
+    fn alibi(score: f32, distance: i32, head: f32, _strength: f32) -> f32 {
+        score - (-8.0 * head).exp2_approx() * distance.abs() as f32
+    }
+
+    /// What a score grows by as the product does, from the score: minus infinity where a key is not seen.
+    fn one(_score: f32, _strength: f32) -> f32 {
+        1.0
+    }
+
+    fn of_cap(score: f32, strength: f32) -> f32 {
+        let part = (score / strength).max(-1.0);
+        1.0 - part * part
+    }
+
+    /// Whether some of the queries that stay or go by see some of the keys that go by or stay, and whether all see all.
+    fn pair(fixed: i32, moving: i32, (queries, keys, window): (i32, i32, i32)) -> (bool, bool) {
+        let (query, key) = if OF_KEYS { (moving, fixed) } else { (fixed, moving) };
+        let (rows, columns) =
+            if OF_KEYS { (MOVING as i32, FIXED as i32) } else { (FIXED as i32, MOVING as i32) };
+        let place = query + keys - queries;
+        let (from, to, all_from, all_to) = RANGE(place, place + rows, keys, window);
+        (key < to && key + columns > from, key >= all_from && key + columns <= all_to)
+    }
+
+    /// The tile of a block of threads: its first row, its head, its batch; the tile that sees most comes first.
+    fn tile_of(tiles: usize, heads: usize, batches: usize) -> (usize, usize, usize) {
+        let others = heads * batches;
+        let (row, rest) = if BY_HEADS {
+            (block_idx.x % tiles, block_idx.x / tiles)
+        } else {
+            (block_idx.x / others, block_idx.x % others)
+        };
+        let row = if OF_KEYS { row } else { tiles - 1 - row };
+        (row * FIXED, rest % heads, rest / heads)
+    }
+
+    /// The producer: what stays, then what goes by, of each head that reads it.
+    fn load(
+        (fixed_1, fixed_2): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
+        (moving_1, moving_2, facts): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = f32>),
+        (mut f1, mut f2, m1, m2, told): (
+            View<T, Write>,
+            View<T, Write>,
+            View<T, Write>,
+            View<T, Write>,
+            View<f32, Write>,
+        ),
+        (stays, full, empty): (Mbarrier, Mbarriers, Mbarriers),
+        (row, first_head, heads, sizes): (usize, usize, usize, (i32, i32, i32)),
+    ) {
+        stays.arrive_expect(f1.bytes() + f2.bytes());
+        tma_load(&mut f1, &fixed_1.window([FIXED, D], [row, 0]), stays);
+        tma_load(&mut f2, &fixed_2.window([FIXED, DV], [row, 0]), stays);
+        let mut next = pipeline_state(STAGES);
+        for head in first_head..first_head + heads {
+            for block in 0..moving_1.dim(1).div_ceil(MOVING) {
+                let (counts, _) = pair(row as i32, (block * MOVING) as i32, sizes);
+                if counts {
+                    let arrived = full.at(next.stage());
+                    let (mut to_1, mut to_2) = (m1.slice(next.stage()), m2.slice(next.stage()));
+                    empty.at(next.stage()).wait(1 - next.phase());
+                    let mut to = told.slice(next.stage());
+                    arrived.arrive_expect(to_1.bytes() + to_2.bytes() + if OF_KEYS { to.bytes() } else { 0 });
+                    tma_load(
+                        &mut to_1,
+                        &moving_1.slice(head).window([MOVING, D], [block * MOVING, 0]),
+                        arrived,
+                    );
+                    tma_load(
+                        &mut to_2,
+                        &moving_2.slice(head).window([MOVING, DV], [block * MOVING, 0]),
+                        arrived,
+                    );
+                    if OF_KEYS {
+                        tma_load(
+                            &mut to,
+                            &facts.slice(head).window([2, MOVING], [0, block * MOVING]),
+                            arrived,
+                        );
+                    }
+                    next.advance();
+                }
+            }
+        }
+    }
+
+    /// What the score's function makes of the products, and minus infinity where a query does not see a key.
+    fn mask(
+        mut scores: View<f32, Write>,
+        (fixed, moving): (i32, i32),
+        (queries, keys, window): (i32, i32, i32),
+        (head, scale, strength): (f32, f32, f32),
+    ) {
+        for h in unroll(0..2) {
+            for i in unroll(0..MOVING / 4) {
+                let (own, other) =
+                    (fixed + 8 * h as i32, moving + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32);
+                let (query, key) = if OF_KEYS { (other, own) } else { (own, other) };
+                let place = query + keys - queries;
+                if SCORED {
+                    scores[[h, i]] = SCORE(scores[[h, i]] * scale, place - key, head, strength);
+                }
+                if key >= keys || !KEEP(place, key, window) {
+                    scores[[h, i]] = f32::NEG_INFINITY;
+                }
+            }
+        }
+    }
+
+    /// Scores become weights, and `rest`, which is dP, becomes dS.
+    fn weigh(
+        mut scores: View<f32, Write>,
+        mut rest: View<f32, Write>,
+        (told, own): (View<f32, Write>, View<f32, Write>),
+        (factor, strength): (f32, f32),
+    ) {
+        for j in unroll(0..MOVING / 8) {
+            let mut of_columns = local::<f32>(row_major([2, 2]));
+            if OF_KEYS {
+                of_columns
+                    .vectorize([1, 2])
+                    .copy_from(&told.tile([2, 2], [0, 4 * j + lane_id() % 4]).vectorize([1, 2]));
+            }
+            for h in unroll(0..2) {
+                for e in unroll(0..2) {
+                    let (log, less) = if OF_KEYS {
+                        (of_columns[[0, e]], of_columns[[1, e]])
+                    } else {
+                        (own[[0, h]], own[[1, h]])
+                    };
+                    let weight = scores[[h, 2 * j + e]].mul_add(factor, -log).exp2_approx();
+                    let mut change = weight * (rest[[h, 2 * j + e]] - less);
+                    if SCORED {
+                        change *= SLOPE(scores[[h, 2 * j + e]], strength);
+                    }
+                    rest[[h, 2 * j + e]] = change;
+                    scores[[h, 2 * j + e]] = weight;
+                }
+            }
+        }
+    }
+
+    /// A warp has read a stage: its products, and each lane the logarithms.
+    fn release(empty: Mbarriers, read: &mut PipelineState) {
+        sync_warp();
+        if lane_id() == 0 {
+            empty.at(read.stage()).arrive();
+        }
+        read.advance();
+    }
+
+    /// A warpgroup's 64 rows, times a factor, by way of shared memory.
+    fn store(
+        to: impl Tensor<Elem = T, Access = Write>,
+        mut staged: View<T, Write>,
+        mut sums: View<f32, Write>,
+        factor: f32,
+        left: i32,
+    ) {
+        let (thread, group, columns) = (thread_idx.x % 128, warp_group() - 1, to.dim(1));
+        for i in unroll(0..columns / 4) {
+            sums[[0, i]] *= factor;
+            sums[[1, i]] *= factor;
+        }
+        store_matrix(&mut staged, &sums);
+        named_barrier(1 + group, 128);
+        for part in unroll(0..columns / 16) {
+            let (line, column) =
+                ((128 * part + thread) / (columns / 8), (128 * part + thread) % (columns / 8));
+            if (line as i32) < left {
+                let from = staged.slice(column / (W / 8)).tile([1, 8], [line, column % (W / 8)]);
+                to.tile([1, 8], [line, column]).vectorize([1, 8]).copy_from(&from.vectorize([1, 8]));
+            }
+        }
+    }
+
+    /// A consumer: 64 rows that stay. `then` is given the sums of dS times what goes by, and those of the weights.
+    fn multiply(
+        facts: impl Tensor<Elem = f32>,
+        (f1, f2, m1, m2, told): (
+            View<T, Write>,
+            View<T, Write>,
+            View<T, Write>,
+            View<T, Write>,
+            View<f32, Write>,
+        ),
+        (stays, full, empty): (Mbarrier, Mbarriers, Mbarriers),
+        (row, first_head, heads, sizes): (usize, usize, usize, (i32, i32, i32)),
+        (blocks, all_heads, scale, strength): (usize, usize, f32, f32),
+    ) -> (View<f32, Write>, View<f32, Write>) {
+        let group = warp_group() - 1;
+        let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
+        let factor = if SCORED { consts::LOG2_E } else { scale * consts::LOG2_E };
+        let (mut scores, mut rest) =
+            (accumulator([64, MOVING]).fill(0.0), accumulator([64, MOVING]).fill(0.0));
+        let mut sums = accumulator([64, D]).fill(0.0);
+        let mut values = accumulator([64, if OF_KEYS { DV } else { 8 }]).fill(0.0);
+        let (mut weights, mut changes) =
+            (local::<T>(row_major([2, MOVING / 4])), local::<T>(row_major([2, MOVING / 4])));
+        let mut own = local::<f32>(row_major([2, 2]));
+        if !OF_KEYS {
+            for h in unroll(0..2) {
+                let of_head = facts.slice(first_head);
+                own[[0, h]] = of_head.slice(0).tile([1], [row + own_row + 8 * h])[[0]];
+                own[[1, h]] = of_head.slice(1).tile([1], [row + own_row + 8 * h])[[0]];
+            }
+        }
+        let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
+        stays.wait(0);
+        for head in first_head..first_head + heads {
+            let part = (head + 1) as f32 / all_heads as f32;
+            for block in 0..blocks {
+                let moving = (block * MOVING) as i32;
+                let (counts, whole) = pair(row as i32, moving, sizes);
+                if counts {
+                    let (own_1, own_2) = (m1.slice(next.stage()), m2.slice(next.stage()));
+                    full.at(next.stage()).wait(next.phase());
+                    for slab in unroll(0..D / W) {
+                        wgmma(
+                            &mut scores,
+                            &f1.slice(slab).tile([64, W], [group, 0]),
+                            &own_1.slice(slab).transpose(),
+                            slab > 0,
+                        );
+                    }
+                    for slab in unroll(0..DV / W) {
+                        wgmma(
+                            &mut rest,
+                            &f2.slice(slab).tile([64, W], [group, 0]),
+                            &own_2.slice(slab).transpose(),
+                            slab > 0,
+                        );
+                    }
+                    wgmma_commit_group();
+                    wgmma_wait_group(0);
+                    if SCORED || !whole {
+                        mask(scores, ((row + own_row) as i32, moving), sizes, (part, scale, strength));
+                    }
+                    weigh(scores, rest, (told.slice(next.stage()), own), (factor, strength));
+                    weights.copy_from(&scores.cast::<T>());
+                    changes.copy_from(&rest.cast::<T>());
+                    if OF_KEYS {
+                        wgmma(&mut values, &weights, &own_2, true);
+                    }
+                    wgmma(&mut sums, &changes, &own_1, true);
+                    wgmma_commit_group();
+                    wgmma_wait_group(0);
+                    next.advance();
+                    release(empty, &mut read);
+                }
+            }
+        }
+        (sums, values)
+    }
+
+    /// Of each query the logarithm of its weights' sum, to base 2, and `Σ dO O`; plus infinity and 0 where it sees no key, and behind
+    /// the last one: its weights are 0.
+    #[tiled_kernel(T = [bf16, f16], DV = 128, arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)])]
+    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize>(
+        o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        logs: &LayoutTensor<f32, RowMajor<B, HQ, M>>,
+        facts: &mut LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
+    ) {
+        launch_dependents();
+        grid_dependency_wait();
+        let (row, rest) = (block_idx.x % (MP / 8) * 8 + warp_id(), block_idx.x / (MP / 8));
+        let (head, batch) = (rest % HQ, rest / HQ);
+        let mut sum: f32 = 0.0;
+        if row < M {
+            for part in unroll(0..DV.div_ceil(128)) {
+                let column = part * 32 + lane_id();
+                if column < DV / 4 {
+                    let of_o =
+                        o.slice(batch).slice(head).tile([1, 4], [row, column]).vectorize([1, 4]).to_local();
+                    let of_d =
+                        d_o.slice(batch).slice(head).tile([1, 4], [row, column]).vectorize([1, 4]).to_local();
+                    for i in unroll(0..4) {
+                        sum += of_o[[0, i]].cast::<f32>() * of_d[[0, i]].cast::<f32>();
+                    }
+                }
+            }
+        }
+        let sum = sum.warp_sum();
+        if lane_id() == 0 {
+            let log = if row < M { logs[[batch, head, row]] } else { f32::NEG_INFINITY };
+            facts[[batch, head, 0, row]] =
+                if log > f32::NEG_INFINITY { log * consts::LOG2_E } else { f32::INFINITY };
+            facts[[batch, head, 1, row]] = sum;
+        }
+    }
+
+    /// dK and dV. Heads `h` of Q read heads `h * HK / HQ` of K and V; the last query stands beside the last key.
+    #[tiled_kernel(
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 2, OF_KEYS = true,
+        W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
+        KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
+        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, BY_HEADS = KEEP == every,
+        filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
+        arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [N.div_ceil(FIXED) * HK * B],
+        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24),
+    )]
+    pub fn of_keys<
+        T,
+        const B: usize,
+        const HQ: usize,
+        const HK: usize,
+        const M: usize,
+        const MP: usize,
+        const N: usize,
+    >(
+        q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
+        k: &LayoutTensor<T, Pitched<B, HK, N, D>>,
+        v: &LayoutTensor<T, Pitched<B, HK, N, DV>>,
+        d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        facts: &LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
+        d_k: &mut LayoutTensor<T, Pitched<B, HK, N, D>>,
+        d_v: &mut LayoutTensor<T, Pitched<B, HK, N, DV>>,
+        scale: f32,
+        strength: f32,
+        window: i32,
+    ) {
+        let f1 = shared::<T>(row_major([D / W, FIXED, W]).swizzle_bytes(2 * W));
+        let f2 = shared::<T>(row_major([DV / W, FIXED, W]).swizzle_bytes(2 * W));
+        let m1 = shared::<T>(row_major([STAGES, D / W, MOVING, W]).swizzle_bytes(2 * W));
+        let m2 = shared::<T>(row_major([STAGES, DV / W, MOVING, W]).swizzle_bytes(2 * W));
+        let told = shared::<f32>(row_major([STAGES, 2, MOVING]));
+        let (stays, full, empty) =
+            (mbarriers(1, 1).at(0), mbarriers(STAGES, 1), mbarriers(STAGES, 4 * CONSUMERS));
+        barrier();
+        launch_dependents();
+        grid_dependency_wait();
+        let (row, head, batch) = tile_of(N.div_ceil(FIXED), HK, B);
+        let shared_by = HQ / HK;
+        let at = (row, head * shared_by, shared_by, (M as i32, N as i32, window));
+        let (memory, ring) = ((f1, f2, m1, m2, told), (stays, full, empty));
+        if warp_group() == 0 {
+            set_max_registers(24);
+            if thread_idx.x == 0 {
+                let fixed = (k.slice(batch).slice(head), v.slice(batch).slice(head));
+                load(fixed, (q.slice(batch), d_o.slice(batch), facts.slice(batch)), memory, ring, at);
+            }
+        } else {
+            set_max_registers(240);
+            let group = warp_group() - 1;
+            let of_all = (M.div_ceil(MOVING), HQ, scale, strength);
+            let (sums, values) = multiply(facts.slice(batch), memory, ring, at, of_all);
+            let (start, left) = (row + 64 * group, N as i32 - (row + 64 * group) as i32);
+            let (of_k, of_v) = (d_k.slice(batch).slice(head), d_v.slice(batch).slice(head));
+            store(
+                of_k.window([64, D], [start, 0]),
+                f1.tile([D / W, 64, W], [0, group, 0]),
+                sums,
+                scale,
+                left,
+            );
+            store(
+                of_v.window([64, DV], [start, 0]),
+                f2.tile([DV / W, 64, W], [0, group, 0]),
+                values,
+                1.0,
+                left,
+            );
+        }
+    }
+
+    /// dQ, as `of_keys` for what it does not say.
+    #[tiled_kernel(
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 2, OF_KEYS = false,
+        W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
+        KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
+        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, BY_HEADS = KEEP == every,
+        filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
+        arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [M.div_ceil(FIXED) * HQ * B],
+        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24),
+    )]
+    pub fn of_queries<
+        T,
+        const B: usize,
+        const HQ: usize,
+        const HK: usize,
+        const M: usize,
+        const MP: usize,
+        const N: usize,
+    >(
+        q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
+        k: &LayoutTensor<T, Pitched<B, HK, N, D>>,
+        v: &LayoutTensor<T, Pitched<B, HK, N, DV>>,
+        d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        facts: &LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
+        d_q: &mut LayoutTensor<T, Pitched<B, HQ, M, D>>,
+        scale: f32,
+        strength: f32,
+        window: i32,
+    ) {
+        let f1 = shared::<T>(row_major([D / W, FIXED, W]).swizzle_bytes(2 * W));
+        let f2 = shared::<T>(row_major([DV / W, FIXED, W]).swizzle_bytes(2 * W));
+        let m1 = shared::<T>(row_major([STAGES, D / W, MOVING, W]).swizzle_bytes(2 * W));
+        let m2 = shared::<T>(row_major([STAGES, DV / W, MOVING, W]).swizzle_bytes(2 * W));
+        let told = shared::<f32>(row_major([STAGES, 2, 4]));
+        let (stays, full, empty) =
+            (mbarriers(1, 1).at(0), mbarriers(STAGES, 1), mbarriers(STAGES, 4 * CONSUMERS));
+        barrier();
+        launch_dependents();
+        grid_dependency_wait();
+        let (row, head, batch) = tile_of(M.div_ceil(FIXED), HQ, B);
+        let group_of = head * HK / HQ;
+        let sizes = (M as i32, N as i32, window);
+        let (memory, ring) = ((f1, f2, m1, m2, told), (stays, full, empty));
+        if warp_group() == 0 {
+            set_max_registers(24);
+            if thread_idx.x == 0 {
+                let fixed = (q.slice(batch).slice(head), d_o.slice(batch).slice(head));
+                let moving = (k.slice(batch), v.slice(batch), facts.slice(batch));
+                load(fixed, moving, memory, ring, (row, group_of, 1, sizes));
+            }
+        } else {
+            set_max_registers(240);
+            let group = warp_group() - 1;
+            let of_all = (N.div_ceil(MOVING), HQ, scale, strength);
+            let (sums, _) = multiply(facts.slice(batch), memory, ring, (row, head, 1, sizes), of_all);
+            let (start, left) = (row + 64 * group, M as i32 - (row + 64 * group) as i32);
+            let of_q = d_q.slice(batch).slice(head);
+            store(
+                of_q.window([64, D], [start, 0]),
+                f1.tile([D / W, 64, W], [0, group, 0]),
+                sums,
+                scale,
+                left,
+            );
+        }
+    }
+}

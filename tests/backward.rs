@@ -1,0 +1,315 @@
+//! Attention backward against float64: every mask and score, head dimensions, groups of heads, odd lengths; the same bits twice; no spills.
+
+use layout_core::kernel::{Definition, Promises, compile, emit};
+use layout_cuda::{Device, Elem, Element, Error, Options, Tensor, bf16, f16, nvrtc, testing};
+use layout_examples::host::attention::{Attention, Mask, Score};
+use layout_examples::host::backward::{Changes, Forward, Workspace};
+use layout_examples::kernels::backward::{of_keys, of_queries, prepare};
+use layout_tests::support::cubin::compiled;
+use layout_tests::support::data::doubles;
+use layout_tests::support::gpu::hopper;
+use layout_tests::support::parallel::in_parallel;
+
+/// The simulator, and a GPU with Hopper's units where there is one.
+fn devices() -> Vec<Device> {
+    [Some(Device::simulator()), hopper()].into_iter().flatten().collect()
+}
+
+/// Batches, heads of Q and of K, queries and keys, elements of a head and of a value, and the description.
+#[derive(Clone, Copy, Debug)]
+struct Problem {
+    batches: usize,
+    heads: [usize; 2],
+    rows: [usize; 2],
+    depth: [usize; 2],
+    mask: Mask,
+    score: Score,
+}
+
+const SMALL: Problem = Problem {
+    batches: 1,
+    heads: [2, 1],
+    rows: [70, 150],
+    depth: [64, 64],
+    mask: Mask::Causal,
+    score: Score::Plain,
+};
+
+/// A tensor as the host has it: batch, head, row, element.
+struct Values {
+    shape: [usize; 4],
+    all: Vec<f64>,
+}
+
+impl Values {
+    fn new<T: Element + Into<f64>>(shape: [usize; 4], seed: u64, round: fn(f64) -> T) -> Values {
+        let all = doubles(shape.iter().product(), seed).into_iter();
+        Values { shape, all: all.map(|value| round(value % 2.0).into()).collect() }
+    }
+
+    fn zeros(shape: [usize; 4]) -> Values {
+        Values { shape, all: vec![0.0; shape.iter().product()] }
+    }
+
+    fn place(&self, [batch, head, row]: [usize; 3]) -> usize {
+        let [_, heads, rows, depth] = self.shape;
+        ((batch * heads + head) * rows + row) * depth
+    }
+
+    fn row(&self, at: [usize; 3]) -> &[f64] {
+        let first = self.place(at);
+        &self.all[first..first + self.shape[3]]
+    }
+
+    fn add(&mut self, at: [usize; 3], factor: f64, row: &[f64]) {
+        let first = self.place(at);
+        for (to, value) in self.all[first..].iter_mut().zip(row) {
+            *to += factor * value;
+        }
+    }
+
+    /// On a device as batch, row, head, element.
+    fn upload<T: Element>(&self, device: &Device, round: fn(f64) -> T) -> Result<Tensor<T, 4>, Error> {
+        let [batches, heads, rows, depth] = self.shape;
+        let strides = [rows * heads * depth, depth, heads * depth, 1];
+        let mut lying = vec![T::from_bits(0); self.all.len()];
+        for batch in 0..batches {
+            for (head, row) in (0..heads).flat_map(|head| (0..rows).map(move |row| (head, row))) {
+                for (e, value) in self.row([batch, head, row]).iter().enumerate() {
+                    lying[batch * strides[0] + head * strides[1] + row * strides[2] + e] = round(*value);
+                }
+            }
+        }
+        device.upload_strided(&lying, self.shape, strides)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// O, the logarithms, and the three changes with the sizes of what they are sums of.
+struct Exact {
+    o: Values,
+    logs: Vec<f32>,
+    changes: [Values; 3],
+    sizes: [Values; 3],
+}
+
+impl Problem {
+    fn operands<T: Element + Into<f64>>(&self, round: fn(f64) -> T) -> [Values; 4] {
+        let Problem { batches, heads: [heads, groups], rows: [m, n], depth: [d, dv], .. } = *self;
+        let shapes = [
+            [batches, heads, m, d],
+            [batches, groups, n, d],
+            [batches, groups, n, dv],
+            [batches, heads, m, dv],
+        ];
+        let mut seed = 0;
+        shapes.map(|shape| {
+            seed += 1;
+            Values::new(shape, seed, round)
+        })
+    }
+
+    /// The score of a product, and what it grows by as the product does.
+    fn score(&self, product: f64, head: usize, distance: i64) -> (f64, f64) {
+        match self.score {
+            Score::Plain => (product, 1.0),
+            Score::SoftCap(cap) => {
+                let part = (product / f64::from(cap)).tanh();
+                (f64::from(cap) * part, 1.0 - part * part)
+            }
+            Score::Alibi => {
+                let slope = 2f64.powf(-8.0 * (head + 1) as f64 / self.heads[0] as f64);
+                (product - slope * distance.abs() as f64, 1.0)
+            }
+        }
+    }
+
+    fn exact(&self, [q, k, v, d_o]: &[Values; 4]) -> Exact {
+        let Problem { batches, heads: [heads, groups], rows: [m, n], depth: [d, _], .. } = *self;
+        let scale = 1.0 / (d as f64).sqrt();
+        let mut o = Values::zeros(d_o.shape);
+        let mut logs = Vec::new();
+        let all = || [q, k, v].map(|of| Values::zeros(of.shape));
+        let (mut changes, mut sizes) = (all(), all());
+        let sized = |row: &[f64]| row.iter().map(|value| value.abs()).collect::<Vec<_>>();
+        for row in 0..batches * heads * m {
+            let at = [row / (heads * m), row / m % heads, row % m];
+            let (group, place) = (at[1] * groups / heads, (at[2] + n) as i64 - m as i64);
+            let seen = |key: &usize| match self.mask {
+                Mask::Every => true,
+                Mask::Causal => *key as i64 <= place,
+                Mask::Sliding(window) => *key as i64 <= place && place - (*key as i64) < window as i64,
+            };
+            let keys: Vec<usize> = (0..n).filter(seen).collect();
+            let scores: Vec<(f64, f64)> = keys
+                .iter()
+                .map(|key| {
+                    let product = dot(q.row(at), k.row([at[0], group, *key])) * scale;
+                    self.score(product, at[1], place - *key as i64)
+                })
+                .collect();
+            let most = scores.iter().map(|(score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = scores.iter().map(|(score, _)| (score - most).exp()).sum();
+            logs.push(if sum > 0.0 { (most + sum.ln()) as f32 } else { f32::NEG_INFINITY });
+            let weights: Vec<f64> = scores.iter().map(|(score, _)| (score - most).exp() / sum).collect();
+            for (key, weight) in keys.iter().zip(&weights) {
+                o.add(at, *weight, v.row([at[0], group, *key]));
+            }
+            let whole = dot(d_o.row(at), o.row(at));
+            for ((key, weight), (_, slope)) in keys.iter().zip(&weights).zip(&scores) {
+                let there = [at[0], group, *key];
+                let d_p = dot(d_o.row(at), v.row(there));
+                let d_s = scale * slope * weight * (d_p - whole);
+                // What rounding may lose: of dP and D, of the weight and of what is multiplied.
+                let room = scale * weight * (dot(&sized(d_o.row(at)), &sized(v.row(there))) + whole.abs());
+                changes[0].add(at, d_s, k.row(there));
+                changes[1].add(there, d_s, q.row(at));
+                changes[2].add(there, *weight, d_o.row(at));
+                sizes[0].add(at, room, &sized(k.row(there)));
+                sizes[1].add(there, room, &sized(q.row(at)));
+                sizes[2].add(there, *weight, &sized(d_o.row(at)));
+            }
+        }
+        Exact { o, logs, changes, sizes }
+    }
+
+    /// The three changes, from a device.
+    fn run<T: Element + Into<f64>>(
+        &self,
+        device: &Device,
+        (operands, exact): (&[Values; 4], &Exact),
+        round: fn(f64) -> T,
+    ) -> Result<[Vec<f64>; 3], Error> {
+        let [q, k, v, d_o] = operands;
+        let [q, k, v, d_o, o] = [
+            q.upload(device, round)?,
+            k.upload(device, round)?,
+            v.upload(device, round)?,
+            d_o.upload(device, round)?,
+            exact.o.upload(device, round)?,
+        ];
+        let [batches, heads, m, _] = exact.o.shape;
+        let logs = device.upload(&exact.logs, [batches, heads, m])?;
+        let nothing = |of: &Tensor<T, 4>| {
+            device.upload_strided(&vec![round(f64::NAN); of.len()], of.shape(), of.strides())
+        };
+        let (mut d_q, mut d_k, mut d_v) = (nothing(&q)?, nothing(&k)?, nothing(&v)?);
+        let what = Attention { mask: self.mask, score: self.score, ..Attention::default() };
+        {
+            let of = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
+            let (mut of_q, mut of_k, mut of_v) = (d_q.view_mut(), d_k.view_mut(), d_v.view_mut());
+            let to = Changes { q: &mut of_q, k: &mut of_k, v: &mut of_v };
+            what.backward(&device.stream(), &of, &d_o.view(), &mut Workspace::default(), to)?;
+        }
+        let by_head = |tensor: &Tensor<T, 4>| -> Result<Vec<f64>, Error> {
+            let ([batches, heads, rows, depth], all) = (tensor.shape(), tensor.download()?);
+            let of = |at: usize| {
+                let (e, row, head) = (at % depth, at / depth % rows, at / (depth * rows) % heads);
+                let batch = at / (depth * rows * heads);
+                all[((batch * rows + row) * heads + head) * depth + e].into()
+            };
+            Ok((0..batches * heads * rows * depth).map(of).collect())
+        };
+        Ok([by_head(&d_q)?, by_head(&d_k)?, by_head(&d_v)?])
+    }
+
+    fn check<T: Element + Into<f64>>(&self, round: fn(f64) -> T) -> Result<(), Error> {
+        let operands = self.operands(round);
+        let exact = self.exact(&operands);
+        for device in devices() {
+            let found = self.run(&device, (&operands, &exact), round)?;
+            for (name, at) in ["dQ", "dK", "dV"].into_iter().zip(0..) {
+                let (wanted, sizes) = (&exact.changes[at], &exact.sizes[at]);
+                for (i, value) in found[at].iter().enumerate() {
+                    // Weights, dS, O and the result are rounded to 8 bits; `tanh_approx` is coarse.
+                    let near = (value - wanted.all[i]).abs() <= sizes.all[i] / 64.0 + 1e-5;
+                    assert!(
+                        near,
+                        "{self:?}: {name} {i}: {value}, not {} within {}",
+                        wanted.all[i],
+                        sizes.all[i] / 64.0
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn every_mask_and_score() -> Result<(), Error> {
+    for mask in [Mask::Every, Mask::Causal, Mask::Sliding(40)] {
+        for score in [Score::Plain, Score::SoftCap(2.0), Score::Alibi] {
+            Problem { mask, score, ..SMALL }.check(bf16::from_f64)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_head_dimension_and_group() -> Result<(), Error> {
+    for (depth, heads) in [([128, 128], [3, 3]), ([96, 96], [4, 1]), ([32, 32], [2, 2]), ([128, 64], [2, 1])]
+    {
+        Problem { depth, heads, rows: [130, 129], ..SMALL }.check(f16::from_f64)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn every_length() -> Result<(), Error> {
+    for rows in [[1, 1], [1, 300], [64, 63], [200, 3], [129, 257], [3, 0], [0, 3]] {
+        for mask in [Mask::Every, Mask::Causal] {
+            Problem { batches: 2, rows, mask, ..SMALL }.check(bf16::from_f64)?;
+        }
+    }
+    Ok(())
+}
+
+/// Orders of warps, blocks and asynchronous copies: no finding, and the same bits.
+#[test]
+fn every_order() -> Result<(), Error> {
+    let problem = Problem { rows: [140, 200], ..SMALL };
+    let operands = problem.operands(bf16::from_f64);
+    let exact = problem.exact(&operands);
+    let device = Device::simulator();
+    let usual = problem.run(&device, (&operands, &exact), bf16::from_f64)?;
+    let options = Options { schedules: 6, ..Options::default() };
+    let again = testing::replaced(&of_keys::DEFINITION, &of_keys::DEFINITION, options.clone(), || {
+        testing::replaced(&of_queries::DEFINITION, &of_queries::DEFINITION, options, || {
+            problem.run(&device, (&operands, &exact), bf16::from_f64)
+        })
+    })?;
+    assert!(usual == again, "another order gave other bits");
+    Ok(())
+}
+
+/// What a GPU runs: no spills, products that are not one after the other.
+#[test]
+fn the_texts_become_cubins() {
+    let of = |definition: &'static Definition| definition.kernel().expect("bytes of this version");
+    let kernels = [of(&of_keys::DEFINITION), of(&of_queries::DEFINITION), of(&prepare::DEFINITION)];
+    let mut sets = vec![(&kernels[2], layout_cuda::ParamSet::default())];
+    for depth in [[64, 64], [96, 96], [128, 128]] {
+        for (mask, score) in [
+            (Mask::Every, Score::Plain),
+            (Mask::Causal, Score::SoftCap(1.0)),
+            (Mask::Sliding(9), Score::Alibi),
+        ] {
+            let set = Attention { mask, score, ..Attention::default() }.backward_set(Elem::Bf16, depth);
+            sets.extend(kernels[..2].iter().map(|kernel| (kernel, set.clone())));
+        }
+    }
+    in_parallel(&sets, |(kernel, set)| {
+        let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
+        let source = emit(&checked.expect("a set of the kernel"));
+        let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
+        let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
+        assert!(slow.is_empty(), "{} {}: {slow:?}", kernel.name, set.key());
+        let spilt =
+            compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
+        assert!(!spilt, "{} {}: {:?}", kernel.name, set.key(), compiled.resources);
+    });
+}
