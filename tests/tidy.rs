@@ -300,11 +300,12 @@ fn the_algebra_names_no_kernel() {
 #[test]
 fn unsafe_is_in_layout_cuda_only() {
     // An example of layout-cuda that measures plain cudarc has to launch as cudarc does; the peers of benchmarks are C
-    // libraries; a file is mapped; DLPack hands pointers over.
+    // libraries; a file is mapped; DLPack hands pointers over, and Python's libraries their streams.
     let named_here = [
         "layout-cuda/examples/overhead.rs",
         "examples/benchmarks/cublas.rs",
         "layout-cuda/files/src/mapped.rs",
+        "layout-cuda/dlpack/src/described.rs",
         "layout-cuda/dlpack/src/export.rs",
         "layout-cuda/dlpack/src/import.rs",
         "layout-cuda/dlpack/src/lib.rs",
@@ -314,6 +315,9 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/mesh/src/nccl/library.rs",
         "layout-cuda/mesh/src/member.rs",
         "layout-cuda/mesh/src/reshard/pairs.rs",
+        "layout-cuda/python/src/kernel.rs",
+        "layout-cuda/python/src/operand.rs",
+        "layout-cuda/python/src/stream.rs",
     ];
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {

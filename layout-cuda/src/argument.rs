@@ -1,10 +1,16 @@
-//! The arguments of a launch, their Rust types taken off: what the generated functions hand to [`crate::launch()`].
+//! The arguments of a launch, their Rust types taken off: what the generated functions hand to [`crate::launch()`], and what a
+//! program makes itself where types and ranks come from outside, as from Python.
+//!
+//! Law: an argument reaches no further than its memory, and only one made of memory to be written is ever written.
 
 use cudarc::driver::{CudaView, CudaViewMut};
 use layout_core::kernel::{Constant, Elem, LaunchArgument};
 
 use crate::element::Element;
-use crate::view::{Memory, MemoryMut, TensorView, TensorViewMut};
+use crate::error::Result;
+use crate::shape::reaches;
+use crate::tensor::TensorError;
+use crate::view::{Memory, MemoryMut, TensorView, TensorViewMut, behind};
 
 /// One argument of one launch.
 #[derive(Debug)]
@@ -15,6 +21,19 @@ pub(crate) enum Kind<'a> {
     Tensor { elem: Elem, shape: &'a [usize], strides: &'a [usize], len: usize, bytes: Bytes<'a> },
     Scalar(Constant),
     Index(i64),
+}
+
+/// The bytes of a tensor whose element type is known at run time only, from its first element on.
+#[derive(Debug)]
+pub enum TensorBytes<'a> {
+    /// On a GPU, to be read.
+    Gpu(CudaView<'a, u8>),
+    /// On a GPU, to be written.
+    GpuMut(CudaViewMut<'a, u8>),
+    /// On the host, for the simulator, to be read.
+    Host(&'a [u8]),
+    /// On the host, to be written.
+    HostMut(&'a mut [u8]),
 }
 
 /// The memory of a tensor, as bytes. `Host` ones begin so many bytes behind an aligned address.
@@ -68,6 +87,61 @@ impl<'a> Argument<'a> {
             MemoryMut::Host(bytes, offset) => (bytes.len() / size_of::<T>(), Bytes::HostMut(bytes, *offset)),
         };
         Argument(Kind::Tensor { elem: T::ELEM, shape, strides, len, bytes })
+    }
+
+    /// A tensor whose element type and rank are known at run time only; strides in elements.
+    ///
+    /// ```
+    /// use layout_cuda::{Argument, Device, Elem, LaunchConfig, TensorBytes, launch_slice, tiled_kernel};
+    ///
+    /// #[tiled_kernel(block = [32], grid = [1])]
+    /// fn doubled<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    ///     if thread_idx.x < N {
+    ///         x[[thread_idx.x]] = 2.0 * x[[thread_idx.x]];
+    ///     }
+    /// }
+    ///
+    /// let mut bytes = [1.5f32, 2.0].map(f32::to_ne_bytes).concat();
+    /// let x = Argument::tensor(Elem::F32, &[2], &[1], TensorBytes::HostMut(&mut bytes))?;
+    /// launch_slice(&doubled::DEFINITION, &Device::simulator().stream(), LaunchConfig::default(), &mut [x])?;
+    /// assert_eq!(bytes, [3.0f32, 4.0].map(f32::to_ne_bytes).concat());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TensorError::Modes`] where shape and strides are of different rank, [`TensorError::Reach`] where they reach past the
+    /// memory's end.
+    pub fn tensor(
+        elem: Elem,
+        shape: &'a [usize],
+        strides: &'a [usize],
+        bytes: TensorBytes<'a>,
+    ) -> Result<Argument<'a>> {
+        if shape.len() != strides.len() {
+            return Err(TensorError::Modes { shape: shape.to_vec(), strides: strides.to_vec() }.into());
+        }
+        let (len, bytes) = match bytes {
+            TensorBytes::Gpu(memory) => (memory.len(), Bytes::Gpu(memory)),
+            TensorBytes::GpuMut(memory) => (memory.len(), Bytes::GpuMut(memory)),
+            TensorBytes::Host(bytes) => (bytes.len(), Bytes::Host(bytes, behind(bytes))),
+            TensorBytes::HostMut(bytes) => {
+                let offset = behind(bytes);
+                (bytes.len(), Bytes::HostMut(bytes, offset))
+            }
+        };
+        let len = len / elem.bytes() as usize;
+        reaches(shape, strides, len)?;
+        Ok(Argument(Kind::Tensor { elem, shape, strides, len, bytes }))
+    }
+
+    /// A scalar whose type is known at run time only.
+    pub fn constant(constant: Constant) -> Argument<'a> {
+        Argument(Kind::Scalar(constant))
+    }
+
+    /// Whether it is a tensor that may not be written.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(&self.0, Kind::Tensor { bytes: Bytes::Gpu(_) | Bytes::Host(..), .. })
     }
 
     /// A scalar of an element type.

@@ -167,6 +167,11 @@ impl Family {
         self.definition.name
     }
 
+    /// The arguments of the Rust function, in order.
+    pub(crate) fn arguments(&self) -> &[layout_core::kernel::ir::Argument] {
+        &self.kernel.arguments
+    }
+
     /// The checked kernel of a candidate.
     pub(crate) fn checked<'a>(&self, candidate: &'a Candidate) -> Result<&'a Checked> {
         let make = || {

@@ -11,7 +11,10 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
+use layout_core::kernel::LaunchArgument::Index;
+use layout_core::kernel::ir::ArgumentKind;
 use layout_core::kernel::launch::KernelParameter;
+use layout_core::kernel::simulate::Options;
 use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
 
 use crate::argument::{Argument, Bytes, Kind};
@@ -52,24 +55,75 @@ pub fn launch<const N: usize>(
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>; N],
 ) -> Result<()> {
+    let (family, options) =
+        ready(definition, stream, config, &arguments.each_ref().map(|argument| argument.face()))?;
+    let room = Room { plain: &mut [Index(0); N], words: &mut [0; N], guards: &mut [const { None }; N] };
+    launch_in(&family, options, stream, config, arguments, room)
+}
+
+/// As [`launch`], where the number of arguments is known at run time only: see [`Argument::tensor`]. Costs a few allocations
+/// more.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_slice(
+    definition: &'static Definition,
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    arguments: &mut [Argument<'_>],
+) -> Result<()> {
+    let count = arguments.len();
+    let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
+    let (family, options) = ready(definition, stream, config, &faces)?;
+    let (mut plain, mut words) = (vec![Index(0); count], vec![0; count]);
+    let mut guards: Vec<Option<SyncOnDrop<'_>>> = std::iter::repeat_with(|| None).take(count).collect();
+    let room = Room { plain: &mut plain, words: &mut words, guards: &mut guards };
+    launch_in(&family, options, stream, config, arguments, room)
+}
+
+/// Where a launch puts what it makes of each argument: an entry for each.
+struct Room<'r, 'a> {
+    /// What each is to the plan.
+    plain: &'r mut [LaunchArgument<'a>],
+    /// Its address, or a scalar's bits.
+    words: &'r mut [u64],
+    /// What keeps other streams in order.
+    guards: &'r mut [Option<SyncOnDrop<'a>>],
+}
+
+/// The kernel that a launch with these arguments takes, and how it is simulated.
+fn ready(
+    definition: &'static Definition,
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    faces: &[LaunchArgument<'_>],
+) -> Result<(Arc<Family>, Option<Options>)> {
     #[cfg(feature = "testing")]
     let (definition, options) = crate::testing::taken(definition);
-    let faces = arguments.each_ref().map(Argument::face);
+    #[cfg(not(feature = "testing"))]
+    let options = None;
     let device = stream.device();
     #[cfg(feature = "tune")]
-    let tuned =
-        if config.set.is_none() { device.functions().tuned(definition, device, &faces) } else { None };
+    let tuned = if config.set.is_none() { device.functions().tuned(definition, device, faces) } else { None };
     #[cfg(feature = "tune")]
     let config = LaunchConfig { set: config.set.or(tuned.as_ref()), ..config };
-    let family = device.functions().family(definition, config.set, &faces)?;
+    Ok((device.functions().family(definition, config.set, faces)?, options))
+}
+
+fn launch_in<'a>(
+    family: &Family,
+    options: Option<Options>,
+    stream: &'a Stream,
+    config: LaunchConfig<'_>,
+    arguments: &'a mut [Argument<'_>],
+    room: Room<'_, 'a>,
+) -> Result<()> {
+    refuse_read_only(family, arguments)?;
     match stream.cuda() {
-        Some(cuda) => launch_on_gpu(&family, stream, cuda, config, arguments),
+        Some(cuda) => launch_on_gpu(family, stream, cuda, config, arguments, room),
         None => {
-            #[cfg(feature = "testing")]
             let options = options.unwrap_or_default();
-            #[cfg(not(feature = "testing"))]
-            let options = crate::Options::default();
-            let report = crate::simulator::run(&family, config, arguments, &options, false)?;
+            let report = crate::simulator::run(family, config, arguments, &options, false)?;
             let Some(report) = report else { return Ok(()) };
             if report.findings.is_empty() {
                 return Ok(());
@@ -77,6 +131,18 @@ pub fn launch<const N: usize>(
             let (kernel, file) = (family.name().to_string(), family.definition.file.to_string());
             Err(LaunchError::Findings { kernel, file, report: Box::new(report) }.into())
         }
+    }
+}
+
+/// Refuses memory that may only be read where the kernel writes.
+pub(crate) fn refuse_read_only(family: &Family, arguments: &[Argument<'_>]) -> Result<()> {
+    let mut both = family.arguments().iter().zip(arguments).enumerate();
+    let written = |kind: &ArgumentKind| matches!(kind, ArgumentKind::Tensor { mutable: true, .. });
+    match both.find(|(_, (wanted, given))| written(&wanted.kind) && given.is_read()) {
+        Some((argument, _)) => {
+            Err(LaunchError::ReadOnly { kernel: family.name().to_string(), argument }.into())
+        }
+        None => Ok(()),
     }
 }
 
@@ -174,18 +240,16 @@ fn refuse_elsewhere(
     Ok(())
 }
 
-fn launch_on_gpu<const N: usize>(
+fn launch_on_gpu<'a>(
     family: &Family,
     stream: &Stream,
-    cuda: &CudaStream,
+    cuda: &'a Arc<CudaStream>,
     config: LaunchConfig<'_>,
-    arguments: &mut [Argument<'_>; N],
+    arguments: &'a mut [Argument<'_>],
+    room: Room<'_, 'a>,
 ) -> Result<()> {
     refuse_elsewhere(family, stream, cuda, arguments)?;
-    // What each argument is to the plan; its address, or a scalar's bits; and what keeps other streams in order.
-    let mut plain = [LaunchArgument::Index(0); N];
-    let mut words = [0u64; N];
-    let mut guards = [const { None::<SyncOnDrop<'_>> }; N];
+    let Room { plain, words, guards } = room;
     for (number, argument) in arguments.iter_mut().enumerate() {
         (plain[number], words[number]) = match &mut argument.0 {
             Kind::Tensor { elem, shape, strides, len, bytes } => {
@@ -201,10 +265,10 @@ fn launch_on_gpu<const N: usize>(
             Kind::Index(value) => (LaunchArgument::Index(*value), 0),
         };
     }
-    let (candidate, bound) = choose(family, config, &plain)?;
+    let (candidate, bound) = choose(family, config, plain)?;
     if let Some(probe) = config.probe {
         let shared_bytes = family.checked(candidate)?.plan().shared_bytes;
-        probe.see(planned(candidate.promises, &bound, shared_bytes, &plain));
+        probe.see(planned(candidate.promises, &bound, shared_bytes, plain));
         if !probe.starts() {
             return Ok(());
         }
@@ -228,7 +292,7 @@ fn launch_on_gpu<const N: usize>(
             (many_values.as_mut_slice(), many_pointers.as_mut_slice())
         }
     };
-    let mut maps = crate::tensor_map::encode(plan, &bound, &words)?;
+    let mut maps = crate::tensor_map::encode(plan, &bound, words)?;
     let shape = crate::module::Shape {
         grid: bound.grid,
         block: bound.block,
@@ -269,7 +333,7 @@ fn launch_on_gpu<const N: usize>(
         // SAFETY: as above; that the memory is there at each replay is the duty of who records.
         Some(recording) => unsafe { recording.add(family.name(), &code.function, shape, pointers) },
     };
-    drop(guards); // records the events that other streams wait for
+    guards.fill_with(|| None); // records the events that other streams wait for
     started
 }
 

@@ -32,6 +32,13 @@ pub enum LaunchError {
         /// The stream's device.
         stream: String,
     },
+    /// Memory that may only be read, for a tensor that the kernel writes.
+    ReadOnly {
+        /// The kernel.
+        kernel: String,
+        /// The number of the argument, from 0.
+        argument: usize,
+    },
     /// A tensor of another stream in a launch that a graph records.
     OtherStream {
         /// The kernel.
@@ -178,6 +185,10 @@ impl fmt::Display for LaunchError {
                 f,
                 "kernel `{kernel}`: argument {argument} lies on {tensor}, the stream is of {stream}; download it and \
                  upload it there"
+            ),
+            LaunchError::ReadOnly { kernel, argument } => write!(
+                f,
+                "kernel `{kernel}` writes argument {argument}, which may only be read; give it memory to be written"
             ),
             LaunchError::OtherStream { kernel, argument } => write!(
                 f,

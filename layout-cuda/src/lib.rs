@@ -97,7 +97,7 @@ pub mod testing;
 pub mod tune;
 mod view;
 
-pub use argument::Argument;
+pub use argument::{Argument, TensorBytes};
 pub use cudarc;
 pub use device::{Device, Properties, Stream};
 pub use doctor::{CacheReport, Diagnosis, FoundNvrtc, doctor};
@@ -106,7 +106,7 @@ pub use error::{Error, Result};
 pub use explain::explain;
 pub use float8::{E4m3, E5m2};
 pub use half::{bf16, f16};
-pub use launch::{LaunchConfig, launch};
+pub use launch::{LaunchConfig, launch, launch_slice};
 pub use launch_error::LaunchError;
 pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
 pub use layout_core::kernel::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};

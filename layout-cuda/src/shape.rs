@@ -22,13 +22,14 @@ pub fn row_major<const R: usize>(shape: [usize; R]) -> Result<[usize; R], Tensor
 ///
 /// # Errors
 /// [`TensorError::TooLarge`] where that does not fit.
-pub fn span<const R: usize>(shape: [usize; R], strides: [usize; R]) -> Result<usize, TensorError> {
+pub fn span(shape: impl AsRef<[usize]>, strides: impl AsRef<[usize]>) -> Result<usize, TensorError> {
+    let (shape, strides) = (shape.as_ref(), strides.as_ref());
     if shape.contains(&0) {
         return Ok(0);
     }
     let add =
         |sum: usize, (extent, stride): (&usize, &usize)| sum.checked_add((extent - 1).checked_mul(*stride)?);
-    let span = shape.iter().zip(&strides).try_fold(1, add);
+    let span = shape.iter().zip(strides).try_fold(1, add);
     span.ok_or_else(|| TensorError::TooLarge { shape: shape.to_vec() })
 }
 
@@ -36,11 +37,12 @@ pub fn span<const R: usize>(shape: [usize; R], strides: [usize; R]) -> Result<us
 ///
 /// # Errors
 /// [`TensorError::Reach`], or as [`span`].
-pub fn reaches<const R: usize>(
-    shape: [usize; R],
-    strides: [usize; R],
+pub fn reaches(
+    shape: impl AsRef<[usize]>,
+    strides: impl AsRef<[usize]>,
     len: usize,
 ) -> Result<(), TensorError> {
+    let (shape, strides) = (shape.as_ref(), strides.as_ref());
     let needed = span(shape, strides)?;
     if needed > len {
         let (shape, strides) = (shape.to_vec(), strides.to_vec());
@@ -64,7 +66,7 @@ mod tests {
         assert_eq!(span([2, 3], [3, 1]), Ok(6));
         assert_eq!(span([2, 3], [8, 1]), Ok(11));
         assert_eq!(span([2, 0], [8, 1]), Ok(0));
-        assert_eq!(span([], []), Ok(1));
+        assert_eq!(span([0usize; 0], [0usize; 0]), Ok(1));
         assert!(matches!(span([3, 1], [usize::MAX / 2 + 1, 1]), Err(TensorError::TooLarge { .. })));
 
         assert_eq!(reaches([2, 3], [8, 1], 11), Ok(()));

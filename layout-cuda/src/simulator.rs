@@ -8,7 +8,7 @@ use layout_core::kernel::{Definition, LaunchArgument, Promises};
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
 use crate::functions::{Family, on_simulator};
-use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device, planned};
+use crate::launch::{LaunchConfig, choose, choose_unpromised, other_device, planned, refuse_read_only};
 use crate::launch_error::LaunchError;
 
 /// Runs a kernel on the simulator and tells what it saw; findings are part of the report, not an error.
@@ -26,6 +26,7 @@ pub fn simulate(
     let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
     let family = on_simulator().family(definition, config.set, &faces)?;
     drop(faces);
+    refuse_read_only(&family, arguments)?;
     let report = run(&family, config, arguments, options, false)?;
     report.ok_or_else(|| {
         let (kernel, why) = (definition.name.to_string(), "the probe starts nothing: launch it".to_string());

@@ -38,6 +38,13 @@ pub enum TensorError {
         /// The elements that are there.
         found: usize,
     },
+    /// There are not as many strides as extents.
+    Modes {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strides, elements.
+        strides: Vec<usize>,
+    },
     /// The number of elements, or of their bytes, does not fit the address space.
     TooLarge {
         /// The shape.
@@ -75,6 +82,9 @@ impl fmt::Display for TensorError {
         match self {
             TensorError::Length { shape, needed, found } => {
                 write!(f, "shape {shape:?} has {needed} elements, the data has {found}")
+            }
+            TensorError::Modes { shape, strides } => {
+                write!(f, "shape {shape:?} has {} extents, the strides are {strides:?}", shape.len())
             }
             TensorError::Reach { shape, strides, needed, found } => write!(
                 f,

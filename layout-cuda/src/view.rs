@@ -309,7 +309,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
 }
 
 /// How many bytes memory begins behind an address that every vector divides.
-fn behind(bytes: &[u8]) -> usize {
+pub(crate) fn behind(bytes: &[u8]) -> usize {
     bytes.as_ptr() as usize % 256
 }
 

@@ -24,12 +24,14 @@
 //! Law: no element is copied. What was imported is given back to who made it exactly once, when [`Imported`] is dropped, on
 //! whatever thread; what was exported lives until the other side says so.
 
+mod described;
 mod elem;
 mod error;
 mod export;
 mod import;
 
-pub use dlpark::{Managed, legacy, versioned};
+pub use described::{Described, MODES};
+pub use dlpark::{self, Managed, legacy, versioned};
 pub use error::DlpackError;
 pub use export::export;
 pub use import::Imported;

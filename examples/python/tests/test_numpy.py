@@ -1,0 +1,55 @@
+"""The kernels on NumPy's arrays, which run on the simulator; and what is refused."""
+
+import numpy as np
+import pytest
+
+_native = pytest.importorskip("layout_kernels._native", reason="build the package first: bash test.sh")
+
+
+def norm(x, weight, epsilon):
+    scale = 1 / np.sqrt((x.astype(np.float64) ** 2).mean(1) + epsilon)
+    return x * scale[:, None] * weight, scale
+
+
+@pytest.mark.parametrize("dtype,bound", [(np.float32, 1e-6), (np.float16, 1e-3)])
+@pytest.mark.parametrize("shape", [(3, 8), (2, 1027), (1, 1), (0, 4), (5, 3001)])
+def test_rms_norm(shape, dtype, bound):
+    random = np.random.default_rng(7)
+    x, weight = random.normal(size=shape).astype(dtype), random.normal(size=shape[1]).astype(dtype)
+    out, scale = np.full_like(x, np.nan), np.full(shape[0], np.nan, np.float32)
+    _native.rms_norm(x, weight, out, scale, 1e-6)
+    expected, factors = norm(x, weight, 1e-6)
+    np.testing.assert_allclose(scale, factors, rtol=1e-6)
+    np.testing.assert_allclose(out, expected, rtol=bound, atol=bound)
+
+
+def test_what_does_not_fit_is_told():
+    x, weight, scale = np.ones((2, 8), np.float32), np.ones(8, np.float32), np.ones(2, np.float32)
+
+    def refused(error, words, *arguments, **parameters):
+        with pytest.raises(error, match=words):
+            _native.rms_norm(*arguments, **parameters)
+
+    out = np.empty_like(x)
+    refused(TypeError, r"takes 5 arguments \(x, weight, out, scale, epsilon\), 2 were given", x, weight)
+    refused(TypeError, "out: a tensor was expected, not `list`", x, weight, [1.0], scale, 1e-6)
+    refused(ValueError, "weight.*7", x, weight[:7], out, scale, 1e-6)
+    refused(ValueError, "f64", x.astype(np.float64), weight, out, scale, 1e-6)
+    refused(TypeError, "DLPack's code 5", x.astype(np.complex64), weight, out, scale, 1e-6)
+    refused(ValueError, "writes `out`, which lies where `x` does", x, weight, x, scale, 1e-6)
+    refused(TypeError, "epsilon: ", x, weight, out, scale, "small")
+    refused(TypeError, "no parameter `BLOCK`; it has T, THREADS", x, weight, out, scale, 1e-6, BLOCK=1)
+    refused(TypeError, "`f31` is none of", x, weight, out, scale, 1e-6, T="f31")
+    refused(ValueError, "stride", x[:, ::-1], weight, out, scale, 1e-6)
+    refused(ValueError, "stride 2 in mode 1", np.ones((2, 16), np.float32)[:, ::2], weight, out, scale, 1e-6)
+    out.flags.writeable = False
+    refused((ValueError, BufferError), "read|writ", x, weight, out, scale, 1e-6)
+    assert np.array_equal(x, np.ones_like(x)) and np.array_equal(scale, np.ones(2, np.float32))
+
+
+def test_parameters_and_words():
+    x, out, scale = np.ones((2, 8), np.float32), np.empty((2, 8), np.float32), np.empty(2, np.float32)
+    _native.rms_norm(x, 3 * x[0], out, scale, 0.0, THREADS=64, T="f32")
+    assert (out == 3).all()
+    assert "__global__" in _native.rms_norm.source and _native.rms_norm.name == "rms_norm"
+    assert repr(_native.rms_norm) == "<kernel rms_norm(x, weight, out, scale, epsilon)>"

@@ -1,0 +1,98 @@
+"""The torch operators: eager, fake, under autograd, torch.compile and CUDA graphs. CPU tensors run on the simulator."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+layout_kernels = pytest.importorskip("layout_kernels")
+
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+on_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no device")
+
+
+def reference(x, weight, epsilon):
+    return torch.nn.functional.rms_norm(x.double(), weight.shape, weight.double(), epsilon)
+
+
+def inputs(device, shape=(2, 3, 40), dtype=torch.float32, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+    x, weight = torch.randn(shape, generator=generator), torch.randn(shape[-1], generator=generator)
+    return x.to(device, dtype), weight.to(device, dtype)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype,bound", [(torch.float32, 1e-6), (torch.bfloat16, 1e-2), (torch.float16, 2e-3)])
+@pytest.mark.parametrize("shape", [(2, 3, 40), (5, 1), (0, 8), (1, 515)])
+def test_rms_norm(device, dtype, bound, shape):
+    x, weight = inputs(device, shape, dtype)
+    out = layout_kernels.rms_norm(x, weight, 1e-5)
+    assert (out.dtype, out.shape, out.device) == (x.dtype, x.shape, x.device)
+    torch.testing.assert_close(out.double(), reference(x, weight, 1e-5), rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_no_contiguous_tensor_is_needed(device):
+    x, weight = inputs(device, (40, 6, 4))
+    x = x.permute(1, 2, 0)
+    expected = reference(x, weight[:1].expand(40), 1e-6)
+    torch.testing.assert_close(layout_kernels.rms_norm(x, weight[:1].expand(40)).double(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gradients_are_those_of_torch(device):
+    x, weight = inputs(device, (7, 260))
+    x.requires_grad_(), weight.requires_grad_()
+    dy = torch.linspace(-1, 1, x.numel(), device=device).reshape(x.shape)
+    layout_kernels.rms_norm(x, weight, 1e-6).backward(dy)
+    a, b = x.detach().double().requires_grad_(), weight.detach().double().requires_grad_()
+    torch.nn.functional.rms_norm(a, b.shape, b, 1e-6).backward(dy.double())
+    torch.testing.assert_close(x.grad.double(), a.grad, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(weight.grad.double(), b.grad, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_operators_are_what_torch_asks_of_them(device):
+    x, weight = inputs(device, (3, 24))
+    x.requires_grad_(), weight.requires_grad_()
+    torch.library.opcheck(torch.ops.layout_kernels.rms_norm.default, (x, weight, 1e-6))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_torch_compile_sees_them_whole(device):
+    def block(x, weight):
+        return torch.nn.functional.silu(layout_kernels.rms_norm(x * 2, weight)) + 1
+
+    x, weight = inputs(device, (4, 48))
+    backend = "inductor" if device == "cuda" else "aot_eager"
+    compiled = torch.compile(block, fullgraph=True, backend=backend)
+    torch.testing.assert_close(compiled(x, weight), block(x, weight), rtol=1e-5, atol=1e-5)
+    x.requires_grad_()
+    (ours,) = torch.autograd.grad(compiled(x, weight).sum(), x)
+    (plain,) = torch.autograd.grad(block(x, weight).sum(), x)
+    torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-5)
+
+
+@on_gpu
+def test_a_cuda_graph_holds_the_launch():
+    x, weight = inputs("cuda", (64, 1024))
+    layout_kernels.rms_norm(x, weight)  # compiles
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = layout_kernels.rms_norm(x, weight)
+    x.copy_(inputs("cuda", (64, 1024), seed=2)[0])
+    graph.replay()
+    torch.testing.assert_close(out.double(), reference(x, weight, 1e-6), rtol=1e-5, atol=1e-5)
+
+
+@on_gpu
+def test_it_is_launched_on_the_current_stream():
+    x, weight = inputs("cuda", (8192, 8192))
+    layout_kernels.rms_norm(x, weight)
+    torch.cuda.synchronize()
+    other = torch.cuda.Stream()
+    with torch.cuda.stream(other):
+        x.mul_(0)
+        for _ in range(20):
+            x.add_(1)
+        out = layout_kernels.rms_norm(x, weight)
+    other.synchronize()
+    torch.testing.assert_close(out, weight.expand_as(out), rtol=1e-5, atol=1e-5)
