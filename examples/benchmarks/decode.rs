@@ -23,12 +23,15 @@ struct Case {
     page: Option<usize>,
 }
 
+/// Sequences and their length, heads and groups of them, the head dimension, and keys of a page.
+type Shape = ([usize; 2], [usize; 2], usize, Option<usize>);
+
 /// Heads that are sampled.
 const SAMPLES: usize = 16;
 
 /// What the goals name, and pages.
 fn cases(small: bool) -> Vec<Case> {
-    let shapes: &[([usize; 2], [usize; 2], usize, Option<usize>)] = match small {
+    let shapes: &[Shape] = match small {
         true => &[([2, 300], [4, 2], 64, None), ([2, 300], [4, 2], 128, Some(20))],
         false => &[
             ([64, 8192], [32, 8], 128, None),
@@ -40,7 +43,7 @@ fn cases(small: bool) -> Vec<Case> {
             ([4, 1000], [32, 8], 128, None),
         ],
     };
-    let of = |([sequences, length], heads, depth, page): &([usize; 2], [usize; 2], usize, Option<usize>)| {
+    let of = |([sequences, length], heads, depth, page): &Shape| {
         let pages = page.map_or(String::new(), |page| format!(" pages of {page}"));
         let [all, groups] = *heads;
         let name = format!("decode {sequences} x {length} {all} on {groups} d {depth}{pages}");
@@ -73,7 +76,7 @@ impl Case {
         let [_, pages] = self.pages();
         let all = self.sequences * pages;
         // Odd and no factor of the count: each page once.
-        let step = [7919, 7907, 7901, 1].into_iter().find(|step| all % step != 0).unwrap_or(1);
+        let step = [7919, 7907, 7901, 1].into_iter().find(|step| !all.is_multiple_of(*step)).unwrap_or(1);
         (sequence * pages + i) * step % all
     }
 

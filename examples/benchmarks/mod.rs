@@ -14,6 +14,7 @@ pub mod jit;
 pub mod ledger;
 pub mod matmul;
 pub mod memory;
+pub mod mesh;
 pub mod noise;
 pub mod options;
 pub mod peaks;

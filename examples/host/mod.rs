@@ -4,4 +4,5 @@ pub mod attention;
 pub mod backward;
 pub mod decode;
 pub mod memory;
+pub mod mesh;
 pub mod product;

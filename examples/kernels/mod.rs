@@ -13,6 +13,7 @@ mod elementwise;
 pub mod gemm;
 mod matmul;
 pub mod memory;
+pub mod mesh;
 mod multipliers;
 mod padding;
 mod pair;

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     let command = Command::parse();
     let report = layout_cuda::doctor();
     println!("{report}");
+    println!("{}", layout_mesh::doctor());
     if let Some(path) = &command.peaks
         && let Err(error) = peaks::measure(&Device::best(), path)
     {

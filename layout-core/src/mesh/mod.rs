@@ -28,8 +28,10 @@ mod distributed;
 mod intersection;
 #[cfg(test)]
 mod laws;
+mod pieces;
 mod reshard;
 mod show;
+mod verify;
 
 pub use axes::Mesh;
 pub use collective::Collective;

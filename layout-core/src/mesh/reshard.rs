@@ -5,14 +5,12 @@
 //! [`Reshard::verify`] holds this against the layouts, element by element.
 
 use super::collective::recognise;
-use super::intersection::{Free, Line, shared};
-use super::{Collective, Distributed, digits};
-use crate::{IntTuple, Layout, LayoutError, Nest};
+use super::pieces::pieces;
+use super::{Collective, Distributed};
+use crate::{Layout, LayoutError};
 use std::ops::Add;
 
-const NAME: &str = "reshard";
-/// The most pieces of a message.
-const PIECES: usize = 1 << 16;
+pub(super) const NAME: &str = "reshard";
 
 /// Elements at regular steps in both memories: element i lies at `from + source(i)` and goes to `to + target(i)`.
 ///
@@ -99,13 +97,13 @@ pub struct Reshard {
 }
 
 /// A rank's coordinate on a mesh, its place among the copies and the number of its term.
-struct Place {
+pub(super) struct Place {
     at: Vec<i64>,
     copy: Vec<i64>,
-    term: i64,
+    pub(super) term: i64,
 }
 
-fn places(tensor: &Distributed) -> Result<Vec<Place>, LayoutError> {
+pub(super) fn places(tensor: &Distributed) -> Result<Vec<Place>, LayoutError> {
     let place = |rank| {
         let at = tensor.mesh().coordinate(rank)?;
         let (copy, term) = tensor.copy_and_term(&at);
@@ -325,147 +323,4 @@ impl Reshard {
         }
         Ok(after)
     }
-
-    /// Holds the plan against the two layouts, element by element: each place that exists receives each of its terms once, from
-    /// a rank whose own layout says that it has it.
-    ///
-    /// # Errors
-    /// [`LayoutError::Unsupported`] that names the first element and rank where that is not so; for more than 2^22 places.
-    ///
-    /// ```
-    /// use layout_core::mesh::{Distributed, Mesh, Reshard};
-    /// let mesh = Mesh::new([("gpu", 3)])?;
-    /// let blocks = Distributed::new(&mesh, [10])?.split(0, ["gpu"])?; // 4, 4 and 2
-    /// let dealt = Distributed::new(&mesh, [10])?.deal(0, ["gpu"], 1)?; // 4, 3 and 3
-    /// Reshard::new(&blocks, &dealt)?.verify()?;
-    /// # Ok::<(), layout_core::LayoutError>(())
-    /// ```
-    pub fn verify(&self) -> Result<(), LayoutError> {
-        let refuse = |detail| Err(LayoutError::Unsupported { operation: NAME, detail });
-        let places = self.from.memory().cosize().max(self.to.memory().cosize());
-        if places.saturating_mul(self.from.mesh().size() as i64) > 1 << 22 {
-            return refuse(format!("{places} places on each rank; up to 2^22 in all are verified"));
-        }
-        let (before, after) = (elements(&self.from)?, elements(&self.to)?);
-        let (holding, ending) = (self::places(&self.from)?, self::places(&self.to)?);
-        let mut arrived: Vec<Vec<Vec<i64>>> = after.iter().map(|places| vec![vec![]; places.len()]).collect();
-        for Transfer { from, to, adds, pieces } in &self.transfers {
-            for piece in pieces {
-                for (source, target) in piece.source.offsets().zip(piece.target.offsets()) {
-                    let (source, target) = ((piece.from + source) as usize, (piece.to + target) as usize);
-                    let (sent, kept) = (before[*from].get(source), after[*to].get(target));
-                    if sent != kept || !matches!(sent, Some(Some(_))) {
-                        return refuse(format!(
-                            "rank {from} sends {sent:?} from {source}; rank {to} has {kept:?} at {target}"
-                        ));
-                    }
-                    let terms = &mut arrived[*to][target];
-                    if *adds == terms.is_empty() {
-                        return refuse(format!(
-                            "rank {to} adds to nothing, or writes over a term, at {target}"
-                        ));
-                    }
-                    terms.push(holding[*from].term);
-                }
-            }
-        }
-        for (rank, (places, arrived)) in after.iter().zip(arrived).enumerate() {
-            let terms = (0..self.from.terms()).filter(|term| term % self.to.terms() == ending[rank].term);
-            let terms: Vec<i64> = terms.collect();
-            for (place, (element, arrived)) in places.iter().zip(arrived).enumerate() {
-                if element.is_some() && arrived != terms || element.is_none() && !arrived.is_empty() {
-                    return refuse(format!(
-                        "rank {rank} has {element:?} at {place}: of the terms {terms:?} come {arrived:?}"
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Of each rank and place in its memory the coordinate of the element there, by the layout alone.
-fn elements(tensor: &Distributed) -> Result<Vec<Vec<Option<Vec<i64>>>>, LayoutError> {
-    let (layout, memory) = (tensor.layout(), tensor.memory());
-    let padded: Vec<i64> = tensor.digits().iter().map(|digits| digits::padded(digits)).collect();
-    let partial: Vec<&str> = tensor.partial_axes().collect();
-    let mut all = Vec::new();
-    for rank in 0..tensor.mesh().size() {
-        let at = tensor.mesh().coordinate(rank)?;
-        let (terms, devices): (Vec<_>, Vec<_>) =
-            tensor.mesh().axes().zip(at).partition(|((name, _), _)| partial.contains(name));
-        let numbers = |axes: Vec<((&str, i64), i64)>| IntTuple::flat(axes.into_iter().map(|(_, at)| at));
-        let (devices, terms) = (numbers(devices), numbers(terms));
-        let mut places = vec![None; memory.cosize() as usize];
-        for (value, place) in memory.offsets().enumerate() {
-            let coordinate = Nest::tuple([devices.clone(), terms.clone(), Nest::leaf(value as i64)]);
-            let mut rest = layout.crd2idx(&coordinate)?;
-            let digit = |extent: &i64| {
-                let digit = rest % extent;
-                rest /= extent;
-                digit
-            };
-            let element: Vec<i64> = padded.iter().map(digit).collect();
-            let exists = element.iter().zip(tensor.extents()).all(|(at, extent)| at < extent);
-            places[place as usize] = exists.then_some(element);
-        }
-        all.push(places);
-    }
-    Ok(all)
-}
-
-/// What the device at `start` holds of what the one at `end` will: the lines of the modes, each with each.
-fn pieces(
-    from: &Distributed,
-    start: &[i64],
-    to: &Distributed,
-    end: &[i64],
-) -> Result<Vec<Piece>, LayoutError> {
-    let mut boxes = vec![Line::default()];
-    for ((a, b), extent) in from.digits().iter().zip(to.digits()).zip(from.extents()) {
-        let lines = shared((a, start), (b, end), *extent)?;
-        if boxes.len().saturating_mul(lines.len()) > PIECES {
-            let detail = format!(
-                "a message of more than {PIECES} pieces; take blocks of which one is a multiple of the other"
-            );
-            return Err(LayoutError::Unsupported { operation: NAME, detail });
-        }
-        let each = boxes.iter().flat_map(|own| {
-            lines.iter().map(|line| {
-                let digits = own.digits.iter().chain(&line.digits).copied().collect();
-                Line { from: own.from + line.from, to: own.to + line.to, digits, ..Line::default() }
-            })
-        });
-        boxes = each.collect();
-    }
-    boxes.into_iter().map(piece).collect()
-}
-
-/// The digits in the order of the sender's memory, those merged that run on in both memories.
-fn piece(mut line: Line) -> Result<Piece, LayoutError> {
-    line.digits.sort_by_key(|digit| (digit.from, digit.to));
-    let mut merged: Vec<Free> = Vec::new();
-    for digit in line.digits.into_iter().filter(|digit| digit.extent > 1) {
-        match merged.last_mut() {
-            Some(last) if last.from * last.extent == digit.from && last.to * last.extent == digit.to => {
-                last.extent *= digit.extent;
-            }
-            _ => merged.push(digit),
-        }
-    }
-    let layout = |stride: fn(&Free) -> i64| {
-        let modes: Vec<(i64, i64)> = merged.iter().map(|digit| (digit.extent, stride(digit))).collect();
-        let modes = match modes[..] {
-            [] => Nest::leaf((1, 0)),
-            [only] => Nest::leaf(only),
-            _ => Nest::flat(modes),
-        };
-        Layout::new(modes.map(|mode| mode.0), modes.map(|mode| mode.1))
-    };
-    Ok(Piece {
-        from: line.from,
-        to: line.to,
-        source: layout(|digit| digit.from)?,
-        target: layout(|digit| digit.to)?,
-    })
 }

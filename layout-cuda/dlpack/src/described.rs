@@ -73,7 +73,7 @@ impl Described {
         }
         let (elem, word) = (elem(word), (word.code.0, word.bits, word.lanes));
         let whole = elem.map_or(1, |elem| elem.bytes() as usize);
-        if bytes > 0 && first as usize % whole != 0 {
+        if bytes > 0 && !(first as usize).is_multiple_of(whole) {
             return Err(description(format!("its address is no multiple of {whole} bytes, an element's")));
         }
         Ok(Described { word, elem, modes, shape, strides, first, bytes, device: tensor.device() })

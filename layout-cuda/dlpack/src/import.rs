@@ -66,10 +66,12 @@ impl<M: ManagedTensorBase> Imported<M> {
         let memory = match (device.device_type, stream.cuda()) {
             (DLDeviceType::CPU, None) => Memory::Host,
             (DLDeviceType::CUDA, Some(cuda)) if usize::try_from(device.device_id) == Ok(ordinal(cuda)) => {
-                // SAFETY: the caller promises so many bytes at this address; every byte is a `u8`. The slice never frees them:
-                // `drop` takes it apart first.
                 let first = described.first() as u64;
-                let slice = (bytes > 0).then(|| unsafe { cuda.upgrade_device_ptr::<u8>(first, bytes) });
+                let slice = (bytes > 0).then(|| {
+                    // SAFETY: the caller promises so many bytes at this address; every byte is a `u8`. The slice never frees
+                    // them: `drop` takes it apart first.
+                    unsafe { cuda.upgrade_device_ptr::<u8>(first, bytes) }
+                });
                 Memory::Gpu(slice)
             }
             _ => {

@@ -47,6 +47,15 @@ impl Place {
     }
 }
 
+/// What holds for all ranks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    /// The time that a wait for others may take.
+    pub(crate) limit: Duration,
+    /// The thread blocks that NCCL may take on a GPU.
+    pub(crate) blocks: Option<u32>,
+}
+
 /// One rank of a group. Collectives are methods of it, which every rank of the group calls, in one order.
 ///
 /// On a GPU they start in the stream and come back; [`Member::wait`] waits for them, within the time limit. On the simulator
@@ -75,7 +84,7 @@ pub struct Member {
     next: AtomicU64,
     device: Device,
     place: Place,
-    limit: Duration,
+    terms: Terms,
     nccl: Option<Communicator>,
     /// The streams that something was started in.
     streams: Mutex<Vec<Stream>>,
@@ -89,7 +98,7 @@ impl Member {
         path: Vec<u64>,
         device: Device,
         place: Place,
-        limit: Duration,
+        terms: Terms,
     ) -> Result<Member> {
         let mut member = Member {
             rank,
@@ -98,7 +107,7 @@ impl Member {
             next: AtomicU64::new(0),
             device,
             place,
-            limit,
+            terms,
             nccl: None,
             streams: Mutex::default(),
             trusting: AtomicBool::new(false),
@@ -121,7 +130,8 @@ impl Member {
             Err(error) => Call::Refused { why: error.to_string() },
         };
         let posts = self.meet(call, id.unwrap_or_default())?;
-        self.nccl = Some(Communicator::new(cuda, &posts[0].bytes, self.rank, self.size())?);
+        self.nccl =
+            Some(Communicator::new(cuda, &posts[0].bytes, [self.rank, self.size()], self.terms.blocks)?);
         Ok(())
     }
 
@@ -147,13 +157,28 @@ impl Member {
 
     /// The time that a wait for others may take.
     pub fn limit(&self) -> Duration {
-        self.limit
+        self.terms.limit
     }
 
     /// From now on calls on GPUs are not held against the others' before they start, which costs a meeting of the host's threads
     /// or processes each: for programs whose calls were found to fit. The simulator holds them against each other anyway.
     pub fn trust(&self, trusting: bool) {
         self.trusting.store(trusting, Ordering::Relaxed);
+    }
+
+    /// A new stream for messages: on a GPU its work comes before that of other streams, whose blocks NCCL's would else wait for.
+    ///
+    /// # Errors
+    /// A driver that makes no stream.
+    pub fn stream_beside(&self) -> Result<Stream> {
+        let Some(context) = self.device.context() else { return Ok(self.device.new_stream()?) };
+        // Beyond the driver's range, which it is cut to.
+        let made = context.new_stream_with_priority(-64).map_err(|error| MeshError::Nccl {
+            call: "cuStreamCreateWithPriority",
+            code: error.0 as i32,
+            words: format!("{:?}", error.0),
+        });
+        Ok(Stream::from_cudarc(made?)?)
     }
 
     fn call(&self, name: &str, elem: &str, count: usize, how: String) -> Call {
@@ -165,7 +190,7 @@ impl Member {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.path.iter().copied().chain([number]).collect();
         let post = Post { call, bytes: Arc::new(bytes) };
-        let met = self.place.meet(self.group[self.rank], &(self.group.clone(), path), post, self.limit);
+        let met = self.place.meet(self.group[self.rank], &(self.group.clone(), path), post, self.terms.limit);
         if met.is_err() {
             // What is in flight may wait for a rank that does not come.
             self.abort();
@@ -471,11 +496,11 @@ impl Member {
             let waited = start.elapsed();
             let late = || MeshError::Late {
                 call: "what was started in the stream".into(),
-                limit: self.limit,
+                limit: self.terms.limit,
                 absent: vec![],
             };
             let device = self.nccl.as_ref().and_then(|nccl| nccl.trouble().err());
-            let trouble = self.place.trouble().or(device).or_else(|| (waited >= self.limit).then(late));
+            let trouble = self.place.trouble().or(device).or_else(|| (waited >= self.terms.limit).then(late));
             if let Some(error) = trouble {
                 self.place.fail(&error);
                 self.abort();
@@ -491,8 +516,11 @@ impl Member {
     pub(crate) fn finish(&self) -> Result<()> {
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner).clone();
         streams.iter().try_for_each(|stream| self.wait(stream))?;
-        if let Some(nccl) = &self.nccl {
-            nccl.close();
+        match (&self.nccl, self.place.trouble()) {
+            (Some(nccl), None) => nccl.close(),
+            // Closing would wait for those that go on no more.
+            (Some(nccl), Some(_)) => nccl.abort(),
+            (None, _) => {}
         }
         Ok(())
     }
@@ -516,7 +544,7 @@ impl Member {
         let ranks = group.iter().map(|rank| self.group[*rank]).collect();
         let path = self.path.iter().copied().chain([number]).collect();
         let (device, meeting) = (self.device.clone(), self.place.clone());
-        Member::new(place, ranks, path, device, meeting, self.limit).map(Some)
+        Member::new(place, ranks, path, device, meeting, self.terms).map(Some)
     }
 }
 

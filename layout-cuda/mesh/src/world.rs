@@ -5,14 +5,14 @@
 
 use crate::board::Board;
 use crate::error::{MeshError, Result};
-use crate::member::{Member, Place};
+use crate::member::{Member, Place, Terms};
 use crate::remote::{Remote, serve};
 use layout_cuda::Device;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long ranks wait for each other, where nobody says otherwise.
-const LIMIT: Duration = Duration::from_secs(60);
+/// What holds where nobody says otherwise.
+const TERMS: Terms = Terms { limit: Duration::from_secs(60), blocks: None };
 /// The most ranks, as of a mesh.
 const MOST: usize = 1024;
 
@@ -20,7 +20,7 @@ const MOST: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct World {
     kind: Kind,
-    limit: Duration,
+    terms: Terms,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl World {
 
     fn of(devices: Vec<Device>) -> Result<World> {
         match devices.len() {
-            1..=MOST => Ok(World { kind: Kind::Threads(devices), limit: LIMIT }),
+            1..=MOST => Ok(World { kind: Kind::Threads(devices), terms: TERMS }),
             ranks => environment("the number of ranks", format!("{ranks}; a world has 1 to {MOST}")),
         }
     }
@@ -115,13 +115,20 @@ impl World {
             return environment("MASTER_PORT", format!("{port} is no port"));
         }
         let kind = Kind::Process { rank, size, local, address: format!("{host}:{port}") };
-        Ok(World { kind, limit: LIMIT })
+        Ok(World { kind, terms: TERMS })
     }
 
     /// With another time limit than a minute, for each wait for others.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> World {
-        self.limit = limit;
+        self.terms.limit = limit;
+        self
+    }
+
+    /// With at most so many thread blocks of each GPU for NCCL, so that a kernel beside it can count on the others.
+    #[must_use]
+    pub fn blocks(mut self, blocks: u32) -> World {
+        self.terms.blocks = Some(blocks.max(1));
         self
     }
 
@@ -166,7 +173,7 @@ impl World {
                 scope.spawn(move || {
                     let leaving = Leaving { board: &board, rank };
                     let place = Place::Here(board.clone());
-                    let member = Member::new(rank, all, vec![], device, place, self.limit)?;
+                    let member = Member::new(rank, all, vec![], device, place, self.terms)?;
                     let result = of_rank(&member, body);
                     leaving.with(&result);
                     result
@@ -200,12 +207,12 @@ impl World {
         let place = if rank == 0 {
             // The address that others connect to need not be one that this machine has under that name.
             let port = address.rsplit(':').next().unwrap_or_default();
-            serve(&board, &format!("0.0.0.0:{port}"), size, self.limit)?;
+            serve(&board, &format!("0.0.0.0:{port}"), size, self.terms.limit)?;
             Place::Here(board.clone())
         } else {
-            Place::There(Arc::new(Remote::connect(address, rank, size, self.limit)?))
+            Place::There(Arc::new(Remote::connect(address, rank, size, self.terms.limit)?))
         };
-        let member = Member::new(rank, (0..size).collect(), vec![], device, place.clone(), self.limit)?;
+        let member = Member::new(rank, (0..size).collect(), vec![], device, place.clone(), self.terms)?;
         let result = of_rank(&member, body);
         match (&place, &result) {
             (Place::There(remote), Ok(_)) => remote.farewell(),
@@ -216,7 +223,7 @@ impl World {
             (Place::Here(board), result) => {
                 Leaving { board, rank }.with(result);
                 // Those in other processes still have to hear of it, or to end.
-                board.empty(self.limit);
+                board.empty(self.terms.limit);
             }
         }
         Ok(vec![result?])

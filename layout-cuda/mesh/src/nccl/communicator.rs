@@ -3,7 +3,7 @@
 //! Law: a call is made only after all ranks of the group have told each other that they make the same one; the memory that it
 //! reads and writes is that of views that it borrows, ordered by cudarc's events like any launch's.
 
-use super::library::{Comm, Nccl, UniqueId, nccl};
+use super::library::{Comm, Config, Nccl, UniqueId, nccl};
 use crate::error::{MeshError, Result};
 use crate::sum::Reduction;
 use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
@@ -86,16 +86,22 @@ impl Communicator {
     }
 
     /// Rank `rank` of `size`, on the current device of the stream's context. Waits for the others, who have said that they come.
-    pub(crate) fn new(stream: &CudaStream, id: &[u8], rank: usize, size: usize) -> Result<Communicator> {
+    pub(crate) fn new(
+        stream: &CudaStream,
+        id: &[u8],
+        [rank, size]: [usize; 2],
+        blocks: Option<u32>,
+    ) -> Result<Communicator> {
         let nccl = nccl()?;
         stream.context().bind_to_thread().map_err(failed)?;
         let mut own = UniqueId([0; 128]);
         let len = id.len().min(128);
         own.0[..len].copy_from_slice(&id[..len]);
         let mut comm: Comm = ptr::null_mut();
-        // SAFETY: the pointer is to a live handle, and the context is this thread's.
-        let made = unsafe { (nccl.init_rank)(&mut comm, number(size), own, number(rank)) };
-        nccl.check("ncclCommInitRank", made)?;
+        let mut config = Config::new(blocks);
+        // SAFETY: the pointers are to a live handle and to a configuration of the size that it says; the context is this thread's.
+        let made = unsafe { (nccl.init_rank)(&mut comm, number(size), own, number(rank), &mut config) };
+        nccl.check("ncclCommInitRankConfig", made)?;
         Ok(Communicator { comm: Mutex::new(comm) })
     }
 

@@ -20,6 +20,39 @@ pub(super) type Stream = *mut c_void;
 #[derive(Clone, Copy)]
 pub(super) struct UniqueId(pub(super) [u8; 128]);
 
+/// How a communicator is made, as NCCL 2.17 knew it: later ones take what is not there as not said.
+#[repr(C)]
+pub(super) struct Config {
+    size: usize,
+    magic: u32,
+    version: u32,
+    blocking: c_int,
+    cluster_size: c_int,
+    least_blocks: c_int,
+    most_blocks: c_int,
+    network: *const c_char,
+    shares: c_int,
+}
+
+impl Config {
+    /// With at most so many thread blocks for each collective, if that is said.
+    pub(super) fn new(most_blocks: Option<u32>) -> Config {
+        // What NCCL's header calls undefined.
+        const UNSAID: c_int = c_int::MIN;
+        Config {
+            size: size_of::<Config>(),
+            magic: 0xcafe_beef,
+            version: 21_700,
+            blocking: UNSAID,
+            cluster_size: UNSAID,
+            least_blocks: most_blocks.map_or(UNSAID, |_| 1),
+            most_blocks: most_blocks.map_or(UNSAID, |most| c_int::try_from(most).unwrap_or(UNSAID)),
+            network: std::ptr::null(),
+            shares: UNSAID,
+        }
+    }
+}
+
 /// NCCL's status "still at it" is no error.
 const IN_PROGRESS: c_int = 7;
 
@@ -48,7 +81,7 @@ macro_rules! table {
 table! {
     get_version: c"ncclGetVersion", fn(*mut c_int) -> c_int;
     get_unique_id: c"ncclGetUniqueId", fn(*mut UniqueId) -> c_int;
-    init_rank: c"ncclCommInitRank", fn(*mut Comm, c_int, UniqueId, c_int) -> c_int;
+    init_rank: c"ncclCommInitRankConfig", fn(*mut Comm, c_int, UniqueId, c_int, *mut Config) -> c_int;
     abort: c"ncclCommAbort", fn(Comm) -> c_int;
     destroy: c"ncclCommDestroy", fn(Comm) -> c_int;
     async_error: c"ncclCommGetAsyncError", fn(Comm, *mut c_int) -> c_int;

@@ -112,7 +112,7 @@ impl<T: Element> Pairs<T> {
                 }
             }
         }
-        let beside = member.device().new_stream()?;
+        let beside = member.stream_beside()?;
         Ok(Pairs { sends, receives, arrivals, rounds, beside })
     }
 

@@ -1,0 +1,36 @@
+//! What ranks do to what they were sent: sums, and what stands between two layers.
+
+use layout_cuda::tiled_kernel;
+
+/// `sum += x`, 16 bytes a thread.
+#[tiled_kernel(
+    T = [f32, bf16], THREADS = 256,
+    block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())],
+)]
+pub fn add_onto<T, const N: usize>(x: &LayoutTensor<T, RowMajor<N>>, sum: &mut LayoutTensor<T, RowMajor<N>>) {
+    let v = 16 / size_of::<T>();
+    let place = block_idx.x * THREADS + thread_idx.x;
+    let term = x.tile([v], [place]).vectorize([v]).to_local();
+    let mut own = local::<T>(row_major([v]));
+    own.vectorize([v]).copy_from(&sum.tile([v], [place]).vectorize([v]));
+    for i in unroll(0..v) {
+        own[[i]] = own[[i]] + term[[i]];
+    }
+    sum.tile([v], [place]).vectorize([v]).copy_from(&own.vectorize([v]));
+}
+
+/// `x = max(x, 0)`, 16 bytes a thread.
+#[tiled_kernel(
+    T = [f32, bf16], THREADS = 256,
+    block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())],
+)]
+pub fn rectify<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>) {
+    let v = 16 / size_of::<T>();
+    let place = block_idx.x * THREADS + thread_idx.x;
+    let mut own = local::<T>(row_major([v]));
+    own.vectorize([v]).copy_from(&x.tile([v], [place]).vectorize([v]));
+    for i in unroll(0..v) {
+        own[[i]] = own[[i]].max(T::ZERO);
+    }
+    x.tile([v], [place]).vectorize([v]).copy_from(&own.vectorize([v]));
+}

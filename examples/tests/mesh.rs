@@ -1,0 +1,94 @@
+//! Two layers over a mesh against one device: the same elements, whatever the number of ranks.
+
+use layout_cuda::{Device, Element, Tensor, bf16};
+use layout_examples::host::mesh::{Beside, Layers};
+use layout_mesh::{Member, Result, World};
+
+const WIDTH: usize = 128;
+const HIDDEN: usize = 256;
+const ROWS: usize = 256;
+
+/// Few numbers and most of them 0, so that no sum is rounded in any order.
+fn value(seed: usize, row: usize, column: usize) -> f32 {
+    [0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, -2.0, 0.0]
+        [(row * 7 + column * 5 + row * column * seed) % 13]
+}
+
+fn part<T: Element>(
+    member: &Member,
+    [rows, columns]: [std::ops::Range<usize>; 2],
+    seed: usize,
+    of: fn(f32) -> T,
+) -> Result<Tensor<T, 2>> {
+    let shape = [rows.len(), columns.len()];
+    let all = rows.flat_map(|row| columns.clone().map(move |column| of(value(seed, row, column))));
+    Ok(member.device().upload(&all.collect::<Vec<_>>(), shape)?)
+}
+
+/// The result of all ranks, one under the other.
+fn layers<T: Element>(world: &World, of: fn(f32) -> T) -> Result<Vec<T>> {
+    let parts = world.run(|member| {
+        let (rank, size, stream) = (member.rank(), member.size(), member.device().new_stream()?);
+        let share = |extent: usize| rank * extent / size..(rank + 1) * extent / size;
+        let first = part(member, [0..WIDTH, share(HIDDEN)], 1, of)?;
+        let second = part(member, [share(HIDDEN), 0..WIDTH], 2, of)?;
+        let x = part(member, [share(ROWS), 0..WIDTH], 3, of)?;
+        let mut y = stream.zeros([ROWS / size, WIDTH])?;
+        let mut layers = Layers::new(member, &stream, (first, second), ROWS / size)?;
+        let beside = Beside::new(member, 8)?;
+        // Twice: buffers are used again.
+        for _ in 0..2 {
+            layers.run(member, (&stream, &beside), &x, &mut y)?;
+        }
+        member.wait(&stream)?;
+        Ok(y.download()?)
+    });
+    Ok(parts?.concat())
+}
+
+fn definition() -> Vec<f32> {
+    let mut hidden = vec![0.0; HIDDEN];
+    let mut result = Vec::new();
+    for row in 0..ROWS {
+        for (column, hidden) in hidden.iter_mut().enumerate() {
+            let sum: f32 = (0..WIDTH).map(|k| value(3, row, k) * value(1, k, column)).sum();
+            *hidden = sum.max(0.0);
+        }
+        let of = |column| (0..HIDDEN).map(|k| hidden[k] * value(2, k, column)).sum::<f32>();
+        result.extend((0..WIDTH).map(of));
+    }
+    result
+}
+
+#[test]
+fn a_block_of_two_layers_is_one_devices() {
+    let one = layers(&World::simulators(1).expect("a world"), |value| value).expect("a result");
+    assert!(
+        one == definition() && one.iter().any(|value| *value != 0.0),
+        "one device computes the definition"
+    );
+    for ranks in [2, 4] {
+        let many = layers(&World::simulators(ranks).expect("a world"), |value| value).expect("a result");
+        assert!(many == one, "{ranks} ranks are not one");
+    }
+}
+
+#[test]
+fn on_gpus_it_is_the_simulators() {
+    let gpus = layout_cuda::driver::device_count().unwrap_or(0);
+    if gpus == 0
+        || !Device::gpu(0)
+            .is_ok_and(|gpu| gpu.properties().is_some_and(|gpu| gpu.compute_capability == (9, 0)))
+    {
+        return eprintln!("skipped: no Hopper GPU");
+    }
+    for ranks in [1, 2, 4].into_iter().filter(|ranks| *ranks <= gpus) {
+        let world = World::gpus(0..ranks).expect("GPUs and NCCL").blocks(8);
+        let held = layers(&world, bf16::from_f32).expect("a result");
+        let wrong = held
+            .iter()
+            .zip(definition())
+            .position(|(held, want)| held.to_f32() != bf16::from_f32(want).to_f32());
+        assert_eq!(wrong, None, "{ranks} GPUs");
+    }
+}
