@@ -277,7 +277,7 @@ fn every_order() -> Result<(), Error> {
     let device = Device::simulator();
     let usual = problem.run(&device, (&operands, &exact), bf16::from_f64)?;
     let options = Options { schedules: 6, ..Options::default() };
-    let again = testing::replaced(&of_keys::DEFINITION, &of_keys::DEFINITION, options.clone(), || {
+    let again = testing::replaced(&of_keys::DEFINITION, &of_keys::DEFINITION, options, || {
         testing::replaced(&of_queries::DEFINITION, &of_queries::DEFINITION, options, || {
             problem.run(&device, (&operands, &exact), bf16::from_f64)
         })

@@ -317,7 +317,7 @@ fn every_order() -> Result<(), Error> {
     let options = Options { schedules: 12, ..Options::default() };
     let room = Room::Pages { count: 4, keys: 48, table: vec![vec![2, 0, 3, 1]; 2] };
     let problem = Problem { room, queries: 2, span: Some(96), ..Problem::lengths(&[190, 77]) };
-    testing::replaced(&decode::DEFINITION, &decode::DEFINITION, options.clone(), || {
+    testing::replaced(&decode::DEFINITION, &decode::DEFINITION, options, || {
         testing::replaced(&combine::DEFINITION, &combine::DEFINITION, options, || {
             problem.run(&Device::simulator(), bf16::from_f64)
         })
