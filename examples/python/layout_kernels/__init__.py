@@ -3,23 +3,47 @@
 A CUDA tensor is launched on with torch's current stream; a tensor of the CPU runs on the simulator, which is for small sizes.
 """
 
+import functools
+import math
+
 import torch
 
 from . import _native
 
-__all__ = ["rms_norm"]
+__all__ = ["attention", "rms_norm"]
+
+_scaled = _native.rms_norm.with_parameters(SCALED=True)
+_bare = _native.rms_norm.with_parameters(SCALED=False)
+
+
+@functools.cache
+def _empty(device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(0, device=device, dtype=dtype)
+
+
+def _plain(*tensors: torch.Tensor) -> bool:
+    """Whether nobody but the kernel has to see the call: no tracing, no mode, no gradient. Then the dispatcher is passed over."""
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
+        return False
+    grad = torch.is_grad_enabled()
+    return all(type(x) in (torch.Tensor, torch.nn.Parameter) and not (grad and x.requires_grad) for x in tensors)
 
 
 def _rows(x: torch.Tensor) -> torch.Tensor:
-    return x.reshape(-1, x.shape[-1]).contiguous()
+    return x if x.dim() == 2 and x.is_contiguous() else x.reshape(-1, x.shape[-1]).contiguous()
+
+
+def _norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float, keep_scale: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    rows = _rows(x)
+    out = torch.empty_like(rows)
+    scale = rows.new_empty(rows.shape[0], dtype=torch.float32) if keep_scale else _empty(x.device, torch.float32)
+    (_scaled if keep_scale else _bare)(rows, weight.contiguous(), out, scale, epsilon)
+    return out if rows is x else out.view(x.shape), scale
 
 
 @torch.library.custom_op("layout_kernels::rms_norm", mutates_args=())
 def _rms_norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> tuple[torch.Tensor, torch.Tensor]:
-    rows = _rows(x)
-    out, scale = torch.empty_like(rows), rows.new_empty(rows.shape[0], dtype=torch.float32)
-    _native.rms_norm(rows, weight.contiguous(), out, scale, epsilon)
-    return out.view(x.shape), scale
+    return _norm(x, weight, epsilon, True)
 
 
 @_rms_norm.register_fake
@@ -59,4 +83,55 @@ _rms_norm.register_autograd(_backward, setup_context=_setup_context)
 
 def rms_norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-6) -> torch.Tensor:
     """``x / sqrt(mean of x² + epsilon) * weight`` along the last dimension; sums are float32."""
+    if _plain(x, weight):
+        return _norm(x, weight, epsilon, False)[0]
     return torch.ops.layout_kernels.rms_norm(x, weight, epsilon)[0]
+
+
+# Keys of a block, and warpgroups that multiply, by the dimension of a head.
+_TILES = {64: (128, 3), 96: (128, 2), 128: (128, 2), 256: (80, 2)}
+
+
+@functools.cache
+def _attention_of(dtype: torch.dtype, d: int, causal: bool, device: torch.device):
+    keys, consumers = _TILES.get(d, (64, 2))
+    blocks = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 2
+    return _native.attention.with_parameters(
+        T={torch.bfloat16: "bf16", torch.float16: "f16"}[dtype], D=d, DV=d, BN=keys, CONSUMERS=consumers, SMS=blocks,
+        KEEP="causal" if causal else "every", RANGE="keys_before" if causal else "all_keys", SCORE="plain",
+        PACKED=False, BY_HEADS=not causal,
+    )  # fmt: skip
+
+
+def _attend(q, k, v, causal: bool, scale: float) -> torch.Tensor:
+    batch, heads, places, d = q.shape
+    if q.dtype not in (torch.bfloat16, torch.float16):
+        raise TypeError(f"attention takes bfloat16 and float16, not {q.dtype}")
+    out, logs = torch.empty_like(q), q.new_empty((batch, heads, places), dtype=torch.float32)
+    none = _empty(q.device, torch.int32)
+    kernel = _attention_of(q.dtype, d, causal, q.device)
+    kernel(q, k, v, none, none, out, logs, places, scale, 1.0, 0)
+    return out
+
+
+@torch.library.custom_op("layout_kernels::attention", mutates_args=())
+def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> torch.Tensor:
+    return _attend(q, k, v, causal, scale)
+
+
+@_attention.register_fake
+def _(q, k, v, causal, scale):
+    return torch.empty_like(q)
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, scale: float | None = None
+) -> torch.Tensor:
+    """``softmax(scale q kᵀ) v`` of (batch, heads, places, d); heads of q may share those of k and v. Hopper; forward only.
+
+    ``scale`` is 1 / sqrt(d) without it. The elements of a head are contiguous, the other modes lie in any order.
+    """
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    if _plain(q, k, v):
+        return _attend(q, k, v, causal, scale)
+    return torch.ops.layout_kernels.attention(q, k, v, causal, scale)

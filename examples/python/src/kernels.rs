@@ -21,13 +21,17 @@ mod kernels {
         weight.tile([V], [vector]).vectorize([V]).to_local().cast::<f32>()
     }
 
-    /// The norm, and the scale of each row, which the gradients need.
-    #[tiled_kernel(T = [f32, bf16, f16], THREADS = 256, block = [THREADS], grid = [M])]
-    pub fn rms_norm<T, const M: usize, const N: usize>(
+    /// The norm, and, `SCALED`, the scale of each row, which the gradients need; else `scale` has no elements.
+    #[tiled_kernel(
+        T = [f32, bf16, f16], SCALED = [true, false], THREADS = 256,
+        block = [THREADS], grid = [M],
+        require(S == if SCALED { M } else { 0 }),
+    )]
+    pub fn rms_norm<T, const M: usize, const N: usize, const S: usize>(
         x: &LayoutTensor<T, RowMajor<M, N>>,
         weight: &LayoutTensor<T, RowMajor<N>>,
         out: &mut LayoutTensor<T, RowMajor<M, N>>,
-        scale: &mut LayoutTensor<f32, RowMajor<M>>,
+        scale: &mut LayoutTensor<f32, RowMajor<S>>,
         epsilon: f32,
     ) {
         const V: usize = 16 / size_of::<T>();
@@ -40,7 +44,7 @@ mod kernels {
             }
         }
         let factor = (sum.block_sum() / N as f32 + epsilon).rsqrt();
-        if thread_idx.x == 0 {
+        if SCALED && thread_idx.x == 0 {
             scale[[row]] = factor;
         }
         for step in 0..N.div_ceil(THREADS * V) {

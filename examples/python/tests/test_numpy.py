@@ -38,7 +38,7 @@ def test_what_does_not_fit_is_told():
     refused(TypeError, "DLPack's code 5", x.astype(np.complex64), weight, out, scale, 1e-6)
     refused(ValueError, "writes `out`, which lies where `x` does", x, weight, x, scale, 1e-6)
     refused(TypeError, "epsilon: ", x, weight, out, scale, "small")
-    refused(TypeError, "no parameter `BLOCK`; it has T, THREADS", x, weight, out, scale, 1e-6, BLOCK=1)
+    refused(TypeError, "no parameter `BLOCK`; it has T, SCALED, THREADS", x, weight, out, scale, 1e-6, BLOCK=1)
     refused(TypeError, "`f31` is none of", x, weight, out, scale, 1e-6, T="f31")
     refused(ValueError, "stride", x[:, ::-1], weight, out, scale, 1e-6)
     refused(ValueError, "stride 2 in mode 1", np.ones((2, 16), np.float32)[:, ::2], weight, out, scale, 1e-6)
@@ -51,5 +51,12 @@ def test_parameters_and_words():
     x, out, scale = np.ones((2, 8), np.float32), np.empty((2, 8), np.float32), np.empty(2, np.float32)
     _native.rms_norm(x, 3 * x[0], out, scale, 0.0, THREADS=64, T="f32")
     assert (out == 3).all()
+    fixed = _native.rms_norm.with_parameters(THREADS=32)
+    fixed(x, 4 * x[0], out, scale, 0.0)
+    assert (out == 4).all()
+    fixed(x, x[0], out, scale[:0], 0.0, SCALED=False)
+    assert (out == 1).all()
+    with pytest.raises(ValueError, match="S == if SCALED|require"):
+        fixed(x, x[0], out, scale[:0], 0.0)
     assert "__global__" in _native.rms_norm.source and _native.rms_norm.name == "rms_norm"
     assert repr(_native.rms_norm) == "<kernel rms_norm(x, weight, out, scale, epsilon)>"

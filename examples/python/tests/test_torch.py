@@ -57,6 +57,23 @@ def test_the_operators_are_what_torch_asks_of_them(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(device, causal):
+    generator = torch.Generator().manual_seed(3)
+    shapes = [(1, 2, 130, 64), (1, 1, 130, 64), (1, 1, 130, 64)]
+    q, k, v = [torch.randn(shape, generator=generator).to(device, torch.bfloat16) for shape in shapes]
+    ours = layout_kernels.attention(q, k, v, causal)
+    whole = torch.nn.functional.scaled_dot_product_attention
+    expected = whole(q.float(), k.float(), v.float(), is_causal=causal, enable_gqa=True)
+    torch.testing.assert_close(ours.float(), expected, rtol=2e-2, atol=2e-2)
+    # As rows of (batch, places, heads, d), which is how a model has them.
+    turned = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]
+    assert torch.equal(torch.ops.layout_kernels.attention(*turned, causal, 0.125), ours)
+    with pytest.raises(TypeError, match="not torch.float32"):
+        layout_kernels.attention(q.float(), k, v)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_torch_compile_sees_them_whole(device):
     def block(x, weight):
         return torch.nn.functional.silu(layout_kernels.rms_norm(x * 2, weight)) + 1

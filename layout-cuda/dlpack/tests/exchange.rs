@@ -1,10 +1,10 @@
 //! Tensors to and fro, on every device; others' memory under kernels; what does not fit; and random exchanges.
 
 use dlpark::allocation::dynamic::Initialized;
-use dlpark::ffi::{DLDataType, DLDevice, DLManagedTensorVersioned};
+use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLManagedTensorVersioned};
 use dlpark::metadata::Dynamic;
 use dlpark::{DlpackFlags, versioned};
-use layout_cuda::{Device, Elem, bf16, tiled_kernel};
+use layout_cuda::{Device, Elem, Stream, bf16, tiled_kernel};
 use layout_dlpack::{DlpackError, Imported, export};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -139,9 +139,147 @@ fn what_does_not_fit_is_told_and_given_back() {
     assert_eq!(alive.load(Ordering::SeqCst), 0, "all are given back");
 }
 
+/// What another library may give, and whether it is taken, as what, and whether it may be written.
+#[derive(Clone, Copy, PartialEq)]
+enum Sort {
+    Whole,
+    Columns,
+    Broadcast,
+    Empty,
+    ReadOnly,
+    Integers,
+    Complex,
+    Negative,
+    Elsewhere,
+}
+
+const SORTS: [Sort; 9] = [
+    Sort::Whole,
+    Sort::Columns,
+    Sort::Broadcast,
+    Sort::Empty,
+    Sort::ReadOnly,
+    Sort::Integers,
+    Sort::Complex,
+    Sort::Negative,
+    Sort::Elsewhere,
+];
+
+fn of_sort(sort: Sort, alive: &Arc<AtomicI64>) -> versioned::Dlpack {
+    let complex = DLDataType { code: DLDataTypeCode::COMPLEX, bits: 64, lanes: 1 };
+    let (shape, strides, dtype): ([i64; 2], [i64; 2], DLDataType) = match sort {
+        Sort::Whole | Sort::ReadOnly | Sort::Elsewhere => ([2, 3], [3, 1], DLDataType::F32),
+        Sort::Columns => ([3, 2], [1, 3], DLDataType::F32),
+        Sort::Broadcast => ([4, 3], [0, 1], DLDataType::F32),
+        Sort::Empty => ([0, 3], [3, 1], DLDataType::F32),
+        Sort::Integers => ([2, 3], [3, 1], DLDataType::I32),
+        Sort::Complex => ([1, 3], [3, 1], complex),
+        Sort::Negative => ([2, 3], [-3, 1], DLDataType::F32),
+    };
+    let mut made = theirs(6, &shape, &strides, dtype, alive);
+    if sort == Sort::ReadOnly {
+        made.set_flags(DlpackFlags::READ_ONLY).expect("flags");
+    }
+    if sort == Sort::Elsewhere {
+        made.set_device(DLDevice::cuda(7));
+    }
+    if sort == Sort::Empty {
+        made.set_data(std::ptr::null_mut());
+    }
+    finished(made)
+}
+
+/// Holds what was taken against what its sort lets one do with it.
+fn seen(sort: Sort, one: &mut Imported<DLManagedTensorVersioned>, stream: &Stream) {
+    let floats = !matches!(sort, Sort::Integers | Sort::Complex);
+    match one.view::<f32, 2>() {
+        Ok(view) => {
+            assert!(floats);
+            let found = stream.download(&view).expect("data");
+            let expected = match sort {
+                Sort::Empty => 0,
+                Sort::Broadcast => 3,
+                _ => 6,
+            };
+            assert_eq!(found, (0..expected).map(|i| i as f32).collect::<Vec<_>>());
+        }
+        Err(error) => assert!(!floats && matches!(error, DlpackError::Type { asked: Elem::F32, .. })),
+    }
+    assert_eq!(one.view::<i32, 2>().is_ok(), sort == Sort::Integers);
+    assert!(one.view::<f32, 1>().is_err() && one.view::<f64, 2>().is_err());
+    let written = one.view_mut::<f32, 2>().map(|_| ());
+    match sort {
+        Sort::Broadcast => assert!(matches!(written, Err(DlpackError::Overlaps { .. }))),
+        Sort::ReadOnly => assert_eq!(written, Err(DlpackError::ReadOnly)),
+        Sort::Integers | Sort::Complex => assert!(matches!(written, Err(DlpackError::Type { .. }))),
+        _ => assert_eq!(written, Ok(())),
+    }
+}
+
+/// One sequence: tensors of every sort and of our own, taken, looked at, handed on, dropped in any order on any thread.
+fn sequence(random: &mut impl FnMut(usize) -> usize, alive: &Arc<AtomicI64>) {
+    // The stream and the device it is of may end before what was taken by it.
+    let stream = Device::simulator().new_stream().expect("a stream");
+    let (mut given, mut taken, mut threads) = (vec![], vec![], vec![]);
+    for _ in 0..4 + random(12) {
+        match random(8) {
+            0 | 1 => {
+                let sort = SORTS[random(SORTS.len())];
+                given.push((sort, of_sort(sort, alive)));
+            }
+            2 => {
+                let own = stream.upload(&[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0], [2, 3]).expect("a tensor");
+                given.push((Sort::Whole, export(own).expect("given")));
+            }
+            3 | 4 if !given.is_empty() => {
+                let (sort, one) = given.swap_remove(random(given.len()));
+                // SAFETY: nobody else has it; the layout that reaches outside is refused.
+                match unsafe { Imported::new(one, &stream) } {
+                    Ok(one) => taken.push((sort, one)),
+                    Err(DlpackError::Negative { .. }) => assert!(sort == Sort::Negative),
+                    Err(DlpackError::Device { .. }) => assert!(sort == Sort::Elsewhere),
+                    Err(other) => panic!("{other}"),
+                }
+            }
+            5 if !taken.is_empty() => {
+                let place = random(taken.len());
+                let (sort, one) = &mut taken[place];
+                seen(*sort, one, &stream);
+            }
+            6 if !taken.is_empty() => {
+                let (_, one) = taken.swap_remove(random(taken.len()));
+                if random(40) == 0 { threads.push(std::thread::spawn(move || drop(one))) } else { drop(one) }
+            }
+            // To our own hands and back, as a library in between would; or away.
+            7 if !given.is_empty() => {
+                let (sort, one) = given.swap_remove(random(given.len()));
+                if random(2) == 0 {
+                    // SAFETY: it comes from `into_raw` just now.
+                    given.push((
+                        sort,
+                        unsafe { versioned::Dlpack::from_raw(one.into_raw()) }.expect("the same"),
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    if random(2) == 0 {
+        drop(given);
+        drop(stream);
+        drop(taken);
+    } else {
+        drop(stream);
+        drop(taken);
+        drop(given);
+    }
+    threads.into_iter().for_each(|thread| thread.join().expect("a thread"));
+    assert_eq!(alive.load(Ordering::SeqCst), 0, "all are given back, once each");
+}
+
 #[test]
-fn ten_thousand_random_exchanges_lose_nothing_and_free_nothing_twice() {
-    let (stream, alive) = (Device::simulator().stream(), Arc::new(AtomicI64::new(0)));
+fn ten_thousand_random_sequences_lose_nothing_and_free_nothing_twice() {
+    let alive = Arc::new(AtomicI64::new(0));
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut random = move |below: usize| {
         state ^= state << 13;
@@ -149,36 +287,7 @@ fn ten_thousand_random_exchanges_lose_nothing_and_free_nothing_twice() {
         state ^= state << 17;
         (state % below as u64) as usize
     };
-    let (mut given, mut taken) = (vec![], vec![]);
-    let mut threads = vec![];
-    for round in 0..10_000 {
-        match random(6) {
-            0 => given.push(finished(theirs(6, &[2, 3], &[3, 1], DLDataType::F32, &alive))),
-            1 => given.push(export(stream.zeros::<f32, 2>([2, 3]).expect("a tensor")).expect("given")),
-            2 if !given.is_empty() => {
-                let one = given.swap_remove(random(given.len()));
-                // SAFETY: nobody else has it.
-                taken.push(unsafe { Imported::new(one, &stream) }.expect("taken"));
-            }
-            3 if !given.is_empty() => drop(given.swap_remove(random(given.len()))),
-            4 if !taken.is_empty() => {
-                let one = taken.swap_remove(random(taken.len()));
-                assert_eq!(
-                    stream.download(&one.view::<f32, 2>().expect("a view")).map(|data| data.len()),
-                    Ok(6)
-                );
-                if round % 50 == 0 { threads.push(std::thread::spawn(move || drop(one))) } else { drop(one) }
-            }
-            // To our own hands and back, as a library in between would.
-            5 if !given.is_empty() => {
-                let one = given.swap_remove(random(given.len())).into_raw();
-                // SAFETY: it comes from `into_raw` just now.
-                given.push(unsafe { versioned::Dlpack::from_raw(one) }.expect("the same"));
-            }
-            _ => {}
-        }
+    for _ in 0..10_000 {
+        sequence(&mut random, &alive);
     }
-    drop((given, taken));
-    threads.into_iter().for_each(|thread| thread.join().expect("a thread"));
-    assert_eq!(alive.load(Ordering::SeqCst), 0);
 }

@@ -5,7 +5,7 @@ use crate::operand::Operand;
 use crate::parameters::from_keywords;
 use layout_core::kernel::ir::{ArgumentKind, TypeRef};
 use layout_core::kernel::{Constant, Kernel as Ir};
-use layout_cuda::{Argument, Definition, Elem, Element, LaunchConfig, launch_slice};
+use layout_cuda::{Argument, Definition, Elem, Element, LaunchConfig, ParamSet, launch_slice};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,7 +16,12 @@ use pyo3::types::{PyDict, PyTuple};
 pub struct Kernel {
     definition: &'static Definition,
     kernel: Ir,
+    /// What every call chooses.
+    chosen: Chosen,
 }
+
+/// Blocks of the grid, and parameters.
+type Chosen = (Option<[u32; 3]>, Option<ParamSet>);
 
 /// What an argument was given as.
 enum Given {
@@ -34,7 +39,14 @@ impl Kernel {
         let kernel = definition
             .kernel()
             .map_err(|error| PyValueError::new_err(format!("kernel `{}`: {error}", definition.name)))?;
-        Ok(Kernel { definition, kernel })
+        Ok(Kernel { definition, kernel, chosen: (None, None) })
+    }
+
+    /// What keywords choose, beside what was chosen before.
+    fn choose(&self, keywords: &Bound<'_, PyDict>) -> PyResult<Chosen> {
+        let (grid, set) = &self.chosen;
+        let (own, set) = from_keywords(&self.kernel, keywords, set.clone().unwrap_or_default())?;
+        Ok((own.or(*grid), Some(set)))
     }
 
     /// The tensors among the arguments, and in the others' places nothing: a scalar's type may be a tensor's.
@@ -116,10 +128,8 @@ impl Kernel {
         arguments: &Bound<'_, PyTuple>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let (grid, set) = match parameters {
-            Some(parameters) => from_keywords(&self.kernel, parameters)?,
-            None => Default::default(),
-        };
+        let own = parameters.map(|parameters| self.choose(parameters)).transpose()?;
+        let (grid, set) = own.as_ref().unwrap_or(&self.chosen);
         let operands = self.operands(arguments)?;
         let tensors = || operands.iter().flatten().map(|operand| &**operand);
         let stream = Operand::stream(tensors())?;
@@ -164,9 +174,16 @@ impl Kernel {
             Given::Index(index) => Ok(Argument::index(*index)),
         });
         let mut taken = taken.collect::<PyResult<Vec<_>>>()?;
-        let set = Some(&set).filter(|_| parameters.is_some());
-        let config = LaunchConfig { set, grid, ..LaunchConfig::default() };
+        let config = LaunchConfig { set: set.as_ref(), grid: *grid, ..LaunchConfig::default() };
         launch_slice(self.definition, &stream, config, &mut taken).map_err(launch_error)
+    }
+
+    /// The kernel with parameters, and a grid, that every call has from now on; read once, where a call's keywords are read each time.
+    #[pyo3(signature = (**parameters))]
+    fn with_parameters(&self, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
+        let chosen = parameters.map(|parameters| self.choose(parameters)).transpose()?;
+        let chosen = chosen.unwrap_or_else(|| self.chosen.clone());
+        Ok(Kernel { definition: self.definition, kernel: self.kernel.clone(), chosen })
     }
 
     /// The kernel's name.

@@ -9,12 +9,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-/// The blocks of the grid and the parameters that keywords name.
+/// The blocks of the grid that keywords name, and the set with the parameters that they name.
 pub(crate) fn from_keywords(
     kernel: &Kernel,
     keywords: &Bound<'_, PyDict>,
+    mut set: ParamSet,
 ) -> PyResult<(Option<[u32; 3]>, ParamSet)> {
-    let (mut grid, mut set) = (None, ParamSet::default());
+    let mut grid = None;
     for (name, value) in keywords {
         let name: String = name.extract()?;
         match name.as_str() {

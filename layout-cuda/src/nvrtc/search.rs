@@ -38,6 +38,8 @@ pub struct Surroundings<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// The folder that `target/nvrtc` is looked for in, and in its parents.
     pub current: Option<PathBuf>,
+    /// The program as it was called: an interpreter of a virtual environment stands in the environment's `bin`.
+    pub program: Option<PathBuf>,
     /// The root of the file system.
     pub root: PathBuf,
 }
@@ -47,6 +49,7 @@ pub fn surroundings() -> Surroundings<'static> {
     Surroundings {
         variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
         current: std::env::current_dir().ok(),
+        program: std::env::args_os().next().map(PathBuf::from),
         root: PathBuf::from("/"),
     }
 }
@@ -71,7 +74,9 @@ pub fn folders(around: &Surroundings<'_>) -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = Vec::new();
     prefixes.extend(variable("VIRTUAL_ENV"));
     prefixes.extend(variable("CONDA_PREFIX"));
-    prefixes.extend(python_prefix(variable("PATH")));
+    let program = around.program.as_deref().filter(|program| program.is_absolute());
+    prefixes.extend(program.and_then(prefix_of));
+    prefixes.extend(python_prefixes(variable("PATH")));
     let home = variable("HOME");
     prefixes.extend(home.iter().map(|home| home.join(".local")));
     let pyenv = variable("PYENV_ROOT").or_else(|| home.map(|home| home.join(".pyenv")));
@@ -168,12 +173,19 @@ fn site_packages(folder: &Path, list: &mut Vec<PathBuf>) {
     list.extend(cuda.into_iter().map(|package| package.join("lib")));
 }
 
-/// The prefix of the first `python3` of the search path, links followed.
-fn python_prefix(path: Option<PathBuf>) -> Option<PathBuf> {
-    let python =
-        std::env::split_paths(&path?).map(|folder| folder.join("python3")).find(|file| file.is_file())?;
-    let program = fs::canonicalize(python).ok()?;
+/// The folder that a program's `bin` is in.
+fn prefix_of(program: &Path) -> Option<PathBuf> {
     Some(program.parent()?.parent()?.to_path_buf())
+}
+
+/// The prefixes of the first `python3` of the search path: as it is named there, which a virtual environment's is, and with links
+/// followed.
+fn python_prefixes(path: Option<PathBuf>) -> Vec<PathBuf> {
+    let Some(path) = path else { return Vec::new() };
+    let mut named = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+    let python = named.find(|file| file.is_file());
+    let real = python.as_ref().and_then(|python| fs::canonicalize(python).ok());
+    python.iter().chain(&real).filter_map(|program| prefix_of(program)).collect()
 }
 
 /// The entries of a folder whose names begin with `prefix`, sorted; none where it cannot be read.
@@ -221,8 +233,12 @@ mod tests {
             let found = variables.iter().find(|(its, _)| *its == name)?;
             Some(root.join(found.1).into_os_string())
         };
-        let around =
-            Surroundings { variable: &variable, current: Some(root.join(current)), root: root.to_path_buf() };
+        let around = Surroundings {
+            variable: &variable,
+            current: Some(root.join(current)),
+            program: Some(root.join("run/bin/python")),
+            root: root.to_path_buf(),
+        };
         let found = all(&folders(&around), driver);
         let relative = |found: &Found| {
             let path = found.library.strip_prefix(root).expect("below the root");
@@ -263,11 +279,22 @@ mod tests {
         );
         let venv = "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12 12.0";
         assert_eq!(search(root, "home", &[("VIRTUAL_ENV", "venv")], None), [local[0], local[1], venv]);
+        // A virtual environment's interpreter is a link to one elsewhere.
+        touch(root, "base/bin/python3");
+        fs::create_dir_all(root.join("venv/bin")).expect("a folder");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(root.join("base/bin/python3"), root.join("venv/bin/python3"))
+            .expect("link");
+        assert_eq!(search(root, "home", &[("PATH", "venv/bin")], None), [local[0], local[1], venv]);
         let pyenv =
             "home/.pyenv/versions/3.11.2/lib/python3.11/site-packages/nvidia/cu13/lib/libnvrtc.so.13 13.0";
         assert_eq!(search(root, "home", &[("HOME", "home")], None), [pyenv, local[0], local[1]]);
         let conda = "conda/lib/libnvrtc.so.11.8.89 11.8";
         assert_eq!(search(root, "home", &[("CONDA_PREFIX", "conda")], None), [local[0], local[1], conda]);
+        let run = "run/lib/python3.14/site-packages/nvidia/cu13/lib/libnvrtc.so.13";
+        touch(root, run);
+        assert_eq!(search(root, "home", &[], None)[0], format!("{run} 13.0"), "the interpreter that runs");
+        fs::remove_file(root.join(run)).expect("a file");
         let toolkit = "toolkit/lib64/libnvrtc.so.13.1.5 13.1";
         assert_eq!(search(root, "home", &[("CUDA_HOME", "toolkit")], None), [toolkit, local[0], local[1]]);
     }
