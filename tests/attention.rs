@@ -119,7 +119,7 @@ impl<T: Element + Into<f64>> Launched<T> {
         let longest = queries.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0).max(0) as usize;
         let (queries, keys) = (device.upload(queries, [queries.len()])?, device.upload(keys, [keys.len()])?);
         let packed = ends.map(|_| Packed { queries: &queries, keys: &keys, longest });
-        let what = Attention { mask: plan.0, score: plan.1, scale: None, packed };
+        let what = Attention { mask: plan.0, score: plan.1, packed, ..Attention::default() };
         {
             let [q, k, v] = &operands;
             let mut out: TensorViewMut<'_, T, 4> = o.part_mut(0, o_shape, o_strides)?;
@@ -317,16 +317,25 @@ fn the_texts_become_cubins() {
     for depth in [[64, 64], [96, 96], [128, 128], [192, 128], [256, 256]] {
         for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
             for score in [Score::Plain, Score::SoftCap(1.0), Score::Alibi] {
-                sets.push(Attention { mask, score, ..Attention::default() }.set(&device, Elem::Bf16, depth));
+                sets.push(Attention { mask, score, ..Attention::default() }.set(
+                    &device,
+                    Elem::Bf16,
+                    depth,
+                    64,
+                ));
             }
         }
+    }
+    for mask in [Mask::Every, Mask::Causal] {
+        let what = Attention { mask, ..Attention::default() };
+        sets.push(what.set(&device, Elem::Bf16, [128, 128], 1 << 14));
     }
     let ends = device.upload(&[0, 1], [2]).expect("two numbers");
     let packed = Some(Packed { queries: &ends, keys: &ends, longest: 1 });
     for depth in [[64, 64], [128, 128], [256, 256]] {
         for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
             let what = Attention { mask, packed, ..Attention::default() };
-            sets.push(what.set(&device, Elem::Bf16, depth));
+            sets.push(what.set(&device, Elem::Bf16, depth, 64));
         }
     }
     in_parallel(&sets, |set| {

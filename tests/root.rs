@@ -31,6 +31,7 @@ mod oracle;
 mod order;
 mod orders;
 mod overflow;
+mod own_functions;
 mod persistent;
 mod pictures;
 mod precision;

@@ -286,11 +286,16 @@ fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usiz
 /// # Errors
 /// A device without memory, a failing launch, and what the standard input and output say.
 pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
+    let cases: Vec<Case> =
+        cases(device.is_simulator()).into_iter().filter(|case| options.wants(&case.name)).collect();
+    if cases.is_empty() {
+        return Ok(());
+    }
     if !options.turns {
         ledger.head("GFLOPS/s");
     }
-    for case in cases(device.is_simulator()).into_iter().filter(|case| options.wants(&case.name)) {
-        measure(ledger, device, common, &case, options)?;
+    for case in &cases {
+        measure(ledger, device, common, case, options)?;
     }
     if !options.turns {
         ledger.foot();
@@ -317,7 +322,7 @@ fn measure(
     let starts = device.upload(ends.as_deref().unwrap_or(&[]), [ends.as_ref().map_or(0, Vec::len)])?;
     let longest = case.sequences().iter().map(|[_, length]| *length).max().unwrap_or(0);
     let packed = ends.as_ref().map(|_| Packed { queries: &starts, keys: &starts, longest });
-    let what = Attention { mask: *mask, score: *score, scale: None, packed };
+    let what = Attention { mask: *mask, score: *score, packed, ..Attention::default() };
     let views = {
         let view = |of: &'_ Operands| of.view();
         [view(&q), view(&k), view(&v)]
@@ -325,14 +330,18 @@ fn measure(
     let q_view = q.on_device.part(0, views[0].0, views[0].1)?;
     let k_view = k.on_device.part(0, views[1].0, views[1].1)?;
     let v_view = v.on_device.part(0, views[2].0, views[2].1)?;
-    let own = what.set(device, bf16::ELEM, [*depth; 2]);
+    let own = what.set(device, bf16::ELEM, [*depth; 2], *length);
     let (o, logs) = (RefCell::new(o), RefCell::new(logs));
     let launch = |set: &ParamSet| {
         let (mut o, mut logs) = (o.borrow_mut(), logs.borrow_mut());
         let mut o = o.part_mut(0, shape, strides)?;
         what.run_with(set, &stream, &q_view, [&k_view, &v_view], &mut o, &mut logs)
     };
-    launch(&own)?;
+    if let Err(error) = launch(&own) {
+        // The others are measured all the same.
+        println!("{}: not run: {}", case.name, error.to_string().replace('\n', " "));
+        return Ok(());
+    }
     let (found, wrong) = errors(case, [&q, &k, &v], &o.borrow().download()?);
     let mut candidates = vec![Candidate::new(format!("attention {}", case.name), || launch(&own))];
     for text in &options.set {

@@ -32,7 +32,7 @@ const SAMPLES: usize = 16;
 /// What the goals name, and pages.
 fn cases(small: bool) -> Vec<Case> {
     let shapes: &[Shape] = match small {
-        true => &[([2, 300], [4, 2], 64, None), ([2, 300], [4, 2], 128, Some(20))],
+        true => &[([2, 300], [4, 2], 64, None), ([2, 300], [4, 2], 128, Some(24))],
         false => &[
             ([64, 8192], [32, 8], 128, None),
             ([1, 131_072], [32, 8], 128, None),
@@ -195,7 +195,11 @@ fn measure(
         let out = (&mut o.view_mut(), &mut *logs);
         what.run_with(&set, &stream, &q_view, [&k_view, &v_view], &lengths, &mut memory, out)
     };
-    launch(&own)?;
+    if let Err(error) = launch(&own) {
+        // The others are measured all the same.
+        println!("{}: not run: {}", case.name, error.to_string().replace('\n', " "));
+        return Ok(());
+    }
     let (found, wrong) = case.errors([&q, &k, &v], &o.borrow().download()?);
     let mut candidates = vec![Candidate::new(case.name.clone(), || launch(&own))];
     for text in &options.set {

@@ -3,6 +3,7 @@
 //! `cargo run --release --example bench -- --help`; a file for each subcommand.
 
 pub mod attention;
+pub mod backward;
 pub mod bodies;
 mod contest;
 mod cpu;

@@ -120,6 +120,16 @@ def decoding(case):
     return found, judge
 
 
+def backward(case):
+    """The peers' backward, by name: the gradients of Q, K and V of one forward that was run before."""
+    shape = (case["sequences"], case["length"], case["heads"][0], case["depth"])
+    q, k, v, d_o = (noise(shape, seed, case["spread"]).requires_grad_(seed < 4) for seed in (1, 2, 3, 4))
+    views, by_head = [x.transpose(1, 2) for x in (q, k, v)], d_o.transpose(1, 2)
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        out = scaled_dot_product_attention(*views, is_causal=case["causal"])
+    return {"cudnn": lambda: torch.autograd.grad(out, (q, k, v), by_head, retain_graph=True)}
+
+
 def products(case):
     """The libraries' ways to a product with an epilogue, by name."""
     name, side = case["case"], case["side"]
@@ -178,6 +188,8 @@ def candidates(case):
     timed, found = {}, {}
     if "product" in case:
         ways, judge = products(case), None
+    elif "backward" in case:
+        ways, judge = backward(case), None
     elif "decode" in case:
         ways, judge = decoding(case)
     else:

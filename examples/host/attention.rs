@@ -6,8 +6,8 @@
 use super::memory;
 use crate::kernels::attention::attention;
 use layout_cuda::{
-    Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
-    TensorViewMut,
+    Argument, Definition, Device, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor,
+    TensorView, TensorViewMut,
 };
 
 /// Which keys a query sees. The last query of a sequence stands beside its last key.
@@ -31,6 +31,11 @@ impl Mask {
             Mask::Sliding(_) => ["sliding", "keys_within"],
         }
     }
+
+    /// What the functions are given.
+    pub(super) fn window(self) -> i32 {
+        if let Mask::Sliding(keys) = self { keys.min(1 << 30) as i32 } else { 0 }
+    }
 }
 
 /// What is done to a scaled product before the softmax.
@@ -46,6 +51,15 @@ pub enum Score {
 }
 
 impl Score {
+    /// What the function is given: of ALiBi the heads.
+    pub(super) fn strength(self, heads: usize) -> f32 {
+        match self {
+            Score::Plain => 1.0,
+            Score::SoftCap(cap) => cap,
+            Score::Alibi => heads as f32,
+        }
+    }
+
     /// The kernel's function `SCORE`.
     pub(super) const fn function(self) -> &'static str {
         match self {
@@ -54,6 +68,53 @@ impl Score {
             Score::Alibi => "alibi",
         }
     }
+}
+
+/// A kernel with functions of one's own in place of mask and score, that `attention_with!` or `decode_with!` made:
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+/// use layout_examples::host::attention::{Attention, Own};
+///
+/// // Documents of `window` keys, one after the other: a query sees its own one's; what is farther counts less.
+/// layout_examples::attention_with! {
+///     (KEEP = same_document, RANGE = of_documents, SCORE = nearer)
+///     mod documents {
+///         fn same_document(_batch: i32, _head: i32, query: i32, key: i32, window: i32) -> bool {
+///             query / window == key / window
+///         }
+///         /// Of queries `first..last`: the keys `from..to` that some see, and those that all see, none if in doubt.
+///         fn of_documents(first: i32, last: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
+///             let (from, to) = (first / window * window, ((last - 1) / window + 1) * window);
+///             (from.clamp(0, keys), to.clamp(0, keys), 0, 0)
+///         }
+///         fn nearer(score: f32, _batch: i32, _head: i32, query: i32, key: i32, strength: f32) -> f32 {
+///             score - strength * (query - key).abs() as f32
+///         }
+///     }
+/// }
+///
+/// let device = Device::simulator();
+/// let q = device.upload(&[bf16::from_f32(1.0); 64 * 100], [1, 1, 100, 64])?;
+/// let mut o = device.zeros::<bf16, 4>([1, 1, 100, 64])?;
+/// let mut logs = device.zeros::<f32, 3>([1, 1, 100])?;
+/// let own = Own { kernel: &documents::attention::DEFINITION, window: 1, strength: 0.5 };
+/// let what = Attention { own: Some(own), ..Attention::default() };
+/// what.run(&device.stream(), &q.view(), [&q.view(), &q.view()], &mut o.view_mut(), &mut logs)?;
+/// // Alone in its document a query's score is its product with itself.
+/// assert_eq!((o.download()?[99], logs.download()?[99]), (bf16::from_f32(1.0), 8.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+///
+/// The functions of the library stand beside one's own: `KEEP = causal`, `RANGE = keys_before`, `SCORE = plain` and the like.
+#[derive(Clone, Copy)]
+pub struct Own {
+    /// The kernel.
+    pub kernel: &'static Definition,
+    /// What the mask and its range are given.
+    pub window: i32,
+    /// What the score is given.
+    pub strength: f32,
 }
 
 /// Sequences one after the other in one batch: number `z` has rows `queries[z]..queries[z + 1]` of Q and O, and
@@ -79,6 +140,8 @@ pub struct Attention<'a> {
     pub scale: Option<f32>,
     /// The sequences, where they are packed.
     pub packed: Option<Packed<'a>>,
+    /// Functions of one's own, in place of mask and score.
+    pub own: Option<Own>,
 }
 
 /// The parameters of head dimensions: D, DV, keys of a block, warpgroups that multiply. Of others that are multiples of 32 the last row's.
@@ -92,31 +155,43 @@ const TILES: [[usize; 4]; 6] = [
 ];
 
 impl Attention<'_> {
-    /// The kernel's parameters on a device, for elements of a type and head dimensions of keys and values.
-    pub fn set(&self, device: &Device, elem: Elem, [d, dv]: [usize; 2]) -> ParamSet {
+    /// The kernel's parameters on a device, for elements of a type, head dimensions of keys and values, and so many keys.
+    pub fn set(&self, device: &Device, elem: Elem, [d, dv]: [usize; 2], length: usize) -> ParamSet {
         let known = TILES.iter().find(|tiles| tiles[..2] == [d, dv]);
         let [.., keys, consumers] = *known.unwrap_or(&TILES[TILES.len() - 1]);
         // A score, or ends of sequences, take registers that three warpgroups do not leave, a tangent more than large heads do.
         let (keys, consumers) = match self.score {
+            _ if self.own.is_some() => (if d > 192 { 32 } else { keys }, 2),
             Score::Plain if self.packed.is_none() => (keys, consumers),
             Score::SoftCap(_) if d > 192 => (32, 2),
             _ => (keys, 2),
         };
         // Without any of these, and with no lower end, more keys at once.
-        let bare =
-            self.score == Score::Plain && self.packed.is_none() && !matches!(self.mask, Mask::Sliding(_));
-        let keys = if [d, dv] == [256, 256] && bare { 80 } else { keys };
+        let bare = self.own.is_none()
+            && self.score == Score::Plain
+            && self.packed.is_none()
+            && !matches!(self.mask, Mask::Sliding(_));
+        let keys = match [d, dv] {
+            [256, 256] if bare => 80,
+            // Measured on an H200: 1 to 5 % from 16384 keys on, less than nothing below 4096.
+            [128, 128] if bare && length >= 8192 => 160,
+            _ => keys,
+        };
         let [keep, range] = self.mask.functions();
         // Two blocks on the simulator: what they do by turns is seen.
         let blocks = device.properties().map_or(2, |gpu| gpu.multiprocessors as usize);
         let set =
             memory::set(&[("D", d), ("DV", dv), ("BN", keys), ("CONSUMERS", consumers), ("SMS", blocks)]);
-        set.with("T", ParamValue::Type(elem))
-            .with("KEEP", ParamValue::Function(keep))
+        let set = set
+            .with("T", ParamValue::Type(elem))
+            .with("PACKED", ParamValue::Bool(self.packed.is_some()))
+            .with("BY_HEADS", ParamValue::Bool(self.own.is_none() && self.mask == Mask::Every));
+        if self.own.is_some() {
+            return set;
+        }
+        set.with("KEEP", ParamValue::Function(keep))
             .with("RANGE", ParamValue::Function(range))
             .with("SCORE", ParamValue::Function(self.score.function()))
-            .with("PACKED", ParamValue::Bool(self.packed.is_some()))
-            .with("BY_HEADS", ParamValue::Bool(self.mask == Mask::Every))
     }
 
     /// `o = softmax(q kᵀ) v` for each head, and `logs` the natural logarithms of the sums of the exponentials. The modes of the
@@ -135,7 +210,7 @@ impl Attention<'_> {
         o: &mut TensorViewMut<'_, T, 4>,
         logs: &mut Tensor<f32, 3>,
     ) -> Result<(), Error> {
-        let set = self.set(stream.device(), T::ELEM, [q.shape()[3], v.shape()[3]]);
+        let set = self.set(stream.device(), T::ELEM, [q.shape()[3], v.shape()[3]], k.shape()[2]);
         self.run_with(&set, stream, q, [k, v], o, logs)
     }
 
@@ -152,19 +227,32 @@ impl Attention<'_> {
         o: &mut TensorViewMut<'_, T, 4>,
         logs: &mut Tensor<f32, 3>,
     ) -> Result<(), Error> {
-        let [_, _, queries, d] = q.shape();
+        let [_, heads, queries, d] = q.shape();
         let config = LaunchConfig { set: Some(set), ..LaunchConfig::default() };
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
-        let strength = if let Score::SoftCap(cap) = self.score { cap } else { 1.0 };
-        let window = if let Mask::Sliding(keys) = self.mask { keys.min(1 << 30) as i32 } else { 0 };
+        let (kernel, window, strength) = match self.own {
+            Some(own) => (own.kernel, own.window, own.strength),
+            None => (&attention::DEFINITION, self.mask.window(), self.score.strength(heads)),
+        };
         let none = stream.zeros::<i32, 1>([0])?;
         let (ends, longest) = match self.packed {
             Some(packed) => ([packed.queries, packed.keys], packed.longest.min(queries)),
             None => ([&none; 2], queries),
         };
-        let [q_ends, k_ends] = ends;
-        attention::launch_with(
-            config, stream, q, k, v, q_ends, k_ends, o, logs, longest, scale, strength, window,
-        )
+        let (ends, mut logs) = (ends.map(Tensor::view), logs.view_mut());
+        let mut arguments = [
+            Argument::read(q),
+            Argument::read(k),
+            Argument::read(v),
+            Argument::read(&ends[0]),
+            Argument::read(&ends[1]),
+            Argument::write(o),
+            Argument::write(&mut logs),
+            Argument::index(longest),
+            Argument::scalar(scale),
+            Argument::scalar(strength),
+            Argument::scalar(window),
+        ];
+        layout_cuda::launch(kernel, stream, config, &mut arguments)
     }
 }

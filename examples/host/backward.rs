@@ -3,7 +3,7 @@
 //! Law: the same inputs give the same bits: nothing is added by atomic operations. What the description says is what is computed, or it
 //! is an error before anything is launched.
 
-use super::attention::{Attention, Mask, Score};
+use super::attention::{Attention, Score};
 use super::memory;
 use crate::kernels::backward::{of_keys, of_queries, prepare};
 use layout_cuda::{
@@ -70,8 +70,8 @@ impl Attention<'_> {
             .with("SLOPE", ParamValue::Function(slope))
     }
 
-    /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description packed sequences are not
-    /// looked at: batches are.
+    /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description `packed` and `own`
+    /// are not looked at.
     ///
     /// Elements are bf16 or f16, heads of 32 to 128 elements in multiples of 32; sums are float32, weights and what they change by are
     /// rounded to the elements' type.
@@ -116,8 +116,7 @@ impl Attention<'_> {
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts)?;
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
-        let strength = if let Score::SoftCap(cap) = self.score { cap } else { 1.0 };
-        let window = if let Mask::Sliding(keys) = self.mask { keys.min(1 << 30) as i32 } else { 0 };
+        let (window, strength) = (self.mask.window(), self.score.strength(heads));
         let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
         of_keys::launch_with(
             config, stream, of.q, of.k, of.v, d_o, &*facts, to.k, to.v, scale, strength, window,

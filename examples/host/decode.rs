@@ -4,11 +4,12 @@
 //! last key. Lengths are cut at what K has room for, negative ones are 0, and a page's number is taken as the nearest one that there is:
 //! nothing outside is read, whatever the tables say. With a `span` of one's own a sequence's result does not depend on the others.
 
-use super::attention::{Mask, Score};
+use super::attention::{Mask, Own, Score};
 use super::memory;
 use crate::kernels::decode::{combine, decode};
 use layout_cuda::{
-    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
+    Argument, Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView,
+    TensorViewMut,
 };
 
 /// What is computed.
@@ -38,6 +39,8 @@ pub struct Decoding<'a> {
     pub score: Score,
     /// What products are multiplied with: 1 / sqrt(D) without it. Above zero.
     pub scale: Option<f32>,
+    /// Functions of one's own, in place of mask and score: of `decode_with!`.
+    pub own: Option<Own>,
     /// K and V in pages: entry `i` of a sequence's row is the page of its keys `i * N..(i + 1) * N`, where K and V have the shape
     /// pages, heads, N, elements; N is a multiple of 8.
     pub pages: Option<&'a Tensor<i32, 2>>,
@@ -74,10 +77,13 @@ impl Decoding<'_> {
         let of_page = if self.pages.is_some() { page.trailing_zeros().clamp(3, 5) } else { 5 };
         let chunk = keys.min(1 << of_page);
         let [keep, range] = self.mask.functions();
-        memory::set(&[("D", d), ("DV", dv), ("ROWS", rows), ("BN", keys), ("CHUNK", chunk)])
+        let set = memory::set(&[("D", d), ("DV", dv), ("ROWS", rows), ("BN", keys), ("CHUNK", chunk)])
             .with("T", ParamValue::Type(elem))
-            .with("PAGED", ParamValue::Bool(self.pages.is_some()))
-            .with("KEEP", ParamValue::Function(keep))
+            .with("PAGED", ParamValue::Bool(self.pages.is_some()));
+        if self.own.is_some() {
+            return set;
+        }
+        set.with("KEEP", ParamValue::Function(keep))
             .with("RANGE", ParamValue::Function(range))
             .with("SCORE", ParamValue::Function(self.score.function()))
     }
@@ -87,8 +93,8 @@ impl Decoding<'_> {
     pub fn splits(&self, pairs: usize, rows: usize, keys: usize, block: usize, at_once: usize) -> Splits {
         let whole = |span: usize| span.max(1).div_ceil(block) * block;
         let seen = match self.mask {
-            Mask::Sliding(window) => keys.min(window.saturating_add(rows + block)),
-            Mask::Every | Mask::Causal => keys,
+            Mask::Sliding(window) if self.own.is_none() => keys.min(window.saturating_add(rows + block)),
+            Mask::Every | Mask::Causal | Mask::Sliding(_) => keys,
         };
         if let Some(span) = self.span {
             let span = whole(span.min(1 << 30));
@@ -98,7 +104,9 @@ impl Decoding<'_> {
         // In keys: a block's beginning, and what is written and read again of a part.
         let cost = |count: usize| {
             let apart = if count > 1 { 2 * rows } else { 0 };
-            (pairs.max(1) * count).div_ceil(at_once) * (whole(longest.div_ceil(count)) + 96 + apart)
+            (pairs.max(1).saturating_mul(count))
+                .div_ceil(at_once)
+                .saturating_mul(whole(longest.div_ceil(count)) + 96 + apart)
         };
         let most = longest.div_ceil(4 * block).clamp(1, 512);
         let count = (1..=most).min_by_key(|count| cost(*count)).unwrap_or(1);
@@ -164,42 +172,43 @@ impl Decoding<'_> {
         let at_once = multiprocessors * (210_000 / bytes.max(1)).clamp(1, 4);
         let Splits { count, span } = self.splits(pairs, rows.min(tile), room.min(1 << 30), block, at_once);
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
-        let strength = if let Score::SoftCap(cap) = self.score { cap } else { 1.0 };
-        let window = if let Mask::Sliding(keys) = self.mask { keys.min(1 << 30) as i32 } else { 0 };
-        if count == 1 {
-            let set = set.clone().with("U", ParamValue::Type(T::ELEM));
+        let (kernel, window, strength) = match self.own {
+            Some(own) => (own.kernel, own.window, own.strength),
+            None => (&decode::DEFINITION, self.mask.window(), self.score.strength(heads)),
+        };
+        let launch = |out: Elem, o: Argument<'_>, logs: &mut TensorViewMut<'_, f32, 3>| {
+            let set = set.clone().with("U", ParamValue::Type(out));
             let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-            return decode::launch_with(
-                config, stream, q, k, v, lengths, pages, o, logs, span, scale, strength, window,
-            );
+            let (lengths, pages) = (lengths.view(), pages.view());
+            let mut arguments = [
+                Argument::read(q),
+                Argument::read(k),
+                Argument::read(v),
+                Argument::read(&lengths),
+                Argument::read(&pages),
+                o,
+                Argument::write(logs),
+                Argument::index(span),
+                Argument::scalar(scale),
+                Argument::scalar(strength),
+                Argument::scalar(window),
+            ];
+            layout_cuda::launch(kernel, stream, config, &mut arguments)
+        };
+        if count == 1 {
+            return launch(T::ELEM, Argument::write(o), &mut logs.view_mut());
         }
         let parts = count.saturating_mul(batches);
         let shape = [parts, heads, queries, dv];
         let [of_row, of_head] = [queries.saturating_mul(dv), queries];
         let strides = [heads.saturating_mul(of_row), of_row, dv, 1];
         let log_strides = [heads.saturating_mul(of_head), of_head, 1];
-        let set = set.clone().with("U", ParamValue::Type(Elem::F32));
-        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         let of_parts = kept(stream, parts.saturating_mul(strides[0]), &mut workspace.parts)?;
         let logs_of_parts = kept(stream, parts.saturating_mul(log_strides[0]), &mut workspace.logs)?;
         {
             let mut to = of_parts.part_mut(0, shape, strides)?;
             let mut to_logs = logs_of_parts.part_mut(0, [parts, heads, queries], log_strides)?;
-            decode::launch_with(
-                config,
-                stream,
-                q,
-                k,
-                v,
-                lengths,
-                pages,
-                &mut to,
-                &mut to_logs,
-                span,
-                scale,
-                strength,
-                window,
-            )?;
+            launch(Elem::F32, Argument::write(&mut to), &mut to_logs)?;
         }
         let set = memory::set(&[("DV", dv)]).with("T", ParamValue::Type(T::ELEM));
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };

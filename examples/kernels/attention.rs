@@ -20,20 +20,20 @@ use layout_cuda::tiled_kernels;
 
 pub use kernels::attention;
 
-#[tiled_kernels]
+#[tiled_kernels(open = attention_with)]
 mod kernels {
     /// Every key counts.
-    fn every(_query: i32, _key: i32, _window: i32) -> bool {
+    fn every(_batch: i32, _head: i32, _query: i32, _key: i32, _window: i32) -> bool {
         true
     }
 
     /// Keys up to the query.
-    fn causal(query: i32, key: i32, _window: i32) -> bool {
+    fn causal(_batch: i32, _head: i32, query: i32, key: i32, _window: i32) -> bool {
         key <= query
     }
 
     /// The last `window` keys up to the query.
-    fn sliding(query: i32, key: i32, window: i32) -> bool {
+    fn sliding(_batch: i32, _head: i32, query: i32, key: i32, window: i32) -> bool {
         key <= query && query - key < window
     }
 
@@ -52,18 +52,19 @@ mod kernels {
     }
 
     /// The product as it is.
-    fn plain(score: f32, _distance: i32, _head: f32, _strength: f32) -> f32 {
+    fn plain(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, _strength: f32) -> f32 {
         score
     }
 
     /// Never beyond `strength`.
-    fn soft_cap(score: f32, _distance: i32, _head: f32, strength: f32) -> f32 {
+    fn soft_cap(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, strength: f32) -> f32 {
         strength * (score / strength).tanh_approx()
     }
 
-    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among them.
-    fn alibi(score: f32, distance: i32, head: f32, _strength: f32) -> f32 {
-        score - (-8.0 * head).exp2_approx() * distance.abs() as f32
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among `heads`.
+    fn alibi(score: f32, _batch: i32, head: i32, query: i32, key: i32, heads: f32) -> f32 {
+        let slope = (-8.0 * (head + 1) as f32).div_approx(heads).exp2_approx();
+        score - slope * (query - key).abs() as f32
     }
 
     /// Where a sequence's rows begin in the tensor, and how many there are: ends out of range are the tensor's.
@@ -117,16 +118,16 @@ mod kernels {
     }
 
     /// What the score's function makes of them, and minus infinity where a query does not see a key.
-    fn mask(mut scores: View<f32, Write>, first: i32, at: (i32, f32, i32, i32, f32, f32)) {
-        let (own, head, keys, window, strength, scale) = at;
+    fn mask(mut scores: View<f32, Write>, first: i32, at: (i32, (i32, i32), i32, i32, f32, f32)) {
+        let (own, (batch, head), keys, window, strength, scale) = at;
         for h in unroll(0..2) {
             for i in unroll(0..BN / 4) {
                 let query = own + 8 * h as i32;
                 let key = first + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
                 if SCORED {
-                    scores[[h, i]] = SCORE(scores[[h, i]] * scale, query - key, head, strength);
+                    scores[[h, i]] = SCORE(scores[[h, i]] * scale, batch, head, query, key, strength);
                 }
-                if key >= keys || !KEEP(query, key, window) {
+                if key >= keys || !KEEP(batch, head, query, key, window) {
                     scores[[h, i]] = f32::NEG_INFINITY;
                 }
             }
@@ -323,8 +324,8 @@ mod kernels {
             if is && (row as i32) < queries {
                 let place = row as i32 + keys - queries;
                 let (low, high, all_from, all_to) = blocks(place, keys, window);
-                let of_heads = (head + 1) as f32 / o.dim(1) as f32;
-                let at = (place + own_row as i32, of_heads, keys, window, strength, scale);
+                let whose = (sequence as i32, head as i32);
+                let at = (place + own_row as i32, whose, keys, window, strength, scale);
                 most.fill(f32::NEG_INFINITY);
                 sum.fill(0.0);
                 sums.fill(0.0);

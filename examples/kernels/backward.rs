@@ -20,20 +20,20 @@ use layout_cuda::tiled_kernels;
 
 pub use kernels::{of_keys, of_queries, prepare};
 
-#[tiled_kernels]
+#[tiled_kernels(open = backward_with)]
 mod kernels {
     /// Every key counts.
-    fn every(_query: i32, _key: i32, _window: i32) -> bool {
+    fn every(_batch: i32, _head: i32, _query: i32, _key: i32, _window: i32) -> bool {
         true
     }
 
     /// Keys up to the query.
-    fn causal(query: i32, key: i32, _window: i32) -> bool {
+    fn causal(_batch: i32, _head: i32, query: i32, key: i32, _window: i32) -> bool {
         key <= query
     }
 
     /// The last `window` keys up to the query.
-    fn sliding(query: i32, key: i32, window: i32) -> bool {
+    fn sliding(_batch: i32, _head: i32, query: i32, key: i32, window: i32) -> bool {
         key <= query && query - key < window
     }
 
@@ -52,18 +52,19 @@ mod kernels {
     }
 
     /// The product as it is.
-    fn plain(score: f32, _distance: i32, _head: f32, _strength: f32) -> f32 {
+    fn plain(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, _strength: f32) -> f32 {
         score
     }
 
     /// Never beyond `strength`.
-    fn soft_cap(score: f32, _distance: i32, _head: f32, strength: f32) -> f32 {
+    fn soft_cap(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, strength: f32) -> f32 {
         strength * (score / strength).tanh_approx()
     }
 
-    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among them.
-    fn alibi(score: f32, distance: i32, head: f32, _strength: f32) -> f32 {
-        score - (-8.0 * head).exp2_approx() * distance.abs() as f32
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among `heads`.
+    fn alibi(score: f32, _batch: i32, head: i32, query: i32, key: i32, heads: f32) -> f32 {
+        let slope = (-8.0 * (head + 1) as f32).div_approx(heads).exp2_approx();
+        score - slope * (query - key).abs() as f32
     }
 
     /// What a score grows by as the product does, from the score: minus infinity where a key is not seen.
@@ -153,7 +154,7 @@ mod kernels {
         mut scores: View<f32, Write>,
         (fixed, moving): (i32, i32),
         (queries, keys, window): (i32, i32, i32),
-        (head, scale, strength): (f32, f32, f32),
+        (batch, head, scale, strength): (i32, i32, f32, f32),
     ) {
         for h in unroll(0..2) {
             for i in unroll(0..MOVING / 4) {
@@ -162,43 +163,61 @@ mod kernels {
                 let (query, key) = if OF_KEYS { (other, own) } else { (own, other) };
                 let place = query + keys - queries;
                 if SCORED {
-                    scores[[h, i]] = SCORE(scores[[h, i]] * scale, place - key, head, strength);
+                    scores[[h, i]] = SCORE(scores[[h, i]] * scale, batch, head, place, key, strength);
                 }
-                if key >= keys || !KEEP(place, key, window) {
+                if key >= keys || !KEEP(batch, head, place, key, window) {
                     scores[[h, i]] = f32::NEG_INFINITY;
                 }
             }
         }
     }
 
-    /// Scores become weights, and `rest`, which is dP, becomes dS.
+    /// Weights, rounded, and in the scores' place what dS is a multiple of: the weight, and what the score grows by. `told` has the
+    /// logarithms of the columns, `own` those of the rows.
     fn weigh(
         mut scores: View<f32, Write>,
-        mut rest: View<f32, Write>,
-        (told, own): (View<f32, Write>, View<f32, Write>),
+        mut weights: View<T, Write>,
+        told: View<f32, Write>,
+        own: View<f32, Write>,
         (factor, strength): (f32, f32),
     ) {
         for j in unroll(0..MOVING / 8) {
-            let mut of_columns = local::<f32>(row_major([2, 2]));
+            let mut logs = local::<f32>(row_major([2]));
             if OF_KEYS {
-                of_columns
-                    .vectorize([1, 2])
-                    .copy_from(&told.tile([2, 2], [0, 4 * j + lane_id() % 4]).vectorize([1, 2]));
+                logs.vectorize([2])
+                    .copy_from(&told.slice(0).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
             }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
-                    let (log, less) = if OF_KEYS {
-                        (of_columns[[0, e]], of_columns[[1, e]])
-                    } else {
-                        (own[[0, h]], own[[1, h]])
-                    };
-                    let weight = scores[[h, 2 * j + e]].mul_add(factor, -log).exp2_approx();
-                    let mut change = weight * (rest[[h, 2 * j + e]] - less);
-                    if SCORED {
-                        change *= SLOPE(scores[[h, 2 * j + e]], strength);
+                    let log = if OF_KEYS { logs[[e]] } else { own[[0, h]] };
+                    let score = scores[[h, 2 * j + e]];
+                    let weight = score.mul_add(factor, -log).exp2_approx();
+                    if OF_KEYS {
+                        weights[[h, 2 * j + e]] = weight.cast::<T>();
                     }
-                    rest[[h, 2 * j + e]] = change;
-                    scores[[h, 2 * j + e]] = weight;
+                    scores[[h, 2 * j + e]] = if SLOPED { weight * SLOPE(score, strength) } else { weight };
+                }
+            }
+        }
+    }
+
+    /// dP becomes dS: `Σ dO O` of the columns or the rows is taken from it, and what is left counts by what `weigh` left.
+    fn change(
+        mut rest: View<f32, Write>,
+        weights: View<f32, Write>,
+        told: View<f32, Write>,
+        own: View<f32, Write>,
+    ) {
+        for j in unroll(0..MOVING / 8) {
+            let mut sums = local::<f32>(row_major([2]));
+            if OF_KEYS {
+                sums.vectorize([2])
+                    .copy_from(&told.slice(1).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
+            }
+            for h in unroll(0..2) {
+                for e in unroll(0..2) {
+                    let less = if OF_KEYS { sums[[e]] } else { own[[1, h]] };
+                    rest[[h, 2 * j + e]] = weights[[h, 2 * j + e]] * (rest[[h, 2 * j + e]] - less);
                 }
             }
         }
@@ -250,7 +269,7 @@ mod kernels {
         ),
         (stays, full, empty): (Mbarrier, Mbarriers, Mbarriers),
         (row, first_head, heads, sizes): (usize, usize, usize, (i32, i32, i32)),
-        (blocks, all_heads, scale, strength): (usize, usize, f32, f32),
+        (blocks, batch, scale, strength): (usize, usize, f32, f32),
     ) -> (View<f32, Write>, View<f32, Write>) {
         let group = warp_group() - 1;
         let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
@@ -271,8 +290,8 @@ mod kernels {
         }
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         stays.wait(0);
+        let mut begun = false;
         for head in first_head..first_head + heads {
-            let part = (head + 1) as f32 / all_heads as f32;
             for block in 0..blocks {
                 let moving = (block * MOVING) as i32;
                 let (counts, whole) = pair(row as i32, moving, sizes);
@@ -287,6 +306,7 @@ mod kernels {
                             slab > 0,
                         );
                     }
+                    wgmma_commit_group();
                     for slab in unroll(0..DV / W) {
                         wgmma(
                             &mut rest,
@@ -296,24 +316,40 @@ mod kernels {
                         );
                     }
                     wgmma_commit_group();
-                    wgmma_wait_group(0);
-                    if SCORED || !whole {
-                        mask(scores, ((row + own_row) as i32, moving), sizes, (part, scale, strength));
+                    // The scores, and the sums of the block before, which were beside them.
+                    wgmma_wait_group(1);
+                    if BESIDE && begun {
+                        release(empty, &mut read);
                     }
-                    weigh(scores, rest, (told.slice(next.stage()), own), (factor, strength));
-                    weights.copy_from(&scores.cast::<T>());
-                    changes.copy_from(&rest.cast::<T>());
+                    begun = true;
+                    if SCORED || !whole {
+                        mask(
+                            scores,
+                            ((row + own_row) as i32, moving),
+                            sizes,
+                            (batch as i32, head as i32, scale, strength),
+                        );
+                    }
+                    let of_columns = told.slice(next.stage());
+                    weigh(scores, weights, of_columns, own, (factor, strength));
                     if OF_KEYS {
                         wgmma(&mut values, &weights, &own_2, true);
+                        wgmma_commit_group();
                     }
+                    wgmma_wait_group(if OF_KEYS { 1 } else { 0 });
+                    change(rest, scores, of_columns, own);
+                    changes.copy_from(&rest.cast::<T>());
                     wgmma(&mut sums, &changes, &own_1, true);
                     wgmma_commit_group();
-                    wgmma_wait_group(0);
                     next.advance();
-                    release(empty, &mut read);
+                    if !BESIDE {
+                        wgmma_wait_group(0);
+                        release(empty, &mut read);
+                    }
                 }
             }
         }
+        wgmma_wait_group(0);
         (sums, values)
     }
 
@@ -359,7 +395,7 @@ mod kernels {
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 2, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
-        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, BY_HEADS = KEEP == every,
+        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one, BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [N.div_ceil(FIXED) * HK * B],
@@ -408,7 +444,7 @@ mod kernels {
         } else {
             set_max_registers(240);
             let group = warp_group() - 1;
-            let of_all = (M.div_ceil(MOVING), HQ, scale, strength);
+            let of_all = (M.div_ceil(MOVING), batch, scale, strength);
             let (sums, values) = multiply(facts.slice(batch), memory, ring, at, of_all);
             let (start, left) = (row + 64 * group, N as i32 - (row + 64 * group) as i32);
             let (of_k, of_v) = (d_k.slice(batch).slice(head), d_v.slice(batch).slice(head));
@@ -434,7 +470,7 @@ mod kernels {
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 2, OF_KEYS = false,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
-        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, BY_HEADS = KEEP == every,
+        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one, BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [M.div_ceil(FIXED) * HQ * B],
@@ -483,7 +519,7 @@ mod kernels {
         } else {
             set_max_registers(240);
             let group = warp_group() - 1;
-            let of_all = (N.div_ceil(MOVING), HQ, scale, strength);
+            let of_all = (N.div_ceil(MOVING), batch, scale, strength);
             let (sums, _) = multiply(facts.slice(batch), memory, ring, (row, head, 1, sizes), of_all);
             let (start, left) = (row + 64 * group, M as i32 - (row + 64 * group) as i32);
             let of_q = d_q.slice(batch).slice(head);

@@ -19,20 +19,20 @@ use layout_cuda::tiled_kernels;
 
 pub use kernels::{combine, decode};
 
-#[tiled_kernels]
+#[tiled_kernels(open = decode_with)]
 mod kernels {
     /// Every key counts.
-    fn every(_query: i32, _key: i32, _window: i32) -> bool {
+    fn every(_batch: i32, _head: i32, _query: i32, _key: i32, _window: i32) -> bool {
         true
     }
 
     /// Keys up to the query.
-    fn causal(query: i32, key: i32, _window: i32) -> bool {
+    fn causal(_batch: i32, _head: i32, query: i32, key: i32, _window: i32) -> bool {
         key <= query
     }
 
     /// The last `window` keys up to the query.
-    fn sliding(query: i32, key: i32, window: i32) -> bool {
+    fn sliding(_batch: i32, _head: i32, query: i32, key: i32, window: i32) -> bool {
         key <= query && query - key < window
     }
 
@@ -51,18 +51,19 @@ mod kernels {
     }
 
     /// The product as it is.
-    fn plain(score: f32, _distance: i32, _head: f32, _strength: f32) -> f32 {
+    fn plain(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, _strength: f32) -> f32 {
         score
     }
 
     /// Never beyond `strength`.
-    fn soft_cap(score: f32, _distance: i32, _head: f32, strength: f32) -> f32 {
+    fn soft_cap(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, strength: f32) -> f32 {
         strength * (score / strength).tanh_approx()
     }
 
-    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among them.
-    fn alibi(score: f32, distance: i32, head: f32, _strength: f32) -> f32 {
-        score - (-8.0 * head).exp2_approx() * distance.abs() as f32
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among `heads`.
+    fn alibi(score: f32, _batch: i32, head: i32, query: i32, key: i32, heads: f32) -> f32 {
+        let slope = (-8.0 * (head + 1) as f32).div_approx(heads).exp2_approx();
+        score - slope * (query - key).abs() as f32
     }
 
     /// A block of keys and values on its way to a stage, by one thread: `CHUNK` rows at a time, which are of one page.
@@ -106,19 +107,20 @@ mod kernels {
         mut scores: View<f32, Write>,
         (first, keys, window): (i32, i32, i32),
         (row, shared_by, place): (usize, usize, i32),
-        (first_head, heads, scale, strength): (usize, usize, f32, f32),
+        (batch, first_head, scale, strength): (usize, usize, f32, f32),
     ) {
         for h in unroll(0..ROWS / 8) {
             let own = row + 8 * h + lane_id() / 4;
             let query = place + (own / shared_by) as i32;
-            let head = (first_head + own % shared_by + 1) as f32 / heads as f32;
+            let (batch, head) = (batch as i32, (first_head + own % shared_by) as i32);
             for i in unroll(0..BN / 4) {
                 let key = first + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
                 let at = 4 * (i / 2) + 2 * (h % 2) + i % 2;
                 if SCORED {
-                    scores[[h / 2, at]] = SCORE(scores[[h / 2, at]] * scale, query - key, head, strength);
+                    scores[[h / 2, at]] =
+                        SCORE(scores[[h / 2, at]] * scale, batch, head, query, key, strength);
                 }
-                if key >= keys || !KEEP(query, key, window) {
+                if key >= keys || !KEEP(batch, head, query, key, window) {
                     scores[[h / 2, at]] = f32::NEG_INFINITY;
                 }
             }
@@ -381,7 +383,7 @@ mod kernels {
                 }
             }
             if SCORED || key < all_from || key + BN as i32 > all_to {
-                let head = (group * shared_by, HQ, scale, strength);
+                let head = (sequence, group * shared_by, scale, strength);
                 mask(scores, (key, keys, window), (row, shared_by, place), head);
             }
             if key + BN as i32 > keys {

@@ -5,7 +5,9 @@
 use clap::{Parser, Subcommand};
 use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
-use layout_examples::benchmarks::{Result, attention, bodies, decode, epilogues, gemm, jit, matmul, memory};
+use layout_examples::benchmarks::{
+    Result, attention, backward, bodies, decode, epilogues, gemm, jit, matmul, memory,
+};
 use std::process::ExitCode;
 
 /// Times every kernel of a workload beside its peers, and checks every result.
@@ -24,7 +26,7 @@ enum Workload {
     Matmul(matmul::Options),
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
-    /// Attention forward and decoding, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
+    /// Attention forward, decoding and backward, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
     Attention(attention::Options),
     /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
     Epilogues(epilogues::Options),
@@ -54,6 +56,7 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Attention(options) => {
             attention::run(&mut ledger, &device, common, options)?;
             decode::run(&mut ledger, &device, common, options)?;
+            backward::run(&mut ledger, &device, common, options)?;
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,

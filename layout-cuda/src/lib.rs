@@ -150,6 +150,22 @@ pub use layout_macros::tiled_kernel;
 /// assert_eq!(x.download()?[31..], [62.0, 64.0]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
+///
+/// # Kernels that take functions of others
+/// `#[tiled_kernels(open = scaled_with)]` makes the module's text a macro, too, exported by the crate. Under it another crate binds
+/// parameters to functions of its own, which have the arguments of those whose place they take:
+///
+/// ```text
+/// library::scaled_with! {
+///     (OP = cube)
+///     mod cubed {
+///         fn cube(x: f32) -> f32 {
+///             x * x * x
+///         }
+///     }
+/// }
+/// cubed::apply::launch(&stream, &mut x)?;
+/// ```
 pub use layout_macros::tiled_kernels;
 pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use probe::{Planned, Probe};

@@ -78,7 +78,7 @@ pub fn parse(tokens: TokenStream, errors: &mut Errors) -> Attribute {
 }
 
 /// The tokens between commas of the outermost level.
-fn split(tokens: TokenStream) -> Vec<TokenStream> {
+pub fn split(tokens: TokenStream) -> Vec<TokenStream> {
     let mut entries = vec![];
     let mut entry: Vec<TokenTree> = vec![];
     for tree in tokens {

@@ -11,6 +11,7 @@ mod expand;
 mod face;
 mod library;
 mod lower;
+mod open;
 mod place;
 mod report;
 mod returns;
@@ -77,7 +78,8 @@ pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// An example that runs is at `layout_cuda::tiled_kernels`.
+/// An example that runs is at `layout_cuda::tiled_kernels`. `open = NAME` makes the module's text a macro `NAME!`, under which others bind
+/// parameters to functions of their own.
 #[proc_macro_attribute]
 pub fn tiled_kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guarded(share::run, attribute, item)

@@ -3,6 +3,7 @@
 //! Law: a kernel of the module is the kernel that has what it reaches of them in front of its body. So sharing needs no
 //! stage of its own, and a message or a finding inside a shared function names that function's line.
 
+use crate::open::{self, Entries};
 use crate::place::Place;
 use crate::report::Errors;
 use proc_macro2::{Ident, TokenStream, TokenTree};
@@ -14,14 +15,8 @@ use syn::{Attribute, Item, ItemFn, ItemMod, Stmt, Visibility};
 /// What takes the module's place: the module with its kernels, each of them whole.
 pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    if let Some(first) = attribute.into_iter().next() {
-        errors.push(
-            Place::token(first.span()),
-            "`tiled_kernels` has no entries",
-            "write `#[tiled_kernels]`, and the entries at each kernel's own `#[tiled_kernel(..)]`",
-        );
-    }
-    let module = match syn::parse2::<ItemMod>(item.clone()) {
+    let entries = Entries::parse(attribute, &mut errors);
+    let mut module = match syn::parse2::<ItemMod>(item.clone()) {
         Ok(module) => module,
         Err(error) => {
             errors.syntax(&error);
@@ -29,6 +24,9 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#errors #item);
         }
     };
+    if let Some(bound) = &entries.with {
+        open::with(&mut module, bound, &mut errors);
+    }
     let Some((_, items)) = &module.content else {
         errors.push(
             Place::of(&module),
@@ -38,6 +36,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         let errors = errors.tokens();
         return quote!(#errors #item);
     };
+    let opened = entries.open.as_ref().map(|name| open::opened(name, items));
     let shared: Vec<Shared<'_>> = items.iter().filter_map(Shared::of).collect();
     let mut reached = BTreeSet::new();
     let items: Vec<TokenStream> = items
@@ -55,7 +54,8 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         })
         .collect();
     for (number, unused) in shared.iter().enumerate() {
-        if matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
+        // Of another module's text only some functions are taken.
+        if entries.with.is_none() && matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
             errors.push(
                 Place::token(unused.name.span()),
                 format!("no kernel of the module calls `{}`", unused.name),
@@ -70,6 +70,7 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         #visibility mod #name {
             #(#items)*
         }
+        #opened
         #errors
     }
 }
@@ -97,7 +98,7 @@ fn is_kernel(function: &ItemFn) -> bool {
     function.attrs.iter().any(is_kernel_attribute)
 }
 
-fn is_kernel_attribute(attribute: &Attribute) -> bool {
+pub fn is_kernel_attribute(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "tiled_kernel")
 }
 

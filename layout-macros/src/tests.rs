@@ -599,10 +599,28 @@ fn a_kernel_gets_what_it_reaches() {
     insta::assert_snapshot!(prettyplease::unparse(&file));
 }
 
+/// The text of an open module goes into a macro; there its kernels have what is bound, and one's own functions in place of its.
+#[test]
+fn an_open_module_takes_functions_of_others() {
+    let items = "fn plain(x: f32) -> f32 { x }
+        #[tiled_kernel(OP = [plain], N = 2, filter(OP == plain, N < 3), block = [1], grid = [1])]
+        pub fn apply() { OP(1.0); }";
+    let out = share("open = apply_with", &format!("mod library {{ {items} }}"));
+    assert!(
+        out.contains("macro_rules ! apply_with") && out.contains("tiled_kernels (with $ entries)"),
+        "{out}"
+    );
+    let own = "fn twice(x: f32) -> f32 { 2.0 * x } fn plain(x: f32) -> f32 { x + 1.0 }";
+    let out = share("with(OP = twice)", &format!("mod own {{ {own} {items} }}"));
+    assert!(out.contains("OP = twice") && !out.contains("filter") && !out.contains("compile_error"), "{out}");
+    assert!(out.contains("2.0 * x") && !out.contains("x + 1.0"), "{out}");
+}
+
 #[test]
 fn mistakes_of_a_module_are_told() {
     for (attribute, item, message) in [
-        ("BM = 4", "mod empty {}", "has no entries"),
+        ("BM = 4", "mod empty {}", "has no entry `BM`"),
+        ("with(OP = f)", "mod empty {}", "no kernel of the module has the parameter `OP`"),
         ("", "mod elsewhere;", "the module is not here"),
         ("", "fn no_module() {}", "expected `mod`"),
         ("", "mod idle { fn unused() {} }", "no kernel of the module calls `unused`"),

@@ -13,6 +13,7 @@ mod expand;
 mod face;
 mod library;
 mod lower;
+mod open;
 mod place;
 mod report;
 mod returns;

@@ -292,7 +292,8 @@ impl<'a> Emitter<'a> {
             let facts = self.tables.place(place);
             let constness = if facts.mutable { "" } else { "const " };
             let address = self.pointer(place, index);
-            if self.subtracts(index) {
+            // The widest vector is of 16 bytes.
+            if self.subtracts(index, i64::from(16 / facts.elem.bytes().clamp(1, 16))) {
                 self.subtracted.insert(variable);
             }
             let name = self.declare(variable);

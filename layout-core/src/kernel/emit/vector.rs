@@ -5,8 +5,9 @@
 //! reinterpret_cast<float4*>(to)[i]           counted in vectors
 //! ```
 //!
-//! Law: both are one address. Where something is subtracted on the way to it, as of a row that begins anywhere, NVRTC takes the first
-//! form apart, into a store for each element, and leaves the second whole (seen in the PTX of 13.0; loads stay whole in both).
+//! Law: both are one address. Where something that is no number of whole vectors is subtracted on the way to it, as of a row that begins
+//! anywhere, NVRTC takes the first form apart, into a store for each element, and leaves the second whole (seen in the PTX of 13.0; loads
+//! stay whole in both). Elsewhere elements do: to count a stride in vectors takes a division, and registers that attention does not have.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;
@@ -30,10 +31,10 @@ impl Emitter<'_> {
     fn in_vectors(&self, access: &Access) -> Option<(Index, Index)> {
         let subtracted = access.pointer.is_some_and(|pointer| self.subtracted.contains(&pointer));
         let local = self.tables.place(access.place).space == Space::Local;
-        if local || !(subtracted || self.subtracts(&access.index)) {
+        let width = i64::from(access.width);
+        if local || !(subtracted || self.subtracts(&access.index, width)) {
             return None;
         }
-        let width = i64::from(access.width);
         let (whole, first) = access.index.partition(|_, coefficient| coefficient % width == 0);
         // Of a number what is no multiple of the width stays with the elements.
         let odd = access.index.offset() % width;
@@ -42,9 +43,11 @@ impl Emitter<'_> {
         (whole.as_constant() != Some(0)).then_some((first, whole.exact_div(width)?))
     }
 
-    /// Whether an index, names looked through, has something that is no number taken from it.
-    pub(super) fn subtracts(&self, index: &Index) -> bool {
+    /// Whether an index, names looked through, has something taken from it that is neither a number nor a multiple of so many elements.
+    pub(super) fn subtracts(&self, index: &Index, width: i64) -> bool {
         let expanded = self.tables.atoms.expand(index);
-        expanded.is_ok_and(|index| index.terms().iter().any(|(_, coefficient)| *coefficient < 0))
+        expanded.is_ok_and(|index| {
+            index.terms().iter().any(|(_, coefficient)| *coefficient < 0 && coefficient % width != 0)
+        })
     }
 }
