@@ -313,6 +313,7 @@ fn unsafe_is_in_layout_cuda_only() {
         // NCCL's functions are C, and take addresses.
         "layout-cuda/mesh/src/nccl/communicator.rs",
         "layout-cuda/mesh/src/nccl/library.rs",
+        "layout-cuda/mesh/src/copies.rs",
         "layout-cuda/mesh/src/member.rs",
         "layout-cuda/mesh/src/reshard/pairs.rs",
         "layout-cuda/python/src/kernel.rs",

@@ -15,7 +15,7 @@ use layout_workbench::{Given, Tensor, data, read};
 use std::fmt::Write;
 
 /// Compares a file of the book, or writes it.
-fn same(folder: &str, name: &str, found: &str) {
+pub fn same(folder: &str, name: &str, found: &str) {
     let file = root().join("book/src").join(folder).join(name);
     if std::env::var("BOOK").as_deref() == Ok("write") {
         std::fs::create_dir_all(root().join("book/src").join(folder)).expect("a folder");

@@ -3,6 +3,7 @@
 mod chapters;
 mod launches;
 mod listings;
+mod mesh;
 mod numbers;
 mod others;
 mod outputs;

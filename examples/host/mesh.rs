@@ -10,7 +10,7 @@
 
 use super::product::{Kernel, Machine, Matrix, Place, Plan, Precision, Product};
 use crate::kernels::mesh::{add_onto, rectify};
-use layout_cuda::{Argument, Element, LaunchConfig, ParamValue, Stream, Tensor};
+use layout_cuda::{Argument, Element, LaunchConfig, ParamValue, Stream, Tensor, TensorView, TensorViewMut};
 use layout_mesh::{Member, MeshError, Result};
 use std::ops::Range;
 
@@ -21,6 +21,7 @@ type Rows<'a, T> = (&'a Tensor<T, 2>, Range<usize>);
 #[derive(Debug)]
 pub struct Beside {
     stream: Stream,
+    /// Multiprocessors that products leave; none where copy engines move the messages.
     blocks: usize,
 }
 
@@ -29,12 +30,25 @@ fn driver(call: &'static str) -> impl Fn(layout_cuda::cudarc::driver::DriverErro
 }
 
 impl Beside {
-    /// For messages that take so many thread blocks at most: what [`layout_mesh::World::blocks`] says.
+    /// For messages that take so many thread blocks at most, which [`layout_mesh::World::blocks`] says; with 0 those between GPUs of one
+    /// process go by the copy engines, which take none.
     ///
     /// # Errors
     /// A driver that makes no stream.
     pub fn new(member: &Member, blocks: usize) -> Result<Beside> {
         Ok(Beside { stream: member.stream_beside()?, blocks })
+    }
+
+    fn exchange<T: Element>(
+        &self,
+        member: &Member,
+        sends: &[(usize, TensorView<'_, T, 1>)],
+        receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
+    ) -> Result<()> {
+        match self.blocks {
+            0 => member.exchange_by_copies(&self.stream, sends, receives),
+            _ => member.exchange(&self.stream, sends, receives),
+        }
     }
 
     /// From here on the messages come after what was given to the stream.
@@ -126,7 +140,7 @@ pub fn gathered_product<T: Element>(
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);
         let sent = own.part(0, [rows * depth], [1])?;
         let mut received = [(from, other.part_mut(0, [rows * depth], [1])?)];
-        member.exchange(&beside.stream, &[(to, sent)], &mut received)?;
+        beside.exchange(member, &[(to, sent)], &mut received)?;
         let event = beside.stream.cuda().map(|cuda| cuda.record_event(None)).transpose();
         came.push(event.map_err(driver("cuEventRecord"))?);
     }
@@ -176,7 +190,7 @@ pub fn scattered_product<T: Element>(
         let own = &parts[step - 1];
         let out = own.part(0, [rows * columns], [1])?;
         let mut received = [(from, sent[step - 1].part_mut(0, [rows * columns], [1])?)];
-        member.exchange(&beside.stream, &[(to, out)], &mut received)?;
+        beside.exchange(member, &[(to, out)], &mut received)?;
     }
     let left = if size > 1 { beside.blocks } else { 0 };
     multiply_rows(stream, (a, rank * rows..(rank + 1) * rows), b, (share, 0), left)?;

@@ -26,7 +26,7 @@ fn part<T: Element>(
 }
 
 /// The result of all ranks, one under the other.
-fn layers<T: Element>(world: &World, of: fn(f32) -> T) -> Result<Vec<T>> {
+fn layers<T: Element>(world: &World, blocks: usize, of: fn(f32) -> T) -> Result<Vec<T>> {
     let parts = world.run(|member| {
         let (rank, size, stream) = (member.rank(), member.size(), member.device().new_stream()?);
         let share = |extent: usize| rank * extent / size..(rank + 1) * extent / size;
@@ -35,7 +35,7 @@ fn layers<T: Element>(world: &World, of: fn(f32) -> T) -> Result<Vec<T>> {
         let x = part(member, [share(ROWS), 0..WIDTH], 3, of)?;
         let mut y = stream.zeros([ROWS / size, WIDTH])?;
         let mut layers = Layers::new(member, &stream, (first, second), ROWS / size)?;
-        let beside = Beside::new(member, 8)?;
+        let beside = Beside::new(member, blocks)?;
         // Twice: buffers are used again.
         for _ in 0..2 {
             layers.run(member, (&stream, &beside), &x, &mut y)?;
@@ -62,14 +62,19 @@ fn definition() -> Vec<f32> {
 
 #[test]
 fn a_block_of_two_layers_is_one_devices() {
-    let one = layers(&World::simulators(1).expect("a world"), |value| value).expect("a result");
+    let one = layers(&World::simulators(1).expect("a world"), 8, |value| value).expect("a result");
     assert!(
         one == definition() && one.iter().any(|value| *value != 0.0),
         "one device computes the definition"
     );
     for ranks in [2, 4] {
-        let many = layers(&World::simulators(ranks).expect("a world"), |value| value).expect("a result");
-        assert!(many == one, "{ranks} ranks are not one");
+        for blocks in [0, 8] {
+            let world = World::simulators(ranks).expect("a world");
+            assert!(
+                layers(&world, blocks, |value| value).expect("a result") == one,
+                "{ranks} ranks are not one"
+            );
+        }
     }
 }
 
@@ -83,12 +88,15 @@ fn on_gpus_it_is_the_simulators() {
         return eprintln!("skipped: no Hopper GPU");
     }
     for ranks in [1, 2, 4].into_iter().filter(|ranks| *ranks <= gpus) {
-        let world = World::gpus(0..ranks).expect("GPUs and NCCL").blocks(8);
-        let held = layers(&world, bf16::from_f32).expect("a result");
-        let wrong = held
-            .iter()
-            .zip(definition())
-            .position(|(held, want)| held.to_f32() != bf16::from_f32(want).to_f32());
-        assert_eq!(wrong, None, "{ranks} GPUs");
+        // By NCCL in 8 blocks, and by the copy engines.
+        for blocks in [8, 0] {
+            let world = World::gpus(0..ranks).expect("GPUs and NCCL").blocks(8);
+            let held = layers(&world, blocks, bf16::from_f32).expect("a result");
+            let wrong = held
+                .iter()
+                .zip(definition())
+                .position(|(held, want)| held.to_f32() != bf16::from_f32(want).to_f32());
+            assert_eq!(wrong, None, "{ranks} GPUs");
+        }
     }
 }

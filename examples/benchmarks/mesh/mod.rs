@@ -19,9 +19,15 @@ pub struct Options {
     /// Only what has this in its name: collectives, columns, product, faults
     #[arg(long, default_value = "")]
     only: String,
-    /// Thread blocks that NCCL may take beside products
-    #[arg(long, default_value_t = 8)]
+    /// Thread blocks that NCCL may take beside products; 0: the copy engines move what they exchange
+    #[arg(long, default_value_t = 0)]
     blocks: u32,
+    /// Least MiB of the parts of a message that are packed while others are sent
+    #[arg(long, default_value_t = 4)]
+    part: usize,
+    /// Packs with the whole device
+    #[arg(long)]
+    at_once: bool,
     /// Rows, columns and depth of the products
     #[arg(long, num_args = 3, default_values_t = [16384, 8192, 8192])]
     shape: Vec<usize>,
@@ -103,13 +109,16 @@ fn collectives(world: &World) -> Result<Vec<(String, f64)>> {
 }
 
 /// Rows to columns of a square matrix of float32.
-fn columns(world: &World, square: usize) -> Result<Vec<(String, f64)>> {
+fn columns(world: &World, options: &Options) -> Result<Vec<(String, f64)>> {
     let ranks = world.size();
     let mesh = Mesh::new([("gpu", ranks as i64)])?;
     let plan = |square: usize| -> Result<Resharding> {
         let tensor = Distributed::new(&mesh, [square as i64, square as i64])?;
-        Resharding::new(&tensor.clone().split(0, ["gpu"])?, &tensor.split(1, ["gpu"])?)
+        let plan = Resharding::new(&tensor.clone().split(0, ["gpu"])?, &tensor.split(1, ["gpu"])?)?;
+        let plan = plan.with_parts(options.part << 20);
+        Ok(if options.at_once { plan.at_once() } else { plan })
     };
+    let square = options.square;
     let (small, large) = (plan(4096)?, plan(square)?);
     println!("{}", large.plan().to_string().lines().take(2).collect::<Vec<_>>().join("\n"));
     let times = world.run(|member| {
@@ -182,7 +191,7 @@ fn checked(c: &Tensor<bf16, 2>, [row0, column0]: [usize; 2], depth: usize, terms
 
 fn products(world: &World, options: &Options) -> Result<Vec<(String, f64)>> {
     let [m, n, k] = options.shape[..] else { return Ok(vec![]) };
-    let world = world.clone().blocks(options.blocks);
+    let world = if options.blocks == 0 { world.clone() } else { world.clone().blocks(options.blocks) };
     let times = world.run(|member| {
         let (rank, size, stream) = (member.rank(), member.size(), member.device().new_stream()?);
         let beside = Beside::new(member, options.blocks as usize)?;
@@ -262,7 +271,7 @@ pub fn run(options: &Options) -> Result<()> {
         rows.extend(collectives(&world)?);
     }
     if wanted("columns") {
-        rows.extend(columns(&world, options.square)?);
+        rows.extend(columns(&world, options)?);
     }
     if wanted("product") {
         rows.extend(products(&world, options)?);

@@ -2,7 +2,7 @@
 
 use layout_cuda::tiled_kernels;
 
-pub(crate) use pieces::{add_elements, move_elements, move_rows};
+pub(crate) use pieces::{add_elements, move_elements, move_rows, move_rows_beside};
 
 #[tiled_kernels]
 mod pieces {
@@ -21,6 +21,27 @@ mod pieces {
         let threads = row_major([1, 1, THREADS]);
         let own = from.tile(part, place).vectorize([1, 1, v]).distribute(threads, thread_idx.x).to_local();
         to.tile(part, place).vectorize([1, 1, v]).distribute(threads, thread_idx.x).copy_from(&own);
+    }
+
+    /// The same by few blocks, which take one part after the other: beside messages, which then have the other multiprocessors.
+    #[tiled_kernel(
+        T = [f32, bf16, f16, f64, i32, u32, i64, u8], THREADS = 256, ROUNDS = 4, BLOCKS = 64,
+        block = [THREADS], grid = [BLOCKS],
+    )]
+    pub fn move_rows_beside<T, const A: usize, const B: usize, const C: usize>(
+        from: &LayoutTensor<T, Pitched<A, B, C>>,
+        to: &mut LayoutTensor<T, Pitched<A, B, C>>,
+    ) {
+        let v = 16 / size_of::<T>();
+        let part = [1, 1, THREADS * ROUNDS * v];
+        let parts = C.div_ceil(THREADS * ROUNDS * v);
+        let threads = row_major([1, 1, THREADS]);
+        for step in (block_idx.x..A * B * parts).step_by(BLOCKS) {
+            let place = [step / (B * parts), step / parts % B, step % parts];
+            let own =
+                from.tile(part, place).vectorize([1, 1, v]).distribute(threads, thread_idx.x).to_local();
+            to.tile(part, place).vectorize([1, 1, v]).distribute(threads, thread_idx.x).copy_from(&own);
+        }
     }
 
     /// `to[a, b, c] = from[a, b, c]`, however they lie: an element a thread, `c` the fastest.

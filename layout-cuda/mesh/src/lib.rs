@@ -36,6 +36,7 @@
 
 mod board;
 mod call;
+mod copies;
 mod doctor;
 mod error;
 mod kernels;

@@ -5,6 +5,7 @@
 
 use crate::board::{Board, Key, Post};
 use crate::call::Call;
+use crate::copies::{self, Kept};
 use crate::error::{MeshError, Result};
 use crate::nccl::{Communicator, Work};
 use crate::remote::Remote;
@@ -89,6 +90,8 @@ pub struct Member {
     /// The streams that something was started in.
     streams: Mutex<Vec<Stream>>,
     trusting: AtomicBool,
+    /// Whether the other GPUs may reach this one's memory, and the events of the last two exchanges by copies.
+    copies: Mutex<(bool, [Kept; 2])>,
 }
 
 impl Member {
@@ -111,6 +114,7 @@ impl Member {
             nccl: None,
             streams: Mutex::default(),
             trusting: AtomicBool::new(false),
+            copies: Mutex::default(),
         };
         member.connect()?;
         Ok(member)
@@ -186,7 +190,7 @@ impl Member {
     }
 
     /// Posts and waits for the others.
-    fn meet(&self, call: Call, bytes: Vec<u8>) -> Result<Arc<Vec<Post>>> {
+    pub(crate) fn meet(&self, call: Call, bytes: Vec<u8>) -> Result<Arc<Vec<Post>>> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.path.iter().copied().chain([number]).collect();
         let post = Post { call, bytes: Arc::new(bytes) };
@@ -403,20 +407,7 @@ impl Member {
         sends: &[(usize, TensorView<'_, T, 1>)],
         receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
     ) -> Result<()> {
-        let elem = T::ELEM.to_string();
-        let of = |peer: usize, len: usize| (peer as u64, len as u64);
-        let sent: Vec<_> = sends.iter().map(|(peer, view)| of(*peer, view.len())).collect();
-        let received: Vec<_> = receives.iter().map(|(peer, view)| of(*peer, view.view().len())).collect();
-        let size = self.size() as u64;
-        let far = sent.iter().chain(&received).find(|(peer, _)| *peer >= size);
-        let elsewhere = sends.iter().any(|(_, view)| view.host().is_none() == self.device.is_simulator());
-        let call = match far {
-            Some((peer, _)) => Call::Refused { why: format!("a message with rank {peer} of {size}") },
-            None if elsewhere || stream.device() != &self.device => {
-                Call::Refused { why: format!("a message that does not lie on {}", self.device.describe()) }
-            }
-            None => Call::Exchange { elem, sends: sent, receives: received },
-        };
+        let call = self.exchanging(stream, sends, receives);
         let bytes = sends.iter().filter_map(|(_, view)| view.host()).flatten().copied().collect();
         let posts = self.agree(call, bytes)?;
         if let Some(cuda) = stream.cuda() {
@@ -446,6 +437,57 @@ impl Member {
             }
             taken[*peer] += 1;
         }
+        Ok(())
+    }
+
+    /// What an exchange is called, or why it is refused.
+    fn exchanging<T: Element>(
+        &self,
+        stream: &Stream,
+        sends: &[(usize, TensorView<'_, T, 1>)],
+        receives: &[(usize, TensorViewMut<'_, T, 1>)],
+    ) -> Call {
+        let elem = T::ELEM.to_string();
+        let of = |peer: usize, len: usize| (peer as u64, len as u64);
+        let sent: Vec<_> = sends.iter().map(|(peer, view)| of(*peer, view.len())).collect();
+        let received: Vec<_> = receives.iter().map(|(peer, view)| of(*peer, view.view().len())).collect();
+        let size = self.size() as u64;
+        let far = sent.iter().chain(&received).find(|(peer, _)| *peer >= size);
+        let elsewhere = sends.iter().any(|(_, view)| view.host().is_none() == self.device.is_simulator());
+        match far {
+            Some((peer, _)) => Call::Refused { why: format!("a message with rank {peer} of {size}") },
+            None if elsewhere || stream.device() != &self.device => {
+                Call::Refused { why: format!("a message that does not lie on {}", self.device.describe()) }
+            }
+            None => Call::Exchange { elem, sends: sent, receives: received },
+        }
+    }
+
+    /// As [`Member::exchange`], but between GPUs of one process the receivers' copy engines move the elements, which take no
+    /// multiprocessor: for messages beside kernels that want them all. Ranks in processes of their own, and simulators, do what
+    /// `exchange` does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn exchange_by_copies<T: Element>(
+        &self,
+        stream: &Stream,
+        sends: &[(usize, TensorView<'_, T, 1>)],
+        receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
+    ) -> Result<()> {
+        let (Some(cuda), Place::Here(_), 2..) = (stream.cuda(), &self.place, self.size()) else {
+            return self.exchange(stream, sends, receives);
+        };
+        self.uses(stream);
+        let mut own = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        if !own.0 {
+            copies::open(cuda)?;
+            own.0 = true;
+        }
+        let kept = copies::exchange(self, cuda, self.exchanging(stream, sends, receives), sends, receives)?;
+        // Those of the exchange before the last one: since then the ranks have met.
+        own.1.swap(0, 1);
+        own.1[0] = kept;
         Ok(())
     }
 

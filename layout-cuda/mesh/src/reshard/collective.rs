@@ -3,7 +3,7 @@
 //! Law: the buffer that NCCL reads is the messages one after the other, in the order of the group, or the source where it is that
 //! already; so with the buffer that it writes and the target.
 
-use super::pieces::{part, part_mut, transfer};
+use super::pieces::{Pace, part, part_mut, transfer};
 use super::side::Side;
 use crate::error::Result;
 use crate::member::Member;
@@ -61,9 +61,12 @@ impl<T: Element> Collected<T> {
         target: &mut TensorViewMut<'_, T, S>,
     ) -> Result<()> {
         let Some(group) = &self.group else {
-            return self.kept.iter().try_for_each(|piece| transfer(stream, piece, false, source, target));
+            return self
+                .kept
+                .iter()
+                .try_for_each(|piece| transfer(stream, piece, (false, Pace::Whole), source, target));
         };
-        self.out.pack(stream, source)?;
+        self.out.pack(stream, Pace::Whole, source)?;
         let from = match &self.out.buffer {
             Some(buffer) => buffer.view(),
             None => part(source, self.out.start, [self.out.len], [1])?,

@@ -15,6 +15,7 @@ use collective::Collected;
 use layout_core::mesh::{Collective, Distributed, Reshard};
 use layout_cuda::{Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
 use pairs::Pairs;
+use pieces::Pace;
 
 /// A part of a message has so many bytes at least, where nobody says otherwise.
 const PART: usize = 4 << 20;
@@ -43,6 +44,7 @@ pub struct Resharding {
     plan: Reshard,
     /// The least bytes of a part of a message.
     part: usize,
+    pace: Pace,
 }
 
 /// A redistribution with the buffers that this rank needs for it, to be run again and again.
@@ -67,7 +69,7 @@ impl Resharding {
     /// # Errors
     /// As [`Reshard::new`].
     pub fn new(from: &Distributed, to: &Distributed) -> Result<Resharding> {
-        Ok(Resharding { plan: Reshard::new(from, to)?, part: PART })
+        Ok(Resharding { plan: Reshard::new(from, to)?, part: PART, pace: Pace::Few })
     }
 
     /// With messages cut into up to eight parts of so many bytes each, or more, instead of 4 MiB: while one is on its way the next
@@ -75,6 +77,14 @@ impl Resharding {
     #[must_use]
     pub fn with_parts(mut self, bytes: usize) -> Resharding {
         self.part = bytes.max(1);
+        self
+    }
+
+    /// With all of the device for what is packed, and for what stays, while messages are on their way, instead of a few blocks,
+    /// which leave NCCL's kernels the other multiprocessors.
+    #[must_use]
+    pub fn at_once(mut self) -> Resharding {
+        self.pace = Pace::Whole;
         self
     }
 
@@ -95,7 +105,7 @@ impl Resharding {
         let named = [Collective::AllGather, Collective::ReduceScatter, Collective::AllReduce];
         let way = match named.contains(&self.plan.collective()) {
             true => Way::Collected(Box::new(Collected::new(&self.plan, member, stream)?)),
-            false => Way::Pairs(Pairs::new(&self.plan, self.part, member, stream)?),
+            false => Way::Pairs(Pairs::new(&self.plan, (self.part, self.pace), member, stream)?),
         };
         Ok(Prepared { plan: &self.plan, way })
     }

@@ -9,7 +9,7 @@
 //! Law: a message is cut in the same way on both sides, by its own size alone. Terms are added in the plan's order, when all are
 //! there.
 
-use super::pieces::transfer;
+use super::pieces::{Pace, transfer};
 use super::side::Side;
 use crate::error::{MeshError, Result};
 use crate::member::Member;
@@ -46,6 +46,7 @@ pub(super) struct Pairs<T: Element> {
     arrivals: Vec<Arrival>,
     rounds: usize,
     beside: Stream,
+    pace: Pace,
 }
 
 /// How many parts a message of elements of `size` bytes has.
@@ -83,7 +84,12 @@ fn driver(error: DriverError) -> MeshError {
 }
 
 impl<T: Element> Pairs<T> {
-    pub(super) fn new(plan: &Reshard, part: usize, member: &Member, stream: &Stream) -> Result<Pairs<T>> {
+    pub(super) fn new(
+        plan: &Reshard,
+        (part, pace): (usize, Pace),
+        member: &Member,
+        stream: &Stream,
+    ) -> Result<Pairs<T>> {
         let (own, size) = (member.rank(), size_of::<T>());
         let (mut sends, mut receives, mut arrivals) = (Vec::new(), Vec::new(), Vec::new());
         let mut rounds = 0;
@@ -113,7 +119,7 @@ impl<T: Element> Pairs<T> {
             }
         }
         let beside = member.stream_beside()?;
-        Ok(Pairs { sends, receives, arrivals, rounds, beside })
+        Ok(Pairs { sends, receives, arrivals, rounds, beside, pace })
     }
 
     pub(super) fn run<const R: usize, const S: usize>(
@@ -139,7 +145,7 @@ impl<T: Element> Pairs<T> {
         for round in 0..self.rounds {
             let mut sends = Vec::new();
             for part in self.sends.iter_mut().filter(|part| part.round == round) {
-                part.side.pack(stream, source)?;
+                part.side.pack(stream, Pace::Whole, source)?;
             }
             for part in self.sends.iter().filter(|part| part.round == round) {
                 let view = match &part.side.buffer {
@@ -178,8 +184,10 @@ impl<T: Element> Pairs<T> {
         };
         let mut done = Vec::new();
         for round in 0..self.rounds {
+            // The first part goes at once, the others beside messages.
+            let pace = if round == 0 { Pace::Whole } else { self.pace };
             for part in self.sends.iter_mut().filter(|part| part.round == round) {
-                part.side.pack(stream, source)?;
+                part.side.pack(stream, pace, source)?;
             }
             beside.join(cuda).map_err(driver)?;
             let own = |list: &[Part<T>], tensor: u64| -> Vec<_> {
@@ -212,14 +220,17 @@ impl<T: Element> Pairs<T> {
         if self.arrivals.iter().any(|arrival| arrival.adds) {
             (0..self.rounds).try_for_each(wait)?;
             for Arrival { adds, kept, parts } in &self.arrivals {
-                kept.iter().try_for_each(|piece| transfer(stream, piece, *adds, source, target))?;
+                kept.iter()
+                    .try_for_each(|piece| transfer(stream, piece, (*adds, Pace::Whole), source, target))?;
                 parts.iter().try_for_each(|part| self.receives[*part].side.unpack(stream, *adds, target))?;
             }
             return Ok(());
         }
+        // Beside messages what stays goes at their pace.
+        let pace = if self.rounds > 0 { self.pace } else { Pace::Whole };
         let kept = self.arrivals.iter().flat_map(|arrival| &arrival.kept);
         for piece in kept {
-            transfer(stream, piece, false, source, target)?;
+            transfer(stream, piece, (false, pace), source, target)?;
         }
         for round in 0..self.rounds {
             wait(round)?;

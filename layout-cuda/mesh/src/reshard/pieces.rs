@@ -3,7 +3,7 @@
 //! Law: element i at `from + source(i)` goes to `to + target(i)`, or is added to what is there.
 
 use crate::error::Result;
-use crate::kernels::{add_elements, move_elements, move_rows};
+use crate::kernels::{add_elements, move_elements, move_rows, move_rows_beside};
 use layout_core::Layout;
 use layout_core::mesh::Piece;
 use layout_cuda::{Element, Stream, TensorArg, TensorView, TensorViewMut};
@@ -65,11 +65,20 @@ pub(super) fn is_run(layout: &Layout) -> bool {
     whole.size() == 1 || whole.leaves().count() == 1 && whole.leaves().all(|mode| mode.stride == 1)
 }
 
+/// How much of the device a move takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// All of it.
+    Whole,
+    /// A few blocks.
+    Few,
+}
+
 /// Moves a piece from one view into another one.
 pub(super) fn transfer<T: Element, const R: usize, const S: usize>(
     stream: &Stream,
     piece: &Piece,
-    adds: bool,
+    (adds, pace): (bool, Pace),
     source: &TensorView<'_, T, R>,
     target: &mut TensorViewMut<'_, T, S>,
 ) -> Result<()> {
@@ -107,7 +116,10 @@ pub(super) fn transfer<T: Element, const R: usize, const S: usize>(
         let mut target = part_mut(target, to, shape, [a[2], b[2], inner[2]])?;
         match (row.is_some(), adds) {
             (_, true) => add_elements::launch(stream, &source, &mut target)?,
-            (true, false) => move_rows::launch(stream, &source, &mut target)?,
+            (true, false) => match pace {
+                Pace::Whole => move_rows::launch(stream, &source, &mut target)?,
+                Pace::Few => move_rows_beside::launch(stream, &source, &mut target)?,
+            },
             (false, false) => move_elements::launch(stream, &source, &mut target)?,
         }
     }

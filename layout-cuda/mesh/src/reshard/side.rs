@@ -1,6 +1,6 @@
 //! What a rank sends or receives at once: a part of its tensor, and the buffer where that is not one run.
 
-use super::pieces::{compact, is_run, transfer};
+use super::pieces::{Pace, compact, is_run, transfer};
 use crate::error::Result;
 use layout_core::mesh::Piece;
 use layout_cuda::{Element, Stream, Tensor, TensorView, TensorViewMut};
@@ -56,11 +56,12 @@ impl<T: Element> Side<T> {
     pub(super) fn pack<const R: usize>(
         &mut self,
         stream: &Stream,
+        pace: Pace,
         source: &TensorView<'_, T, R>,
     ) -> Result<()> {
         let Some(buffer) = &mut self.buffer else { return Ok(()) };
         let mut buffer = buffer.view_mut();
-        self.pieces.iter().try_for_each(|piece| transfer(stream, piece, false, source, &mut buffer))
+        self.pieces.iter().try_for_each(|piece| transfer(stream, piece, (false, pace), source, &mut buffer))
     }
 
     /// From the buffer, if there is one, into the tensor.
@@ -72,6 +73,6 @@ impl<T: Element> Side<T> {
     ) -> Result<()> {
         let Some(buffer) = &self.buffer else { return Ok(()) };
         let buffer = buffer.view();
-        self.pieces.iter().try_for_each(|piece| transfer(stream, piece, adds, &buffer, target))
+        self.pieces.iter().try_for_each(|piece| transfer(stream, piece, (adds, Pace::Whole), &buffer, target))
     }
 }
