@@ -392,7 +392,7 @@ mod kernels {
 
     /// dK and dV. Heads `h` of Q read heads `h * HK / HQ` of K and V; the last query stands beside the last key.
     #[tiled_kernel(
-        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 2, OF_KEYS = true,
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one, BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
@@ -467,7 +467,7 @@ mod kernels {
 
     /// dQ, as `of_keys` for what it does not say.
     #[tiled_kernel(
-        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 2, OF_KEYS = false,
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = false,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one, BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
