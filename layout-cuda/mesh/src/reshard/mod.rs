@@ -72,7 +72,7 @@ impl Resharding {
         Ok(Resharding { plan: Reshard::new(from, to)?, part: PART, pace: Pace::Few })
     }
 
-    /// With messages cut into up to eight parts of so many bytes each, or more, instead of 4 MiB: while one is on its way the next
+    /// With messages cut into up to four parts of so many bytes each, or more, instead of 4 MiB: while one is on its way the next
     /// is packed. The same on every rank.
     #[must_use]
     pub fn with_parts(mut self, bytes: usize) -> Resharding {

@@ -19,7 +19,7 @@ use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DriverErr
 use layout_cuda::{Element, Stream, TensorView, TensorViewMut};
 
 /// A message has so many parts at most.
-const PARTS: usize = 8;
+const PARTS: usize = 4;
 
 /// A part of a message.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ pub(super) struct Pairs<T: Element> {
     arrivals: Vec<Arrival>,
     rounds: usize,
     beside: Stream,
+    /// Where the buffers were allocated, and are freed.
+    home: Stream,
     pace: Pace,
 }
 
@@ -119,7 +121,7 @@ impl<T: Element> Pairs<T> {
             }
         }
         let beside = member.stream_beside()?;
-        Ok(Pairs { sends, receives, arrivals, rounds, beside, pace })
+        Ok(Pairs { sends, receives, arrivals, rounds, beside, home: stream.clone(), pace })
     }
 
     pub(super) fn run<const R: usize, const S: usize>(
@@ -206,6 +208,10 @@ impl<T: Element> Pairs<T> {
         let wait = |round: usize| done.get(round).map_or(Ok(()), |event| cuda.wait(event).map_err(driver));
         let arrived = self.arrive(stream, source, target, wait);
         cuda.join(beside).map_err(driver)?;
+        // The buffers are freed in the order of the stream that they were made in, which may be another one.
+        if let Some(home) = self.home.cuda().filter(|home| home.cu_stream() != cuda.cu_stream()) {
+            home.join(beside).map_err(driver)?;
+        }
         arrived
     }
 
