@@ -3,7 +3,6 @@
 //! Law: the list (`tests/mutants/list.txt`) has every one that the simulator does not tell, with the reason why it is
 //! harmless, or as missed; `test.rs` holds a sample of it against the simulator, the program `mutants` all of it.
 
-mod attention;
 pub mod edit;
 pub mod list;
 pub mod run;
