@@ -1,21 +1,8 @@
 //! Kernels as a new user writes them, from the documentation alone: Rust as rustc takes it, at odd sizes, every element against plain
 //! Rust, on the simulator, and on a GPU where there is one. NVRTC takes every variant.
 
-mod blocks;
-mod keys;
-mod models;
-mod plane;
-mod spectral;
-
-use layout_tests::support::case::Case;
+use layout_tests::kernels::strangers::cases;
 use layout_tests::support::gpu::devices;
-
-fn cases() -> Vec<Case> {
-    [blocks::cases(), keys::cases(), models::cases(), plane::cases(), spectral::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
-}
 
 #[test]
 fn what_strangers_write_is_right() {

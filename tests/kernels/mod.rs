@@ -21,6 +21,7 @@ mod puzzles;
 mod reduce;
 mod sharing;
 mod stencil;
+pub mod strangers;
 mod together;
 mod types;
 mod warpgroups;

@@ -50,6 +50,7 @@ macro_rules! table {
 
 mod arithmetic;
 mod causes;
+mod chains;
 mod coverage;
 mod grids;
 mod lanes;

@@ -6,6 +6,7 @@
 pub mod edit;
 pub mod list;
 pub mod run;
+pub mod schedules;
 
 use edit::edits;
 use list::{Entry, List};

@@ -3,10 +3,12 @@
 //! `cargo run -p layout-mutants` prints what is found, and what not; with names of kernels only theirs; with
 //! `write` it makes `tests/mutants/list.txt` anew, keeping the reasons.
 //!
-//! `cargo run --release -p layout-mutants -- schedules 100` runs the corpus itself by 100 schedules, with names only theirs.
+//! `cargo run --release -p layout-mutants -- schedules 100` runs the corpus itself by 100 schedules, with names only theirs, and
+//! notes those of which nothing is found in `tests/mutants/schedules.txt`.
 
 use layout_mutants::list::List;
 use layout_mutants::run::{Subject, Verdict, corpus, subjects};
+use layout_mutants::schedules::Schedules;
 use layout_mutants::{examine, known};
 use layout_tests::support::parallel::in_parallel;
 use std::path::Path;
@@ -60,11 +62,19 @@ fn by_schedules(schedules: u32, names: &[String]) -> i32 {
     let named =
         |subject: &&Subject| names.is_empty() || names.iter().any(|name| name == subject.definition.name);
     let chosen: Vec<&Subject> = all.iter().filter(named).collect();
-    let wrong = Mutex::new(0);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schedules.txt");
+    let (wrong, known) = (Mutex::new(0), Mutex::new(Schedules::known()));
     in_parallel(&chosen, |subject| {
         let start = std::time::Instant::now();
         let verdict = subject.by_schedules(schedules);
-        if verdict != Verdict::Silent {
+        if verdict == Verdict::Silent {
+            let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.add(subject.definition.name, schedules);
+            // After each one: a run of all takes long, and what it has shown stays.
+            if let Err(error) = std::fs::write(&path, known.to_string()) {
+                println!("{}: {error}", path.display());
+            }
+        } else {
             *wrong.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         }
         println!("{}, {:.1?}: {verdict}", subject.definition.name, start.elapsed());

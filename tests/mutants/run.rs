@@ -7,7 +7,7 @@ use super::edit::{Edit, edited, edits};
 use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit, wire};
 use layout_cuda::testing::replaced;
 use layout_cuda::{Definition, Device, Error, LaunchError, Options};
-use layout_tests::kernels::{cases, tested};
+use layout_tests::kernels::{cases, strangers, tested};
 use layout_tests::support::case::{Case, Outcome, Run, unlike};
 use layout_tests::support::tested::Tested;
 use std::fmt;
@@ -26,11 +26,12 @@ pub struct Subject {
 
 /// Schedules of a mutant that the usual one does not tell.
 const SCHEDULES: u32 = 8;
-/// Runs of a case that are made by all of them.
+/// Runs of a case that are made by all of them, and by many more.
 const SMALLER: usize = 12;
+const SMALLEST: usize = 4;
 
-/// Kernels that give out numbers in the order in which threads ask: every order of them is right.
-const ANY_ORDER: [&str; 1] = ["bins"];
+/// Kernels that give out numbers, or places of a table, in the order in which threads ask: every order of them is right.
+const ANY_ORDER: [&str; 2] = ["bins", "inserted"];
 
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ pub fn corpus() -> Vec<Subject> {
             list.len() - 1
         })
     };
-    for case in cases() {
+    for case in cases().into_iter().chain(strangers::cases()) {
         let place = of(case.definition, &mut list);
         list[place].cases.push(case);
     }
@@ -144,7 +145,7 @@ impl Subject {
         }
     }
 
-    /// Runs the kernel itself by so many schedules, at the smaller sizes of each case.
+    /// Runs the kernel itself by so many schedules, at the smallest sizes of each case.
     pub fn by_schedules(&self, schedules: u32) -> Verdict {
         let ordered = layout_cuda::FindingKind::ScheduleDependent.name();
         match self.judged(self.definition, &self.sets(), schedules) {
@@ -160,7 +161,11 @@ impl Subject {
         let options =
             Options { threads: 1, max_steps: 1 << 22, counters: false, schedules, ..Options::default() };
         let mut worst = Verdict::Silent;
-        let most = if schedules > 1 { SMALLER } else { usize::MAX };
+        let most = match schedules {
+            1 => usize::MAX,
+            2..=SCHEDULES => SMALLER,
+            _ => SMALLEST,
+        };
         let runs = |case| runs(case, changed).into_iter().take(most).map(move |run| (case, run));
         for (case, (set, size)) in self.cases.iter().flat_map(runs) {
             let device = Device::simulator();

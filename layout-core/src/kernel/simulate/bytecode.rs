@@ -343,22 +343,25 @@ impl Op {
         )
     }
 
-    /// Whether it only looks: then it is no work of the kernel's.
-    pub(crate) fn judges(self) -> bool {
+    /// Whether it only looks, and judges alone are told of it.
+    #[inline]
+    pub(crate) fn looks(&self) -> bool {
         matches!(
             self,
             Op::CheckInitialised { .. }
                 | Op::MarkInitialised { .. }
-                | Op::Poison { .. }
                 | Op::Claim { .. }
                 | Op::Exact { .. }
                 | Op::Whole { .. }
                 | Op::Fits { .. }
                 | Op::Born { .. }
                 | Op::Leaves { .. }
-                | Op::Endless { .. }
-                | Op::End
         )
+    }
+
+    /// Whether it is no work of the kernel's.
+    pub(crate) fn judges(&self) -> bool {
+        self.looks() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) trait Judge: Send + Sync {
 
 /// A judge, and what it keeps of the cluster that runs.
 pub(crate) trait Hearing {
-    /// Which events it is told of: [`ACCESSES`], [`LOOKS`], [`OTHERS`].
+    /// Which events it is told of: [`ACCESSES`], [`LOOKS`], [`NUMBERS`], [`OTHERS`].
     fn hears(&self) -> u8;
 
     /// Something happens.
@@ -39,8 +39,10 @@ pub(crate) trait Hearing {
 pub(crate) const ACCESSES: u8 = 1;
 /// Instructions that only look, and accesses to local arrays.
 pub(crate) const LOOKS: u8 = 2;
+/// Instructions that only look at numbers.
+pub(crate) const NUMBERS: u8 = 4;
 /// All others.
-pub(crate) const OTHERS: u8 = 4;
+pub(crate) const OTHERS: u8 = 8;
 
 /// The hearings of a cluster, each with what it hears.
 pub(crate) type Hearings<'a> = Vec<(u8, Box<dyn Hearing + 'a>)>;
@@ -156,7 +158,7 @@ pub(crate) enum Event<'e> {
     /// Lanes touch a local array at places known at run time only: of a register that holds the value.
     Local { warp: &'e Warp, number: u32, touch: &'e Touch, value: u32, kind: Kind },
     /// An instruction that only looks.
-    Look(&'e Warp, Op),
+    Look(&'e Warp, &'e Op),
     /// Lanes have waited for this copy of theirs: it is there.
     Landed { warp: &'e Warp, lanes: u32, copy: &'e Pending },
     /// Lanes use an mbarrier of a block of the cluster.
@@ -181,6 +183,10 @@ impl Event<'_> {
     fn kind(&self) -> u8 {
         match self {
             Event::Access(_) | Event::Changed(..) => ACCESSES,
+            Event::Look(
+                _,
+                Op::Exact { .. } | Op::Whole { .. } | Op::Fits { .. } | Op::Leaves { .. } | Op::Born { .. },
+            ) => NUMBERS,
             Event::Look(..) | Event::Local { .. } => LOOKS,
             _ => OTHERS,
         }

@@ -15,11 +15,11 @@ impl Machine<'_> {
     pub(crate) fn control(
         &mut self,
         warp: &mut Warp,
-        op: Op,
+        op: &Op,
         at: usize,
         rounds: &mut Rounds,
     ) -> Option<Flow> {
-        match op {
+        match *op {
             Op::If { mask, otherwise } => {
                 let taken = warp.active & warp.mask[mask as usize];
                 let other = warp.active & !taken;

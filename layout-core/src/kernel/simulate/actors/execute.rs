@@ -35,27 +35,31 @@ impl Machine<'_> {
                 *lanes += u64::from(warp.active.count_ones());
             }
             warp.pc += 1;
-            let op = program.code[at];
+            let op = &program.code[at];
             if self.compute(warp, op) {
+                continue;
+            }
+            if op.looks() {
+                self.tell(&Event::Look(warp, op));
                 continue;
             }
             let flow = self.control(warp, op, at, &mut rounds).or_else(|| self.act(warp, op));
             match flow {
-                Some(Flow::Next) => {}
+                // Every instruction is one of these.
+                Some(Flow::Next) | None => {}
                 Some(Flow::Again) => {
                     warp.pc = at;
                     return;
                 }
                 Some(Flow::Stop) => return,
-                None => self.tell(&Event::Look(warp, op)),
             }
         }
     }
 
     /// Runs an instruction that touches memory or other threads.
-    fn act(&mut self, warp: &mut Warp, op: Op) -> Option<Flow> {
+    fn act(&mut self, warp: &mut Warp, op: &Op) -> Option<Flow> {
         let program = self.launch.program;
-        match op {
+        match *op {
             Op::Load { dst, address, mask, site } => self.load(warp, dst, address, mask, site),
             Op::Store { src, address, mask, site } => self.store(warp, src, address, mask, site),
             Op::LocalLoad { dst, index, mask, site } => self.local_load(warp, dst, index, mask, site),

@@ -16,8 +16,8 @@ use crate::kernel::small_float;
 impl Machine<'_> {
     /// Runs an instruction on registers; false where it is none.
     #[inline]
-    pub(crate) fn compute(&mut self, warp: &mut Warp, op: Op) -> bool {
-        match op {
+    pub(crate) fn compute(&mut self, warp: &mut Warp, op: &Op) -> bool {
+        match *op {
             Op::Scalar { dst, op, a, b, site } => {
                 let (a, b) = (warp.uniform(a), warp.uniform(b));
                 let value = op.apply(a, b);

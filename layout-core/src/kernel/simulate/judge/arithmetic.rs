@@ -5,7 +5,7 @@
 //! came from memory, an argument or the text is nobody's mistake here.
 
 use super::super::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
-use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, LOOKS, OTHERS};
+use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, LOOKS, NUMBERS, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::elem::Elem;
@@ -36,12 +36,12 @@ struct Numbers {
 
 impl Hearing for Numbers {
     fn hears(&self) -> u8 {
-        if self.all { ACCESSES | LOOKS | OTHERS } else { LOOKS }
+        if self.all { ACCESSES | LOOKS | NUMBERS | OTHERS } else { NUMBERS }
     }
 
     fn see(&mut self, event: &Event<'_>, scene: &Machine<'_>) {
         match event {
-            Event::Look(warp, op) => self.look(warp, *op, scene),
+            Event::Look(warp, op) => self.look(warp, op, scene),
             _ if !self.all => {}
             Event::Start => {
                 let program = scene.launch.program;
@@ -63,8 +63,8 @@ impl Numbers {
         self.born.get(warp.number as usize)
     }
 
-    fn look(&mut self, warp: &Warp, op: Op, scene: &Machine<'_>) {
-        match op {
+    fn look(&mut self, warp: &Warp, op: &Op, scene: &Machine<'_>) {
+        match *op {
             Op::Exact { op, a, b, elem, site } => Numbers::operator(warp, op, (a, b), (elem, site), scene),
             Op::Whole { function, a, b, elem, site } => {
                 whole::judge(warp, function, (a, b), (elem, site), scene);

@@ -38,7 +38,7 @@ impl Hearing for Set {
                     slots.resize(scene.launch.program.slots as usize, 0);
                 }
             }
-            Event::Look(warp, op) => self.look(warp, *op, scene),
+            Event::Look(warp, op) => self.look(warp, **op, scene),
             Event::Local { warp, number, touch, kind, .. } => self.local(warp, *number, touch, *kind, scene),
             Event::Product { warp, product, adds, in_flight } => {
                 self.product(warp, product, if *in_flight { 0 } else { *adds }, scene);

@@ -17,14 +17,12 @@ fn nan(warp: &Warp, register: Register, lane: usize) -> bool {
 
 /// Whether all lanes of a register are finite.
 fn all_finite(warp: &Warp, register: Register) -> bool {
-    // A sum of zeros is NaN if one is not finite: no branch for each lane.
+    // The exponents of all lanes, without a branch for each.
+    let single = |any: bool, value: &f32| any | (value.to_bits() & 0x7f80_0000 == 0x7f80_0000);
+    let double = |any: bool, value: &f64| any | (value.to_bits() >> 52 & 0x7ff == 0x7ff);
     match register {
-        Register::F32(register) => {
-            warp.f32[register as usize].iter().fold(0.0, |sum, value| sum + value * 0.0) == 0.0
-        }
-        Register::F64(register) => {
-            warp.f64[register as usize].iter().fold(0.0, |sum, value| sum + value * 0.0) == 0.0
-        }
+        Register::F32(register) => !warp.f32[register as usize].iter().fold(false, single),
+        Register::F64(register) => !warp.f64[register as usize].iter().fold(false, double),
         Register::Int(_) | Register::Mask(_) => true,
     }
 }
@@ -43,18 +41,22 @@ pub(super) fn finite(warp: &Warp, register: Register, lane: usize) -> bool {
 pub(super) struct Born {
     f32: Vec<[u32; LANES]>,
     f64: Vec<[u32; LANES]>,
+    /// Whether there is any site among them: nothing is to be forgotten before.
+    any: bool,
 }
 
 impl Born {
     /// Of so many registers.
     pub(super) fn new(f32: u32, f64: u32) -> Born {
-        Born { f32: vec![[0; LANES]; f32 as usize], f64: vec![[0; LANES]; f64 as usize] }
+        Born { f32: vec![[0; LANES]; f32 as usize], f64: vec![[0; LANES]; f64 as usize], any: false }
     }
 
     /// Nothing has come of anything.
     pub(super) fn reset(&mut self) {
-        self.f32.fill([0; LANES]);
-        self.f64.fill([0; LANES]);
+        if std::mem::take(&mut self.any) {
+            self.f32.fill([0; LANES]);
+            self.f64.fill([0; LANES]);
+        }
     }
 
     pub(super) fn of(&self, register: Register) -> Option<&[u32; LANES]> {
@@ -75,7 +77,9 @@ impl Born {
 
     /// A register takes what nobody here has made.
     pub(super) fn forget(&mut self, dst: Register) {
-        if let Some(born) = self.of_mut(dst) {
+        if self.any
+            && let Some(born) = self.of_mut(dst)
+        {
             *born = [0; LANES];
         }
     }
@@ -92,9 +96,10 @@ impl Born {
 /// Keeps in mind where what an instruction made of some registers comes from, where it is not finite.
 pub(super) fn make(all: &mut Born, warp: &Warp, dst: Register, from: &[Register], together: bool, site: u32) {
     let active = warp.active;
-    if all_finite(warp, dst) && all.of(dst).is_none_or(|born| *born == [0; LANES]) {
+    if all_finite(warp, dst) && (!all.any || all.of(dst).is_none_or(|born| *born == [0; LANES])) {
         return;
     }
+    all.any = true;
     for lane in each_lane(active) {
         let origin = if finite(warp, dst, lane) {
             0

@@ -40,94 +40,16 @@ impl Case<'_> {
         if matches!(site.target, Target::Shared(_)) {
             self.causes((warp, number), (lanes, index), hazard, kind, scene);
         }
-        let thread = |number: u32| scene.actor(number);
-        let engine = |number: u32| number as usize / LANES >= scene.count;
         let what = if kind == Kind::Read { "read" } else { "write" };
         let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
         let race = if kind == Kind::Read { FindingKind::ReadWriteRace } else { written };
-        let (found, message) = match hazard {
-            Hazard::Uninitialised => (
-                FindingKind::Uninitialised,
-                format!("read of element {index} of `{name}`, which no thread has written"),
-            ),
-            Hazard::InFlight => (
-                FindingKind::MissingWait,
-                format!(
-                    "{what} of element {index} of `{name}` while an asynchronous copy to it is in flight"
-                ),
-            ),
-            Hazard::Writer { thread: other, site } if engine(other) => {
-                let line = program.sites.get(site as usize).map_or(0, |site| site.line);
-                let message = format!(
-                    "{what} of element {index} of `{name}`, which {} writes in line {line}; no wait for it stands between",
-                    thread(other)
-                );
-                (FindingKind::MissingWait, message)
-            }
-            Hazard::Reader { thread: Some(other) } if engine(other) => {
-                let message = format!(
-                    "{what} of element {index} of `{name}`, which {} may have yet to read; no wait for it stands between",
-                    thread(other)
-                );
-                (FindingKind::MissingWait, message)
-            }
-            Hazard::Copied { thread: other } => (
-                FindingKind::MissingWait,
-                format!(
-                    "{what} of element {index} of `{name}`, which an asynchronous copy of {} may have yet to read; no wait of \
-                     that thread stands between",
-                    thread(other)
-                ),
-            ),
-            Hazard::Narrow { block } => {
-                scene.told.borrow_mut().crossed = true;
-                let who = block_name(scene, block);
-                let message = format!(
-                    "an atomic {what} of element {index} of `{name}`, which {who} accesses by one too; one of the two is of \
-                     the block's scope, which is nothing between blocks: say the device's scope"
-                );
-                (race, message)
-            }
-            // Of shared memory, the asynchronous proxy's own.
-            Hazard::Unfenced { .. } => return,
-            Hazard::Hidden { block } => {
-                let who = block_name(scene, Some(block));
-                let message = format!(
-                    "{what} of element {index} of `{name}` by TMA, which a thread of {who} writes without \
-                     `fence_async_proxy_global()` after it"
-                );
-                (FindingKind::MissingFence, message)
-            }
-            Hazard::Writer { thread: other, site } => {
-                let line = program.sites.get(site as usize).map_or(0, |site| site.line);
-                let place = if site != 0 { format!(" in line {line}") } else { String::new() };
-                let message = format!(
-                    "{what} of element {index} of `{name}`, which {} writes{place}; no barrier stands between",
-                    thread(other)
-                );
-                (race, message)
-            }
-            Hazard::Reader { thread: other } => {
-                let who = other.map_or_else(|| "several threads".to_owned(), thread);
-                let verb = if other.is_some() { "reads" } else { "read" };
-                let message = format!(
-                    "{what} of element {index} of `{name}`, which {who} {verb}; no barrier stands between"
-                );
-                (FindingKind::ReadWriteRace, message)
-            }
-            Hazard::OtherBlock { block, wrote } => {
-                scene.told.borrow_mut().crossed = true;
-                let who = block_name(scene, block);
-                let verb = if wrote { "write" } else { "read" };
-                let ending = if block.is_some() { "s" } else { "" };
-                let found = if wrote { race } else { FindingKind::ReadWriteRace };
-                let message = format!(
-                    "{what} of element {index} of `{name}`, which {who} {verb}{ending}; nothing orders the blocks"
-                );
-                (found, message)
-            }
-        };
-        scene.report(found, number, warp.number, lanes, Some(index), |_| message);
+        if let Hazard::Narrow { .. } | Hazard::OtherBlock { .. } = hazard {
+            scene.told.borrow_mut().crossed = true;
+        }
+        let access = format!("{what} of element {index} of `{name}`");
+        if let Some((found, message)) = worded(hazard, &access, race, scene) {
+            scene.report(found, number, warp.number, lanes, Some(index), |_| message);
+        }
     }
 
     /// Keeps a read in mind of what nobody has written; if a write comes that nothing orders with it, that is its cause: on a
@@ -231,6 +153,82 @@ impl Case<'_> {
         let lanes = 1 << warp.active.trailing_zeros().min(31);
         scene.report(kind, site, warp.number, lanes, Some(index), |_| message);
     }
+}
+
+/// What a hazard of an access is, and in words; `race` is the kind that two accesses without an order are. Nothing of what only the
+/// asynchronous proxy does to shared memory.
+fn worded(
+    hazard: Hazard,
+    access: &str,
+    race: FindingKind,
+    scene: &Machine<'_>,
+) -> Option<(FindingKind, String)> {
+    let sites = &scene.launch.program.sites;
+    let line = |site: u32| sites.get(site as usize).map_or(0, |site| site.line);
+    let thread = |number: u32| scene.actor(number);
+    let engine = |number: u32| number as usize / LANES >= scene.count;
+    Some(match hazard {
+        Hazard::Uninitialised => {
+            (FindingKind::Uninitialised, format!("{access}, which no thread has written"))
+        }
+        Hazard::InFlight => {
+            (FindingKind::MissingWait, format!("{access} while an asynchronous copy to it is in flight"))
+        }
+        Hazard::Writer { thread: other, site } if engine(other) => {
+            let (who, line) = (thread(other), line(site));
+            let message =
+                format!("{access}, which {who} writes in line {line}; no wait for it stands between");
+            (FindingKind::MissingWait, message)
+        }
+        Hazard::Reader { thread: Some(other) } if engine(other) => {
+            let who = thread(other);
+            let message =
+                format!("{access}, which {who} may have yet to read; no wait for it stands between");
+            (FindingKind::MissingWait, message)
+        }
+        Hazard::Copied { thread: other } => {
+            let message = format!(
+                "{access}, which an asynchronous copy of {} may have yet to read; no wait of that thread stands between",
+                thread(other)
+            );
+            (FindingKind::MissingWait, message)
+        }
+        Hazard::Narrow { block } => {
+            let message = format!(
+                "an atomic {access}, which {} accesses by one too; one of the two is of the block's scope, which is \
+                 nothing between blocks: say the device's scope",
+                block_name(scene, block)
+            );
+            (race, message)
+        }
+        // Of shared memory, the asynchronous proxy's own.
+        Hazard::Unfenced { .. } => return None,
+        Hazard::Hidden { block } => {
+            let message = format!(
+                "{access} by TMA, which a thread of {} writes without `fence_async_proxy_global()` after it",
+                block_name(scene, Some(block))
+            );
+            (FindingKind::MissingFence, message)
+        }
+        Hazard::Writer { thread: other, site } => {
+            let place = if site != 0 { format!(" in line {}", line(site)) } else { String::new() };
+            let message =
+                format!("{access}, which {} writes{place}; no barrier stands between", thread(other));
+            (race, message)
+        }
+        Hazard::Reader { thread: other } => {
+            let who = other.map_or_else(|| "several threads".to_owned(), thread);
+            let verb = if other.is_some() { "reads" } else { "read" };
+            let message = format!("{access}, which {who} {verb}; no barrier stands between");
+            (FindingKind::ReadWriteRace, message)
+        }
+        Hazard::OtherBlock { block, wrote } => {
+            let (who, ending) = (block_name(scene, block), if block.is_some() { "s" } else { "" });
+            let verb = if wrote { "write" } else { "read" };
+            let found = if wrote { race } else { FindingKind::ReadWriteRace };
+            (found, format!("{access}, which {who} {verb}{ending}; nothing orders the blocks"))
+        }
+    })
 }
 
 fn block_name(scene: &Machine<'_>, block: Option<u64>) -> String {

@@ -1,8 +1,8 @@
 //! Registers as arrays: a Fourier transform, systems of equations, sorted rows.
 
+use crate::support::case::{Case, Outcome};
+use crate::support::data::{floats, noise};
 use layout_cuda::tiled_kernel;
-use layout_tests::support::case::{Case, Outcome};
-use layout_tests::support::data::{floats, noise};
 
 /// The Fourier transform of rows of 1024 complex numbers, radix 4.
 #[tiled_kernel(LEN = 1024, block = [LEN / 4], grid = [M])]

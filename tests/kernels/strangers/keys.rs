@@ -1,8 +1,8 @@
 //! Integers: a pass of a radix sort, counts, a hash table, sparse rows, cells that live.
 
+use crate::support::case::{Case, Outcome};
+use crate::support::data::{floats, noise};
 use layout_cuda::tiled_kernel;
-use layout_tests::support::case::{Case, Outcome};
-use layout_tests::support::data::{floats, noise};
 
 /// A pass of a radix sort of one block: each key and its place, by eight bits from `shift` on, stable.
 #[tiled_kernel(THREADS = 256, ITEMS = 4, block = [THREADS], grid = [1])]

@@ -1,9 +1,9 @@
 //! Work of whole blocks: random numbers by Philox, a bitonic sort, a square turned in place, a scan that looks back, int8 products,
 //! the likeliest words.
 
+use crate::support::case::{Case, Outcome};
+use crate::support::data::{floats, noise};
 use layout_cuda::tiled_kernel;
-use layout_tests::support::case::{Case, Outcome};
-use layout_tests::support::data::{floats, noise};
 
 /// Four words of Philox 4x32-10 for each counter.
 #[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]

@@ -1,8 +1,8 @@
 //! Parts of models: rotary positions, a backward pass, four-bit weights, a recurrent cell, a depthwise convolution.
 
+use crate::support::case::{Case, Outcome};
+use crate::support::data::{floats, noise};
 use layout_cuda::{bf16, f16, tiled_kernel};
-use layout_tests::support::case::{Case, Outcome};
-use layout_tests::support::data::{floats, noise};
 
 /// Rotary embedding of pairs `(x[i], x[i + D / 2])` by the position's angle.
 #[tiled_kernel(block = [64], grid = [S])]

@@ -1,8 +1,8 @@
 //! Points and pictures: prices of options, the set of Mandelbrot, a picture made smaller, two steps of heat, nearest points, bodies.
 
+use crate::support::case::{Case, Outcome};
+use crate::support::data::{floats, noise};
 use layout_cuda::tiled_kernel;
-use layout_tests::support::case::{Case, Outcome};
-use layout_tests::support::data::{floats, noise};
 
 /// What a call and a put are worth by Black and Scholes.
 #[tiled_kernel(block = [128], grid = [N.div_ceil(128)])]
