@@ -3,7 +3,7 @@
 use super::contest::Bench;
 use super::ledger::Ledger;
 use super::options::Common;
-use super::{Result, reduce, rows, scan, stencil, transpose};
+use super::{Result, anywhere, reduce, rows, scan, stencil, transpose};
 use layout_cuda::Device;
 
 /// What to measure.
@@ -15,6 +15,8 @@ pub enum Work {
     Histogram,
     /// Softmax and layer norm of rows from 16 to 524288 long, beside the best device copy
     Softmax,
+    /// Rows that begin anywhere, of 4, 2 and 1 bytes an element, beside the same
+    Anywhere,
     /// Prefix sums, beside the same
     Scan,
     /// Convolutions and poolings with small windows, beside the same
@@ -75,6 +77,27 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, work: Work) ->
             rows::softmax(&mut bench, *shape)?;
             rows::layer_norm(&mut bench, *shape)?;
         }
+    }
+    if work == Work::Anywhere {
+        let shapes = match small {
+            true => [
+                [[67, 1001], [68, 1000]],
+                [[9, 501], [9, 504]],
+                [[3, 16_001], [3, 16_000]],
+                [[5, 1153], [5, 1152]],
+            ],
+            false => [
+                [[16_381, 16_383], [16_384, 16_384]],
+                [[8191, 5001], [8192, 5000]],
+                [[1024, 128_001], [1024, 128_000]],
+                [[16_384, 3 * 3841], [16_384, 3 * 3840]],
+            ],
+        };
+        let [products, norms, entropies, images] = shapes;
+        products.into_iter().try_for_each(|shape| anywhere::product(&mut bench, shape))?;
+        norms.into_iter().try_for_each(|shape| anywhere::rms_norm(&mut bench, shape))?;
+        entropies.into_iter().try_for_each(|shape| anywhere::entropy(&mut bench, shape))?;
+        images.into_iter().try_for_each(|shape| anywhere::image(&mut bench, shape))?;
     }
     if work == Work::Scan {
         scan::scan(&mut bench, if small { 10_007 } else { 1 << 28 })?;

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release --example bench -- --help`; a file for each subcommand.
 
+mod anywhere;
 pub mod attention;
 pub mod backward;
 pub mod bodies;

@@ -19,7 +19,10 @@ fn part(n: usize, p: usize) -> std::ops::Range<usize> {
 
 /// The cases of this file.
 pub fn cases() -> Vec<Case> {
-    [reductions(), axes(), rows(), plain(), prefix(), stencils(), turned()].into_iter().flatten().collect()
+    [reductions(), axes(), rows(), anywhere(), plain(), prefix(), stencils(), turned()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn reductions() -> Vec<Case> {
@@ -372,6 +375,97 @@ fn turned() -> Vec<Case> {
                 let (on_x, mut out) = (run.device.upload(&x, [m, n])?, run.device.zeros([n, m])?);
                 transpose_by_boxes::launch_with(run.config(), &run.stream(), &on_x, &mut out)?;
                 Ok(Outcome::exact(out.download()?, (0..n * m).map(|at| x[at % m * n + at / m])))
+            },
+        ),
+    ]
+}
+
+fn halves(n: usize, seed: u64) -> Vec<bf16> {
+    floats(n, seed).into_iter().map(bf16::from_f32).collect()
+}
+
+/// Rows that begin anywhere: at each place of 16 bytes, around a block's tile.
+fn anywhere() -> Vec<Case> {
+    vec![
+        Case::new(&gemv::DEFINITION, around_tile([32, 1024, 1]), |run| {
+            let [m, n, ..] = run.size;
+            let (a, x) = (floats(m * n, 1), floats(n, 2));
+            let y = output_of!(run, gemv(a: [m, n], x: [n]) -> [m]);
+            // Multiples of a sixteenth below 2^16: every order gives the same sum.
+            let of = |i: usize| (0..n).fold(0.0, |sum, j| sum + a[i * n + j] * x[j]);
+            Ok(Outcome::exact(y, (0..m).map(of)))
+        }),
+        Case::new(
+            &rms_norm::DEFINITION,
+            vec![[0, 7, 1], [1, 1, 1], [33, 31, 1], [9, 5001, 1], [3, 5112, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let (x, residual, scale) = (halves(m * n, 1), halves(m * n, 2), halves(n, 3));
+                let (on_x, on_residual, on_scale) =
+                    (run.tensor(&x, [m, n])?, run.tensor(&residual, [m, n])?, run.tensor(&scale, [n])?);
+                let (mut sums, mut out) = (run.output::<bf16, 2>([m, n])?, run.output::<bf16, 2>([m, n])?);
+                let (config, stream, mut on_sums, mut on_out) =
+                    (run.config(), run.stream(), sums.view_mut()?, out.view_mut()?);
+                let (x_view, residual_view, scales) = (on_x.view()?, on_residual.view()?, on_scale.view()?);
+                rms_norm::launch_with(
+                    config,
+                    &stream,
+                    &x_view,
+                    &residual_view,
+                    &scales,
+                    &mut on_sums,
+                    &mut on_out,
+                    0.25,
+                )?;
+                let added = |at: usize| bf16::from_f32(x[at].to_f32() + residual[at].to_f32());
+                let normal = (0..m * n).map(|at| {
+                    let row = at / n * n;
+                    let square = (row..row + n).map(|at| f64::from(added(at).to_f32()).powi(2)).sum::<f64>();
+                    f64::from(added(at).to_f32()) * f64::from(scale[at % n].to_f32())
+                        / (square / n as f64 + 0.25).sqrt()
+                });
+                let found = Outcome::exact(sums.read()?, (0..m * n).map(added));
+                Ok(found.and(Outcome::within(0.004, out.read()?, normal)))
+            },
+        ),
+        Case::new(
+            &cross_entropy::DEFINITION,
+            vec![[0, 7, 1], [1, 5, 1], [9, 31, 1], [3, 16_383, 1], [9, 20_001, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let logits = halves(m * n, 1);
+                let targets: Vec<u32> = (0..m).map(|row| (row * 37 % n) as u32).collect();
+                let (on_logits, on_targets) = (run.tensor(&logits, [m, n])?, run.tensor(&targets, [m])?);
+                let mut loss = run.output::<f32, 1>([m])?;
+                let (config, stream, mut on_loss) = (run.config(), run.stream(), loss.view_mut()?);
+                cross_entropy::launch_with(
+                    config,
+                    &stream,
+                    &on_logits.view()?,
+                    &on_targets.view()?,
+                    &mut on_loss,
+                )?;
+                let wanted = (0..m).map(|row| {
+                    let logit = |j: usize| f64::from(logits[row * n + j].to_f32());
+                    let most = (0..n).map(logit).fold(f64::NEG_INFINITY, f64::max);
+                    // Far from zero, so that the relative bound means something.
+                    let total: f64 = (0..n).map(|j| (logit(j) - most).exp()).sum();
+                    most + total.ln() - logit(targets[row] as usize)
+                });
+                Ok(Outcome::within(2e-5, loss.read()?, wanted))
+            },
+        ),
+        Case::new(
+            &scale_bytes::DEFINITION,
+            vec![[0, 7, 1], [1, 1, 1], [17, 31, 1], [3, 11_523, 1], [2, 12_289, 1]],
+            |run| {
+                let [m, n, ..] = run.size;
+                let x: Vec<u8> = integers(m * n, 1, 255).iter().map(|v| v.unsigned_abs() as u8).collect();
+                let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output::<u8, 2>([m, n])?);
+                let (config, stream, mut on_out) = (run.config(), run.stream(), out.view_mut()?);
+                scale_bytes::launch_with(config, &stream, &on_x.view()?, &mut on_out, 333)?;
+                let of = |x: &u8| ((u32::from(*x) * 333 + 128) >> 8).min(255) as u8;
+                Ok(Outcome::exact(out.read()?, x.iter().map(of)))
             },
         ),
     ]

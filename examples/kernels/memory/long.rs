@@ -6,7 +6,8 @@
 //!
 //! A cluster takes `ROWS` rows one after the other, those that run at once neighbouring ones; the next one's loads are under
 //! way before it needs them, and no fence waits for the stores of the last. Every warp puts together what all warps told, in the
-//! same order, so that the result does not depend on the run.
+//! same order, so that the result does not depend on the run. Rows that begin anywhere: those of a cluster lie a multiple of four
+//! rows apart, and so all begin at the same place of 16 bytes.
 
 use layout_cuda::tiled_kernels;
 
@@ -24,9 +25,15 @@ mod long {
         arrived.at(step).wait(0);
     }
 
-    /// Where a part of a row begins; `ODD`, at the aligned address before it.
-    fn begin(row: usize, part: usize, n: usize) -> isize {
-        (part * (THREADS * ROUNDS * 4)) as isize - if ODD { (row * n % 4) as isize } else { 0 }
+    /// How many rows a cluster's rows are apart.
+    fn apart(rows: usize) -> usize {
+        if ODD { rows.div_ceil(4 * ROWS) * 4 } else { rows.div_ceil(ROWS) }
+    }
+
+    /// Where the part of the cluster's first row begins, and so that of each; `ODD`, at the aligned address before it.
+    fn begin(first: usize, part: usize, n: usize) -> isize {
+        let before = if ODD { (first * n % 4) as isize } else { 0 };
+        (part * (THREADS * ROUNDS * 4)) as isize - before
     }
 
     /// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`.
@@ -34,7 +41,7 @@ mod long {
         PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, ODD = [false, true],
         block = [THREADS],
         cluster = [PARTS],
-        grid = [M.div_ceil(ROWS) * PARTS],
+        grid = [if ODD { M.div_ceil(4 * ROWS) * 4 } else { M.div_ceil(ROWS) } * PARTS],
         arch = "sm_90a",
         require(N + if ODD { 3 } else { 0 } <= PARTS * THREADS * ROUNDS * 4),
         variant_if(N % 4 == 0),
@@ -50,10 +57,11 @@ mod long {
         let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
         let arrived = mbarriers(ROWS, 1);
         barrier();
-        let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, M.div_ceil(ROWS));
+        let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, apart(M));
+        let begin = begin(first, part, N);
         let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
         let all = x.pad(f32::NEG_INFINITY);
-        let from = all.window([1, PART], [first as isize, begin(first, part, N)]).vectorize([1, 4]);
+        let from = all.window([1, PART], [first as isize, begin]).vectorize([1, 4]);
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
@@ -67,8 +75,7 @@ mod long {
             let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
-                let at = [(row + stride) as isize, begin(row + stride, part, N)];
-                let from = all.window([1, PART], at).vectorize([1, 4]);
+                let from = all.window([1, PART], [(row + stride) as isize, begin]).vectorize([1, 4]);
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             // Finite: minus infinity less itself would be no number.
@@ -104,7 +111,7 @@ mod long {
             for i in unroll(0..ROUNDS * 4) {
                 own[[0, i]] *= factor;
             }
-            let to = out.window([1, PART], [row as isize, begin(row, part, N)]).vectorize([1, 4]);
+            let to = out.window([1, PART], [row as isize, begin]).vectorize([1, 4]);
             to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }
@@ -135,12 +142,12 @@ mod long {
         ((n as isize - column).max(0).min(128) - if ODD { (-column).max(0).min(128) } else { 0 }) as f32
     }
 
-    /// What scale or shift have for a vector of the row's part, which begins `early` elements into them.
-    fn of_columns(factors: impl Tensor<Elem = f32>, vector: usize, early: isize) -> View<f32, Write> {
+    /// What scale or shift have for a vector of the rows' part: one by one where they are as they lie and rows begin anywhere.
+    fn of_columns(factors: impl Tensor<Elem = f32>, vector: usize) -> View<f32, Write> {
         let mut own = local::<f32>(row_major([4]));
-        if ODD {
+        if ODD && !KEPT {
             for j in unroll(0..4) {
-                own[[j]] = factors[[early + (vector * 4 + j) as isize]];
+                own[[j]] = factors[[vector * 4 + j]];
             }
         } else {
             own.vectorize([4]).copy_from(&factors.tile([4], [vector]).vectorize([4]));
@@ -154,7 +161,7 @@ mod long {
         PARTS = 8, THREADS = 512, ROUNDS = 8, ROWS = 4, KEPT = true, ODD = [false, true],
         block = [THREADS],
         cluster = [PARTS],
-        grid = [M.div_ceil(ROWS) * PARTS],
+        grid = [if ODD { M.div_ceil(4 * ROWS) * 4 } else { M.div_ceil(ROWS) } * PARTS],
         arch = "sm_90a",
         require(N + if ODD { 3 } else { 0 } <= PARTS * THREADS * ROUNDS * 4),
         variant_if(N % 4 == 0),
@@ -174,21 +181,22 @@ mod long {
         let told = shared::<f32>(row_major([ROWS, TOLD, 2]));
         let arrived = mbarriers(ROWS, 1);
         barrier();
-        // Of odd rows a part begins up to three columns before its place.
-        const EARLY: usize = if ODD { 4 } else { 0 };
-        let mut scales = shared::<f32>(row_major([if KEPT { PART + EARLY } else { 4 }]));
-        let mut shifts = shared::<f32>(row_major([if KEPT { PART + EARLY } else { 4 }]));
-        let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, M.div_ceil(ROWS));
+        let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
+        let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
+        let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, apart(M));
+        let begin = begin(first, part, N);
         let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
-        let from = x.window([1, PART], [first as isize, begin(first, part, N)]).vectorize([1, 4]);
+        let from = x.window([1, PART], [first as isize, begin]).vectorize([1, 4]);
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-        let start = (part * PART) as isize - EARLY as isize;
-        let (of_scale, of_shift) =
-            (scale.window([PART + EARLY], [start]), shift.window([PART + EARLY], [start]));
+        let (of_scale, of_shift) = (scale.window([PART], [begin]), shift.window([PART], [begin]));
         if KEPT && ODD {
-            for i in (thread_idx.x..PART + EARLY).step_by(THREADS) {
-                scales[[i]] = of_scale[[i]];
-                shifts[[i]] = of_shift[[i]];
+            // As the vectors of the rows lie; each thread reads what it wrote itself.
+            for i in unroll(0..ROUNDS) {
+                for j in unroll(0..4) {
+                    let at = (i * THREADS + thread_idx.x) * 4 + j;
+                    scales[[at]] = of_scale[[at]];
+                    shifts[[at]] = of_shift[[at]];
+                }
             }
         } else if KEPT {
             // Each thread reads what it wrote itself.
@@ -200,7 +208,7 @@ mod long {
             async_copy_wait_all();
         }
         let counts = local::<f32>(row_major([SHARES]));
-        let mut of_one = 1.0 / elements(0, part, N, counts).max(1.0);
+        let of_one = 1.0 / elements(begin - (part * PART) as isize, part, N, counts).max(1.0);
         let of_all = 1.0 / N as f32;
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
@@ -214,12 +222,8 @@ mod long {
             let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
-                let at = [(row + stride) as isize, begin(row + stride, part, N)];
-                let from = x.window([1, PART], at).vectorize([1, 4]);
+                let from = x.window([1, PART], [(row + stride) as isize, begin]).vectorize([1, 4]);
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-            }
-            if ODD {
-                of_one = 1.0 / elements(begin(row, 0, N), part, N, counts).max(1.0);
             }
             let mut sum: f32 = 0.0;
             for i in unroll(0..ROUNDS * 4) {
@@ -231,12 +235,8 @@ mod long {
                 for j in unroll(0..4) {
                     let off = own[[0, i * 4 + j]] - mean_of_warp;
                     let at = (i * THREADS + thread_idx.x) * 4 + j;
-                    if ODD {
-                        let column = begin(row, part, N) + at as isize;
-                        square += select(column >= 0 && column < N as isize, off * off, 0.0);
-                    } else {
-                        square += select(part * PART + at < N, off * off, 0.0);
-                    }
+                    let column = begin + at as isize;
+                    square += select(column >= 0 && column < N as isize, off * off, 0.0);
                 }
             }
             let mut mine = local::<f32>(row_major([1, 1, 2]));
@@ -260,17 +260,14 @@ mod long {
             let factor = 1.0 / (squares.warp_sum() * of_all + epsilon).sqrt();
             for i in unroll(0..ROUNDS) {
                 let at = i * THREADS + thread_idx.x;
-                let early = begin(row, part, N) - start;
-                let own_scale =
-                    if KEPT { of_columns(scales, at, early) } else { of_columns(of_scale, at, early) };
-                let own_shift =
-                    if KEPT { of_columns(shifts, at, early) } else { of_columns(of_shift, at, early) };
+                let own_scale = if KEPT { of_columns(scales, at) } else { of_columns(of_scale, at) };
+                let own_shift = if KEPT { of_columns(shifts, at) } else { of_columns(of_shift, at) };
                 for j in unroll(0..4) {
                     let normal = (own[[0, i * 4 + j]] - mean) * factor;
                     own[[0, i * 4 + j]] = normal * own_scale[[j]] + own_shift[[j]];
                 }
             }
-            let to = out.window([1, PART], [row as isize, begin(row, part, N)]).vectorize([1, 4]);
+            let to = out.window([1, PART], [row as isize, begin]).vectorize([1, 4]);
             to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }

@@ -1,5 +1,5 @@
 //! Kernels at the speed of memory, for any size: sums and the like, sums of rows and columns, prefix sums, softmax and layer
-//! norm, convolutions and poolings, transposition, histograms.
+//! norm, RMS norm, cross entropy, convolutions and poolings, transposition, histograms, a matrix times a vector, bytes of an image.
 //!
 //! Law: what they give does not depend on the run: a sum's order is fixed by its length, and the histogram's counts are
 //! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
@@ -7,13 +7,17 @@
 mod axis;
 mod boxes;
 mod count;
+mod entropy;
+mod image;
 mod long;
 mod norm;
 mod passes;
 mod place;
 mod plain;
 mod prefix;
+mod product;
 mod reduce;
+mod rms;
 mod rows;
 mod stencil;
 mod turned;
@@ -21,13 +25,17 @@ mod turned;
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use boxes::transpose_by_boxes;
 pub use count::histogram;
+pub use entropy::cross_entropy;
+pub use image::scale_bytes;
 pub use long::{layer_norm_in_parts, softmax_in_parts};
 pub use norm::layer_norm;
 pub use passes::{layer_norm_in_passes, softmax_in_passes};
 pub use place::{argmax_of_parts, total_argmax};
 pub use plain::{copy, noise};
 pub use prefix::{scan, scan_start};
+pub use product::gemv;
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
+pub use rms::rms_norm;
 pub use rows::softmax;
 pub use stencil::{conv1d, conv2d, pool1d, pool2d};
 pub use turned::{transpose, transpose_by_elements};
@@ -35,7 +43,7 @@ pub use turned::{transpose, transpose_by_elements};
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 28] {
+pub fn definitions() -> [&'static Definition; 32] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -65,5 +73,9 @@ pub fn definitions() -> [&'static Definition; 28] {
         &pool2d::DEFINITION,
         &scan::DEFINITION,
         &scan_start::DEFINITION,
+        &gemv::DEFINITION,
+        &rms_norm::DEFINITION,
+        &cross_entropy::DEFINITION,
+        &scale_bytes::DEFINITION,
     ]
 }

@@ -92,7 +92,8 @@ impl Atoms {
     }
 
     /// Whether a number divides every value of an index. `a % d` differs from `a` by a multiple of `d`, so that 4 divides
-    /// `a - a % 4`, whatever `a` is: what lies before a place at an aligned one.
+    /// `a - a % 4`, whatever `a` is: what lies before a place at an aligned one. What wraps differs from what it would be by a
+    /// multiple of 2⁶⁴, and so of each smaller power of two.
     pub(crate) fn divides(&self, index: &Index, by: i64) -> bool {
         if by <= 0 {
             return false;
@@ -110,12 +111,16 @@ impl Atoms {
                     Atom::Rem(_, d) => {
                         d.as_constant().is_some_and(|d| coefficient.saturating_mul(d) % by == 0)
                     }
+                    Atom::Wrapped { .. } => by.count_ones() == 1,
                     _ => false,
                 })?;
                 Some((monomial.clone(), *coefficient, place))
             });
             let Some((monomial, coefficient, place)) = found else { return false };
-            let Atom::Rem(dividend, _) = self.atom(monomial[place]) else { return false };
+            let (Atom::Rem(dividend, _) | Atom::Wrapped { index: dividend, .. }) = self.atom(monomial[place])
+            else {
+                return false;
+            };
             let Ok(dividend) = self.expand(dividend) else { return false };
             let mut others = monomial.clone();
             others.remove(place);

@@ -5,7 +5,7 @@
 //! prints as the dimension: `8 * (K / 8)` is `K`.
 //!
 //! Law: the text's value is the polynomial's, provided that it fits the text's type. In [`Steps::Proved`] no step overflows
-//! 32 bits: what the intervals do not prove is cast to `long long` before it. What may leave 64 bits ([`Atom::Wrapped`])
+//! 32 bits: what the intervals do not prove is cast to `long long` before it, and the remainder of a long place to `int` beside other ones. What may leave 64 bits ([`Atom::Wrapped`])
 //! is computed in `unsigned long long`, whose overflow C defines; no other step is unsigned.
 
 use super::expression::Expression;
@@ -71,6 +71,8 @@ pub(super) struct Typed {
     /// Its type.
     pub(super) width: Width,
     range: Range,
+    /// Whether it is of 64 bits and would fit 32: the remainder of a long place, which is an `int` beside other ones.
+    short: bool,
 }
 
 /// What the printing of an index needs to know.
@@ -218,7 +220,8 @@ impl Scope<'_> {
         let facts = self.tables.atoms.facts(factor.atom);
         let sized = |name: Name, divisor: i64| {
             let whole = times(facts.range, point(divisor.into()));
-            let size = Typed { expression: self.name(name), width: Width::of(!self.narrow), range: whole };
+            let width = Width::of(!self.narrow);
+            let size = Typed { expression: self.name(name), width, range: whole, short: false };
             if factor.whole || divisor == 1 {
                 size
             } else {
@@ -231,17 +234,19 @@ impl Scope<'_> {
             expression,
             width: Width::of(wide),
             range: facts.range,
+            short: false,
         };
         let operands = |op: BinaryOp, left: &Index, right: &Index| {
             let (left, right) = (self.index(left, Steps::Proved), self.index(right, Steps::Proved));
             let mut value = combine(op, left, right, Steps::Promised);
             value.range = facts.range;
             // Natural numbers only where they are beyond the signed ones.
-            if value.width == Width::Natural && !facts.range.beyond_i64() {
-                cast(value, Width::Long)
-            } else {
-                value
-            }
+            let value = match value.width {
+                Width::Natural if !facts.range.beyond_i64() => cast(value, Width::Long),
+                _ => value,
+            };
+            let short = op == BinaryOp::Rem && value.width == Width::Long && fits(facts.range);
+            Typed { short, ..value }
         };
         match &facts.atom {
             Atom::Wrapped { index, signed } => {
@@ -284,7 +289,7 @@ impl Scope<'_> {
         let width = if width == Width::Int { left.width } else { width };
         let (left, right) = (cast(left, width), cast(right, width));
         let expression = Expression::call(name, vec![left.expression, right.expression]);
-        let chosen = Typed { expression, width, range };
+        let chosen = Typed { expression, width, range, short: false };
         if width == Width::Natural && !range.beyond_i64() { cast(chosen, Width::Long) } else { chosen }
     }
 
@@ -332,6 +337,13 @@ fn combine(op: BinaryOp, left: Typed, right: Typed, steps: Steps) -> Typed {
     if sums && steps == Steps::Wrapping && !range.fits_i64() && !natural(&left, &right) {
         left = cast(left, Width::Natural);
     }
+    if sums && (steps == Steps::Promised || steps == Steps::Proved && fits(range)) {
+        match (left.width, right.width) {
+            (Width::Int, Width::Long) if right.short => right = cast(right, Width::Int),
+            (Width::Long, Width::Int) if left.short => left = cast(left, Width::Int),
+            _ => {}
+        }
+    }
     if left.width == Width::Int && right.width == Width::Int && steps != Steps::Promised && !fits(range) {
         left = cast(left, Width::Long);
     }
@@ -340,12 +352,12 @@ fn combine(op: BinaryOp, left: Typed, right: Typed, steps: Steps) -> Typed {
         (Width::Int, Width::Int) => Width::Int,
         _ => Width::Long,
     };
-    Typed { expression: Expression::infix(op, left.expression, right.expression), width, range }
+    Typed { expression: Expression::infix(op, left.expression, right.expression), width, range, short: false }
 }
 
 fn negated(value: Typed) -> Typed {
     let range = times(value.range, point(-1));
-    Typed { expression: Expression::prefix("-", value.expression), width: value.width, range }
+    Typed { expression: Expression::prefix("-", value.expression), range, ..value }
 }
 
 /// The value in a type that holds it, or modulo 2⁶⁴.
@@ -357,12 +369,12 @@ fn cast(value: Typed, width: Width) -> Typed {
         Ok(number) if value.range.low == value.range.high && width == Width::Long => types::integer64(number),
         _ => Expression::cast(width.name(), value.expression),
     };
-    Typed { expression, width, range: value.range }
+    Typed { expression, width, range: value.range, short: false }
 }
 
 fn constant(value: i64) -> Typed {
     let range = point(value.into());
-    Typed { expression: types::integer(value), width: Width::of(!fits(range)), range }
+    Typed { expression: types::integer(value), width: Width::of(!fits(range)), range, short: false }
 }
 
 /// The absolute value of a coefficient; that of the least number is natural only, and stands where numbers wrap.
@@ -373,6 +385,7 @@ fn magnitude(coefficient: i64) -> Typed {
             expression: Expression::leaf("9223372036854775808ULL"),
             width: Width::Natural,
             range: point(1 << 63),
+            short: false,
         },
     }
 }
