@@ -4,22 +4,85 @@
 //!
 //! Law: a file for each variant, and the files say its text to the letter. The text stands there, or, where most of it is
 //! that of an earlier variant of the kernel, what that one has otherwise: lines out (`-`) and in (`+`), at which lines.
+//! A function in front of kernels stands once, in `root__snapshots__functions.snap`; a text has `// with` and its name.
 
 use layout_cuda::Variant;
 use layout_tests::kernels::definitions;
 use similar::TextDiff;
+use std::collections::BTreeMap;
 
 /// How a file begins that says how one variant differs from another.
 const BESIDE: &str = "As ";
 
-/// What the file of a variant holds.
-fn told(variant: &Variant, earlier: &[Variant]) -> String {
-    let differences = earlier.iter().map(|other| (other, difference(other.text, variant.text)));
-    match differences.min_by_key(|(_, lines)| lines.lines().count()) {
-        Some((other, lines)) if 5 * lines.lines().count() <= 3 * variant.text.lines().count() => {
-            format!("{BESIDE}{}, but:\n{lines}", other.entry)
+/// How a line begins that stands for a function.
+const WITH: &str = "// with ";
+/// What the kernel itself begins with.
+const KERNEL: &str = "extern \"C\"";
+
+/// The functions in front of all kernels: each distinct text once, under a name of its own.
+struct Functions {
+    /// The names of a text, `warp_sum` or, where another text took that, `warp_sum 2`.
+    names: BTreeMap<String, String>,
+}
+
+impl Functions {
+    fn new() -> Functions {
+        let mut functions = Functions { names: BTreeMap::new() };
+        let mut count = BTreeMap::new();
+        for variant in definitions().into_iter().flat_map(|definition| definition.variants) {
+            let front = variant.text.split(KERNEL).next().unwrap_or_default();
+            for text in front.split("\n\n") {
+                let Some(name) = Functions::declared(text) else { continue };
+                if !functions.names.contains_key(text) {
+                    let known: &mut usize = count.entry(name).or_default();
+                    *known += 1;
+                    let label = if *known == 1 { name.to_owned() } else { format!("{name} {known}") };
+                    functions.names.insert(text.to_owned(), label);
+                }
+            }
         }
-        _ => variant.text.to_owned(),
+        functions
+    }
+
+    /// The name of the function that a text declares.
+    fn declared(text: &str) -> Option<&str> {
+        let (_, declaration) = text.split_once("__device__ ")?;
+        declaration.split('(').next()?.rsplit(' ').next()
+    }
+
+    /// A text with a line for each function.
+    fn folded(&self, text: &str) -> String {
+        let (front, kernel) = text.split_at(text.find(KERNEL).unwrap_or(0));
+        let of = |part: &str| match self.names.get(part) {
+            Some(name) => format!("{WITH}{name}"),
+            None => part.to_owned(),
+        };
+        front.split("\n\n").map(of).collect::<Vec<_>>().join("\n\n") + kernel
+    }
+
+    /// The text that was folded.
+    fn unfolded(&self, told: &str) -> String {
+        let (front, kernel) = told.split_at(told.find(KERNEL).unwrap_or(0));
+        let of = |part: &str| match part.strip_prefix(WITH) {
+            Some(name) => {
+                let known = self.names.iter().find(|(_, known)| *known == name);
+                known.unwrap_or_else(|| panic!("no function {name}")).0.clone()
+            }
+            None => part.to_owned(),
+        };
+        front.split("\n\n").map(of).collect::<Vec<_>>().join("\n\n") + kernel
+    }
+
+    /// What the file of a variant holds.
+    fn told(&self, variant: &Variant, earlier: &[Variant]) -> String {
+        let own = self.folded(variant.text);
+        let differences = earlier.iter().map(|other| (other, difference(&self.folded(other.text), &own)));
+        match differences.min_by_key(|(_, lines)| lines.lines().count()) {
+            Some((other, lines)) if 5 * lines.lines().count() <= 3 * own.lines().count() => {
+                format!("{BESIDE}{}, but:\n{lines}", other.entry)
+            }
+            _ => own,
+        }
     }
 }
 
@@ -56,10 +119,14 @@ fn texts() {
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
+    let functions = Functions::new();
     settings.bind(|| {
         for definition in definitions() {
             for (number, variant) in definition.variants.iter().enumerate() {
-                insta::assert_snapshot!(variant.entry, told(variant, &definition.variants[..number]));
+                insta::assert_snapshot!(
+                    variant.entry,
+                    functions.told(variant, &definition.variants[..number])
+                );
             }
         }
     });
@@ -68,22 +135,32 @@ fn texts() {
 /// What a file leaves out stands in the one that it names.
 #[test]
 fn a_difference_is_as_good_as_the_text() {
-    let mut differ = 0;
+    let (functions, mut differ) = (Functions::new(), 0);
     for definition in definitions() {
         for (number, variant) in definition.variants.iter().enumerate() {
-            let told = told(variant, &definition.variants[..number]);
+            let told = functions.told(variant, &definition.variants[..number]);
             let Some((other, lines)) = told.strip_prefix(BESIDE).and_then(|rest| rest.split_once(", but:\n"))
             else {
-                assert_eq!(told, variant.text);
+                assert_eq!(functions.unfolded(&told), variant.text);
                 continue;
             };
             let other = definition.variants[..number].iter().find(|known| known.entry == other);
             let other = other.unwrap_or_else(|| panic!("{} names no earlier variant", variant.entry));
-            assert_eq!(restored(other.text, lines), variant.text, "{}", variant.entry);
+            let own = restored(&functions.folded(other.text), lines);
+            assert_eq!(functions.unfolded(&own), variant.text, "{}", variant.entry);
             differ += 1;
         }
     }
     assert!(differ > 50, "{differ} variants are told by what differs");
+}
+
+#[test]
+fn functions() {
+    let mut texts: Vec<(String, String)> =
+        Functions::new().names.into_iter().map(|(text, name)| (name, text)).collect();
+    texts.sort();
+    let told: Vec<String> = texts.into_iter().map(|(name, text)| format!("{WITH}{name}\n{text}")).collect();
+    insta::assert_snapshot!(told.join("\n\n"));
 }
 
 #[test]

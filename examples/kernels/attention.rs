@@ -79,7 +79,7 @@ mod kernels {
 
     /// The tile that a block of threads takes in its turn, if there is one: causal, every other round goes backwards, so that each
     /// block has about as many keys.
-    fn turn(step: usize, pieces: usize) -> (usize, bool) {
+    fn tile_of(step: usize, pieces: usize) -> (usize, bool) {
         let round = step / SMS;
         let back = !BY_HEADS && round % 2 == 1;
         let tile = if back { round * SMS + (SMS - 1 - step % SMS) } else { step };
@@ -207,7 +207,7 @@ mod kernels {
     ) {
         let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
         for step in (block_idx.x..pieces.div_ceil(SMS) * SMS).step_by(SMS) {
-            let (tile, is) = turn(step, pieces);
+            let (tile, is) = tile_of(step, pieces);
             let (row, head, sequence) = piece(tile, tiles, q.dim(1), sequences);
             let (q_first, queries) = rows_of(&q_ends, sequence, q.dim(2));
             let (k_first, keys) = rows_of(&k_ends, sequence, k.dim(2));
@@ -316,7 +316,7 @@ mod kernels {
             give_turn(group);
         }
         for step in (block_idx.x..pieces.div_ceil(SMS) * SMS).step_by(SMS) {
-            let (tile, is) = turn(step, pieces);
+            let (tile, is) = tile_of(step, pieces);
             let (row, head, sequence) = piece(tile, tiles, o.dim(1), sequences);
             let (q_first, queries) = rows_of(&q_ends, sequence, o.dim(2));
             let (_, keys) = rows_of(&k_ends, sequence, all_keys);

@@ -30,7 +30,7 @@ pub use edges::{last_columns, last_rows};
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
 pub use multipliers::{sgemm, sgemm_fed};
-pub use padding::{resize, resize_both, turn};
+pub use padding::{resize, resize_both, transpose_pitched};
 pub use pair::gemm_pair;
 pub use peaks::{matrix_products, multiply_adds, reads, shared_reads};
 pub use register_tiles::{block_tiled, block_tiled_vectorized, tiled_register};
@@ -77,7 +77,7 @@ pub fn every_definition() -> Vec<&'static Definition> {
         &last_rows::DEFINITION,
         &last_columns::DEFINITION,
         &resize_both::DEFINITION,
-        &turn::DEFINITION,
+        &transpose_pitched::DEFINITION,
         &gemm::gemm::DEFINITION,
         &attraction::DEFINITION,
     ]);

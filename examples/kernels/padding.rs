@@ -5,7 +5,7 @@
 
 use layout_cuda::tiled_kernels;
 
-pub use padding::{resize, resize_both, turn};
+pub use padding::{resize, resize_both, transpose_pitched};
 
 #[tiled_kernels]
 mod padding {
@@ -65,7 +65,7 @@ mod padding {
         block = [256],
         grid = [M.div_ceil(64), N.div_ceil(64)],
     )]
-    pub fn turn<T, const M: usize, const N: usize>(
+    pub fn transpose_pitched<T, const M: usize, const N: usize>(
         x: &LayoutTensor<T, Pitched<M, N>>,
         out: &mut LayoutTensor<T, Pitched<N, M>>,
     ) {

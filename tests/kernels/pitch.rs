@@ -4,7 +4,7 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, floats, untouched};
 use layout_core::kernel::Elem;
 use layout_cuda::{E4m3, Element, Error, bf16, f16};
-use layout_examples::kernels::{resize, turn};
+use layout_examples::kernels::{resize, transpose_pitched};
 
 /// Empty, one element, one row of threads and around it, several blocks.
 const SIZES: [[usize; 3]; 7] =
@@ -21,8 +21,10 @@ pub fn cases() -> Vec<Case> {
         case(|run| moved(run, f16::from_f32)).of(Elem::F16),
         case(|run| moved::<f32>(run, |value| value)).of(Elem::F32),
         case(|run| moved(run, E4m3::from_f32)).of(Elem::E4m3),
-        Case::new(&turn::DEFINITION, TURNED.to_vec(), |run| turned::<f32>(run, |value| value)).of(Elem::F32),
-        Case::new(&turn::DEFINITION, TURNED.to_vec(), |run| turned(run, E4m3::from_f32)).of(Elem::E4m3),
+        Case::new(&transpose_pitched::DEFINITION, TURNED.to_vec(), |run| turned::<f32>(run, |value| value))
+            .of(Elem::F32),
+        Case::new(&transpose_pitched::DEFINITION, TURNED.to_vec(), |run| turned(run, E4m3::from_f32))
+            .of(Elem::E4m3),
     ]
 }
 
@@ -54,7 +56,7 @@ fn turned<T: Element>(run: &Run<'_>, round: fn(f32) -> T) -> Result<Outcome, Err
     let values: Vec<T> = floats(m * n, 9).into_iter().map(round).collect();
     let x = Operand::new(run.device, &values, run.skew, [m, n], [n + 3, 1])?;
     let mut out = Operand::new(run.device, &vec![untouched::<T>(); m * n], run.skew, [n, m], [m + 8, 1])?;
-    turn::launch_with(run.config(), &run.stream(), &x.view()?, &mut out.view_mut()?)?;
+    transpose_pitched::launch_with(run.config(), &run.stream(), &x.view()?, &mut out.view_mut()?)?;
     let wanted = (0..n * m).map(|at| values[at % m * n + at / m]);
     Ok(Outcome::exact(out.read()?, wanted))
 }

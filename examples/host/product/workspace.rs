@@ -3,7 +3,7 @@
 //! Law: what is read of it is the matrix that was moved there, and zeros behind its lines.
 
 use super::plan::Place;
-use crate::kernels::{resize, resize_both, turn};
+use crate::kernels::{resize, resize_both, transpose_pitched};
 use layout_core::kernel::Elem;
 use layout_cuda::{
     Argument, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
@@ -105,7 +105,7 @@ fn operand<'m, T: Element>(
     let mut strides = [pitch; 2];
     if transposed {
         let mut corner = kept.part_mut(0, [columns, rows], [pitch, 1])?;
-        turn::launch(stream, &from, &mut corner)?;
+        transpose_pitched::launch(stream, &from, &mut corner)?;
         strides[across] = 1;
     } else {
         resized(stream, &from, &mut kept.view_mut())?;

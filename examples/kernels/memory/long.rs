@@ -184,11 +184,12 @@ mod long {
         let mut scales = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
         let mut shifts = shared::<f32>(row_major([if KEPT { PART } else { 4 }]));
         let (part, first, stride) = (block_idx.x % PARTS, block_idx.x / PARTS, apart(M));
-        let begin = begin(first, part, N);
+        // `begin(..)` stands wherever it is used: a name for it costs registers, and some sets would spill.
         let mut next = local::<f32>(row_major([1, ROUNDS * 4]));
-        let from = x.window([1, PART], [first as isize, begin]).vectorize([1, 4]);
+        let from = x.window([1, PART], [first as isize, begin(first, part, N)]).vectorize([1, 4]);
         next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
-        let (of_scale, of_shift) = (scale.window([PART], [begin]), shift.window([PART], [begin]));
+        let (of_scale, of_shift) =
+            (scale.window([PART], [begin(first, part, N)]), shift.window([PART], [begin(first, part, N)]));
         if KEPT && ODD {
             // As the vectors of the rows lie; each thread reads what it wrote itself.
             for i in unroll(0..ROUNDS) {
@@ -208,7 +209,7 @@ mod long {
             async_copy_wait_all();
         }
         let counts = local::<f32>(row_major([SHARES]));
-        let of_one = 1.0 / elements(begin - (part * PART) as isize, part, N, counts).max(1.0);
+        let of_one = 1.0 / elements(begin(first, part, N) - (part * PART) as isize, part, N, counts).max(1.0);
         let of_all = 1.0 / N as f32;
         if thread_idx.x == 0 {
             for step in unroll(0..ROWS) {
@@ -222,7 +223,8 @@ mod long {
             let mut own = local::<f32>(row_major([1, ROUNDS * 4]));
             own.copy_from(&next);
             if ROWS > 1 && step + 1 < ROWS {
-                let from = x.window([1, PART], [(row + stride) as isize, begin]).vectorize([1, 4]);
+                let from =
+                    x.window([1, PART], [(row + stride) as isize, begin(first, part, N)]).vectorize([1, 4]);
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             let mut sum: f32 = 0.0;
@@ -235,8 +237,13 @@ mod long {
                 for j in unroll(0..4) {
                     let off = own[[0, i * 4 + j]] - mean_of_warp;
                     let at = (i * THREADS + thread_idx.x) * 4 + j;
-                    let column = begin + at as isize;
-                    square += select(column >= 0 && column < N as isize, off * off, 0.0);
+                    // A column in front of the row is a large one, too.
+                    let inside = if ODD {
+                        ((begin(first, part, N) + at as isize) as u32) < N as u32
+                    } else {
+                        part * PART + at < N
+                    };
+                    square += select(inside, off * off, 0.0);
                 }
             }
             let mut mine = local::<f32>(row_major([1, 1, 2]));
@@ -267,7 +274,7 @@ mod long {
                     own[[0, i * 4 + j]] = normal * own_scale[[j]] + own_shift[[j]];
                 }
             }
-            let to = out.window([1, PART], [row as isize, begin]).vectorize([1, 4]);
+            let to = out.window([1, PART], [row as isize, begin(first, part, N)]).vectorize([1, 4]);
             to.distribute(row_major([1, THREADS]), thread_idx.x).copy_from(&own.vectorize([1, 4]));
         }
     }

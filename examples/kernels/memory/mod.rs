@@ -20,7 +20,7 @@ mod reduce;
 mod rms;
 mod rows;
 mod stencil;
-mod turned;
+mod transposition;
 
 pub use axis::{column_sums, column_sums_of_parts, row_sums};
 pub use boxes::transpose_by_boxes;
@@ -38,7 +38,7 @@ pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum}
 pub use rms::rms_norm;
 pub use rows::softmax;
 pub use stencil::{conv1d, conv2d, pool1d, pool2d};
-pub use turned::{transpose, transpose_by_elements};
+pub use transposition::{transpose, transpose_by_elements};
 
 use layout_cuda::Definition;
 
