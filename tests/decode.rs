@@ -337,6 +337,9 @@ fn the_texts_become_cubins() {
         (Mask::Causal, Score::Plain, Some(&pages), 4, Elem::F32),
         (Mask::Every, Score::Plain, None, 32, Elem::Bf16),
         (Mask::Sliding(9), Score::SoftCap(1.0), None, 32, Elem::F32),
+        (Mask::Every, Score::Plain, None, 32, Elem::F32),
+        (Mask::Every, Score::Plain, None, 4, Elem::F32),
+        (Mask::Causal, Score::Plain, None, 32, Elem::F32),
     ];
     for depth in [[64, 64], [96, 96], [128, 128], [192, 128], [256, 256]] {
         for (mask, score, pages, rows, out) in kinds {

@@ -31,7 +31,8 @@ pub fn cross_entropy<const M: usize, const N: usize>(
             high = high.max(own[[0, i]].cast::<f32>());
         }
         let shift = high * LOG2_E;
-        sum *= (most * LOG2_E - shift).exp2_approx();
+        // Not `most * LOG2_E - shift`: contracted, that is the product's rounding error, which is no small number here.
+        sum *= ((most - high) * LOG2_E).exp2_approx();
         for i in unroll(0..ROUNDS * 8) {
             sum += (own[[0, i]].cast::<f32>() * LOG2_E - shift).exp2_approx();
         }
