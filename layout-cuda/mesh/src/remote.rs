@@ -6,7 +6,7 @@
 use crate::board::{Board, Key, Post};
 use crate::call::{Reader, decode, encode};
 use crate::error::{MeshError, Result};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -83,14 +83,17 @@ impl Remote {
         let failed = |why: String| MeshError::Rendezvous { address: address.into(), why };
         let mut stream = loop {
             match TcpStream::connect(address) {
+                // Where nobody listens, TCP may connect a socket to itself, and so keep rank 0 from its port.
+                Ok(stream) if itself(&stream) => drop(stream),
                 Ok(stream) => break stream,
                 Err(error) if start.elapsed() >= limit => {
                     return Err(failed(format!(
                         "{error}, for {limit:?}; is rank 0 running, and the port free?"
                     )));
                 }
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                Err(_) => {}
             }
+            std::thread::sleep(Duration::from_millis(20));
         };
         let greeting = Message::default().number(GREETING).number(rank as u64).number(size as u64);
         let greeted = stream.set_nodelay(true).and_then(|()| write(&mut stream, &greeting.0));
@@ -170,10 +173,30 @@ impl Remote {
     }
 }
 
+/// Whether both ends of a connection are this one.
+fn itself(stream: &TcpStream) -> bool {
+    matches!((stream.local_addr(), stream.peer_addr()), (Ok(own), Ok(other)) if own == other)
+}
+
+/// Opens the port that the ranks agreed on. A connection of somebody else may have it for a moment; then it is tried again,
+/// until the limit.
+fn listen(address: &str, limit: Duration) -> std::io::Result<TcpListener> {
+    let start = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && start.elapsed() < limit => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            result => return result,
+        }
+    }
+}
+
 /// Listens for the other ranks, each of which has a thread from then on.
 pub(crate) fn serve(board: &Arc<Board>, address: &str, size: usize, limit: Duration) -> Result<()> {
     let failed = |why: String| MeshError::Rendezvous { address: address.into(), why };
-    let listener = TcpListener::bind(address).map_err(|error| failed(error.to_string()))?;
+    let busy = |error| format!("{error}, tried for {limit:?}; is the port another program's?");
+    let listener = listen(address, limit).map_err(|error| failed(busy(error)))?;
     listener.set_nonblocking(true).map_err(|error| failed(error.to_string()))?;
     let board = board.clone();
     std::thread::spawn(move || {

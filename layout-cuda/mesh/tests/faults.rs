@@ -5,6 +5,7 @@ use layout_mesh::{Member, MeshError, Reduction, Result, World};
 use std::collections::HashMap;
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 fn summed(member: &Member) -> Result<f32> {
@@ -57,9 +58,13 @@ fn a_rank_that_stalls_is_late() {
     assert!(waited.len() == 2 && waited.iter().all(|time| *time < limit * 3), "{waited:?}");
 }
 
-/// A port that nobody has now.
+/// A port that nobody has now, another one each time, and below those that a system gives to connections.
 fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 10_000) as u16;
+    let free = |port: &u16| TcpListener::bind(("0.0.0.0", *port)).is_ok();
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Relaxed)).take(1_000);
+    ports.find(free).expect("a port of a thousand")
 }
 
 /// The world of one of several processes; here, of threads that each take themselves for one.
@@ -93,6 +98,27 @@ fn processes_find_each_other_and_sum() {
     for sum in sums {
         assert_eq!(sum.expect("a sum"), [(6.0, 6.0)]);
     }
+}
+
+#[test]
+fn a_port_that_is_taken_for_a_moment_is_waited_for() {
+    if !simulators() {
+        return eprintln!("skipped: processes have a GPU each here; the benchmark runs them");
+    }
+    let port = port();
+    let taken = TcpListener::bind(("0.0.0.0", port)).expect("a free port");
+    let sum = std::thread::scope(|scope| {
+        let rank = scope.spawn(move || process(0, 1, port)?.run(summed));
+        std::thread::sleep(Duration::from_millis(100));
+        drop(taken);
+        rank.join().expect("no panic")
+    });
+    assert_eq!(sum.expect("a sum"), [1.0]);
+    let taken = TcpListener::bind(("0.0.0.0", port)).expect("a free port");
+    let world = process(0, 2, port).expect("a world").limit(Duration::from_millis(200));
+    let error = world.run(summed).expect_err("another program's port").to_string();
+    assert!(error.contains("tried for 200ms; is the port another program's?"), "{error}");
+    drop(taken);
 }
 
 #[test]
