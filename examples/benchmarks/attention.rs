@@ -4,46 +4,16 @@
 //!
 //! By turns (`--turns`), as `peers.py` asks between rounds of its peers.
 
+use super::Result;
 use super::ledger::Ledger;
-use super::noise::noise;
-use super::options::{Common, assignments};
-use super::race::{Candidate, Length, race};
-use super::record::Record;
-use super::turns::by_turns;
-use super::{Result, parallel};
+use super::options::Common;
+use super::trial::{Errors, Operands, Options, Trial, each, weighted};
 use crate::host::attention::{Attention, Mask, Packed, Score};
-use clap::Args;
-use layout_cuda::{Device, Element, ParamSet, Tensor, bf16, roofline};
+use layout_cuda::{Device, Element, ParamSet, bf16, roofline};
 use std::cell::RefCell;
 
-/// The options of `attention`.
-#[derive(Args)]
-pub struct Options {
-    /// Only the cases whose name has this in it; several times for several
-    #[arg(long)]
-    pub only: Vec<String>,
-    /// Other parameters of the kernel to time beside its own, as `BN=160,STAGES=2`; several times for several
-    #[arg(long, value_name = "NAME=VALUE,..")]
-    pub set: Vec<String>,
-    /// Waits for `time` and `next` on the standard input
-    #[arg(long)]
-    pub turns: bool,
-}
-
-impl Options {
-    /// Whether a case of this name is asked for.
-    pub fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
-    }
-}
-
-/// Noise times this has variance one, as a normal variable's.
-pub const SPREAD: f32 = 1.732_050_8;
 /// Heads that are sampled, and rows of each.
 const SAMPLES: [usize; 2] = [16, 8];
-/// Milliseconds of a round, and rounds.
-const ROUND_MS: f64 = super::turns::ROUND_MS;
-const ROUNDS: usize = 5;
 
 /// A case: sequences of one length, or packed ones.
 struct Case {
@@ -150,7 +120,7 @@ impl Case {
         }
     }
 
-    fn json(&self, [worst, mean]: [f64; 2], wrong: usize) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         let rows = |samples: &[Sample]| -> Vec<_> {
             samples
                 .iter()
@@ -160,11 +130,10 @@ impl Case {
         let samples: Vec<_> =
             self.samples().iter().map(|(head, all)| serde_json::json!([head, rows(all)])).collect();
         serde_json::json!({
-            "case": self.name, "sequences": self.sequences, "length": self.length, "heads": self.heads, "depth": self.depth,
+            "sequences": self.sequences, "length": self.length, "heads": self.heads, "depth": self.depth,
             "mask": mask_name(self.mask), "window": if let Mask::Sliding(keys) = self.mask { keys } else { 0 },
             "cap": if let Score::SoftCap(cap) = self.score { cap } else { 0.0 }, "alibi": self.score == Score::Alibi,
-            "ends": self.ends, "beside": self.beside, "flops": self.flops(), "spread": SPREAD, "samples": samples,
-            "round_ms": ROUND_MS, "rounds": ROUNDS, "worst": worst, "mean": mean, "wrong": wrong,
+            "ends": self.ends, "beside": self.beside, "flops": self.flops(), "samples": samples,
         })
     }
 }
@@ -206,45 +175,13 @@ fn cases(small: bool) -> Vec<Case> {
     all
 }
 
-/// Tensors in memory as batch, place, head, element.
-pub struct Operands {
-    shape: [usize; 4],
-    host: Vec<bf16>,
-    pub on_device: Tensor<bf16, 1>,
-}
-
-impl Operands {
-    pub fn new(device: &Device, shape: [usize; 4], seed: u32) -> Result<Operands> {
-        let count = shape.iter().product();
-        let parts = parallel(count, |range| {
-            range.map(|i| bf16::from_f32(noise(i, seed) * SPREAD)).collect::<Vec<_>>()
-        });
-        let host = parts.concat();
-        let on_device = device.upload(&host, [count])?;
-        Ok(Operands { shape, host, on_device })
-    }
-
-    /// Shape and strides of the view as batch, head, place, element.
-    pub fn view(&self) -> ([usize; 4], [usize; 4]) {
-        let [batches, rows, heads, depth] = self.shape;
-        ([batches, heads, rows, depth], [rows * heads * depth, depth, heads * depth, 1])
-    }
-
-    pub fn row(&self, [batch, head]: [usize; 2], row: usize) -> impl Iterator<Item = f64> {
-        let [_, rows, heads, depth] = self.shape;
-        let first = ((batch * rows + row) * heads + head) * depth;
-        self.host[first..first + depth].iter().map(|value| f64::from(*value))
-    }
-}
-
-/// The largest and the mean error of the sampled rows, and how many elements are beyond what rounding explains.
-fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usize) {
-    let samples = case.samples();
+/// The errors of the sampled rows: weights and result are rounded to 8 bits.
+fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> Errors {
     let scale = 1.0 / (case.depth as f64).sqrt();
-    let of_head = |(head, rows): &([usize; 2], Vec<Sample>)| {
+    Errors::of(&case.samples(), |(head, rows)| {
         let [batch, at] = *head;
         let group = [batch, at * case.heads[1] / case.heads[0]];
-        let (mut worst, mut sum, mut wrong) = (0.0f64, 0.0, 0);
+        let mut errors = Errors::default();
         for Sample { row, keys: [from, to], place } in rows {
             let query: Vec<f64> = q.row(*head, *row).collect();
             let score = |key: usize| {
@@ -252,33 +189,13 @@ fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usiz
                 case.score(product * scale, at, place - key as i64)
             };
             let scores: Vec<f64> = (*from..*to).map(score).collect();
-            let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let (mut exact, mut size, mut total) = (vec![0.0; case.depth], vec![0.0; case.depth], 0.0);
-            for (score, key) in scores.iter().zip(*from..*to) {
-                let weight = (score - most).exp();
-                total += weight;
-                for (e, value) in v.row(group, key).enumerate() {
-                    exact[e] += weight * value;
-                    size[e] += weight * value.abs();
-                }
-            }
-            let first = ((batch * q.shape[1] + row) * case.heads[0] + at) * case.depth;
-            for e in 0..case.depth {
-                let error = (f64::from(o[first + e]) - exact[e] / total).abs();
-                (worst, sum) = (worst.max(error), sum + error);
-                // Weights and result are rounded to 8 bits; a number that is none is wrong.
-                let within = error <= size[e] / total / 128.0 + 1e-6;
-                wrong += usize::from(!within);
+            let (exact, size) = weighted(&scores, case.depth, |key| v.row(group, from + key));
+            for (found, (exact, size)) in o[q.first(*head, *row)..].iter().zip(exact.iter().zip(size)) {
+                errors.add(*found, *exact, size / 128.0 + 1e-6);
             }
         }
-        (worst, sum, wrong)
-    };
-    let found = parallel(samples.len(), |range| range.map(|at| of_head(&samples[at])).collect::<Vec<_>>());
-    let all = found.into_iter().flatten();
-    let (worst, sum, wrong) =
-        all.fold((0.0, 0.0, 0), |(worst, sum, wrong), (w, s, n)| (f64::max(worst, w), sum + s, wrong + n));
-    let count = samples.iter().map(|(_, rows)| rows.len()).sum::<usize>() * case.depth;
-    ([worst, sum / count as f64], wrong)
+        errors
+    })
 }
 
 /// Measures what is asked for.
@@ -286,21 +203,15 @@ fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usiz
 /// # Errors
 /// A device without memory, a failing launch, and what the standard input and output say.
 pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let cases: Vec<Case> =
-        cases(device.is_simulator()).into_iter().filter(|case| options.wants(&case.name)).collect();
-    if cases.is_empty() {
-        return Ok(());
-    }
-    if !options.turns {
-        ledger.head("GFLOPS/s");
-    }
-    for case in &cases {
-        measure(ledger, device, common, case, options)?;
-    }
-    if !options.turns {
-        ledger.foot();
-    }
-    Ok(())
+    let cases = cases(device.is_simulator());
+    each(
+        ledger,
+        options,
+        "GFLOPS/s",
+        cases,
+        |case| &case.name,
+        |ledger, case| measure(ledger, device, common, case, options),
+    )
 }
 
 fn measure(
@@ -316,8 +227,7 @@ fn measure(
     let operand = |heads, seed| Operands::new(device, [batches, *length, heads, *depth], seed);
     let (q, k, v) = (operand(*heads, 1)?, operand(*groups, 2)?, operand(*groups, 3)?);
     let (shape, strides) = q.view();
-    let mut o = device.zeros::<bf16, 1>([q.host.len()])?;
-    o.poison()?;
+    let o = device.zeros::<bf16, 1>([batches * length * heads * depth])?;
     let logs = device.zeros::<f32, 3>([batches, *heads, *length])?;
     let starts = device.upload(ends.as_deref().unwrap_or(&[]), [ends.as_ref().map_or(0, Vec::len)])?;
     let longest = case.sequences().iter().map(|[_, length]| *length).max().unwrap_or(0);
@@ -337,56 +247,22 @@ fn measure(
         let mut o = o.part_mut(0, shape, strides)?;
         what.run_with(set, &stream, &q_view, [&k_view, &v_view], &mut o, &mut logs)
     };
-    if let Err(error) = launch(&own) {
-        // The others are measured all the same.
-        println!("{}: not run: {}", case.name, error.to_string().replace('\n', " "));
-        return Ok(());
-    }
-    let (found, wrong) = errors(case, [&q, &k, &v], &o.borrow().download()?);
-    let mut candidates = vec![Candidate::new(format!("attention {}", case.name), || launch(&own))];
-    for text in &options.set {
-        let set = changed(own.clone(), text)?;
-        o.borrow_mut().poison()?;
-        match launch(&set) {
-            Ok(()) => {
-                let (_, wrong) = errors(case, [&q, &k, &v], &o.borrow().download()?);
-                let name = if wrong > 0 { format!("{text} WRONG") } else { text.clone() };
-                candidates.push(Candidate::new(name, move || launch(&set)));
-            }
-            Err(error) => println!("{}, {text}: {}", case.name, error.to_string().replace('\n', " ")),
-        }
-    }
-    if options.turns {
-        return by_turns(&stream, &case.name, &mut candidates, case.json(found, wrong));
-    }
-    let length = Length { rounds: ROUNDS.min(common.samples), round_ms: ROUND_MS, least: 1 };
-    let launches = race(&stream, length, false, &mut candidates)?;
-    let candidate = &candidates[0];
     let elements = (batches * case.length * heads) as f64 * *depth as f64;
-    ledger.keep(&Record {
-        workload: "attention",
-        kernel: candidate.name.clone(),
-        place: if device.is_simulator() { "simulator" } else { "gpu" },
-        dtype: "bf16",
+    let trial = Trial {
+        name: &case.name,
+        kernel: format!("attention {}", case.name),
+        own,
+        launch: &launch,
+        poison: &|| o.borrow_mut().poison(),
+        errors: &|| Ok(errors(case, [&q, &k, &v], &o.borrow().download()?)),
+        about: case.json(),
         shape: vec![batches, case.length, *heads, *groups, *depth],
-        ms: candidate.ms(),
-        iters: launches[0] * candidate.times.len(),
         work: roofline::Work {
             flops: case.flops(),
             bytes: 4.0 * elements * (1.0 + *groups as f64 / *heads as f64),
         },
         elements,
         unit: "TFLOP/s",
-        peer: None,
-        steps: None,
-        wrong,
-        first_wrong: None,
-        max_rel_err: found[0],
-        spread: candidate.spread(),
-    })
-}
-
-/// Parameters with some replaced.
-pub fn changed(set: ParamSet, text: &str) -> Result<ParamSet> {
-    Ok(assignments(text)?.into_iter().fold(set, |set, (name, value)| set.with(name, value)))
+    };
+    trial.run(ledger, &stream, common, options)
 }

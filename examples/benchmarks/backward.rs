@@ -3,16 +3,13 @@
 //! Law: what is timed was checked before; of sequences beyond 4096 rows of dQ alone. The flops are those of five products, as the libraries count them; `of_keys` and `of_queries`
 //! make seven.
 
-use super::attention::{Operands, Options, SPREAD, changed};
+use super::Result;
 use super::ledger::Ledger;
 use super::options::Common;
-use super::race::{Candidate, Length, race};
-use super::record::Record;
-use super::turns::{ROUND_MS, by_turns};
-use super::{Result, parallel};
+use super::trial::{Errors, Operands, Options, Trial, each};
 use crate::host::attention::{Attention, Mask};
 use crate::host::backward::{Changes, Forward, Workspace};
-use layout_cuda::{Device, Element, ParamSet, bf16, roofline};
+use layout_cuda::{Device, Element, ParamSet, Tensor, bf16, roofline};
 use std::cell::RefCell;
 
 /// Sequences of a length, heads, elements of a head, causal or not.
@@ -110,39 +107,30 @@ impl Case {
         sums
     }
 
-    /// The largest and the mean error of sampled rows, and how many elements are beyond what rounding explains.
-    fn errors(&self, found: &Found<'_>) -> ([f64; 2], usize) {
+    /// The errors of sampled rows.
+    fn errors(&self, found: &Found<'_>) -> Errors {
         // A row of dK and dV asks for every weight of every query.
         let samples: Vec<(usize, usize)> =
             (0..SAMPLES).map(|at| (if self.length > 4096 || at % 3 == 0 { 0 } else { at % 3 }, at)).collect();
         let pairs = self.sequences * self.heads;
-        let one = |(which, at): (usize, usize)| {
+        Errors::of(&samples, |(which, at)| {
             let pair = at * (pairs - 1) / (SAMPLES - 1);
-            let (place, row) =
+            let (head, row) =
                 ([pair / self.heads, pair % self.heads], at * (self.length - 1) / (SAMPLES - 1));
-            let (exact, sizes) = self.exact(found, which, place, row);
-            let first = ((place[0] * self.length + row) * self.heads + place[1]) * self.depth;
-            let each = exact.iter().zip(&sizes).enumerate().map(|(e, (exact, size))| {
-                let error = (f64::from(found.changes[which][first + e]) - exact).abs();
-                (error, error <= size / 64.0 + 1e-5)
-            });
-            each.fold((0.0f64, 0.0, 0), |(worst, sum, wrong), (error, within)| {
-                (worst.max(error), sum + error, wrong + usize::from(!within))
-            })
-        };
-        let all = parallel(samples.len(), |range| range.map(|at| one(samples[at])).collect::<Vec<_>>());
-        let (worst, sum, wrong) = all
-            .into_iter()
-            .flatten()
-            .fold((0.0, 0.0, 0), |(worst, sum, wrong), (w, s, n)| (f64::max(worst, w), sum + s, wrong + n));
-        ([worst, sum / (SAMPLES * self.depth) as f64], wrong)
+            let (exact, sizes) = self.exact(found, *which, head, row);
+            let changes = &found.changes[*which][found.operands[0].first(head, row)..];
+            let mut errors = Errors::default();
+            for (found, (exact, size)) in changes.iter().zip(exact.iter().zip(sizes)) {
+                errors.add(*found, *exact, size / 64.0 + 1e-5);
+            }
+            errors
+        })
     }
 
-    fn json(&self, [worst, mean]: [f64; 2], wrong: usize) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         serde_json::json!({
-            "case": self.name, "backward": true, "sequences": self.sequences, "length": self.length,
-            "heads": [self.heads, self.heads], "depth": self.depth, "causal": self.causal, "flops": self.flops(),
-            "spread": SPREAD, "round_ms": ROUND_MS, "rounds": 5, "worst": worst, "mean": mean, "wrong": wrong, "beside": null,
+            "backward": true, "sequences": self.sequences, "length": self.length, "heads": [self.heads, self.heads],
+            "depth": self.depth, "causal": self.causal, "flops": self.flops(),
         })
     }
 }
@@ -152,21 +140,15 @@ impl Case {
 /// # Errors
 /// A device without memory, a failing launch, and what the standard input and output say.
 pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let cases: Vec<Case> =
-        cases(device.is_simulator()).into_iter().filter(|case| options.wants(&case.name)).collect();
-    if cases.is_empty() {
-        return Ok(());
-    }
-    if !options.turns {
-        ledger.head("GFLOPS/s");
-    }
-    for case in &cases {
-        measure(ledger, device, common, case, options)?;
-    }
-    if !options.turns {
-        ledger.foot();
-    }
-    Ok(())
+    let cases = cases(device.is_simulator());
+    each(
+        ledger,
+        options,
+        "GFLOPS/s",
+        cases,
+        |case| &case.name,
+        |ledger, case| measure(ledger, device, common, case, options),
+    )
 }
 
 fn measure(
@@ -184,12 +166,8 @@ fn measure(
     let count = sequences * length * heads * depth;
     let mut o = device.zeros::<bf16, 1>([count])?;
     let mut logs = device.zeros::<f32, 3>([*sequences, *heads, *length])?;
-    let mut changes = [(); 3].map(|()| device.zeros::<bf16, 1>([count]));
-    for change in changes.iter_mut().flatten() {
-        change.poison()?;
-    }
-    let [d_q, d_k, d_v] = changes;
-    let changes = RefCell::new([d_q?, d_k?, d_v?]);
+    let change = || device.zeros::<bf16, 1>([count]);
+    let changes = RefCell::new([change()?, change()?, change()?]);
     let mask = if *causal { Mask::Causal } else { Mask::Every };
     let what = Attention { mask, ..Attention::default() };
     let q_view = q.on_device.part(0, shape, strides)?;
@@ -210,57 +188,23 @@ fn measure(
         };
         what.backward_with([set; 2], &stream, &of, &d_view, &mut memory.borrow_mut(), to)
     };
-    let judged = || -> Result<([f64; 2], usize)> {
+    let errors = || {
         let [d_q, d_k, d_v] = &*changes.borrow();
         let changes = [d_q.download()?, d_k.download()?, d_v.download()?];
         Ok(case.errors(&Found { operands: [&q, &k, &v, &d_o], logs: logs.download()?, changes }))
     };
-    if let Err(error) = launch(&own) {
-        // The others are measured all the same.
-        println!("{}: not run: {}", case.name, error.to_string().replace('\n', " "));
-        return Ok(());
-    }
-    let (found, wrong) = judged()?;
-    let mut candidates = vec![Candidate::new(case.name.clone(), || launch(&own))];
-    for text in &options.set {
-        let set = changed(own.clone(), text)?;
-        for change in changes.borrow_mut().iter_mut() {
-            change.poison()?;
-        }
-        match launch(&set) {
-            Ok(()) => {
-                let name = if judged()?.1 > 0 { format!("{text} WRONG") } else { text.clone() };
-                let launch = &launch;
-                candidates.push(Candidate::new(name, move || launch(&set)));
-            }
-            Err(error) => println!("{}, {text}: {}", case.name, error.to_string().replace('\n', " ")),
-        }
-    }
-    if options.turns {
-        return by_turns(&stream, &case.name, &mut candidates, case.json(found, wrong));
-    }
-    let length = Length { rounds: common.samples.min(5), round_ms: ROUND_MS, least: 1 };
-    let launches = race(&stream, length, false, &mut candidates)?;
-    for candidate in &candidates[1..] {
-        println!("{:8.1} TFLOP/s {}: {}", case.flops() / candidate.ms() * 1e-9, case.name, candidate.name);
-    }
-    let candidate = &candidates[0];
-    ledger.keep(&Record {
-        workload: "attention",
-        kernel: candidate.name.clone(),
-        place: if device.is_simulator() { "simulator" } else { "gpu" },
-        dtype: "bf16",
+    let trial = Trial {
+        name: &case.name,
+        kernel: case.name.clone(),
+        own,
+        launch: &launch,
+        poison: &|| changes.borrow_mut().iter_mut().try_for_each(Tensor::poison),
+        errors: &errors,
+        about: case.json(),
         shape: vec![*sequences, case.length, *heads, *heads, *depth],
-        ms: candidate.ms(),
-        iters: launches[0] * candidate.times.len(),
         work: roofline::Work { flops: case.flops(), bytes: 16.0 * count as f64 },
         elements: count as f64,
         unit: "TFLOP/s",
-        peer: None,
-        steps: None,
-        wrong,
-        first_wrong: None,
-        max_rel_err: found[0],
-        spread: candidate.spread(),
-    })
+    };
+    trial.run(ledger, &stream, common, options)
 }

@@ -2,13 +2,10 @@
 //!
 //! Law: what is timed was checked before; the bytes are those of K and V, each read once.
 
-use super::attention::{Operands, Options, SPREAD, changed};
+use super::Result;
 use super::ledger::Ledger;
 use super::options::Common;
-use super::race::{Candidate, Length, race};
-use super::record::Record;
-use super::turns::{ROUND_MS, by_turns};
-use super::{Result, parallel};
+use super::trial::{Errors, Operands, Options, Trial, each, weighted};
 use crate::host::decode::{Decoding, Workspace};
 use layout_cuda::{Device, Element, ParamSet, ParamValue, bf16, roofline};
 use std::cell::RefCell;
@@ -80,56 +77,41 @@ impl Case {
         (sequence * pages + i) * step % all
     }
 
-    fn json(&self, [worst, mean]: [f64; 2], wrong: usize) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         serde_json::json!({
-            "case": self.name, "decode": true, "sequences": self.sequences, "length": self.length, "heads": self.heads,
-            "depth": self.depth, "page": self.page, "bytes": self.bytes(), "spread": SPREAD, "samples": self.samples(),
-            "round_ms": ROUND_MS, "rounds": 5, "worst": worst, "mean": mean, "wrong": wrong, "beside": null,
+            "decode": true, "sequences": self.sequences, "length": self.length, "heads": self.heads,
+            "depth": self.depth, "page": self.page, "bytes": self.bytes(), "samples": self.samples(),
         })
     }
 
-    /// The largest and the mean error of the sampled heads, and how many elements are beyond what rounding explains.
-    fn errors(&self, [q, k, v]: [&Operands; 3], o: &[bf16]) -> ([f64; 2], usize) {
+    /// The errors of the sampled heads.
+    fn errors(&self, [q, k, v]: [&Operands; 3], o: &[bf16]) -> Errors {
         let scale = 1.0 / (self.depth as f64).sqrt();
         let [keys, _] = self.pages();
-        let of_head = |[sequence, head]: [usize; 2]| {
+        Errors::of(&self.samples(), |[sequence, head]| {
             let group = head * self.heads[1] / self.heads[0];
-            let query: Vec<f64> = q.row([sequence, head], 0).collect();
+            let query: Vec<f64> = q.row([*sequence, *head], 0).collect();
             let place = |key: usize| match self.page {
-                Some(_) => ([self.page_of(sequence, key / keys), group], key % keys),
-                None => ([sequence, group], key),
+                Some(_) => ([self.page_of(*sequence, key / keys), group], key % keys),
+                None => ([*sequence, group], key),
             };
             let score = |key: usize| {
                 let (at, row) = place(key);
                 k.row(at, row).zip(&query).map(|(a, b)| a * b).sum::<f64>() * scale
             };
             let scores: Vec<f64> = (0..self.length).map(score).collect();
-            let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let (mut exact, mut size, mut total) = (vec![0.0; self.depth], vec![0.0; self.depth], 0.0);
-            for (key, score) in scores.iter().enumerate() {
-                let weight = (score - most).exp();
-                total += weight;
+            let (exact, size) = weighted(&scores, self.depth, |key| {
                 let (at, row) = place(key);
-                for (e, value) in v.row(at, row).enumerate() {
-                    exact[e] += weight * value;
-                    size[e] += weight * value.abs();
-                }
-            }
-            let first = (sequence * self.heads[0] + head) * self.depth;
-            let each = (0..self.depth).map(|e| {
-                let error = (f64::from(o[first + e]) - exact[e] / total).abs();
-                (error, error <= size[e] / total / 128.0 + 1e-6)
+                v.row(at, row)
             });
-            each.fold((0.0f64, 0.0, 0), |(worst, sum, wrong), (error, within)| {
-                (worst.max(error), sum + error, wrong + usize::from(!within))
-            })
-        };
-        let samples = self.samples();
-        let found = parallel(samples.len(), |range| range.map(|at| of_head(samples[at])).collect::<Vec<_>>());
-        let all = found.into_iter().flatten();
-        let (worst, sum, wrong) = all
-            .fold((0.0, 0.0, 0), |(worst, sum, wrong), (w, s, n)| (f64::max(worst, w), sum + s, wrong + n));
-        ([worst, sum / (samples.len() * self.depth) as f64], wrong)
+            let mut errors = Errors::default();
+            for (found, (exact, size)) in
+                o[q.first([*sequence, *head], 0)..].iter().zip(exact.iter().zip(size))
+            {
+                errors.add(*found, *exact, size / 128.0 + 1e-6);
+            }
+            errors
+        })
     }
 }
 
@@ -138,21 +120,15 @@ impl Case {
 /// # Errors
 /// A device without memory, a failing launch, and what the standard input and output say.
 pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let cases: Vec<Case> =
-        cases(device.is_simulator()).into_iter().filter(|case| options.wants(&case.name)).collect();
-    if cases.is_empty() {
-        return Ok(());
-    }
-    if !options.turns {
-        ledger.head("GB/s");
-    }
-    for case in &cases {
-        measure(ledger, device, common, case, options)?;
-    }
-    if !options.turns {
-        ledger.foot();
-    }
-    Ok(())
+    let cases = cases(device.is_simulator());
+    each(
+        ledger,
+        options,
+        "GB/s",
+        cases,
+        |case| &case.name,
+        |ledger, case| measure(ledger, device, common, case, options),
+    )
 }
 
 fn measure(
@@ -173,8 +149,7 @@ fn measure(
     let entries: Vec<i32> =
         (0..sequences * pages).map(|at| case.page_of(at / pages, at % pages) as i32).collect();
     let table = device.upload(&entries, [*sequences, pages])?;
-    let mut o = device.zeros::<bf16, 4>([*sequences, *heads, 1, *depth])?;
-    o.poison()?;
+    let o = device.zeros::<bf16, 4>([*sequences, *heads, 1, *depth])?;
     let logs = device.zeros::<f32, 3>([*sequences, *heads, 1])?;
     let ((q_shape, q_strides), (k_shape, k_strides)) = (q.view(), k.view());
     let q_view = q.on_device.part(0, q_shape, q_strides)?;
@@ -195,52 +170,19 @@ fn measure(
         let out = (&mut o.view_mut(), &mut *logs);
         what.run_with(&set, &stream, &q_view, [&k_view, &v_view], &lengths, &mut memory, out)
     };
-    if let Err(error) = launch(&own) {
-        // The others are measured all the same.
-        println!("{}: not run: {}", case.name, error.to_string().replace('\n', " "));
-        return Ok(());
-    }
-    let (found, wrong) = case.errors([&q, &k, &v], &o.borrow().download()?);
-    let mut candidates = vec![Candidate::new(case.name.clone(), || launch(&own))];
-    for text in &options.set {
-        let set = changed(own.clone(), text)?;
-        o.borrow_mut().poison()?;
-        match launch(&set) {
-            Ok(()) => {
-                let (_, wrong) = case.errors([&q, &k, &v], &o.borrow().download()?);
-                let name = if wrong > 0 { format!("{text} WRONG") } else { text.clone() };
-                let launch = &launch;
-                candidates.push(Candidate::new(name, move || launch(&set)));
-            }
-            Err(error) => println!("{}, {text}: {}", case.name, error.to_string().replace('\n', " ")),
-        }
-    }
-    if options.turns {
-        return by_turns(&stream, &case.name, &mut candidates, case.json(found, wrong));
-    }
-    let length = Length { rounds: common.samples.min(5), round_ms: ROUND_MS, least: 1 };
-    let launches = race(&stream, length, false, &mut candidates)?;
-    for candidate in &candidates[1..] {
-        println!("{:8.1} GB/s {}: {}", case.bytes() / candidate.ms() * 1e-6, case.name, candidate.name);
-    }
-    let candidate = &candidates[0];
     let elements = case.bytes() / 4.0;
-    ledger.keep(&Record {
-        workload: "attention",
-        kernel: candidate.name.clone(),
-        place: if device.is_simulator() { "simulator" } else { "gpu" },
-        dtype: "bf16",
+    let trial = Trial {
+        name: &case.name,
+        kernel: case.name.clone(),
+        own,
+        launch: &launch,
+        poison: &|| o.borrow_mut().poison(),
+        errors: &|| Ok(case.errors([&q, &k, &v], &o.borrow().download()?)),
+        about: case.json(),
         shape: vec![*sequences, case.length, *heads, *groups, *depth],
-        ms: candidate.ms(),
-        iters: launches[0] * candidate.times.len(),
         work: roofline::Work { flops: 4.0 * elements * (heads / groups) as f64, bytes: case.bytes() },
         elements,
         unit: "GB/s",
-        peer: None,
-        steps: None,
-        wrong,
-        first_wrong: None,
-        max_rel_err: found[0],
-        spread: candidate.spread(),
-    })
+    };
+    trial.run(ledger, &stream, common, options)
 }

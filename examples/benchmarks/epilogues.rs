@@ -2,12 +2,12 @@
 //!
 //! Law: what is timed was checked before.
 
-use super::attention::SPREAD;
 use super::ledger::Ledger;
 use super::noise::noise;
 use super::options::Common;
 use super::race::{Candidate, Length, race};
 use super::record::Record;
+use super::trial::SPREAD;
 use super::turns::{ROUND_MS, by_turns};
 use super::{Result, parallel};
 use crate::host::product::{Epilogue, Options as How, Workspace, multiply, multiply_then};

@@ -32,6 +32,7 @@ mod scan;
 mod shapes;
 mod stencil;
 mod transpose;
+pub mod trial;
 mod truth;
 pub mod tune;
 mod turns;

@@ -3,6 +3,9 @@
 //!
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
+#[macro_use]
+mod scores;
+
 pub mod attention;
 pub mod backward;
 mod banks;

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use layout_examples::benchmarks::ledger::Ledger;
 use layout_examples::benchmarks::options::Common;
 use layout_examples::benchmarks::{
-    Result, attention, backward, bodies, decode, epilogues, gemm, jit, matmul, memory,
+    Result, attention, backward, bodies, decode, epilogues, gemm, jit, matmul, memory, trial,
 };
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ enum Workload {
     /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
     Gemm(gemm::Options),
     /// Attention forward, decoding and backward, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
-    Attention(attention::Options),
+    Attention(trial::Options),
     /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
     Epilogues(epilogues::Options),
     /// Bodies that attract one another, all pairs, beside the roof

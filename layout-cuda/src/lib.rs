@@ -166,6 +166,41 @@ pub use layout_macros::tiled_kernel;
 /// }
 /// cubed::apply::launch(&stream, &mut x)?;
 /// ```
+///
+/// # Functions that modules share
+/// An open module may hold functions alone. `functions = NAME` puts them behind a module's own, in another file or another crate
+/// (`functions = library::activations`); an own function hides one of its name. Within a crate the open module stands first.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernels};
+/// #[tiled_kernels(open = activations)]
+/// mod functions {
+///     fn relu(x: f32) -> f32 {
+///         x.max(0.0)
+///     }
+/// }
+///
+/// #[tiled_kernels(functions = activations)]
+/// mod layers {
+///     #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
+///     pub fn activate<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+///         let i = block_idx.x * 32 + thread_idx.x;
+///         if i < N {
+///             x[[i]] = relu(x[[i]]);
+///         }
+///     }
+/// }
+///
+/// # fn main() -> Result<(), layout_cuda::Error> {
+/// let device = Device::simulator();
+/// let mut x = device.upload(&[-1.0f32, 2.0], [2])?;
+/// layers::activate::launch(&device.stream(), &mut x)?;
+/// assert_eq!(x.download()?, [0.0, 2.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A finding inside of such a function is at the kernel's `fn`, since a position is a line of the kernel's own file.
 pub use layout_macros::tiled_kernels;
 pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use probe::{Planned, Probe};

@@ -79,7 +79,7 @@ pub fn tiled_kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// An example that runs is at `layout_cuda::tiled_kernels`. `open = NAME` makes the module's text a macro `NAME!`, under which others bind
-/// parameters to functions of their own.
+/// parameters to functions of their own; `functions = NAME` lets this module's kernels call the functions of an open one.
 #[proc_macro_attribute]
 pub fn tiled_kernels(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guarded(share::run, attribute, item)

@@ -1,8 +1,9 @@
-//! Modules whose kernels take functions and parameters of others: `#[tiled_kernels(open = NAME)]` and `#[tiled_kernels(with(..))]`.
+//! Modules that give their text to others: `#[tiled_kernels(open = NAME)]`, taken by `NAME! { .. }` and `#[tiled_kernels(functions = NAME)]`.
 //!
 //! Law: `NAME! { (P = f) mod own { fn f .. } }` is the open module's text with `f` beside its functions and `P = f` in place of what each
 //! kernel's attribute says of `P`; conditions on sets (`filter`) are left out, since the sets are picked here. An item of one's own takes
-//! the place of one that has its name. So such a kernel is one like any other: nothing after this knows where its text came from.
+//! the place of one that has its name. `functions = NAME` puts the open module's items behind one's own, and nothing else. So such a kernel
+//! is one like any other: nothing after this knows where its text came from.
 
 use crate::place::Place;
 use crate::report::Errors;
@@ -10,7 +11,7 @@ use proc_macro2::{Delimiter, Group, Ident, Punct, Spacing, TokenStream, TokenTre
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, Item, ItemMod, Meta, Token, token};
+use syn::{Attribute, Expr, Item, ItemMod, LitInt, Meta, Path, Token, token};
 
 /// The entries of `#[tiled_kernels(..)]`.
 #[derive(Default)]
@@ -19,6 +20,10 @@ pub struct Entries {
     pub open: Option<Ident>,
     /// Parameters that are set here.
     pub with: Option<Vec<(Ident, Expr)>>,
+    /// Macros of open modules whose functions this one's kernels may call.
+    pub functions: Vec<Path>,
+    /// How many of the module's items are such functions: the last ones.
+    pub taken: usize,
 }
 
 /// A parameter and its value.
@@ -47,10 +52,16 @@ impl Entries {
                 } else if name == "open" && input.peek(Token![=]) {
                     input.parse::<Token![=]>()?;
                     entries.open = Some(input.parse()?);
+                } else if name == "functions" && input.peek(Token![=]) {
+                    input.parse::<Token![=]>()?;
+                    entries.functions.push(input.parse()?);
+                } else if name == "taken" && input.peek(Token![=]) {
+                    input.parse::<Token![=]>()?;
+                    entries.taken += input.parse::<LitInt>()?.base10_parse::<usize>()?;
                 } else {
                     let message = format!(
-                        "`tiled_kernels` has no entry `{name}`: there are `open = NAME` and `with(PARAMETER = value, ..)`; what is a \
-                         kernel's stands at its own `#[tiled_kernel(..)]`"
+                        "`tiled_kernels` has no entry `{name}`: there are `open = NAME`, `functions = NAME` and `with(PARAMETER = value, \
+                         ..)`; what is a kernel's stands at its own `#[tiled_kernel(..)]`"
                     );
                     return Err(syn::Error::new(name.span(), message));
                 }
@@ -67,17 +78,27 @@ impl Entries {
     }
 }
 
-/// The macro that puts the module's text under functions and parameters of others.
+/// The macro that puts the module's text under functions and parameters of others, or behind others' kernels.
 pub fn opened(name: &Ident, items: &[Item]) -> TokenStream {
     let d = Punct::new('$', Spacing::Alone);
     let text = format!(
         "The kernels of this module with functions and parameters of one's own: `{name}! {{ (PARAMETER = function) mod own {{ fn function(..) \
-         .. }} }}`. A function of one's own has the arguments of the one whose place it takes."
+         .. }} }}`. A function of one's own has the arguments of the one whose place it takes. Under `#[tiled_kernels(functions = {name})]` a \
+         module's kernels call the functions of this one."
     );
+    let count = items.len();
     quote! {
         #[doc = #text]
         #[macro_export]
         macro_rules! #name {
+            (functions (#d (#d entries:tt)*) #d (#[#d meta:meta])* #d vis:vis mod #d own:ident { #d (#d items:tt)* }) => {
+                #[::layout_cuda::tiled_kernels(taken = #count, #d (#d entries)*)]
+                #d (#[#d meta])*
+                #d vis mod #d own {
+                    #d (#d items)*
+                    #(#items)*
+                }
+            };
             (#d entries:tt #d (#[#d meta:meta])* #d vis:vis mod #d own:ident { #d (#d items:tt)* }) => {
                 #[::layout_cuda::tiled_kernels(with #d entries)]
                 #d (#[#d meta])*
@@ -90,9 +111,16 @@ pub fn opened(name: &Ident, items: &[Item]) -> TokenStream {
     }
 }
 
-/// The module with these parameters in its kernels' attributes; of two items with one name the first.
-pub fn with(module: &mut ItemMod, bound: &[(Ident, Expr)], errors: &mut Errors) {
-    let Some((_, items)) = &mut module.content else { return };
+/// The module under the macro of another one, which puts its items behind this one's.
+pub fn behind(module: &ItemMod, entries: &Entries, from: &Path) -> TokenStream {
+    let Entries { open, functions, taken, .. } = entries;
+    let (open, others) = (open.iter(), functions.iter().skip(1));
+    quote!(#from! { functions (taken = #taken, #(open = #open,)* #(functions = #others,)*) #module })
+}
+
+/// Of two items with one name the first: one's own stand in front. Gives how many of the last `taken` are left.
+pub fn own_first(items: &mut Vec<Item>, taken: usize) -> usize {
+    let before = items.len();
     let mut names = Vec::new();
     items.retain(|item| match name_of(item) {
         Some(name) if names.contains(&name) => false,
@@ -101,9 +129,17 @@ pub fn with(module: &mut ItemMod, bound: &[(Ident, Expr)], errors: &mut Errors) 
             true
         }
     });
+    taken.saturating_sub(before - items.len())
+}
+
+/// The module with these parameters in its kernels' attributes. The kernels stand where the module's name does, in the file that they
+/// are compiled in.
+pub fn with(module: &mut ItemMod, bound: &[(Ident, Expr)], errors: &mut Errors) {
+    let Some((_, items)) = &mut module.content else { return };
     let mut met = vec![false; bound.len()];
     for item in items {
         let Item::Fn(function) = item else { continue };
+        function.sig.fn_token.span = module.ident.span();
         for attribute in
             function.attrs.iter_mut().filter(|attribute| crate::share::is_kernel_attribute(attribute))
         {

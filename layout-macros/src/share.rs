@@ -15,7 +15,7 @@ use syn::{Attribute, Item, ItemFn, ItemMod, Stmt, Visibility};
 /// What takes the module's place: the module with its kernels, each of them whole.
 pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let entries = Entries::parse(attribute, &mut errors);
+    let mut entries = Entries::parse(attribute, &mut errors);
     let mut module = match syn::parse2::<ItemMod>(item.clone()) {
         Ok(module) => module,
         Err(error) => {
@@ -24,6 +24,11 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
             return quote!(#errors #item);
         }
     };
+    if let Some((_, items)) = &mut module.content
+        && (entries.with.is_some() || entries.taken > 0)
+    {
+        entries.taken = open::own_first(items, entries.taken);
+    }
     if let Some(bound) = &entries.with {
         open::with(&mut module, bound, &mut errors);
     }
@@ -36,8 +41,16 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
         let errors = errors.tokens();
         return quote!(#errors #item);
     };
+    if let Some(from) = entries.functions.first() {
+        let (module, errors) = (open::behind(&module, &entries, from), errors.tokens());
+        return quote!(#module #errors);
+    }
     let opened = entries.open.as_ref().map(|name| open::opened(name, items));
     let shared: Vec<Shared<'_>> = items.iter().filter_map(Shared::of).collect();
+    let own = items[..items.len().saturating_sub(entries.taken)].iter().filter_map(Shared::of).count();
+    // Of another module's text only some functions are taken, and a module of functions is there for others.
+    let kernels = items.iter().any(|item| matches!(item, Item::Fn(function) if is_kernel(function)));
+    let own = if entries.with.is_some() || opened.is_some() && !kernels { 0 } else { own };
     let mut reached = BTreeSet::new();
     let items: Vec<TokenStream> = items
         .iter()
@@ -53,9 +66,8 @@ pub fn run(attribute: TokenStream, item: TokenStream) -> TokenStream {
             other => Some(other.to_token_stream()),
         })
         .collect();
-    for (number, unused) in shared.iter().enumerate() {
-        // Of another module's text only some functions are taken.
-        if entries.with.is_none() && matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
+    for (number, unused) in shared[..own].iter().enumerate() {
+        if matches!(unused.item, Item::Fn(_)) && !reached.contains(&number) {
             errors.push(
                 Place::token(unused.name.span()),
                 format!("no kernel of the module calls `{}`", unused.name),

@@ -616,6 +616,23 @@ fn an_open_module_takes_functions_of_others() {
     assert!(out.contains("2.0 * x") && !out.contains("x + 1.0"), "{out}");
 }
 
+/// A module's functions behind another one's: an own one hides one of its name, and only own ones must be called.
+#[test]
+fn a_module_takes_functions_of_an_open_one() {
+    let functions = "fn inner(x: f32) -> f32 { x } fn outer(x: f32) -> f32 { inner(x) } fn other() {}";
+    let out = share("open = helpers", &format!("mod functions {{ {functions} }}"));
+    assert!(out.contains("tiled_kernels (taken = 3usize") && !out.contains("compile_error"), "{out}");
+    let kernel = "#[tiled_kernel(block = [1], grid = [1])] pub fn apply() { outer(1.0); }";
+    let out = share("open = with, functions = helpers, functions = more", &format!("mod own {{ {kernel} }}"));
+    let called = "helpers ! { functions (taken = 0usize , open = with , functions = more ,) mod own";
+    assert!(out.starts_with(called), "{out}");
+    let own = format!("{kernel} fn inner(x: f32) -> f32 {{ x + 1.0 }} fn idle() {{}} {functions}");
+    let out = share("taken = 3usize, open = with", &format!("mod own {{ {own} }}"));
+    assert!(out.contains("no kernel of the module calls `idle`") && !out.contains("calls `other`"), "{out}");
+    let compiled = out.split("macro_rules").next().expect("a text");
+    assert!(compiled.contains("outer (1.0)") && compiled.contains("x + 1.0"), "{out}");
+}
+
 #[test]
 fn mistakes_of_a_module_are_told() {
     for (attribute, item, message) in [

@@ -64,6 +64,7 @@ pub fn lower(
         written: HashMap::new(),
         returns: HashMap::new(),
         references: HashSet::new(),
+        own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
         calls: vec![],
     };

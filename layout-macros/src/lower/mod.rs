@@ -67,6 +67,8 @@ struct Lowering<'a> {
     returns: HashMap<u32, written::Ty>,
     /// Locals that stand for places of others: `&mut` parameters, and what `let r = &mut x;` binds.
     references: HashSet<LocalId>,
+    /// The kernel's `fn`, in the file that its definition names.
+    own: Place,
     /// What is being lowered: where a name may not mean everything.
     site: Site,
     /// Each call of a nested function: from where, which, and its place.
@@ -91,7 +93,9 @@ impl Lowering<'_> {
     fn origin(&mut self, place: Place) -> Origin {
         let origin = Origin(self.places.len() as u32);
         self.places.push(place);
-        self.kernel.positions.push(place.position());
+        // A function of another file has the kernel's place: a position is a line of one file.
+        let own = place.start.file() == self.own.start.file();
+        self.kernel.positions.push(if own { place } else { self.own }.position());
         origin
     }
 

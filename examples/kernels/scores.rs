@@ -1,0 +1,54 @@
+//! What the kernels of attention may do to a score, and which keys a query may see: forward, backward and decoding share these.
+//!
+//! Law: a mask `KEEP(batch, head, query, key, window)` says whether a query sees a key. Its range, of the queries `first..last`, is `(from, to,
+//! all_from, all_to)`: no key outside of `from..to` is seen by any of them, and every key of `all_from..all_to` by all.
+
+use layout_cuda::tiled_kernels;
+
+#[tiled_kernels(open = attention_scores)]
+mod functions {
+    /// Every key counts.
+    fn every(_batch: i32, _head: i32, _query: i32, _key: i32, _window: i32) -> bool {
+        true
+    }
+
+    /// Keys up to the query.
+    fn causal(_batch: i32, _head: i32, query: i32, key: i32, _window: i32) -> bool {
+        key <= query
+    }
+
+    /// The last `window` keys up to the query.
+    fn sliding(_batch: i32, _head: i32, query: i32, key: i32, window: i32) -> bool {
+        key <= query && query - key < window
+    }
+
+    /// Of queries `first..last`: the keys `from..to` that some of them see, and those that all of them see.
+    fn all_keys(_first: i32, _last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, keys, 0, keys)
+    }
+
+    fn keys_before(first: i32, last: i32, keys: i32, _window: i32) -> (i32, i32, i32, i32) {
+        (0, last.clamp(0, keys), 0, (first + 1).clamp(0, keys))
+    }
+
+    fn keys_within(first: i32, last: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
+        let (from, to) = ((first + 1 - window).clamp(0, keys), last.clamp(0, keys));
+        (from, to, (last - window).clamp(0, keys), (first + 1).clamp(0, keys))
+    }
+
+    /// The product as it is.
+    fn plain(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, _strength: f32) -> f32 {
+        score
+    }
+
+    /// Never beyond `strength`.
+    fn soft_cap(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, strength: f32) -> f32 {
+        strength * (score / strength).tanh_approx()
+    }
+
+    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among `heads`.
+    fn alibi(score: f32, _batch: i32, head: i32, query: i32, key: i32, heads: f32) -> f32 {
+        let slope = (-8.0 * (head + 1) as f32).div_approx(heads).exp2_approx();
+        score - slope * (query - key).abs() as f32
+    }
+}
