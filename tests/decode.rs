@@ -347,6 +347,10 @@ fn the_texts_become_cubins() {
             let set = what.set(Elem::Bf16, depth, rows, 16).with("U", ParamValue::Type(out));
             sets.push((&decoding, set));
         }
+        for (rows, out) in [(4, Elem::F32), (32, Elem::F32), (32, Elem::F16)] {
+            let set = Decoding::default().set(Elem::F16, depth, rows, 16);
+            sets.push((&decoding, set.with("U", ParamValue::Type(out))));
+        }
     }
     in_parallel(&sets, |(kernel, set)| {
         let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);

@@ -1142,3 +1142,54 @@ fn elements_of_a_vectorised_view_are_named_by_their_place() -> Result<(), Error>
     compiled(&[("by_elements", by_elements::SOURCE)]);
     Ok(())
 }
+
+/// A function's own type parameter stands for the elements of what it is given, in its body as well: another type a call.
+#[tiled_kernel(T = [f32, bf16, i32], block = [32], grid = [1])]
+fn in_any_type<T>(
+    x: &LayoutTensor<T, RowMajor<64>>,
+    y: &mut LayoutTensor<T, RowMajor<64>>,
+    counts: &mut LayoutTensor<u8, RowMajor<64>>,
+) {
+    fn doubled<E: Element + std::ops::Add<Output = E>>(from: View<E, Read>, lane: usize) -> View<E, Write> {
+        let mut own = local::<E>(row_major([2]));
+        for i in unroll(0..2) {
+            let twice: E = from[[i * 32 + lane]] + from[[i * 32 + lane]];
+            own[[i]] = twice;
+        }
+        own
+    }
+    fn above<E: Constants + PartialOrd>(value: E, than: impl Fn(E) -> E) -> u8 {
+        if value > than(E::ONE) { E::ONE.cast::<u8>() } else { size_of::<E>() as u8 }
+    }
+    let of_x = doubled(x.tile([64], [0]), thread_idx.x);
+    let mut bytes = shared::<u8>(row_major([64]));
+    for i in unroll(0..2) {
+        let at = i * 32 + thread_idx.x;
+        y[[at]] = of_x[[i]];
+        // Within the call another one, of another type.
+        bytes[[at]] = above(x[[at]], |one| if above(at as i32, |_| 31) == 1 { one + one } else { one });
+    }
+    sync_warp();
+    let of_bytes = doubled(bytes.tile([64], [0]), thread_idx.x);
+    for i in unroll(0..2) {
+        counts[[i * 32 + thread_idx.x]] = of_bytes[[i]];
+    }
+}
+
+#[test]
+fn a_functions_own_type_is_that_of_its_elements() -> Result<(), Error> {
+    fn run<T: layout_cuda::Element + PartialEq>(of: fn(i32) -> T, bytes: u8) -> Result<(), Error> {
+        let (device, numbers) = (Device::simulator(), -30..34);
+        let x = device.upload(&numbers.clone().map(of).collect::<Vec<_>>(), [64])?;
+        let (mut y, mut counts) = (device.zeros::<T, 1>([64])?, device.zeros::<u8, 1>([64])?);
+        in_any_type::launch(&device.stream(), &x, &mut y, &mut counts)?;
+        assert_eq!(y.download()?, numbers.clone().map(|i| of(2 * i)).collect::<Vec<_>>());
+        let wanted =
+            numbers.enumerate().map(|(at, i)| if i > 1 + i32::from(at > 31) { 2 } else { 2 * bytes });
+        assert_eq!(counts.download()?, wanted.collect::<Vec<_>>());
+        Ok(())
+    }
+    run(|i| i as f32, 4)?;
+    run(|i| i, 4)?;
+    run(|i| layout_cuda::bf16::from_f32(i as f32), 2)
+}

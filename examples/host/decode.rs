@@ -71,7 +71,7 @@ impl Decoding<'_> {
     /// The kernel's parameters for elements of a type, head dimensions of keys and values, rows that share a head of K and V, and keys
     /// of a page.
     pub fn set(&self, elem: Elem, [d, dv]: [usize; 2], rows: usize, page: usize) -> ParamSet {
-        let keys = if d + dv <= 128 { 32 } else { 16 };
+        let keys = if d + dv <= 192 { 32 } else { 16 };
         let rows = if rows > 16 && d + dv <= 256 { 32 } else { 16 };
         // Rows that lie in one page wherever a block begins; TMA writes whole swizzles of 8.
         let of_page = if self.pages.is_some() { page.trailing_zeros().clamp(3, 5) } else { 5 };

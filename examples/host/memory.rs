@@ -399,14 +399,15 @@ pub fn argmax(
     kernels::total_argmax::launch(stream, &*parts, &*places, out)
 }
 
-/// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by elements.
+/// `out[j, i] = x[i, j]`, of f32 or bf16: by 16 bytes where both extents are multiples of that, else by 4.
 ///
 /// # Errors
 /// Those of a launch.
 pub fn transpose<T: Element>(stream: &Stream, x: &Tensor<T, 2>, out: &mut Tensor<T, 2>) -> Result<(), Error> {
     let of_vector = 16 / size_of::<T>();
-    match x.shape().iter().all(|extent| extent % of_vector == 0) {
-        true => kernels::transpose::launch(stream, x, out),
-        false => kernels::transpose_by_elements::launch(stream, x, out),
+    match (x.shape().iter().all(|extent| extent % of_vector == 0), size_of::<T>()) {
+        (true, _) => kernels::transpose::launch(stream, x, out),
+        (false, 2) => kernels::transpose_by_pairs::launch(stream, x, out),
+        (false, _) => kernels::transpose_by_elements::launch(stream, x, out),
     }
 }

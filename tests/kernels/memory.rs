@@ -354,9 +354,11 @@ fn half(i: usize) -> bf16 {
     bf16::from_bits(if i & 0x7f80 == 0x7f80 { 1 } else { i as u16 })
 }
 
-/// Sizes of `transpose_by_elements`: one has a block that lies in the middle of the matrix.
+/// Sizes of `transpose_by_elements` and `transpose_by_pairs`: some have a block that lies in the middle of the matrix, with rows
+/// of even and odd length on both sides.
 fn with_whole_tiles() -> Vec<[usize; 3]> {
-    [around_tile([64, 64, 1]), vec![[256, 64, 1]]].concat()
+    [around_tile([64, 64, 1]), vec![[256, 64, 1], [257, 131, 1], [258, 131, 1], [257, 132, 1], [258, 130, 1]]]
+        .concat()
 }
 
 fn turned() -> Vec<Case> {
@@ -364,7 +366,7 @@ fn turned() -> Vec<Case> {
         turned!(transpose, F32, around_tile([64, 64, 1]), |i| i as f32),
         turned!(transpose, Bf16, around_tile([128, 128, 1]), half),
         turned!(transpose_by_elements, F32, with_whole_tiles(), |i| i as f32),
-        turned!(transpose_by_elements, Bf16, with_whole_tiles(), half),
+        turned!(transpose_by_pairs, Bf16, with_whole_tiles(), half),
         Case::new(
             &transpose_by_boxes::DEFINITION,
             vec![[32, 32, 1], [4, 4, 1], [36, 100, 1], [68, 32, 1]],

@@ -38,12 +38,12 @@ pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum}
 pub use rms::rms_norm;
 pub use rows::softmax;
 pub use stencil::{conv1d, conv2d, pool1d, pool2d};
-pub use transposition::{transpose, transpose_by_elements};
+pub use transposition::{transpose, transpose_by_elements, transpose_by_pairs};
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 32] {
+pub fn definitions() -> [&'static Definition; 33] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -62,6 +62,7 @@ pub fn definitions() -> [&'static Definition; 32] {
         &layer_norm_in_passes::DEFINITION,
         &transpose::DEFINITION,
         &transpose_by_elements::DEFINITION,
+        &transpose_by_pairs::DEFINITION,
         &transpose_by_boxes::DEFINITION,
         &histogram::DEFINITION,
         &layer_norm::DEFINITION,

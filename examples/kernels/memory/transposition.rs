@@ -8,7 +8,8 @@
 //! the row that it reads meets in a bank. Blocks count down the rows of `x` first: those that run at once then write
 //! neighbouring stretches.
 //!
-//! Rows whose pitch is no multiple of 16 bytes go element by element, whole lines of a row at once on both sides.
+//! Rows whose pitch is no multiple of 16 bytes go by 4 bytes, whole lines of a row at once on both sides: by elements of
+//! 4 bytes, by pairs of 2.
 
 use layout_cuda::tiled_kernel;
 
@@ -43,7 +44,7 @@ pub fn transpose<T, const M: usize, const N: usize>(
 /// row of `out` is written in stretches that begin at a sector of 32 bytes, wherever the row itself begins: none is
 /// written in part by two blocks. So a block reads a sector's rows more than it writes.
 #[tiled_kernel(
-    T = [f32, bf16], ROWS = 128, COLS = 64,
+    T = [f32], ROWS = 128, COLS = 64,
     block = [256],
     grid = [(M + 32 / size_of::<T>() - 1).div_ceil(ROWS), N.div_ceil(COLS)],
     deny(narrowed),
@@ -81,5 +82,79 @@ pub fn transpose_by_elements<T, const M: usize, const N: usize>(
         move_tile(rows, from, turned, out, M, sector);
     } else {
         move_tile(rows, from, turned, out, M, sector);
+    }
+}
+
+/// The same of elements of 2 bytes, read and written in pairs that lie in 4 bytes: those of a row of `x` begin one element before
+/// the tile where the row's tile begins at an odd one. In shared memory the even rows lie in front of the odd ones, so that the two
+/// halves of what a warp writes lie in rows one after the other, whose columns are in different banks.
+#[tiled_kernel(
+    T = [bf16], ROWS = 128, COLS = 64,
+    block = [256],
+    grid = [(M + 15).div_ceil(ROWS), N.div_ceil(COLS)],
+    deny(narrowed),
+)]
+pub fn transpose_by_pairs<T, const M: usize, const N: usize>(
+    x: &LayoutTensor<T, RowMajor<M, N>>,
+    out: &mut LayoutTensor<T, RowMajor<N, M>>,
+) {
+    const SECTOR: usize = 16;
+    const HALF: usize = (ROWS + SECTOR) / 2;
+    /// A tile in and out. Of one that lies wholly inside no element is tested.
+    fn move_tile<T: Element>(
+        x: impl Tensor<Elem = T, Access = Read>,
+        turned: View<T, Write>,
+        out: impl Tensor<Elem = T, Access = Write>,
+        m: usize,
+        n: usize,
+    ) {
+        let (row, col) = (block_idx.x * ROWS - SECTOR, block_idx.y * COLS);
+        // Rows that a warp reads are all even or all odd.
+        let lanes = row_major([1, 32]);
+        let mut own = local::<T>(row_major([HALF / 4, 2]));
+        for k in unroll(0..HALF / 4) {
+            let from =
+                x.window([1, COLS], [row + k * 8 + warp_id(), col - warp_id() * n % 2]).vectorize([1, 2]);
+            own.tile([1, 2], [k, 0]).vectorize([1, 2]).copy_from(&from.distribute(lanes, lane_id()));
+        }
+        // The pair that ends a row of the tile.
+        let mut last = local::<T>(row_major([1, 2]));
+        if thread_idx.x < 2 * HALF {
+            let from = [row + thread_idx.x, col + COLS - thread_idx.x * n % 2];
+            last.vectorize([1, 2]).copy_from(&x.window([1, 2], from).vectorize([1, 2]));
+        }
+        for k in unroll(0..HALF / 4) {
+            let to =
+                turned.window([1, COLS], [warp_id() % 2 * HALF + k * 4 + warp_id() / 2, 0]).vectorize([1, 2]);
+            to.distribute(lanes, lane_id()).copy_from(&own.tile([1, 2], [k, 0]).vectorize([1, 2]));
+        }
+        if thread_idx.x < 2 * HALF {
+            let to =
+                turned.window([1, 2], [thread_idx.x % 2 * HALF + thread_idx.x / 2, COLS]).vectorize([1, 2]);
+            to.copy_from(&last.vectorize([1, 2]));
+        }
+        barrier();
+        for k in unroll(0..COLS / 8) {
+            let col = k * 8 + warp_id();
+            let early = (block_idx.y * COLS + col) * m % SECTOR;
+            let mut pairs = local::<T>(row_major([1, ROWS / 32]));
+            for i in unroll(0..ROWS / 64) {
+                for j in unroll(0..2) {
+                    let row = SECTOR - early + i * 64 + lane_id() * 2 + j;
+                    pairs[[0, i * 2 + j]] = turned[[row % 2 * HALF + row / 2, col + row % 2 * (n % 2)]];
+                }
+            }
+            let to = out
+                .window([1, ROWS], [block_idx.y * COLS + col, block_idx.x * ROWS - early])
+                .vectorize([1, 2]);
+            to.distribute(lanes, lane_id()).copy_from(&pairs.vectorize([1, 2]));
+        }
+    }
+    let mut turned = shared::<T>(row_major([2 * HALF, COLS + 2]));
+    let (row, col) = (block_idx.x * ROWS, block_idx.y * COLS);
+    if block_idx.x > 0 && block_idx.y > 0 && row + ROWS <= M && col + COLS + 2 <= N {
+        move_tile(x, turned, out, M, N);
+    } else {
+        move_tile(x, turned, out, M, N);
     }
 }

@@ -40,6 +40,9 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
         function.parameters.iter().all(|local| check.local(*local))
             && function.types.len() == function.parameters.len()
             && function.types.iter().all(|ty| check.annotation(ty, MAX_DEPTH))
+            && function.tells.iter().all(|(place, own)| {
+                (*place as usize) < function.parameters.len() && (*own as usize) < kernel.own_types.len()
+            })
             && check.annotation(&function.result, MAX_DEPTH)
             && check.block(&function.body, u32::MAX)
     });
@@ -67,7 +70,9 @@ impl Check<'_> {
 
     fn ty(&self, ty: TypeRef) -> bool {
         match ty {
-            TypeRef::Parameter(number) => (number as usize) < self.kernel.types.len(),
+            TypeRef::Parameter(number) => {
+                (number as usize) < self.kernel.types.len() + self.kernel.own_types.len()
+            }
             TypeRef::Elem(_) | TypeRef::Usize | TypeRef::Isize => true,
         }
     }

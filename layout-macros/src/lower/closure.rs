@@ -31,6 +31,7 @@ impl Lowering<'_> {
             name,
             parameters: vec![],
             types,
+            tells: vec![],
             result,
             body: Block::default(),
         });

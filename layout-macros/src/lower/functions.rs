@@ -9,7 +9,18 @@ use layout_core::kernel::ir::{Annotation, Block, Function};
 use proc_macro2::Ident;
 use quote::format_ident;
 use syn::ext::IdentExt;
-use syn::{FnArg, GenericParam, Item, ItemFn, Pat, PatTuple, PatType, ReturnType, Stmt, parse_quote};
+use syn::{
+    FnArg, GenericArgument, GenericParam, Item, ItemFn, Pat, PatTuple, PatType, PathArguments, ReturnType,
+    Stmt, Type, TypeParam, TypeParamBound, parse_quote,
+};
+
+/// A function whose name is in scope and whose body is not lowered yet.
+pub(super) struct Declared<'b> {
+    number: u32,
+    /// Where its own types begin.
+    first_type: usize,
+    item: &'b ItemFn,
+}
 
 /// The name of a parameter that is a pattern, as a whole.
 fn whole(place: usize, pattern: &PatTuple) -> Ident {
@@ -33,9 +44,50 @@ fn taken_apart(item: &ItemFn) -> syn::Block {
     block
 }
 
+/// Whether a type parameter stands for an element type: by its bound.
+fn is_element(own: &TypeParam) -> bool {
+    own.bounds.iter().any(|bound| match bound {
+        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|last| {
+            ["Element", "Constants", "Float", "Number", "Integer", "Approximate"]
+                .iter()
+                .any(|known| last.ident == *known)
+        }),
+        _ => false,
+    })
+}
+
+/// Whether a parameter of this type tells what a type parameter is: a value or a view of such elements.
+fn is_of(ty: &Type, own: &Ident) -> bool {
+    match ty {
+        Type::Group(group) => is_of(&group.elem, own),
+        Type::Paren(paren) => is_of(&paren.elem, own),
+        Type::Reference(reference) => is_of(&reference.elem, own),
+        Type::Array(array) => is_of(&array.elem, own),
+        Type::ImplTrait(bounds) => bounds.bounds.iter().any(|bound| match bound {
+            TypeParamBound::Trait(bound) => in_arguments(&bound.path, own),
+            _ => false,
+        }),
+        Type::Path(path) => path.path.is_ident(own) || in_arguments(&path.path, own),
+        _ => false,
+    }
+}
+
+/// `View<T, Read>`, `Tensor<Elem = T>`: what stands first, or is called `Elem`.
+fn in_arguments(path: &syn::Path, own: &Ident) -> bool {
+    let Some(PathArguments::AngleBracketed(arguments)) = path.segments.last().map(|last| &last.arguments)
+    else {
+        return false;
+    };
+    arguments.args.iter().enumerate().any(|(place, argument)| match argument {
+        GenericArgument::Type(ty) => place == 0 && is_of(ty, own),
+        GenericArgument::AssocType(elem) => elem.ident == "Elem" && is_of(&elem.ty, own),
+        _ => false,
+    })
+}
+
 impl Lowering<'_> {
     /// Puts the names of a block's functions in scope.
-    pub(super) fn declare_functions<'b>(&mut self, block: &'b syn::Block) -> Vec<(u32, &'b ItemFn)> {
+    pub(super) fn declare_functions<'b>(&mut self, block: &'b syn::Block) -> Vec<Declared<'b>> {
         let mut declared = vec![];
         for statement in &block.stmts {
             let Stmt::Item(Item::Fn(item)) = statement else { continue };
@@ -74,12 +126,21 @@ impl Lowering<'_> {
                 .collect();
             let body = Block::default();
             let (types, result) = self.annotations(&item.sig);
-            self.kernel.functions.push(Function { name: name.clone(), parameters, types, result, body });
+            let first_type = self.kernel.own_types.len();
+            let tells = self.own_types(&item.sig);
+            self.kernel.functions.push(Function {
+                name: name.clone(),
+                parameters,
+                types,
+                tells,
+                result,
+                body,
+            });
             if let ReturnType::Type(_, ty) = &item.sig.output {
                 self.returns.insert(number, written(ty, &self.types, Some(&item.sig.generics)));
             }
             self.scopes.bind(name, Binding::Function(number));
-            declared.push((number, item));
+            declared.push(Declared { number, first_type, item });
         }
         declared
     }
@@ -101,6 +162,32 @@ impl Lowering<'_> {
         };
         (self.types, self.generics) = outer;
         (types, result)
+    }
+
+    /// Makes types of a function's type parameters that stand for elements. Gives which of its parameters tell what they are.
+    fn own_types(&mut self, signature: &syn::Signature) -> Vec<(u32, u32)> {
+        let mut tells = vec![];
+        for own in signature.generics.type_params().filter(|own| is_element(own)) {
+            let number = self.kernel.own_types.len() as u32;
+            self.kernel.own_types.push(own.ident.unraw().to_string());
+            let inputs = signature.inputs.iter().enumerate();
+            tells.extend(inputs.filter_map(|(place, input)| match input {
+                FnArg::Typed(typed) => is_of(&typed.ty, &own.ident).then_some((place as u32, number)),
+                FnArg::Receiver(_) => None,
+            }));
+        }
+        tells
+    }
+
+    /// The types that a function's body can name: its own type parameters have the numbers that [`Self::own_types`] gave them.
+    fn name_own_types(&mut self, generics: &syn::Generics, first: usize) {
+        for (place, own) in generics.type_params().filter(|own| is_element(own)).enumerate() {
+            let number = self.kernel.types.len() + first + place;
+            if self.types.len() <= number {
+                self.types.resize_with(number + 1, || Ident::new("_hidden", own.ident.span()));
+            }
+            self.types[number] = own.ident.clone();
+        }
     }
 
     /// Lets a function's type parameters be its own: they say of which views it is, and name nothing of the kernel's.
@@ -125,8 +212,8 @@ impl Lowering<'_> {
     }
 
     /// Lowers the bodies, once the constants of the block are in scope.
-    pub(super) fn define_functions(&mut self, declared: Vec<(u32, &ItemFn)>) {
-        for (number, item) in declared {
+    pub(super) fn define_functions(&mut self, declared: Vec<Declared<'_>>) {
+        for Declared { number, first_type, item } in declared {
             // What a function is for may be said in front of it.
             self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
             let generics = &item.sig.generics;
@@ -149,6 +236,7 @@ impl Lowering<'_> {
             let site = std::mem::replace(&mut self.site, Site::Function(number));
             let around = std::mem::take(&mut self.around);
             let types = self.hide(generics);
+            self.name_own_types(generics, first_type);
             for local in self.kernel.functions[number as usize].parameters.clone() {
                 let name = self.kernel.locals[local.0 as usize].name.clone();
                 self.scopes.bind(name, Binding::Local(local));

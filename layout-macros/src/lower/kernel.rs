@@ -29,6 +29,7 @@ pub fn lower(
         filter: vec![],
         dims: signature.dims.iter().map(Ident::to_string).collect(),
         types: signature.types.iter().map(Ident::to_string).collect(),
+        own_types: vec![],
         arguments: vec![],
         block: vec![],
         grid: None,
@@ -301,7 +302,8 @@ impl Lowering<'_> {
     /// Counts a type parameter as used.
     pub(super) fn use_type(&mut self, ty: TypeRef) {
         let TypeRef::Parameter(number) = ty else { return };
-        let name = &self.kernel.types[number as usize];
+        // A nested function's own is none of the attribute's.
+        let Some(name) = self.kernel.types.get(number as usize) else { return };
         if let Some(number) = self.kernel.parameters.iter().position(|parameter| parameter.name == *name) {
             self.used_parameters[number] = true;
         }

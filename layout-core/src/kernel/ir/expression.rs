@@ -41,7 +41,8 @@ wire! {
     pub enum TypeRef {
         /// An element type.
         Elem(elem: Elem),
-        /// The type parameter of this number in [`Kernel::types`](super::Kernel::types).
+        /// The type parameter of this number in [`Kernel::types`](super::Kernel::types), or behind them in
+        /// [`Kernel::own_types`](super::Kernel::own_types).
         Parameter(number: u32),
         /// `usize`: an index, a natural number.
         Usize,

@@ -66,6 +66,9 @@ wire! {
         pub dims: Vec<String>,
         /// The type parameters of the function, in order; each has a parameter of the same name.
         pub types: Vec<String>,
+        /// The type parameters of nested functions that stand for element types, in order: `fn f<T: Element>(x: View<T, Read>)`. Their
+        /// numbers go on behind those of `types`.
+        pub own_types: Vec<String>,
         /// The function's arguments, in order.
         pub arguments: Vec<Argument>,
         /// `block = [x, y, z]`: threads of a block, 1 to 3 entries.
@@ -233,6 +236,9 @@ wire! {
         pub parameters: Vec<LocalId>,
         /// The type of each.
         pub types: Vec<Annotation>,
+        /// Which of them tell what a type parameter of the function stands for: the parameter's place, and the type's in
+        /// [`Kernel::own_types`].
+        pub tells: Vec<(u32, u32)>,
         /// The type of the result.
         pub result: Annotation,
         /// The body.

@@ -108,6 +108,8 @@ pub(super) struct Evaluator<'k> {
     pub heads: Vec<Vec<(VarId, i64)>>,
     /// The local that each mutable index variable was made for.
     pub owners: HashMap<VarId, LocalId>,
+    /// What the type parameters of the nested functions around stand for, by their places in [`Kernel::own_types`].
+    pub own_types: Vec<Option<Elem>>,
     /// Whether the kernel names elements of arrays at all.
     pub has_elements: bool,
     /// The locals that closures change.
@@ -221,11 +223,34 @@ impl Evaluator<'_> {
         if self.promises.narrow { NARROW_LIMIT } else { WIDE_LIMIT }
     }
 
+    /// Whether a type is a nested function's own of which no argument tells what it is.
+    pub(super) fn is_open(&self, ty: TypeRef) -> bool {
+        let TypeRef::Parameter(number) = ty else { return false };
+        let own = (number as usize).checked_sub(self.kernel.types.len());
+        own.is_some_and(|own| matches!(self.own_types.get(own), Some(None)))
+    }
+
     /// The element type that a type stands for; `None` for `usize` and `isize`.
     pub(super) fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
         match ty {
             TypeRef::Elem(elem) => Ok(Some(elem)),
             TypeRef::Usize | TypeRef::Isize => Ok(None),
+            TypeRef::Parameter(number) if number as usize >= self.kernel.types.len() => {
+                let own = number as usize - self.kernel.types.len();
+                match self.own_types.get(own) {
+                    Some(Some(elem)) => Ok(Some(*elem)),
+                    _ => {
+                        let name = self.kernel.own_types.get(own).cloned().unwrap_or_default();
+                        self.fail_help(
+                            origin,
+                            format!("no argument tells what `{name}` is here"),
+                            format!(
+                                "write a parameter of its elements: `x: View<{name}, Read>` or `x: {name}`"
+                            ),
+                        )
+                    }
+                }
+            }
             TypeRef::Parameter(number) => {
                 let name = self.kernel.types.get(number as usize).cloned().unwrap_or_default();
                 match self.params.get(&name) {

@@ -358,6 +358,13 @@ impl Evaluator<'_> {
             );
         }
         self.calls += 1;
+        // A closure of this function's that calls it again leaves its own types behind.
+        let outer = self.own_types.clone();
+        for (place, own) in &function.tells {
+            if let Some(elem) = values.get(*place as usize).and_then(|value| self.elem_of(value)) {
+                self.own_types[*own as usize] = Some(elem);
+            }
+        }
         for ((local, ty), value) in function.parameters.iter().zip(&function.types).zip(values) {
             let name = kernel.locals[local.0 as usize].name.clone();
             let value = self.ascribe(value, ty, origin)?;
@@ -374,7 +381,28 @@ impl Evaluator<'_> {
         self.rounds -= loops;
         self.loops = loops;
         self.calls -= 1;
-        self.ascribe(result?, &function.result, origin)
+        let result = result.and_then(|result| self.ascribe(result, &function.result, origin));
+        self.own_types = outer;
+        result
+    }
+
+    /// The element type of a view or of a value, where it has one already.
+    fn elem_of(&self, value: &Datum) -> Option<Elem> {
+        match value {
+            Datum::View(view) => Some(self.tables.place(view.place).elem),
+            Datum::Scalar(_, elem) => Some(*elem),
+            Datum::Bool(_) => Some(Elem::Bool),
+            Datum::Borrowed(binding) => match binding.as_ref() {
+                Binding::Value(value) => self.elem_of(value),
+                Binding::Element(var) => match self.tables.variable(*var).kind {
+                    VariableKind::Elem(elem) if !self.undecided.contains_key(var) => Some(elem),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Datum::Tuple(parts) | Datum::Array(parts) => parts.first().and_then(|part| self.elem_of(part)),
+            _ => None,
+        }
     }
 
     /// A value that is evaluated once, here: it gets a variable unless it is known or is one.

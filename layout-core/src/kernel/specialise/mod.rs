@@ -201,6 +201,7 @@ fn evaluator<'k>(
         shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
         unrolled: Vec::new(),
         captured: captured(kernel),
+        own_types: vec![None; kernel.own_types.len()],
         has_elements: kernel.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Element(..))),
         asked: None,
         loops: 0,

@@ -148,6 +148,9 @@ impl Evaluator<'_> {
     }
 
     fn ascribe_type(&mut self, datum: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+        if self.is_open(ty) {
+            return Ok(datum);
+        }
         match (self.elem(ty, origin)?, datum) {
             (_, Datum::View(view)) => Ok(Datum::View(view)),
             (None, datum) => Ok(Datum::Index(self.expect_index(datum, origin)?)),
