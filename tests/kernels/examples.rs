@@ -112,12 +112,12 @@ pub fn cases() -> Vec<Case> {
         }),
         Case::new(&last_rows::DEFINITION, AROUND_EDGE.to_vec(), |run| {
             let [m, n, k] = run.size;
-            let run = &Run { size: [m.min(integer(run, "ROWS")), n, k], ..*run };
+            let run = &Run { size: [m.min(run.number("ROWS")), n, k], ..*run };
             matmul(run, |config, stream, a, b, c| last_rows::launch_with(config, stream, a, b, c))
         }),
         Case::new(&last_columns::DEFINITION, AROUND_EDGE.to_vec(), |run| {
             let [n, m, k] = run.size;
-            let run = &Run { size: [m, n.min(integer(run, "COLS")), k], ..*run };
+            let run = &Run { size: [m, n.min(run.number("COLS")), k], ..*run };
             matmul(run, |config, stream, a, b, c| last_columns::launch_with(config, stream, a, b, c))
         }),
         slices(1, around_tile([128, 128, 32])),
@@ -128,14 +128,6 @@ pub fn cases() -> Vec<Case> {
 /// Up to four last rows, or columns, around a block's part of the others and of K.
 const AROUND_EDGE: [[usize; 3]; 7] =
     [[0, 5, 3], [1, 0, 5], [1, 7, 0], [1, 1, 1], [4, 32, 256], [1, 33, 1025], [3, 70, 1030]];
-
-/// A parameter of the run's set.
-fn integer(run: &Run<'_>, name: &str) -> usize {
-    match run.set.get(name) {
-        Some(ParamValue::Int(value)) => usize::try_from(value).expect("an extent"),
-        other => panic!("{name} is {other:?}"),
-    }
-}
 
 /// A matrix of another size.
 fn resized(values: &[f32], [m, n]: [usize; 2], [p, q]: [usize; 2]) -> Vec<f32> {

@@ -6,7 +6,7 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, untouched};
 use layout_core::kernel::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
-use layout_examples::kernels::gemm::{gemm, gemm_swapped};
+use layout_examples::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
@@ -60,6 +60,59 @@ pub fn cases() -> Vec<Case> {
             .of(Elem::Bf16),
         Case::new(&gemm_split::DEFINITION, large_split, |run| split(run, f16::from_f64)).of(Elem::F16),
     ]
+}
+
+/// The same kernels with the fewest stages and columns, and one block: more blocks of k than stages, more tiles than blocks, an edge.
+pub fn smallest() -> Vec<Case> {
+    let gemm_of = |others: &[(&str, ParamValue)]| {
+        let numbers = [("A_MODE", 1), ("B_MODE", 1), ("BN", 128), ("STAGES", 2), ("SLABS", 1), ("SMS", 1)];
+        let case = Case::new(&gemm::DEFINITION, vec![[130, 72, 200]], |run| any::<bf16>(run, bf16::from_f64));
+        case.at(&numbers, others)
+    };
+    let ring = [("STAGES", 2)];
+    let then = |t: Elem, u: Elem, s: Elem, v: Elem, function: &'static str, mode: usize| {
+        let numbers = [("B_MODE", mode), ("STAGES", 2), ("SMS", 1)];
+        let types = [("T", t), ("U", u), ("S", s), ("V", v)].map(|(name, ty)| (name, ParamValue::Type(ty)));
+        let others = [&types[..], &[("EPILOGUE", ParamValue::Function(function))]].concat();
+        (numbers, others)
+    };
+    let (numbers, others) = then(Elem::Bf16, Elem::E4m3, Elem::F32, Elem::F32, "scaled", 1);
+    let bytes = Case::new(&gemm_then::DEFINITION, vec![[130, 144, 200]], followed::<E4m3, f32>);
+    let (numbers_beside, others_beside) = then(Elem::Bf16, Elem::Bf16, Elem::F32, Elem::Bf16, "plus", 1);
+    let beside = Case::new(&gemm_then::DEFINITION, vec![[130, 136, 200]], followed::<bf16, bf16>);
+    vec![
+        gemm_of(&[("DIRECT", ParamValue::Bool(false))]),
+        gemm_of(&[("DIRECT", ParamValue::Bool(true))]),
+        bytes.at(&numbers, &others),
+        beside.at(&numbers_beside, &others_beside),
+        Case::new(&gemm_swapped::DEFINITION, vec![[70, 64, 160]], |run| {
+            by(run, float32, float32, matrix, |a, b, c| {
+                gemm_swapped::launch_with(run.config(), &run.stream(), a, b, c)
+            })
+        })
+        .at(&[("BM", 64), ("STAGES", 2), ("SMS", 1)], &[]),
+        Case::new(&gemm_pair::DEFINITION, vec![[70, 63, 260]], |run| pair(run, bf16::from_f64))
+            .at(&ring, &[]),
+        Case::new(&gemm_split::DEFINITION, vec![[70, 63, 400]], |run| split(run, bf16::from_f64))
+            .at(&ring, &[]),
+    ]
+}
+
+/// By `gemm_then`, to be held against the kernel itself: `tests/epilogues.rs` holds that against its definition.
+fn followed<U: Element, V: Element>(run: &Run<'_>) -> Result<Outcome, Error> {
+    let [m, n, k] = run.size;
+    let rounded = |count, seed| doubles(count, seed).into_iter().map(bf16::from_f64).collect::<Vec<bf16>>();
+    let a = matrix(run, &rounded(m * k, 3), [m, k])?;
+    let b = matrix(run, &rounded(k * n, 4), [k, n])?;
+    let (columns, rows) = (run.output::<V, 1>([0])?, run.output::<f32, 1>([0])?);
+    let own = run.set.get("BESIDE") == Some(ParamValue::Bool(true));
+    let beside = if own { vec![V::from_bits(0x3f80); m * n] } else { Vec::new() };
+    let beside = matrix(run, &beside, if own { [m, n] } else { [0, 0] })?;
+    let mut c = matrix(run, &vec![untouched::<U>(); m * n], [m, n])?;
+    let (config, stream) = (run.config(), run.stream());
+    let (a, b, columns, rows, beside) = (a.view()?, b.view()?, columns.view()?, rows.view()?, beside.view()?);
+    gemm_then::launch_with(config, &stream, &a, &b, &columns, &rows, &beside, &mut c.view_mut()?, 0.125)?;
+    Ok(Outcome::own(c.read()?))
 }
 
 fn float32(value: f64) -> f32 {

@@ -1,9 +1,9 @@
 //! The kernels at the speed of memory, at the edges of their tiles; the bounds are those that their heads state.
 
-use crate::support::case::{Case, Outcome, around, around_tile, output_of};
+use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of};
 use crate::support::data::{floats, integers};
 use layout_core::kernel::{Elem, ParamValue};
-use layout_cuda::bf16;
+use layout_cuda::{Error, bf16};
 use layout_examples::host::memory::{PARTS, SPLITS};
 use layout_examples::kernels::memory::*;
 
@@ -58,16 +58,18 @@ fn reductions() -> Vec<Case> {
             let out = output_of!(run, total_max(x: [PARTS]) -> [1]);
             Ok(Outcome::exact(out, [x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b))]))
         }),
-        Case::new(&histogram::DEFINITION, lengths(4096), |run| {
-            let [n, ..] = run.size;
-            let x: Vec<u8> = integers(n, 1, 255).iter().map(|v| v.unsigned_abs() as u8).collect();
-            let (on_x, mut counts) = (run.tensor(&x, [n])?, run.tensor(&[7u32; 256], [256])?);
-            histogram::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut counts.view_mut()?)?;
-            let mut wanted = [7u32; 256];
-            x.iter().for_each(|value| wanted[usize::from(*value)] += 1);
-            Ok(Outcome::exact(counts.read()?, wanted))
-        }),
+        Case::new(&histogram::DEFINITION, lengths(4096), how_often),
     ]
+}
+
+fn how_often(run: &Run<'_>) -> Result<Outcome, Error> {
+    let [n, ..] = run.size;
+    let x: Vec<u8> = integers(n, 1, 255).iter().map(|v| v.unsigned_abs() as u8).collect();
+    let (on_x, mut counts) = (run.tensor(&x, [n])?, run.tensor(&[7u32; 256], [256])?);
+    histogram::launch_with(run.config(), &run.stream(), &on_x.view()?, &mut counts.view_mut()?)?;
+    let mut wanted = [7u32; 256];
+    x.iter().for_each(|value| wanted[usize::from(*value)] += 1);
+    Ok(Outcome::exact(counts.read()?, wanted))
 }
 
 fn axes() -> Vec<Case> {
@@ -180,6 +182,20 @@ fn rows() -> Vec<Case> {
             .with("ODD", ParamValue::Bool(false)),
         layer_norm_case!(layer_norm_in_parts, vec![[3, 5, 1], [5, 20_011, 1], [1, 131_069, 1]])
             .with("ODD", ParamValue::Bool(true)),
+    ]
+}
+
+/// The slowest of them with fewer and smaller blocks: more tiles than blocks, more rows than a block's, an edge.
+pub fn smallest() -> Vec<Case> {
+    let parts = |case: Case, odd| {
+        let small = [("PARTS", 2), ("THREADS", 64), ("ROUNDS", 2), ("ROWS", 2)];
+        case.at(&small, &[("ODD", ParamValue::Bool(odd))])
+    };
+    vec![
+        Case::new(&histogram::DEFINITION, vec![[33, 1, 1], [5005, 1, 1]], how_often)
+            .at(&[("BLOCKS", 2), ("THREADS", 64)], &[]),
+        parts(layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 1000, 1]]), false),
+        parts(layer_norm_case!(layer_norm_in_parts, vec![[3, 5, 1], [5, 1003, 1]]), true),
     ]
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Law: `cases()` and `tested()` name every kernel of this folder and of the examples; `definitions()` has each once.
 
+mod attention;
 mod chain;
 mod clusters;
 mod control;
@@ -67,6 +68,11 @@ pub fn cases() -> Vec<Case> {
         words::cases(),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// The slowest kernels with parameters of their own, at the smallest sizes at which each barrier counts.
+pub fn smallest() -> Vec<Case> {
+    [gemm::smallest(), attention::smallest(), memory::smallest()].into_iter().flatten().collect()
 }
 
 /// Every kernel, once.

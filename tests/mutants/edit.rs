@@ -48,11 +48,16 @@ impl fmt::Display for Edit {
 }
 
 /// The words that order something, where they stand as a statement of their own.
-const ORDERING: [Intrinsic; 18] = [
+const ORDERING: [Intrinsic; 23] = [
     Intrinsic::Barrier,
     Intrinsic::SyncWarp,
     Intrinsic::NamedBarrier,
+    Intrinsic::NamedBarrierArrive,
     Intrinsic::ClusterBarrier,
+    Intrinsic::GridBarrier,
+    Intrinsic::FenceBlock,
+    Intrinsic::FenceDevice,
+    Intrinsic::FenceSystem,
     Intrinsic::GridDependencyWait,
     Intrinsic::LaunchDependents,
     Intrinsic::Arrive,
@@ -69,7 +74,7 @@ const ORDERING: [Intrinsic; 18] = [
     Intrinsic::FenceAsyncProxyGlobal,
 ];
 /// The words that touch memory or another thread, beside those and `view[[..]]`.
-const TOUCHING: [Intrinsic; 38] = [
+const TOUCHING: [Intrinsic; 45] = [
     Intrinsic::Fill,
     Intrinsic::CopyFrom,
     Intrinsic::CopyFromAsync,
@@ -84,6 +89,9 @@ const TOUCHING: [Intrinsic; 38] = [
     Intrinsic::WarpSum,
     Intrinsic::WarpMax,
     Intrinsic::WarpMin,
+    Intrinsic::WarpAnd,
+    Intrinsic::WarpOr,
+    Intrinsic::WarpXor,
     Intrinsic::WarpPrefixSum,
     Intrinsic::BlockSum,
     Intrinsic::BlockMax,
@@ -92,6 +100,10 @@ const TOUCHING: [Intrinsic; 38] = [
     Intrinsic::Ballot,
     Intrinsic::Any,
     Intrinsic::All,
+    Intrinsic::MatchAny,
+    Intrinsic::MatchAll,
+    Intrinsic::AtomicExchange,
+    Intrinsic::AtomicCompareExchange,
     Intrinsic::AtomicAdd,
     Intrinsic::AtomicMax,
     Intrinsic::AtomicMin,

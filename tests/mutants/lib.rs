@@ -31,7 +31,7 @@ pub fn examine(subject: &Subject, known: &List, mut each: impl FnMut(&str, &Verd
         match verdict {
             Verdict::Same => continue,
             Verdict::Refused | Verdict::Found(_) => entry.found += 1,
-            Verdict::Wrong | Verdict::Silent => {
+            Verdict::Wrong(_) | Verdict::Silent => {
                 let reason = reasons.and_then(|known| known.others.get(&name).cloned().flatten());
                 entry.others.insert(name, reason);
             }

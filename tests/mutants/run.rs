@@ -7,12 +7,13 @@ use super::edit::{Edit, edited, edits};
 use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit, wire};
 use layout_cuda::testing::replaced;
 use layout_cuda::{Definition, Device, Error, LaunchError, Options};
-use layout_tests::kernels::{cases, strangers, tested};
+use layout_tests::kernels::{cases, smallest, strangers, tested};
 use layout_tests::support::case::{Case, Outcome, Run, unlike};
 use layout_tests::support::tested::Tested;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The kernels of the corpus, each with what runs it.
 pub struct Subject {
@@ -22,6 +23,8 @@ pub struct Subject {
     tests: Vec<Tested>,
     /// The kernel's text for each set that mutants are made for.
     texts: OnceLock<Vec<(ParamSet, String)>>,
+    /// What the kernel itself gives, by what a run is called, where nothing else says what a mutant has to.
+    own: Mutex<BTreeMap<String, Vec<f64>>>,
 }
 
 /// Schedules of a mutant that the usual one does not tell.
@@ -42,8 +45,8 @@ pub enum Verdict {
     Refused,
     /// The simulator tells it: the first finding.
     Found(String),
-    /// The results are wrong, or the launch fails, and nothing is found.
-    Wrong,
+    /// The results are wrong, or the launch fails, and nothing is found: what happens.
+    Wrong(String),
     /// The results are right, and nothing is found.
     Silent,
 }
@@ -54,7 +57,7 @@ impl fmt::Display for Verdict {
             Verdict::Same => f.write_str("no change"),
             Verdict::Refused => f.write_str("refused"),
             Verdict::Found(kind) => write!(f, "found: {kind}"),
-            Verdict::Wrong => f.write_str("wrong results, nothing found"),
+            Verdict::Wrong(what) => write!(f, "wrong, nothing found: {what}"),
             Verdict::Silent => f.write_str("nothing found"),
         }
     }
@@ -73,13 +76,23 @@ pub fn corpus() -> Vec<Subject> {
     let of = |definition: &'static Definition, list: &mut Vec<Subject>| {
         let known = list.iter().position(|subject| std::ptr::eq(subject.definition, definition));
         known.unwrap_or_else(|| {
-            list.push(Subject { definition, cases: Vec::new(), tests: Vec::new(), texts: OnceLock::new() });
+            let (cases, tests) = (Vec::new(), Vec::new());
+            let (texts, own) = (OnceLock::new(), Mutex::default());
+            list.push(Subject { definition, cases, tests, texts, own });
             list.len() - 1
         })
     };
-    for case in cases().into_iter().chain(strangers::cases()) {
+    // Of the slowest kernels every size but the smallest takes minutes.
+    for case in smallest() {
         let place = of(case.definition, &mut list);
         list[place].cases.push(case);
+    }
+    let large = list.len();
+    for case in cases().into_iter().chain(strangers::cases()) {
+        let place = of(case.definition, &mut list);
+        if place >= large {
+            list[place].cases.push(case);
+        }
     }
     for test in tested() {
         let place = of(test.definition, &mut list);
@@ -137,7 +150,7 @@ impl Subject {
         let Definition { name, file, .. } = *self.definition;
         let other: &'static Definition = Box::leak(Box::new(Definition { name, file, bytes, variants: &[] }));
         match self.judged(other, &changed, 1) {
-            quiet @ (Verdict::Silent | Verdict::Wrong) => match self.judged(other, &changed, SCHEDULES) {
+            quiet @ (Verdict::Silent | Verdict::Wrong(_)) => match self.judged(other, &changed, SCHEDULES) {
                 Verdict::Silent => quiet,
                 told => told,
             },
@@ -171,23 +184,35 @@ impl Subject {
             let device = Device::simulator();
             let run = Run { device: &device, set: &set, size, skew: 0 };
             let launches = || catch_unwind(AssertUnwindSafe(|| (case.run)(&run)));
-            match judged(replaced(self.definition, other, options, launches)) {
+            let mut outcome = replaced(self.definition, other, options, launches);
+            if let Ok(Ok(outcome)) = &mut outcome
+                && outcome.wanted.is_empty()
+            {
+                outcome.wanted = self.own(case, &run);
+            }
+            match judged(outcome) {
                 Verdict::Silent => {}
-                Verdict::Wrong => worst = Verdict::Wrong,
+                Verdict::Wrong(what) => worst = Verdict::Wrong(format!("{}: {what}", run.name(case))),
                 told => return told,
             }
         }
         for test in &self.tests {
             let report = replaced(self.definition, other, options, || test.run(&Device::simulator()));
-            match report.map_err(|failure| failure.report) {
-                Ok(_) => {}
-                Err(Some(report)) if !report.findings.is_empty() => {
-                    return Verdict::Found(report.findings[0].kind.name().to_owned());
-                }
-                Err(_) => worst = Verdict::Wrong,
+            let Err(failure) = report else { continue };
+            match failure.report.as_ref().and_then(|report| report.findings.first()) {
+                Some(finding) => return Verdict::Found(finding.kind.name().to_owned()),
+                None => worst = Verdict::Wrong(failure.to_string()),
             }
         }
         worst
+    }
+
+    /// What the kernel itself gives in a run.
+    fn own(&self, case: &Case, run: &Run<'_>) -> Vec<f64> {
+        let name = run.name(case);
+        let mut known = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = || (case.run)(run).map_or_else(|_| Vec::new(), |outcome| outcome.found);
+        known.entry(name).or_insert_with(given).clone()
     }
 }
 
@@ -204,14 +229,19 @@ fn runs(case: &Case, changed: &[ParamSet]) -> Vec<(ParamSet, [usize; 3])> {
 /// What a run says. A panic is that of a reference, or of what watches the storage around a tensor.
 fn judged(outcome: std::thread::Result<Result<Outcome, Error>>) -> Verdict {
     match outcome {
-        Ok(Ok(outcome)) if unlike(&outcome.found, &outcome.wanted, outcome.bound).is_none() => {
-            Verdict::Silent
-        }
+        Ok(Ok(Outcome { found, wanted, bound })) => match unlike(&found, &wanted, bound) {
+            None => Verdict::Silent,
+            Some(place) => {
+                let [found, wanted] = [found, wanted].map(|list| list.get(place).copied());
+                Verdict::Wrong(format!("element {place} is {found:?}, not {wanted:?}"))
+            }
+        },
         Ok(Err(Error::Launch(LaunchError::Findings { report, .. }))) => {
             let first = report.findings.first().map_or("nothing", |finding| finding.kind.name());
             Verdict::Found(first.to_owned())
         }
         Ok(Err(Error::Launch(LaunchError::Parameters { .. }))) => Verdict::Refused,
-        Ok(Ok(_)) | Ok(Err(_)) | Err(_) => Verdict::Wrong,
+        Ok(Err(error)) => Verdict::Wrong(error.to_string()),
+        Err(_) => Verdict::Wrong("a panic".into()),
     }
 }

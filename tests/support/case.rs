@@ -13,6 +13,8 @@ pub struct Case {
     pub definition: &'static Definition,
     /// The value of a parameter that its sets have in common, where not all are meant.
     pub only: Option<(&'static str, ParamValue)>,
+    /// Its one set, where that is none of the listed ones.
+    pub own: Option<ParamSet>,
     /// The sizes to run; what a number means is the run's to say.
     pub sizes: Vec<[usize; 3]>,
     /// Runs it once.
@@ -48,7 +50,7 @@ impl Case {
         sizes: Vec<[usize; 3]>,
         run: fn(&Run<'_>) -> Result<Outcome, Error>,
     ) -> Case {
-        Case { definition, only: None, sizes, run }
+        Case { definition, only: None, own: None, sizes, run }
     }
 
     /// The case of one element type.
@@ -61,8 +63,22 @@ impl Case {
         Case { only: Some((name, value)), ..self }
     }
 
+    /// The case of one set that has these values, listed or not.
+    pub fn at(self, numbers: &[(&str, usize)], others: &[(&str, ParamValue)]) -> Case {
+        let kernel = self.definition.kernel().expect("bytes of this version");
+        let numbers = numbers.iter().map(|(name, value)| (*name, ParamValue::Int(*value as i64)));
+        let asked = numbers.chain(others.iter().copied());
+        let asked = ParamSet(asked.map(|(name, value)| (name.to_owned(), value)).collect());
+        let set = kernel.choose(&asked, &[]);
+        let set = set.unwrap_or_else(|errors| panic!("{}: {errors}", self.definition.name));
+        Case { own: Some(set), ..self }
+    }
+
     /// The parameter sets of the case.
     pub fn sets(&self) -> Vec<ParamSet> {
+        if let Some(own) = &self.own {
+            return vec![own.clone()];
+        }
         let kernel = self.definition.kernel().expect("bytes of this version");
         let mut sets = kernel.parameter_sets();
         sets.retain(|set| self.only.is_none_or(|(name, value)| set.get(name) == Some(value)));
@@ -86,6 +102,14 @@ impl Case {
 }
 
 impl Run<'_> {
+    /// A number among the parameters.
+    pub fn number(&self, name: &str) -> usize {
+        match self.set.get(name) {
+            Some(ParamValue::Int(value)) => usize::try_from(value).expect("no number below zero"),
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
     /// What a message calls it.
     pub fn name(&self, case: &Case) -> String {
         let Run { set, size, skew, .. } = self;
@@ -146,6 +170,11 @@ macro_rules! output_of {
 pub(crate) use output_of;
 
 impl Outcome {
+    /// Results that a mutant is to have in common with the kernel itself, whose other tests say that they are right.
+    pub fn own<T: Element>(found: Vec<T>) -> Outcome {
+        Outcome::within(0.0, found, [])
+    }
+
     /// Results that are exact.
     pub fn exact<T: Element>(found: Vec<T>, wanted: impl IntoIterator<Item = T>) -> Outcome {
         Outcome::within(0.0, found, wanted.into_iter().map(number))
