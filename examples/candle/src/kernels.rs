@@ -1,0 +1,5 @@
+//! The kernels: those of the other examples.
+
+#[path = "../../python/src/kernels.rs"]
+#[allow(unused_imports)]
+pub(crate) mod norm;

@@ -1,0 +1,19 @@
+//! Kernels as operations of candle's: on the CPU by the simulator, with the feature `cuda` on candle's own context, stream and
+//! memory.
+//!
+//! An [`Operation`] says which launch its operands become; [`Launched`] makes it a `CustomOp1`, `2` or `3`. What is here is made so:
+//! [`rms_norm`].
+//!
+//! Law: no element is copied on the way in or out; operands lie as candle has them, strides and offsets too. A launch is in the
+//! order of candle's stream. What does not fit is an error, and nothing has run.
+
+mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod kernels;
+mod launch;
+mod norm;
+mod operation;
+
+pub use norm::{RmsNorm, rms_norm};
+pub use operation::{Call, Launched, Operand, Operation, Slot};
