@@ -1,4 +1,10 @@
-//! Random tensors, and how far two may be apart.
+//! Each operation beside candle's own, on the CPU.
+
+mod attention;
+mod block;
+mod norm;
+mod product;
+mod rope;
 
 use candle_core::{DType, Device, Result, Tensor};
 
@@ -16,4 +22,12 @@ pub fn close(found: &Tensor, expected: &Tensor, bound: f32) -> Result<()> {
         assert!(apart <= bound, "{:?}, element {place}: {own}, not {other}: {apart:e}", found.dtype());
     }
     Ok(())
+}
+
+/// What an error says, and what caused it.
+pub fn told(result: Result<Tensor>) -> String {
+    match result {
+        Ok(tensor) => panic!("an error was expected, not {tensor}"),
+        Err(error) => error.to_string(),
+    }
 }
