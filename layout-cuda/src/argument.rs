@@ -3,7 +3,7 @@
 //!
 //! Law: an argument reaches no further than its memory, and only one made of memory to be written is ever written.
 
-use cudarc::driver::{CudaView, CudaViewMut};
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 use layout_core::kernel::{Constant, Elem, LaunchArgument};
 
 use crate::element::Element;
@@ -23,7 +23,9 @@ pub(crate) enum Kind<'a> {
     Index(i64),
 }
 
-/// The bytes of a tensor whose element type is known at run time only, from its first element on.
+/// The bytes of a tensor whose element type is known at run time only, from its first element on. Slices become such bytes:
+/// `TensorBytes::from(&[1.0f32][..])`; those to be written are of types that have a value for every pattern of bits
+/// ([`Element::ANY_BITS`]), or that does not compile.
 #[derive(Debug)]
 pub enum TensorBytes<'a> {
     /// On a GPU, to be read.
@@ -34,6 +36,42 @@ pub enum TensorBytes<'a> {
     Host(&'a [u8]),
     /// On the host, to be written.
     HostMut(&'a mut [u8]),
+}
+
+impl<'a, T: Element> From<CudaView<'a, T>> for TensorBytes<'a> {
+    fn from(memory: CudaView<'a, T>) -> TensorBytes<'a> {
+        // SAFETY: every byte of an element's memory is a `u8`, and the length is the memory's own.
+        let bytes = unsafe { memory.transmute(memory.len() * size_of::<T>()) };
+        TensorBytes::Gpu(bytes.expect("as many bytes as the memory has"))
+    }
+}
+
+impl<'a, T: Element> From<&'a mut CudaSlice<T>> for TensorBytes<'a> {
+    fn from(memory: &'a mut CudaSlice<T>) -> TensorBytes<'a> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
+        let bytes = memory.len() * size_of::<T>();
+        // SAFETY: as above; what a kernel leaves there is a value, whatever its bits are.
+        let bytes = unsafe { memory.transmute_mut(bytes) };
+        TensorBytes::GpuMut(bytes.expect("as many bytes as the memory has"))
+    }
+}
+
+impl<'a, T: Element> From<&'a [T]> for TensorBytes<'a> {
+    fn from(memory: &'a [T]) -> TensorBytes<'a> {
+        // SAFETY: an element has no padding, and so many bytes are the slice's.
+        let bytes = unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), size_of_val(memory)) };
+        TensorBytes::Host(bytes)
+    }
+}
+
+impl<'a, T: Element> From<&'a mut [T]> for TensorBytes<'a> {
+    fn from(memory: &'a mut [T]) -> TensorBytes<'a> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
+        let bytes = size_of_val(memory);
+        // SAFETY: as above, borrowed mutably; every pattern that is left there is a value.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), bytes) };
+        TensorBytes::HostMut(bytes)
+    }
 }
 
 /// The memory of a tensor, as bytes. `Host` ones begin so many bytes behind an aligned address.
@@ -101,10 +139,10 @@ impl<'a> Argument<'a> {
     ///     }
     /// }
     ///
-    /// let mut bytes = [1.5f32, 2.0].map(f32::to_ne_bytes).concat();
-    /// let x = Argument::tensor(Elem::F32, &[2], &[1], TensorBytes::HostMut(&mut bytes))?;
+    /// let mut memory = [1.5f32, 2.0];
+    /// let x = Argument::tensor(Elem::F32, &[2], &[1], TensorBytes::from(&mut memory[..]))?;
     /// launch_slice(&doubled::DEFINITION, &Device::simulator().stream(), LaunchConfig::default(), &mut [x])?;
-    /// assert_eq!(bytes, [3.0f32, 4.0].map(f32::to_ne_bytes).concat());
+    /// assert_eq!(memory, [3.0, 4.0]);
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
     ///

@@ -110,29 +110,40 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
         Epilogue::ScaledBoth(rows, columns) => (columns, rows, &nothing, 1.0),
     };
     let Workspace { a: own_a, b: own_b, .. } = workspace;
-    let set = set::<T, U, V>(&epilogue, [product.a.along(), product.b.along()], direct, machine);
+    let modes = [product.a.along(), product.b.along()];
+    let set = epilogue_set(epilogue.name(), [T::ELEM, U::ELEM, V::ELEM], modes, direct, machine);
     let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
     let (a, b) = (a.part([0..m, 0..k])?, b.part([0..k, 0..n])?);
     gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, c, scale)
 }
 
-/// The kernel's parameters.
-fn set<T: Element, U: Element, V: Element>(
-    epilogue: &Epilogue<'_, V>,
+/// The parameters of `gemm_then` for an epilogue by its function's name, the types of operands, of C and of what is read beside, the
+/// contiguous modes of A and B, and whether the threads store C, which TMA can where its rows are whole 16 bytes.
+///
+/// ```
+/// use layout_cuda::{Elem, ParamValue};
+/// use layout_examples::host::product::{Machine, epilogue_set};
+/// let machine = Machine { multiprocessors: 132, hopper: true };
+/// let set = epilogue_set("plus", [Elem::Bf16; 3], [1, 0], false, machine);
+/// assert_eq!(set.get("B_MODE"), Some(ParamValue::Int(0)));
+/// ```
+pub fn epilogue_set(
+    name: &'static str,
+    [operand, result, beside]: [Elem; 3],
     [a, b]: [usize; 2],
     direct: bool,
     machine: Machine,
 ) -> ParamSet {
-    let sums = if T::ELEM == Elem::I8 { Elem::I32 } else { Elem::F32 };
+    let sums = if operand == Elem::I8 { Elem::I32 } else { Elem::F32 };
     // 8-bit operands have `k` contiguous: another one was transposed.
-    let [a, b] = if size_of::<T>() == 1 { [1, 0] } else { [a, b] };
+    let [a, b] = if operand.bytes() == 1 { [1, 0] } else { [a, b] };
     ParamSet::default()
-        .with("T", ParamValue::Type(T::ELEM))
-        .with("U", ParamValue::Type(U::ELEM))
-        .with("V", ParamValue::Type(V::ELEM))
+        .with("T", ParamValue::Type(operand))
+        .with("U", ParamValue::Type(result))
+        .with("V", ParamValue::Type(beside))
         .with("S", ParamValue::Type(sums))
-        .with("EPILOGUE", ParamValue::Function(epilogue.name()))
+        .with("EPILOGUE", ParamValue::Function(name))
         .with("A_MODE", ParamValue::Int(a as i64))
         .with("B_MODE", ParamValue::Int(b as i64))
         .with("DIRECT", ParamValue::Bool(direct))

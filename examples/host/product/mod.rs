@@ -14,7 +14,7 @@ mod plan;
 mod workspace;
 
 pub use description::{Machine, Matrix, Precision, Product};
-pub use epilogue::{Epilogue, multiply_then};
+pub use epilogue::{Epilogue, epilogue_set, multiply_then};
 pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, small_tiles};
 pub use workspace::Workspace;

@@ -1,6 +1,9 @@
 //! The native half of the package: each kernel is a function of the module. `layout_kernels/__init__.py` makes torch operators of
 //! them. Attention is the examples' own.
 
+#[path = "../../kernels/scores.rs"]
+#[macro_use]
+mod scores;
 #[path = "../../kernels/attention.rs"]
 mod attention;
 mod kernels;
