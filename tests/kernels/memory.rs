@@ -373,8 +373,11 @@ fn half(i: usize) -> bf16 {
 /// Sizes of `transpose_by_elements` and `transpose_by_pairs`: some have a block that lies in the middle of the matrix, with rows
 /// of even and odd length on both sides.
 fn with_whole_tiles() -> Vec<[usize; 3]> {
-    [around_tile([64, 64, 1]), vec![[256, 64, 1], [257, 131, 1], [258, 131, 1], [257, 132, 1], [258, 130, 1]]]
-        .concat()
+    [
+        around_tile([64, 64, 1]),
+        vec![[256, 128, 1], [257, 259, 1], [258, 259, 1], [257, 260, 1], [258, 258, 1]],
+    ]
+    .concat()
 }
 
 fn turned() -> Vec<Case> {

@@ -1,14 +1,16 @@
 //! RMS norm of rows with a residual: each element is read once and written once.
 //!
 //! Rows of which every eighth begins at the same place of 16 bytes go together, one after the other, so that a thread keeps its
-//! part of the scale; the next row's loads are under way before it is needed.
+//! part of the scale. While one block of a multiprocessor adds up its row, the other loads its next: two blocks of 640 threads were
+//! 1.2 x as fast on an H200 as one that loads ahead, which needs the registers of both.
 
 use layout_cuda::tiled_kernel;
 
 /// `sums[i, j] = x[i, j] + residual[i, j]`, rounded, and `out[i, j] = sums[i, j] * scale[j] / sqrt(mean of sums[i]² + epsilon)`, of rows
 /// that begin anywhere.
 #[tiled_kernel(
-    THREADS = 320, ROUNDS = 2, ROWS = 4,
+    THREADS = 640, ROUNDS = 1, ROWS = 16,
+    min_blocks = if ROUNDS == 1 && THREADS <= 640 { 2 } else { 1 },
     block = [THREADS],
     grid = [M.div_ceil(8 * ROWS) * 8],
     require(N + 7 <= THREADS * ROUNDS * 8),
@@ -27,40 +29,32 @@ pub fn rms_norm<const M: usize, const N: usize>(
     let first = block_idx.x / 8 * (8 * ROWS) + block_idx.x % 8;
     let before = (first * N % 8) as isize;
     let factors = scale.window([ROW], [-before]);
-    let mut own_scale = local::<f32>(row_major([ROUNDS * 8]));
+    let mut own_scale = local::<bf16>(row_major([ROUNDS * 8]));
     for i in unroll(0..ROUNDS) {
         for j in unroll(0..8) {
-            own_scale[[i * 8 + j]] = factors[[(i * THREADS + thread) * 8 + j]].cast::<f32>();
+            own_scale[[i * 8 + j]] = factors[[(i * THREADS + thread) * 8 + j]];
         }
     }
-    let (mut next, mut next_residual) =
-        (local::<bf16>(row_major([1, ROUNDS * 8])), local::<bf16>(row_major([1, ROUNDS * 8])));
-    let from = x.window([1, ROW], [first as isize, -before]).vectorize([1, 8]);
-    next.vectorize([1, 8]).copy_from(&from.distribute(threads, thread));
-    let from = residual.window([1, ROW], [first as isize, -before]).vectorize([1, 8]);
-    next_residual.vectorize([1, 8]).copy_from(&from.distribute(threads, thread));
     for step in 0..ROWS {
         let row = first + 8 * step;
         let at = [row as isize, -before];
-        let mut own = local::<bf16>(row_major([1, ROUNDS * 8]));
+        let (mut own, mut other) =
+            (local::<bf16>(row_major([1, ROUNDS * 8])), local::<bf16>(row_major([1, ROUNDS * 8])));
+        let from = x.window([1, ROW], at).vectorize([1, 8]);
+        own.vectorize([1, 8]).copy_from(&from.distribute(threads, thread));
+        let from = residual.window([1, ROW], at).vectorize([1, 8]);
+        other.vectorize([1, 8]).copy_from(&from.distribute(threads, thread));
         let mut square: f32 = 0.0;
         for i in unroll(0..ROUNDS * 8) {
-            own[[0, i]] = (next[[0, i]].cast::<f32>() + next_residual[[0, i]].cast::<f32>()).cast::<bf16>();
+            own[[0, i]] = (own[[0, i]].cast::<f32>() + other[[0, i]].cast::<f32>()).cast::<bf16>();
             let sum = own[[0, i]].cast::<f32>();
             square += sum * sum;
-        }
-        if step + 1 < ROWS {
-            let after = [(row + 8) as isize, -before];
-            let from = x.window([1, ROW], after).vectorize([1, 8]);
-            next.vectorize([1, 8]).copy_from(&from.distribute(threads, thread));
-            let from = residual.window([1, ROW], after).vectorize([1, 8]);
-            next_residual.vectorize([1, 8]).copy_from(&from.distribute(threads, thread));
         }
         let to = sums.window([1, ROW], at).vectorize([1, 8]);
         to.distribute(threads, thread).copy_from(&own.vectorize([1, 8]));
         let factor = 1.0 / (square.block_sum() / N as f32 + epsilon).sqrt();
         for i in unroll(0..ROUNDS * 8) {
-            own[[0, i]] = (own[[0, i]].cast::<f32>() * factor * own_scale[[i]]).cast::<bf16>();
+            own[[0, i]] = (own[[0, i]].cast::<f32>() * factor * own_scale[[i]].cast::<f32>()).cast::<bf16>();
         }
         let to = out.window([1, ROW], at).vectorize([1, 8]);
         to.distribute(threads, thread).copy_from(&own.vectorize([1, 8]));

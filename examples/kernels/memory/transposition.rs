@@ -44,7 +44,7 @@ pub fn transpose<T, const M: usize, const N: usize>(
 /// row of `out` is written in stretches that begin at a sector of 32 bytes, wherever the row itself begins: none is
 /// written in part by two blocks. So a block reads a sector's rows more than it writes.
 #[tiled_kernel(
-    T = [f32], ROWS = 128, COLS = 64,
+    T = [f32], ROWS = 128, COLS = 128,
     block = [256],
     grid = [(M + 32 / size_of::<T>() - 1).div_ceil(ROWS), N.div_ceil(COLS)],
     deny(narrowed),
@@ -89,7 +89,7 @@ pub fn transpose_by_elements<T, const M: usize, const N: usize>(
 /// the tile where the row's tile begins at an odd one. In shared memory the even rows lie in front of the odd ones, so that the two
 /// halves of what a warp writes lie in rows one after the other, whose columns are in different banks.
 #[tiled_kernel(
-    T = [bf16], ROWS = 128, COLS = 64,
+    T = [bf16], ROWS = 128, COLS = 128,
     block = [256],
     grid = [(M + 15).div_ceil(ROWS), N.div_ceil(COLS)],
     deny(narrowed),
@@ -111,11 +111,11 @@ pub fn transpose_by_pairs<T, const M: usize, const N: usize>(
         let (row, col) = (block_idx.x * ROWS - SECTOR, block_idx.y * COLS);
         // Rows that a warp reads are all even or all odd.
         let lanes = row_major([1, 32]);
-        let mut own = local::<T>(row_major([HALF / 4, 2]));
+        let mut own = local::<T>(row_major([HALF / 4, COLS / 32]));
         for k in unroll(0..HALF / 4) {
             let from =
                 x.window([1, COLS], [row + k * 8 + warp_id(), col - warp_id() * n % 2]).vectorize([1, 2]);
-            own.tile([1, 2], [k, 0]).vectorize([1, 2]).copy_from(&from.distribute(lanes, lane_id()));
+            own.tile([1, COLS / 32], [k, 0]).vectorize([1, 2]).copy_from(&from.distribute(lanes, lane_id()));
         }
         // The pair that ends a row of the tile.
         let mut last = local::<T>(row_major([1, 2]));
@@ -126,7 +126,7 @@ pub fn transpose_by_pairs<T, const M: usize, const N: usize>(
         for k in unroll(0..HALF / 4) {
             let to =
                 turned.window([1, COLS], [warp_id() % 2 * HALF + k * 4 + warp_id() / 2, 0]).vectorize([1, 2]);
-            to.distribute(lanes, lane_id()).copy_from(&own.tile([1, 2], [k, 0]).vectorize([1, 2]));
+            to.distribute(lanes, lane_id()).copy_from(&own.tile([1, COLS / 32], [k, 0]).vectorize([1, 2]));
         }
         if thread_idx.x < 2 * HALF {
             let to =
