@@ -1,4 +1,4 @@
-//! Attention backward on Hopper: what a change of O changes in Q, K and V, without one atomic addition.
+//! Attention backward on Hopper: the gradients of Q, K and V from that of O, without one atomic addition.
 //!
 //! ```text
 //! prepare:     of each query  D = Σ dO O,  and the logarithm of its weights' sum
@@ -8,12 +8,13 @@
 //! of_queries:  a tile of queries stays, keys go by:    S = Q Kᵀ, dP = dO Vᵀ;  P, dS as above;  dQ += dS K
 //! ```
 //!
-//! Both have one body: rows that stay (the left operands) and rows that go by (the right ones). So each sum has one order and the bits
-//! are the same in every run; S and dP are computed twice, 7 products where a sum of dQ by additions in memory takes 5.
+//! Both kernels have one body: some rows stay (the left operands), others go by (the right ones). So each sum has one
+//! order, and the bits are the same in every run. S and dP are computed twice: 7 products, where a sum of dQ by atomic
+//! additions takes 5.
 //!
-//! Law: of `o = softmax(SCORE(scale Q Kᵀ)) V` and `w` the weights: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q] · V[k] - D[q])`,
-//! `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, `dQ[q]` likewise over keys; heads of Q that share a head of K and V are summed in their order.
-//! Weights and dS are rounded to the elements' type before they multiply.
+//! Law: with `o = softmax(SCORE(scale Q Kᵀ)) V` and its weights `w`: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q]
+//! · V[k] - D[q])`, `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, and `dQ[q]` likewise over keys. Heads of Q that share a head of
+//! K and V are summed in their order. Weights and dS are rounded to the elements' type before they multiply.
 //! Source: Dao: FlashAttention-2, 2023.
 
 use layout_cuda::tiled_kernels;

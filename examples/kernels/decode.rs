@@ -10,9 +10,9 @@
 //! `combine`: the parts of all splits, each by what its sum is worth beside all
 //! ```
 //!
-//! Law: what `attention` computes, of sequence `b` with keys `0..lengths[b]`, the last query beside the last key. A length is cut at
-//! what K has room for, a page's number taken as the nearest one that there is: nothing outside is read. Which keys a split has
-//! depends on `span` alone, so a sequence's result does not depend on the others.
+//! Law: the result is that of `attention` for sequence `b` with keys `0..lengths[b]`; the last query stands at the last
+//! key. A length is clamped to the keys that K has room for, and a page's number to the pages that there are, so nothing
+//! outside is read. Which keys a split has depends on `span` alone, so a sequence's result does not depend on the others.
 //! Sources: Dao and others: Flash-Decoding, 2023 (splits); Kwon and others: PagedAttention, 2023 (pages by a table).
 
 use layout_cuda::tiled_kernels;

@@ -9,7 +9,7 @@
 //!     finish acc, round it and store it to shared memory, slab by slab; TMA takes it from there
 //! ```
 //!
-//! `gemm` leaves the sums as they are; `gemm_then` gives each to a function, with what stands beside it.
+//! `gemm` stores the sums as they are; `gemm_then` applies a function (the epilogue) to each first.
 
 use layout_cuda::tiled_kernels;
 

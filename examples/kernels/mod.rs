@@ -1,5 +1,5 @@
-//! The kernels of the examples: vector addition, the ladder of the matrix multiplication, products on the matrix units, attention,
-//! bodies that attract one another, the puzzles, and reductions at the speed of memory.
+//! The kernels of the examples: vector addition, the ladder of the matrix multiplication, products on the matrix units,
+//! attention, n-body attraction, the puzzles, and reductions at the speed of memory.
 //!
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 

@@ -1,4 +1,5 @@
-//! `C = A B` in float32 at the speed of the multipliers, in an order of products that the register file likes.
+//! `C = A B` in float32 at the speed of the FMA units, with products in an order that avoids bank conflicts of the register
+//! file.
 //!
 //! ```text
 //! for each BK columns of A and rows of B, in shared memory, copied stages ahead:
@@ -7,13 +8,13 @@
 //!     meanwhile the next row of B comes into registers, and after the last use of four k of a row of A the next four
 //! ```
 //!
-//! A product reads three registers; two more reads a cycle of one bank of the register file cost a cycle. An element of A stays
-//! where the last product had it, and at the end of a row the element of B does: so two are read, and a sum lies in the bank
-//! that its element of B does not lie in. `opt_level = 1` makes ptxas keep to this order; at its default level it takes
-//! another, which is slower (tests/registers.rs reads the code for it).
+//! A product reads three registers, and reads of one bank in a cycle cost a cycle each beyond the first. So an element of A
+//! stays in the operand cache from one product to the next, and at the end of a row the element of B does: then two
+//! registers are read, and a sum lies in another bank than its element of B. `opt_level = 1` makes ptxas keep to this
+//! order; at its default level it takes another, which is slower (tests/registers.rs reads the code for it).
 //!
-//! A stays row by row in shared memory, so that four k of a row are one vector. Rows that a warp reads at once lie in
-//! different banks: they are 4 elements apart from a multiple of 32, or swizzled by TMA.
+//! A stays row-major in shared memory, so four k of a row are one vector. Rows that a warp reads at once lie in different
+//! banks: their pitch is 4 elements more than a multiple of 32, or TMA swizzles them.
 
 use layout_cuda::tiled_kernels;
 

@@ -4,10 +4,10 @@
 //! thread ─► warp, by shuffles ─► every block of the cluster, 8 bytes a warp told to its mbarrier ─► each warp for itself
 //! ```
 //!
-//! A cluster takes `ROWS` rows one after the other, those that run at once neighbouring ones; the next one's loads are under
-//! way before it needs them, and no fence waits for the stores of the last. Every warp puts together what all warps told, in the
-//! same order, so that the result does not depend on the run. Rows that begin anywhere: those of a cluster lie a multiple of four
-//! rows apart, and so all begin at the same place of 16 bytes.
+//! A cluster takes `ROWS` rows one after another; clusters that run at once take neighbouring rows. The next row's loads
+//! are in flight before it needs them, and no fence waits for the last row's stores. Every warp combines the values of all
+//! warps in the same order, so the result does not depend on the run. Where rows begin at any address, a cluster's rows are
+//! a multiple of four rows apart: so all of them begin at the same offset from 16 bytes.
 
 use layout_cuda::tiled_kernels;
 

@@ -1,7 +1,7 @@
 //! Layer norm of rows that stay in registers, as softmax does it: each element is read once and written once.
 //!
-//! `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. The variance is
-//! taken around the mean, of parts around their own means; the parts' are put together in a fixed order.
+//! `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, with mean and variance of row `i`. The
+//! variance is that around the mean: of parts around their own means, combined in a fixed order.
 
 use layout_cuda::tiled_kernel;
 

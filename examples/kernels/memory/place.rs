@@ -1,6 +1,6 @@
-//! Where the largest element is: the first of them; of nothing, or of nothing above minus infinity, `u32::MAX`.
+//! Argmax: the index of the first largest element; `u32::MAX` where there is none above minus infinity.
 //!
-//! As the maximum: each of `P` blocks takes every `P`th tile, then one block takes their parts. NaN counts for nothing.
+//! As the maximum: each of `P` blocks takes every `P`th tile, then one block combines their results. A NaN is ignored.
 
 use layout_cuda::tiled_kernel;
 

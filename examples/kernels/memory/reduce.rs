@@ -6,9 +6,9 @@
 //! launch:  the P parts, by a second launch of one block
 //! ```
 //!
-//! The order is fixed by N, P and THREADS. A sum's error is at most 40 units in the last place of the sum of absolute
-//! values, however many elements there are: ROUNDS + 2 of a tile's elements, 2 of all tiles, 5 + 8 of a block, and 5 + 13
-//! of the parts.
+//! The order of additions is fixed by N, P and THREADS. A sum's error is at most 40 units in the last place of the sum of
+//! absolute values, for any number of elements: ROUNDS + 2 from a tile's elements, 2 from all tiles, 5 + 8 from a block,
+//! and 5 + 13 from the parts.
 
 use layout_cuda::tiled_kernel;
 

@@ -1,7 +1,7 @@
 //! RMS norm of rows with a residual: each element is read once and written once.
 //!
-//! Rows of which every eighth begins at the same place of 16 bytes go together, one after the other, so that a thread keeps its
-//! part of the scale; the next row's loads are under way before it is needed.
+//! A block takes rows 8 apart, which all begin at the same offset from 16 bytes, one after another. So a thread keeps its
+//! part of the scale, and the next row's loads are in flight before it is needed.
 
 use layout_cuda::tiled_kernel;
 

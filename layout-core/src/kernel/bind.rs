@@ -1,6 +1,6 @@
 //! Binding a launch plan to the tensors of one launch: extents agree, layouts fit, promises hold.
 //!
-//! Law: what [`LaunchPlan::bind`] accepts, the checked kernel is right for.
+//! Law: the checked kernel is right for every launch that [`LaunchPlan::bind`] accepts.
 
 use super::bind_error::{BindError, Broken};
 use super::elem::Elem;

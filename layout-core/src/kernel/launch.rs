@@ -1,6 +1,6 @@
 //! What a launch needs to know of a checked kernel: arguments, grid, conditions, the CUDA function's parameters.
 //!
-//! Plain data; [`LaunchPlan::bind`] meets it with the tensors of a launch.
+//! Plain data; [`LaunchPlan::bind`] combines it with the tensors of a launch.
 
 use super::elem::Elem;
 use super::index::{Atoms, Index};

@@ -1,8 +1,8 @@
 //! The parameter sets of a kernel: what its attribute lists, what a launch asks for, completed.
 //!
-//! Law: every set that comes from here has one value for each parameter, in the attribute's order, and a parameter that is an
-//! expression over others has that expression's value. Of the combinations of the lists those stay for which every
-//! `filter` holds.
+//! Law: every set from here has one value for each parameter, in the attribute's order. A parameter that is an expression
+//! over others has that expression's value. Of the combinations of lists only those are kept for which every `filter`
+//! holds.
 
 use super::bind::LaunchArgument;
 use super::elem::Elem;

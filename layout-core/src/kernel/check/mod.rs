@@ -1,4 +1,4 @@
-//! From tiles to elements: every view becomes a place, an index and a mask; what can be proved in range has no mask.
+//! From tiles to elements: every view becomes a place, an index and a mask. What is proved in range has no mask.
 
 mod access;
 mod asynchronous;

@@ -61,11 +61,11 @@ pub struct CudaSource {
     pub text: String,
     /// For each line of the text the line of the kernel's Rust file, 0 for none.
     pub lines: Vec<u32>,
-    /// What NVRTC is told beside the text and the architecture.
+    /// NVRTC's options besides the architecture.
     pub flags: &'static [&'static str],
 }
 
-/// What NVRTC is told of a kernel with an `opt_level`, or with `fast_math`.
+/// NVRTC's options for a kernel with an `opt_level`, or with `fast_math`.
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, Promises, compile, emit::flags};

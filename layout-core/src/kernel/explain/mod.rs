@@ -1,7 +1,8 @@
-//! What a variant does to memory: for each access how many bytes it moves at once, by which means, and what it lost on its way.
+//! What a variant does to memory: for each access how many bytes it moves at once, by which instruction, and what it lost
+//! during compilation.
 //!
-//! Law: read from [`Checked`] alone, from which the text is made as well. So what is said here is what the code does; `deny`
-//! in the attribute refuses with the same words.
+//! Law: it is read from [`Checked`] alone, from which the text is made as well. So it says what the code does, and `deny`
+//! in the attribute refuses in the same words.
 
 mod walk;
 mod words;

@@ -1,4 +1,4 @@
-//! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
+//! Runs a checked kernel on the CPU, by the GPU's rules, and reports what is wrong with it and what it costs.
 //!
 //! ```text
 //! Checked ──compile──► Program (bytecode, sites)
@@ -7,13 +7,14 @@
 //! actors     warps, TMA, the matrix units, mbarriers            ──events──► judge   races, initialisation, views, coverage,
 //! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic, phases ..
 //! ```
-//! Each room knows those below it; the machine (`machine`) holds their parts. Execution tells what happens (`event`) and knows no
-//! judge: without judges it is execution alone. The blocks of a cluster run together, others on several host threads.
+//! Each folder knows those before it; the machine (`machine`) holds their parts. Execution reports what happens (`event`)
+//! and knows no judge: without judges it is execution alone. The blocks of a cluster run together, clusters on several host
+//! threads.
 //!
-//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
-//! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of
-//! blocks matter runs on one). With findings, blocks that touch each
-//! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
+//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside an argument.
+//! Results and report are the same for any number of host threads; a kernel whose atomics make the order of blocks matter
+//! runs on one. With findings on, blocks that touch each other's elements are run again one after another; with findings
+//! off, the results of such a kernel depend on the host threads.
 
 mod actors;
 mod bytecode;

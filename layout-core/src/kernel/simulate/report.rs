@@ -1,4 +1,4 @@
-//! What a simulated launch tells besides its results: findings and counts.
+//! What a simulated launch reports besides its results: findings and counts.
 //!
 //! Law: equal programs with equal arguments give equal reports, whatever the number of host threads.
 
@@ -227,7 +227,7 @@ impl Counts {
     }
 }
 
-/// What a simulated launch tells besides its results.
+/// What a simulated launch reports besides its results.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -1,4 +1,4 @@
-//! TMA, matrix products of a warpgroup, and what orders them: the vocabulary's meaning.
+//! TMA, matrix products of a warpgroup, and the waits and fences that order them: what these words mean.
 
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};

@@ -1,4 +1,4 @@
-//! Layouts as values: the vocabulary's meaning.
+//! Layouts as values: what the words for layouts mean.
 
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Outcome};

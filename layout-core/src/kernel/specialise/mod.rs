@@ -1,8 +1,8 @@
-//! From a kernel and a parameter set to tiles: everything known is computed, what is left is code.
+//! From a kernel and a parameter set to tiles: everything known is computed, and code remains.
 //!
-//! A partial evaluator. Parameters, shapes, layouts and tiles are values of it and vanish; indices
-//! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
-//! layout and no nested function remains.
+//! A partial evaluator. Parameters, shapes, layouts and tiles are its values and vanish; indices become polynomials;
+//! elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no layout and no nested
+//! function remains.
 
 mod array;
 mod asynchronous;

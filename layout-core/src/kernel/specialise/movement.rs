@@ -1,4 +1,4 @@
-//! Copies, and what is done with whole views: the vocabulary's meaning.
+//! Copies and other operations on whole views: what these words mean.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,4 +1,4 @@
-//! Conversions between values and sizes, and choices: the vocabulary's meaning.
+//! Conversions between values and sizes, and choices: what these words mean.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};

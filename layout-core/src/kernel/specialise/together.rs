@@ -1,7 +1,7 @@
 //! What threads do together: shuffles, votes and reductions of a warp or a block, atomic operations.
 //!
-//! A block's reduction is made of what the language has: each warp's, one element of shared memory for each warp, a
-//! barrier, the elements in order (of 32 warps by shuffles again), and a barrier before the memory may be used again.
+//! A block's reduction is built from other words: a reduction in each warp, one element of shared memory for each warp, a
+//! barrier, the elements combined in order (32 warps by shuffles again), and a barrier before that memory is used again.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,6 +1,6 @@
-//! The vocabulary's meaning: each member of [`Intrinsic`] as code, in the file of its family.
+//! What each word of the language means: each [`Intrinsic`] as code, in the file of its family.
 //!
-//! Law: what a word takes and needs is its row's; only its meaning stands in the family's file.
+//! Law: a word's row says what it takes and requires; the family's file holds only its meaning.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
