@@ -32,7 +32,7 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        if !self.load_matrices(core, operand, destination, source, origin, out)? {
+        if !self.load_matrices((core, operand), (destination, source), origin, out)? {
             let to = self.registers(core, operand, destination, origin)?;
             let from = self.partition(core, operand, source, origin, out)?;
             self.thread_copy((&to, &from), false, origin, out)?;
@@ -95,10 +95,8 @@ impl Lower {
     /// `ldmatrix`, where the tile lies for it; else false, and nothing is written.
     fn load_matrices(
         &mut self,
-        core: TensorCore,
-        operand: Operand,
-        destination: &View,
-        source: &View,
+        (core, operand): (TensorCore, Operand),
+        (destination, source): (&View, &View),
         origin: Origin,
         out: &mut Out,
     ) -> Result<bool, Failed> {

@@ -57,7 +57,7 @@ const SHARED_BYTES: u32 = 228 << 10;
 pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
     let threads = bound.block.iter().product::<u32>().max(1);
     let shared = checked.plan().shared_bytes + 1024;
-    let each = checked.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
+    let each = checked.head.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
     let blocks = u64::from(multiprocessors) * u64::from(each);
     let clusters =
         blocks / u64::from(crate::kernel::simulate::actors::cluster::size(checked.plan().cluster)).max(1);
