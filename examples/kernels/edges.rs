@@ -5,7 +5,7 @@
 
 use layout_cuda::tiled_kernel;
 
-/// At most ROWS rows: a block makes 16 columns of C, its half warps share out K.
+/// At most ROWS rows: a block computes 16 columns of C, and its half warps split K.
 #[tiled_kernel(
     ROWS = [1, 4], PARTS = 64, ROUNDS = 16,
     block = [PARTS * 16], grid = [N.div_ceil(16)], require(M <= ROWS),

@@ -59,7 +59,7 @@ pub fn definitions() -> [&'static Definition; 10] {
     ]
 }
 
-/// The kernels that devices are measured with: they compute nothing that anybody wants.
+/// Kernels that measure a device; their results mean nothing.
 pub fn measuring() -> [&'static Definition; 5] {
     [
         &read_shared::DEFINITION,

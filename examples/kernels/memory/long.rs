@@ -15,7 +15,7 @@ pub use long::{layer_norm_in_parts, softmax_in_parts};
 
 #[tiled_kernels]
 mod long {
-    /// Tells every block of the cluster what a warp has of a row, and waits for what all warps have of it.
+    /// Sends a warp's part of a row to every block of the cluster, and waits for the parts of all warps.
     fn tell(told: View<f32, Write>, arrived: Mbarriers, mine: View<f32, Write>, step: usize, part: usize) {
         const WARPS: usize = THREADS / 32;
         if lane_id() < PARTS {
@@ -25,7 +25,7 @@ mod long {
         arrived.at(step).wait(0);
     }
 
-    /// How many rows a cluster's rows are apart.
+    /// The distance between a cluster's rows, in rows.
     fn apart(rows: usize) -> usize {
         if ODD { rows.div_ceil(4 * ROWS) * 4 } else { rows.div_ceil(ROWS) }
     }
@@ -116,8 +116,8 @@ mod long {
         }
     }
 
-    /// How many elements this warp has of a row whose first vector begins at this column; `counts` becomes that of each warp whose
-    /// part this lane puts together.
+    /// The number of elements that this warp has of a row whose first vector begins at this column; `counts` becomes the
+    /// number for each warp whose part this lane combines.
     fn elements(begin: isize, part: usize, n: usize, mut counts: View<f32, Write>) -> f32 {
         const PART: usize = THREADS * ROUNDS * 4;
         const WARPS: usize = THREADS / 32;
@@ -137,7 +137,7 @@ mod long {
         count
     }
 
-    /// How many of a row's elements are in the 32 vectors that begin at a column.
+    /// The number of a row's elements in the 32 vectors that begin at a column.
     fn of_vectors(column: isize, n: usize) -> f32 {
         ((n as isize - column).max(0).min(128) - if ODD { (-column).max(0).min(128) } else { 0 }) as f32
     }

@@ -5,8 +5,9 @@
 
 use layout_cuda::tiled_kernel;
 
-/// Rows of up to `GROUP ROUNDS 4` elements: `GROUP` threads a row, a power of two; more than 32 are the block. `ODD`, rows begin
-/// anywhere: of each the vectors begin at the aligned address before it, and scale and shift are read one by one.
+/// Rows of up to `GROUP ROUNDS 4` elements, with `GROUP` threads a row: a power of two; more than 32 are the block. With
+/// `ODD`, rows begin at any address: a row's vectors begin at the aligned address before it, and scale and shift are read
+/// one by one.
 #[tiled_kernel(
     GROUP = [4, 512], ROUNDS = 8, ODD = [false, true],
     block = [GROUP.max(256)],

@@ -9,7 +9,7 @@
 
 use layout_cuda::tiled_kernel;
 
-/// `y[i] = sum over j of a[i, j] x[j]`, of rows that begin anywhere.
+/// `y[i] = sum over j of a[i, j] x[j]`, for rows that begin at any address.
 #[tiled_kernel(
     THREADS = 256, ROWS = 8,
     block = [THREADS],

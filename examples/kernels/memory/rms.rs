@@ -5,8 +5,8 @@
 
 use layout_cuda::tiled_kernel;
 
-/// `sums[i, j] = x[i, j] + residual[i, j]`, rounded, and `out[i, j] = sums[i, j] * scale[j] / sqrt(mean of sums[i]² + epsilon)`, of rows
-/// that begin anywhere.
+/// `sums[i, j] = x[i, j] + residual[i, j]`, rounded, and `out[i, j] = sums[i, j] * scale[j] / sqrt(mean of sums[i]² +
+/// epsilon)`, for rows that begin at any address.
 #[tiled_kernel(
     THREADS = 320, ROUNDS = 2, ROWS = 4,
     block = [THREADS],

@@ -66,7 +66,7 @@ pub struct Bound {
     pub values: Vec<i64>,
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
-    /// Extent and stride, elements, of each mode of each argument; of what is no tensor there are none.
+    /// Extent and stride, in elements, of each mode of each argument; empty for an argument that is no tensor.
     pub tensors: Vec<Vec<(u64, u64)>>,
 }
 

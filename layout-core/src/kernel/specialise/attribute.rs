@@ -11,7 +11,7 @@ use crate::kernel::ir::{
 };
 use crate::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::kernel::origin::Origin;
-use crate::kernel::params::{ParamValue, Promises};
+use crate::kernel::params::ParamValue;
 use crate::kernel::program::{Comparison, Place, PlaceId, Space, Value};
 use crate::kernel::view::View;
 
@@ -124,12 +124,6 @@ impl Evaluator<'_> {
                 }
             }
         }
-        let key = format!("{}{}", self.params.key(), self.promises.suffix());
-        let entry = if key.is_empty() {
-            kernel.name.clone()
-        } else {
-            format!("{}_{}", kernel.name, key.trim_start_matches('_'))
-        };
         let plan = LaunchPlan {
             name: kernel.name.clone(),
             arguments,
@@ -149,18 +143,22 @@ impl Evaluator<'_> {
             atoms: self.tables.atoms.clone(),
         };
         let min_blocks = min_blocks.and_then(|n| n.first().copied());
-        // Variants that exist for what a promise leaves out lose what the promise is for.
-        let Promises { aligned, variant_if, .. } = self.promises;
-        let fast = aligned && (variant_if.is_some() || kernel.variant_if.is_empty());
-        let head = Head {
-            entry,
-            arch: kernel.arch,
-            min_blocks,
-            opt_level,
-            fast_math,
-            deny: if fast { kernel.deny.clone() } else { Vec::new() },
-        };
+        let head = self.head(min_blocks, opt_level, fast_math);
         Ok((head, plan, facts))
+    }
+
+    fn head(&self, min_blocks: Option<u32>, opt_level: Option<u32>, fast_math: bool) -> Head {
+        let (kernel, promises) = (self.kernel, self.promises);
+        let key = format!("{}{}", self.params.key(), self.promises.suffix());
+        let entry = if key.is_empty() {
+            kernel.name.clone()
+        } else {
+            format!("{}_{}", kernel.name, key.trim_start_matches('_'))
+        };
+        // Variants that exist for what a promise leaves out lose what the promise is for.
+        let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
+        let deny = if fast { kernel.deny.clone() } else { Vec::new() };
+        Head { entry, arch: kernel.arch, min_blocks, opt_level, fast_math, deny }
     }
 
     /// An entry that is true or false, and false where it is left out.
