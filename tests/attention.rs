@@ -1,11 +1,10 @@
 //! Attention against float64: every mask, score and head dimension, odd lengths, packed sequences, strides, groups of heads; the
 //! simulator's findings, and bounds by element.
 
-use layout_core::kernel::{Promises, compile, emit};
-use layout_cuda::{Device, Elem, Element, Error, Tensor, TensorView, TensorViewMut, bf16, f16, nvrtc};
+use layout_cuda::{Device, Elem, Element, Error, Tensor, TensorView, TensorViewMut, bf16, f16};
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::kernels::attention::attention;
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -338,17 +337,5 @@ fn the_texts_become_cubins() {
             sets.push(what.set(&device, Elem::Bf16, depth, 64));
         }
     }
-    in_parallel(&sets, |set| {
-        let source = emit(
-            &compile(&kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL)
-                .expect("a set of the kernel"),
-        );
-        let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
-        let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
-        let reasons: Vec<String> = slow.iter().map(|path| path.reason.to_string()).collect();
-        assert!(reasons.is_empty(), "{}: {reasons:?}", set.key());
-        let spilt =
-            compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
-        assert!(!spilt, "{}: {:?}", set.key(), compiled.resources);
-    });
+    in_parallel(&sets, |set| becomes_fast_code(&kernel, set));
 }

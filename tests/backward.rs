@@ -1,11 +1,11 @@
 //! Attention backward against float64: every mask and score, head dimensions, groups of heads, odd lengths; the same bits twice; no spills.
 
-use layout_core::kernel::{Definition, Promises, compile, emit};
-use layout_cuda::{Device, Elem, Element, Error, Options, Tensor, bf16, f16, nvrtc, testing};
+use layout_core::kernel::Definition;
+use layout_cuda::{Device, Elem, Element, Error, Options, Tensor, bf16, f16, testing};
 use layout_examples::host::attention::{Attention, Mask, Score};
 use layout_examples::host::backward::{Changes, Forward, Workspace};
 use layout_examples::kernels::backward::{of_keys, of_queries, prepare};
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -302,14 +302,5 @@ fn the_texts_become_cubins() {
             sets.extend(kernels[..2].iter().map(|kernel| (kernel, set.clone())));
         }
     }
-    in_parallel(&sets, |(kernel, set)| {
-        let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
-        let source = emit(&checked.expect("a set of the kernel"));
-        let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
-        let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
-        assert!(slow.is_empty(), "{} {}: {slow:?}", kernel.name, set.key());
-        let spilt =
-            compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
-        assert!(!spilt, "{} {}: {:?}", kernel.name, set.key(), compiled.resources);
-    });
+    in_parallel(&sets, |(kernel, set)| becomes_fast_code(kernel, set));
 }

@@ -1,12 +1,12 @@
 //! Decoding against float64: masks, scores, head dimensions, groups of heads, lengths, pages; splits on request give the same bits in
 //! every batch; nothing outside is read, whatever the tables say.
 
-use layout_core::kernel::{Definition, Kernel, Promises, compile, emit};
-use layout_cuda::{Device, Elem, Element, Error, Options, ParamSet, ParamValue, bf16, f16, nvrtc, testing};
+use layout_core::kernel::{Definition, Kernel};
+use layout_cuda::{Device, Elem, Element, Error, Options, ParamSet, ParamValue, bf16, f16, testing};
 use layout_examples::host::attention::{Mask, Score};
 use layout_examples::host::decode::{Decoding, Workspace};
 use layout_examples::kernels::decode::{combine, decode};
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -352,14 +352,5 @@ fn the_texts_become_cubins() {
             sets.push((&decoding, set.with("U", ParamValue::Type(out))));
         }
     }
-    in_parallel(&sets, |(kernel, set)| {
-        let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
-        let source = emit(&checked.expect("a set of the kernel"));
-        let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
-        let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
-        assert!(slow.is_empty(), "{}: {slow:?}", set.key());
-        let spilt =
-            compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
-        assert!(!spilt, "{}: {:?}", set.key(), compiled.resources);
-    });
+    in_parallel(&sets, |(kernel, set)| becomes_fast_code(kernel, set));
 }

@@ -1,11 +1,10 @@
 //! Products with epilogues against float64: every function, odd sizes, operands by rows and by columns, strides; what does not fit is
 //! refused; the texts neither spill nor serialise.
 
-use layout_core::kernel::{Promises, compile, emit};
-use layout_cuda::{Device, E4m3, Element, Error, ParamSet, ParamValue, Tensor, bf16, f16, nvrtc};
+use layout_cuda::{Device, E4m3, Element, Error, ParamSet, ParamValue, Tensor, bf16, f16};
 use layout_examples::host::product::{Epilogue, Workspace, multiply_then};
 use layout_examples::kernels::gemm::gemm_then;
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
@@ -170,15 +169,5 @@ fn the_texts_become_cubins() {
     let direct =
         |set: &ParamSet| set.clone().with("DIRECT", ParamValue::Bool(true)).with("SLABS", ParamValue::Int(1));
     let sets: Vec<ParamSet> = listed.flat_map(|set| [direct(&set), set]).collect();
-    in_parallel(&sets, |set| {
-        let checked = compile(&kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
-        let source = emit(&checked.expect("a set of the kernel"));
-        let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
-        let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
-        let reasons: Vec<String> = slow.iter().map(|path| path.reason.to_string()).collect();
-        assert!(reasons.is_empty(), "{}: {reasons:?}", set.key());
-        let spilt =
-            compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
-        assert!(!spilt, "{}: {:?}", set.key(), compiled.resources);
-    });
+    in_parallel(&sets, |set| becomes_fast_code(&kernel, set));
 }

@@ -3,7 +3,7 @@
 //! `cargo insta review` shows what changed; a text is kept once it reads as a person would have written it.
 //!
 //! Law: a file for each variant, and the files say its text to the letter. The text stands there, or, where most of it is
-//! that of an earlier variant of the kernel, what that one has otherwise: lines out (`-`) and in (`+`), at which lines.
+//! that of an earlier variant of the kernel or of another one in its file, what differs: lines out (`-`) and in (`+`), at which lines.
 //! A function in front of kernels stands once, in `root__snapshots__functions.snap`; a text has `// with` and its name.
 
 use layout_cuda::Variant;
@@ -74,7 +74,7 @@ impl Functions {
     }
 
     /// What the file of a variant holds.
-    fn told(&self, variant: &Variant, earlier: &[Variant]) -> String {
+    fn told(&self, variant: &Variant, earlier: &[&Variant]) -> String {
         let own = self.folded(variant.text);
         let differences = earlier.iter().map(|other| (other, difference(&self.folded(other.text), &own)));
         match differences.min_by_key(|(_, lines)| lines.lines().count()) {
@@ -114,6 +114,18 @@ fn restored(from: &str, difference: &str) -> String {
     text.join("\n") + "\n"
 }
 
+/// Every variant with those that may say its text: the earlier ones of the kernels in its file.
+fn each(mut see: impl FnMut(&'static Variant, &[&'static Variant])) {
+    let mut files: BTreeMap<&str, Vec<&'static Variant>> = BTreeMap::new();
+    for definition in definitions() {
+        let earlier = files.entry(definition.file).or_default();
+        for variant in definition.variants {
+            see(variant, earlier);
+            earlier.push(variant);
+        }
+    }
+}
+
 #[test]
 fn texts() {
     let mut settings = insta::Settings::clone_current();
@@ -121,14 +133,7 @@ fn texts() {
     settings.set_omit_expression(true);
     let functions = Functions::new();
     settings.bind(|| {
-        for definition in definitions() {
-            for (number, variant) in definition.variants.iter().enumerate() {
-                insta::assert_snapshot!(
-                    variant.entry,
-                    functions.told(variant, &definition.variants[..number])
-                );
-            }
-        }
+        each(|variant, earlier| insta::assert_snapshot!(variant.entry, functions.told(variant, earlier)));
     });
 }
 
@@ -136,21 +141,19 @@ fn texts() {
 #[test]
 fn a_difference_is_as_good_as_the_text() {
     let (functions, mut differ) = (Functions::new(), 0);
-    for definition in definitions() {
-        for (number, variant) in definition.variants.iter().enumerate() {
-            let told = functions.told(variant, &definition.variants[..number]);
-            let Some((other, lines)) = told.strip_prefix(BESIDE).and_then(|rest| rest.split_once(", but:\n"))
-            else {
-                assert_eq!(functions.unfolded(&told), variant.text);
-                continue;
-            };
-            let other = definition.variants[..number].iter().find(|known| known.entry == other);
-            let other = other.unwrap_or_else(|| panic!("{} names no earlier variant", variant.entry));
-            let own = restored(&functions.folded(other.text), lines);
-            assert_eq!(functions.unfolded(&own), variant.text, "{}", variant.entry);
-            differ += 1;
-        }
-    }
+    each(|variant, earlier| {
+        let told = functions.told(variant, earlier);
+        let Some((other, lines)) = told.strip_prefix(BESIDE).and_then(|rest| rest.split_once(", but:\n"))
+        else {
+            assert_eq!(functions.unfolded(&told), variant.text);
+            return;
+        };
+        let other = earlier.iter().find(|known| known.entry == other);
+        let other = other.unwrap_or_else(|| panic!("{} names no earlier variant", variant.entry));
+        let own = restored(&functions.folded(other.text), lines);
+        assert_eq!(functions.unfolded(&own), variant.text, "{}", variant.entry);
+        differ += 1;
+    });
     assert!(differ > 50, "{differ} variants are told by what differs");
 }
 

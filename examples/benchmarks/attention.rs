@@ -6,17 +6,16 @@
 
 use super::Result;
 use super::ledger::Ledger;
-use super::options::Common;
-use super::trial::{Errors, Operands, Options, Trial, each, weighted};
+use super::trial::{Case, Errors, Operands, Run, Trial, weighted};
 use crate::host::attention::{Attention, Mask, Packed, Score};
-use layout_cuda::{Device, Element, ParamSet, bf16, roofline};
+use layout_cuda::{Element, ParamSet, bf16, roofline};
 use std::cell::RefCell;
 
 /// Heads that are sampled, and rows of each.
 const SAMPLES: [usize; 2] = [16, 8];
 
 /// A case: sequences of one length, or packed ones.
-struct Case {
+pub struct Forward {
     name: String,
     sequences: usize,
     length: usize,
@@ -45,18 +44,18 @@ fn mask_name(mask: Mask) -> &'static str {
     }
 }
 
-impl Case {
-    fn new([sequences, length]: [usize; 2], heads: [usize; 2], depth: usize, mask: Mask) -> Case {
+impl Forward {
+    fn new([sequences, length]: [usize; 2], heads: [usize; 2], depth: usize, mask: Mask) -> Forward {
         let groups =
             if heads[0] == heads[1] { String::new() } else { format!(" {} on {}", heads[0], heads[1]) };
         let name = format!("d {depth} S {length}{groups} {}", mask_name(mask));
-        Case { name, sequences, length, heads, depth, mask, score: Score::Plain, beside: None, ends: None }
+        Forward { name, sequences, length, heads, depth, mask, score: Score::Plain, beside: None, ends: None }
     }
 
     /// The same with something more: its name, and the case it is compared with.
-    fn with(self, more: &str, change: impl FnOnce(&mut Case)) -> Case {
+    fn with(self, more: &str, change: impl FnOnce(&mut Forward)) -> Forward {
         let mut case =
-            Case { name: format!("{} {more}", self.name), beside: Some(self.name.clone()), ..self };
+            Forward { name: format!("{} {more}", self.name), beside: Some(self.name.clone()), ..self };
         change(&mut case);
         case
     }
@@ -138,45 +137,8 @@ impl Case {
     }
 }
 
-/// What the goals name: 16384 tokens, heads x d = 2048; groups of heads; masks, scores and packed sequences beside the plain case.
-fn cases(small: bool) -> Vec<Case> {
-    let (tokens, lengths, window): (_, &[usize], _) = match small {
-        true => (300, &[100, 257], 64),
-        false => (16_384, &[512, 1000, 2048, 4096, 4097, 16_384], 1024),
-    };
-    let sized = |length: usize| [((tokens + length / 2) / length).max(1), length];
-    let mut all = Vec::new();
-    for depth in [64, 128, 256] {
-        for length in lengths {
-            for mask in [Mask::Every, Mask::Causal] {
-                let heads = if small { 2 } else { 2048 / depth };
-                all.push(Case::new(sized(*length), [heads; 2], depth, mask));
-            }
-        }
-    }
-    let few = if small { [4, 2] } else { [64, 8] };
-    for length in if small { vec![257] } else { vec![2048, 4096, 16_384] } {
-        for mask in [Mask::Every, Mask::Causal] {
-            all.push(Case::new(sized(length), few, 128, mask));
-        }
-    }
-    let long = lengths[lengths.len() - 1];
-    for depth in [64, 128] {
-        let heads = if small { [2; 2] } else { [2048 / depth; 2] };
-        let plain = |mask| Case::new(sized(long), heads, depth, mask);
-        let beside = plain(Mask::Causal).name;
-        let windowed = Mask::Sliding(window);
-        all.push(plain(windowed).with("", |case| case.beside = Some(beside)));
-        all.push(plain(Mask::Causal).with("alibi", |case| case.score = Score::Alibi));
-        all.push(plain(Mask::Causal).with("cap", |case| case.score = Score::SoftCap(30.0)));
-        let ends = [0, 3, 40, 47, 130, 131, 220, 256].map(|part: i32| part * long as i32 / 256);
-        all.push(plain(Mask::Causal).with("packed", |case| case.ends = Some(ends.to_vec())));
-    }
-    all
-}
-
 /// The errors of the sampled rows: weights and result are rounded to 8 bits.
-fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> Errors {
+fn errors(case: &Forward, [q, k, v]: [&Operands; 3], o: &[bf16]) -> Errors {
     let scale = 1.0 / (case.depth as f64).sqrt();
     Errors::of(&case.samples(), |(head, rows)| {
         let [batch, at] = *head;
@@ -198,71 +160,94 @@ fn errors(case: &Case, [q, k, v]: [&Operands; 3], o: &[bf16]) -> Errors {
     })
 }
 
-/// Measures what is asked for.
-///
-/// # Errors
-/// A device without memory, a failing launch, and what the standard input and output say.
-pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let cases = cases(device.is_simulator());
-    each(
-        ledger,
-        options,
-        "GFLOPS/s",
-        cases,
-        |case| &case.name,
-        |ledger, case| measure(ledger, device, common, case, options),
-    )
-}
+impl Case for Forward {
+    const RATES: &'static str = "GFLOPS/s";
 
-fn measure(
-    ledger: &mut Ledger,
-    device: &Device,
-    common: &Common,
-    case: &Case,
-    options: &Options,
-) -> Result<()> {
-    let stream = device.stream();
-    let Case { sequences, length, heads: [heads, groups], depth, mask, score, ends, .. } = case;
-    let batches = if ends.is_some() { 1 } else { *sequences };
-    let operand = |heads, seed| Operands::new(device, [batches, *length, heads, *depth], seed);
-    let (q, k, v) = (operand(*heads, 1)?, operand(*groups, 2)?, operand(*groups, 3)?);
-    let (shape, strides) = q.view();
-    let o = device.zeros::<bf16, 1>([batches * length * heads * depth])?;
-    let logs = device.zeros::<f32, 3>([batches, *heads, *length])?;
-    let starts = device.upload(ends.as_deref().unwrap_or(&[]), [ends.as_ref().map_or(0, Vec::len)])?;
-    let longest = case.sequences().iter().map(|[_, length]| *length).max().unwrap_or(0);
-    let packed = ends.as_ref().map(|_| Packed { queries: &starts, keys: &starts, longest });
-    let what = Attention { mask: *mask, score: *score, packed, ..Attention::default() };
-    let views = {
-        let view = |of: &'_ Operands| of.view();
-        [view(&q), view(&k), view(&v)]
-    };
-    let q_view = q.on_device.part(0, views[0].0, views[0].1)?;
-    let k_view = k.on_device.part(0, views[1].0, views[1].1)?;
-    let v_view = v.on_device.part(0, views[2].0, views[2].1)?;
-    let own = what.set(device, bf16::ELEM, [*depth; 2], *length);
-    let (o, logs) = (RefCell::new(o), RefCell::new(logs));
-    let launch = |set: &ParamSet| {
-        let (mut o, mut logs) = (o.borrow_mut(), logs.borrow_mut());
-        let mut o = o.part_mut(0, shape, strides)?;
-        what.run_with(set, &stream, &q_view, [&k_view, &v_view], &mut o, &mut logs)
-    };
-    let elements = (batches * case.length * heads) as f64 * *depth as f64;
-    let trial = Trial {
-        name: &case.name,
-        kernel: format!("attention {}", case.name),
-        own,
-        launch: &launch,
-        poison: &|| o.borrow_mut().poison(),
-        errors: &|| Ok(errors(case, [&q, &k, &v], &o.borrow().download()?)),
-        about: case.json(),
-        shape: vec![batches, case.length, *heads, *groups, *depth],
-        work: roofline::Work {
-            flops: case.flops(),
-            bytes: 4.0 * elements * (1.0 + *groups as f64 / *heads as f64),
-        },
-        elements,
-        unit: "TFLOP/s",
-    };
-    trial.run(ledger, &stream, common, options)
+    /// What the goals name: 16384 tokens, heads x d = 2048; groups of heads; masks, scores and packed sequences beside the plain case.
+    fn all(small: bool) -> Vec<Self> {
+        let (tokens, lengths, window): (_, &[usize], _) = match small {
+            true => (300, &[100, 257], 64),
+            false => (16_384, &[512, 1000, 2048, 4096, 4097, 16_384], 1024),
+        };
+        let sized = |length: usize| [((tokens + length / 2) / length).max(1), length];
+        let mut all = Vec::new();
+        for depth in [64, 128, 256] {
+            for length in lengths {
+                for mask in [Mask::Every, Mask::Causal] {
+                    let heads = if small { 2 } else { 2048 / depth };
+                    all.push(Forward::new(sized(*length), [heads; 2], depth, mask));
+                }
+            }
+        }
+        let few = if small { [4, 2] } else { [64, 8] };
+        for length in if small { vec![257] } else { vec![2048, 4096, 16_384] } {
+            for mask in [Mask::Every, Mask::Causal] {
+                all.push(Forward::new(sized(length), few, 128, mask));
+            }
+        }
+        let long = lengths[lengths.len() - 1];
+        for depth in [64, 128] {
+            let heads = if small { [2; 2] } else { [2048 / depth; 2] };
+            let plain = |mask| Forward::new(sized(long), heads, depth, mask);
+            let beside = plain(Mask::Causal).name;
+            let windowed = Mask::Sliding(window);
+            all.push(plain(windowed).with("", |case| case.beside = Some(beside)));
+            all.push(plain(Mask::Causal).with("alibi", |case| case.score = Score::Alibi));
+            all.push(plain(Mask::Causal).with("cap", |case| case.score = Score::SoftCap(30.0)));
+            let ends = [0, 3, 40, 47, 130, 131, 220, 256].map(|part: i32| part * long as i32 / 256);
+            all.push(plain(Mask::Causal).with("packed", |case| case.ends = Some(ends.to_vec())));
+        }
+        all
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn measure(&self, ledger: &mut Ledger, run: &Run<'_>) -> Result<()> {
+        let (device, stream) = (run.device, run.device.stream());
+        let Forward { sequences, length, heads: [heads, groups], depth, mask, score, ends, .. } = self;
+        let batches = if ends.is_some() { 1 } else { *sequences };
+        let operand = |heads, seed| Operands::new(device, [batches, *length, heads, *depth], seed);
+        let (q, k, v) = (operand(*heads, 1)?, operand(*groups, 2)?, operand(*groups, 3)?);
+        let (shape, strides) = q.view();
+        let o = device.zeros::<bf16, 1>([batches * length * heads * depth])?;
+        let logs = device.zeros::<f32, 3>([batches, *heads, *length])?;
+        let starts = device.upload(ends.as_deref().unwrap_or(&[]), [ends.as_ref().map_or(0, Vec::len)])?;
+        let longest = self.sequences().iter().map(|[_, length]| *length).max().unwrap_or(0);
+        let packed = ends.as_ref().map(|_| Packed { queries: &starts, keys: &starts, longest });
+        let what = Attention { mask: *mask, score: *score, packed, ..Attention::default() };
+        let views = {
+            let view = |of: &'_ Operands| of.view();
+            [view(&q), view(&k), view(&v)]
+        };
+        let q_view = q.on_device.part(0, views[0].0, views[0].1)?;
+        let k_view = k.on_device.part(0, views[1].0, views[1].1)?;
+        let v_view = v.on_device.part(0, views[2].0, views[2].1)?;
+        let own = what.set(device, bf16::ELEM, [*depth; 2], *length);
+        let (o, logs) = (RefCell::new(o), RefCell::new(logs));
+        let launch = |set: &ParamSet| {
+            let (mut o, mut logs) = (o.borrow_mut(), logs.borrow_mut());
+            let mut o = o.part_mut(0, shape, strides)?;
+            what.run_with(set, &stream, &q_view, [&k_view, &v_view], &mut o, &mut logs)
+        };
+        let elements = (batches * self.length * heads) as f64 * *depth as f64;
+        let trial = Trial {
+            name: &self.name,
+            kernel: format!("attention {}", self.name),
+            own,
+            launch: &launch,
+            poison: &|| o.borrow_mut().poison(),
+            errors: &|| Ok(errors(self, [&q, &k, &v], &o.borrow().download()?)),
+            about: self.json(),
+            shape: vec![batches, self.length, *heads, *groups, *depth],
+            work: roofline::Work {
+                flops: self.flops(),
+                bytes: 4.0 * elements * (1.0 + *groups as f64 / *heads as f64),
+            },
+            elements,
+            unit: "TFLOP/s",
+        };
+        trial.run(ledger, &stream, run)
+    }
 }

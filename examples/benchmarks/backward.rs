@@ -5,15 +5,14 @@
 
 use super::Result;
 use super::ledger::Ledger;
-use super::options::Common;
-use super::trial::{Errors, Operands, Options, Trial, each};
+use super::trial::{Case, Errors, Operands, Run, Trial};
 use crate::host::attention::{Attention, Mask};
 use crate::host::backward::{Changes, Forward, Workspace};
-use layout_cuda::{Device, Element, ParamSet, Tensor, bf16, roofline};
+use layout_cuda::{Element, ParamSet, Tensor, bf16, roofline};
 use std::cell::RefCell;
 
 /// Sequences of a length, heads, elements of a head, causal or not.
-struct Case {
+pub struct Backward {
     name: String,
     sequences: usize,
     length: usize,
@@ -24,24 +23,6 @@ struct Case {
 
 /// Rows that are sampled of dQ, and of dK and dV.
 const SAMPLES: usize = 12;
-
-/// What the goals name: 16384 tokens, heads x d = 2048.
-fn cases(small: bool) -> Vec<Case> {
-    let lengths: &[usize] = if small { &[130] } else { &[4096, 16_384] };
-    let mut all = Vec::new();
-    for depth in [64, 128] {
-        for length in lengths {
-            for causal in [false, true] {
-                let name =
-                    format!("backward d {depth} S {length} {}", if causal { "causal" } else { "full" });
-                let heads = if small { 2 } else { 2048 / depth };
-                let sequences = if small { 1 } else { 16_384 / length };
-                all.push(Case { name, sequences, length: *length, heads, depth, causal });
-            }
-        }
-    }
-    all
-}
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
@@ -54,7 +35,7 @@ struct Found<'a> {
     changes: [Vec<bf16>; 3],
 }
 
-impl Case {
+impl Backward {
     fn flops(&self) -> f64 {
         let pairs = (self.length * self.length) as f64 / if self.causal { 2.0 } else { 1.0 };
         10.0 * pairs * (self.sequences * self.heads * self.depth) as f64
@@ -135,76 +116,80 @@ impl Case {
     }
 }
 
-/// Measures what is asked for.
-///
-/// # Errors
-/// A device without memory, a failing launch, and what the standard input and output say.
-pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let cases = cases(device.is_simulator());
-    each(
-        ledger,
-        options,
-        "GFLOPS/s",
-        cases,
-        |case| &case.name,
-        |ledger, case| measure(ledger, device, common, case, options),
-    )
-}
+impl Case for Backward {
+    const RATES: &'static str = "GFLOPS/s";
 
-fn measure(
-    ledger: &mut Ledger,
-    device: &Device,
-    common: &Common,
-    case: &Case,
-    options: &Options,
-) -> Result<()> {
-    let stream = device.stream();
-    let Case { sequences, length, heads, depth, causal, .. } = case;
-    let operand = |seed| Operands::new(device, [*sequences, *length, *heads, *depth], seed);
-    let (q, k, v, d_o) = (operand(1)?, operand(2)?, operand(3)?, operand(4)?);
-    let (shape, strides) = q.view();
-    let count = sequences * length * heads * depth;
-    let mut o = device.zeros::<bf16, 1>([count])?;
-    let mut logs = device.zeros::<f32, 3>([*sequences, *heads, *length])?;
-    let change = || device.zeros::<bf16, 1>([count]);
-    let changes = RefCell::new([change()?, change()?, change()?]);
-    let mask = if *causal { Mask::Causal } else { Mask::Every };
-    let what = Attention { mask, ..Attention::default() };
-    let q_view = q.on_device.part(0, shape, strides)?;
-    let k_view = k.on_device.part(0, shape, strides)?;
-    let v_view = v.on_device.part(0, shape, strides)?;
-    let d_view = d_o.on_device.part(0, shape, strides)?;
-    what.run(&stream, &q_view, [&k_view, &v_view], &mut o.part_mut(0, shape, strides)?, &mut logs)?;
-    let o_view = o.part(0, shape, strides)?;
-    let own = what.backward_set(bf16::ELEM, [*depth; 2]);
-    let memory = RefCell::new(Workspace::default());
-    let launch = |set: &ParamSet| {
-        let [d_q, d_k, d_v] = &mut *changes.borrow_mut();
-        let of = Forward { q: &q_view, k: &k_view, v: &v_view, o: &o_view, logs: &logs };
-        let to = Changes {
-            q: &mut d_q.part_mut(0, shape, strides)?,
-            k: &mut d_k.part_mut(0, shape, strides)?,
-            v: &mut d_v.part_mut(0, shape, strides)?,
+    /// What the goals name: 16384 tokens, heads x d = 2048.
+    fn all(small: bool) -> Vec<Self> {
+        let lengths: &[usize] = if small { &[130] } else { &[4096, 16_384] };
+        let mut all = Vec::new();
+        for depth in [64, 128] {
+            for length in lengths {
+                for causal in [false, true] {
+                    let name =
+                        format!("backward d {depth} S {length} {}", if causal { "causal" } else { "full" });
+                    let heads = if small { 2 } else { 2048 / depth };
+                    let sequences = if small { 1 } else { 16_384 / length };
+                    all.push(Backward { name, sequences, length: *length, heads, depth, causal });
+                }
+            }
+        }
+        all
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn measure(&self, ledger: &mut Ledger, run: &Run<'_>) -> Result<()> {
+        let (device, stream) = (run.device, run.device.stream());
+        let Backward { sequences, length, heads, depth, causal, .. } = self;
+        let operand = |seed| Operands::new(device, [*sequences, *length, *heads, *depth], seed);
+        let (q, k, v, d_o) = (operand(1)?, operand(2)?, operand(3)?, operand(4)?);
+        let (shape, strides) = q.view();
+        let count = sequences * length * heads * depth;
+        let mut o = device.zeros::<bf16, 1>([count])?;
+        let mut logs = device.zeros::<f32, 3>([*sequences, *heads, *length])?;
+        let change = || device.zeros::<bf16, 1>([count]);
+        let changes = RefCell::new([change()?, change()?, change()?]);
+        let mask = if *causal { Mask::Causal } else { Mask::Every };
+        let what = Attention { mask, ..Attention::default() };
+        let q_view = q.on_device.part(0, shape, strides)?;
+        let k_view = k.on_device.part(0, shape, strides)?;
+        let v_view = v.on_device.part(0, shape, strides)?;
+        let d_view = d_o.on_device.part(0, shape, strides)?;
+        what.run(&stream, &q_view, [&k_view, &v_view], &mut o.part_mut(0, shape, strides)?, &mut logs)?;
+        let o_view = o.part(0, shape, strides)?;
+        let own = what.backward_set(bf16::ELEM, [*depth; 2]);
+        let memory = RefCell::new(Workspace::default());
+        let launch = |set: &ParamSet| {
+            let [d_q, d_k, d_v] = &mut *changes.borrow_mut();
+            let of = Forward { q: &q_view, k: &k_view, v: &v_view, o: &o_view, logs: &logs };
+            let to = Changes {
+                q: &mut d_q.part_mut(0, shape, strides)?,
+                k: &mut d_k.part_mut(0, shape, strides)?,
+                v: &mut d_v.part_mut(0, shape, strides)?,
+            };
+            what.backward_with([set; 2], &stream, &of, &d_view, &mut memory.borrow_mut(), to)
         };
-        what.backward_with([set; 2], &stream, &of, &d_view, &mut memory.borrow_mut(), to)
-    };
-    let errors = || {
-        let [d_q, d_k, d_v] = &*changes.borrow();
-        let changes = [d_q.download()?, d_k.download()?, d_v.download()?];
-        Ok(case.errors(&Found { operands: [&q, &k, &v, &d_o], logs: logs.download()?, changes }))
-    };
-    let trial = Trial {
-        name: &case.name,
-        kernel: case.name.clone(),
-        own,
-        launch: &launch,
-        poison: &|| changes.borrow_mut().iter_mut().try_for_each(Tensor::poison),
-        errors: &errors,
-        about: case.json(),
-        shape: vec![*sequences, case.length, *heads, *heads, *depth],
-        work: roofline::Work { flops: case.flops(), bytes: 16.0 * count as f64 },
-        elements: count as f64,
-        unit: "TFLOP/s",
-    };
-    trial.run(ledger, &stream, common, options)
+        let errors = || {
+            let [d_q, d_k, d_v] = &*changes.borrow();
+            let changes = [d_q.download()?, d_k.download()?, d_v.download()?];
+            Ok(self.errors(&Found { operands: [&q, &k, &v, &d_o], logs: logs.download()?, changes }))
+        };
+        let trial = Trial {
+            name: &self.name,
+            kernel: self.name.clone(),
+            own,
+            launch: &launch,
+            poison: &|| changes.borrow_mut().iter_mut().try_for_each(Tensor::poison),
+            errors: &errors,
+            about: self.json(),
+            shape: vec![*sequences, self.length, *heads, *heads, *depth],
+            work: roofline::Work { flops: self.flops(), bytes: 16.0 * count as f64 },
+            elements: count as f64,
+            unit: "TFLOP/s",
+        };
+        trial.run(ledger, &stream, run)
+    }
 }

@@ -4,14 +4,13 @@
 
 use super::Result;
 use super::ledger::Ledger;
-use super::options::Common;
-use super::trial::{Errors, Operands, Options, Trial, each, weighted};
+use super::trial::{Case, Errors, Operands, Run, Trial, weighted};
 use crate::host::decode::{Decoding, Workspace};
-use layout_cuda::{Device, Element, ParamSet, ParamValue, bf16, roofline};
+use layout_cuda::{Element, ParamSet, ParamValue, bf16, roofline};
 use std::cell::RefCell;
 
 /// Sequences, keys of each, heads of Q and of K and V, elements of a head, keys of a page where there are pages.
-struct Case {
+pub struct Decode {
     name: String,
     sequences: usize,
     length: usize,
@@ -26,30 +25,7 @@ type Shape = ([usize; 2], [usize; 2], usize, Option<usize>);
 /// Heads that are sampled.
 const SAMPLES: usize = 16;
 
-/// What the goals name, and pages.
-fn cases(small: bool) -> Vec<Case> {
-    let shapes: &[Shape] = match small {
-        true => &[([2, 300], [4, 2], 64, None), ([2, 300], [4, 2], 128, Some(24))],
-        false => &[
-            ([64, 8192], [32, 8], 128, None),
-            ([1, 131_072], [32, 8], 128, None),
-            ([16, 8192], [64, 8], 128, None),
-            ([64, 8192], [32, 8], 128, Some(64)),
-            ([64, 8192], [32, 8], 128, Some(16)),
-            ([64, 8192], [32, 8], 64, None),
-            ([4, 1000], [32, 8], 128, None),
-        ],
-    };
-    let of = |([sequences, length], heads, depth, page): &Shape| {
-        let pages = page.map_or(String::new(), |page| format!(" pages of {page}"));
-        let [all, groups] = *heads;
-        let name = format!("decode {sequences} x {length} {all} on {groups} d {depth}{pages}");
-        Case { name, sequences: *sequences, length: *length, heads: *heads, depth: *depth, page: *page }
-    };
-    shapes.iter().map(of).collect()
-}
-
-impl Case {
+impl Decode {
     fn bytes(&self) -> f64 {
         4.0 * (self.sequences * self.length * self.heads[1] * self.depth) as f64
     }
@@ -115,74 +91,83 @@ impl Case {
     }
 }
 
-/// Measures what is asked for.
-///
-/// # Errors
-/// A device without memory, a failing launch, and what the standard input and output say.
-pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Options) -> Result<()> {
-    let cases = cases(device.is_simulator());
-    each(
-        ledger,
-        options,
-        "GB/s",
-        cases,
-        |case| &case.name,
-        |ledger, case| measure(ledger, device, common, case, options),
-    )
-}
+impl Case for Decode {
+    const RATES: &'static str = "GB/s";
 
-fn measure(
-    ledger: &mut Ledger,
-    device: &Device,
-    common: &Common,
-    case: &Case,
-    options: &Options,
-) -> Result<()> {
-    let stream = device.stream();
-    let Case { sequences, length, heads: [heads, groups], depth, page, .. } = case;
-    let [keys, pages] = case.pages();
-    let places = if page.is_some() { sequences * pages } else { *sequences };
-    let q = Operands::new(device, [*sequences, 1, *heads, *depth], 1)?;
-    let k = Operands::new(device, [places, keys, *groups, *depth], 2)?;
-    let v = Operands::new(device, [places, keys, *groups, *depth], 3)?;
-    let lengths = device.upload(&vec![*length as i32; *sequences], [*sequences])?;
-    let entries: Vec<i32> =
-        (0..sequences * pages).map(|at| case.page_of(at / pages, at % pages) as i32).collect();
-    let table = device.upload(&entries, [*sequences, pages])?;
-    let o = device.zeros::<bf16, 4>([*sequences, *heads, 1, *depth])?;
-    let logs = device.zeros::<f32, 3>([*sequences, *heads, 1])?;
-    let ((q_shape, q_strides), (k_shape, k_strides)) = (q.view(), k.view());
-    let q_view = q.on_device.part(0, q_shape, q_strides)?;
-    let k_view = k.on_device.part(0, k_shape, k_strides)?;
-    let v_view = v.on_device.part(0, k_shape, k_strides)?;
-    let what = Decoding { pages: page.map(|_| &table), ..Decoding::default() };
-    let own = what.set(bf16::ELEM, [*depth; 2], heads / groups, keys);
-    let (o, logs, memory) = (RefCell::new(o), RefCell::new(logs), RefCell::new(Workspace::default()));
-    let launch = |set: &ParamSet| {
-        let (mut o, mut logs, mut memory) = (o.borrow_mut(), logs.borrow_mut(), memory.borrow_mut());
-        // `SPAN` is the host's.
-        let span = match set.get("SPAN") {
-            Some(ParamValue::Int(span)) => usize::try_from(span).ok(),
-            _ => None,
+    /// What the goals name, and pages.
+    fn all(small: bool) -> Vec<Self> {
+        let shapes: &[Shape] = match small {
+            true => &[([2, 300], [4, 2], 64, None), ([2, 300], [4, 2], 128, Some(24))],
+            false => &[
+                ([64, 8192], [32, 8], 128, None),
+                ([1, 131_072], [32, 8], 128, None),
+                ([16, 8192], [64, 8], 128, None),
+                ([64, 8192], [32, 8], 128, Some(64)),
+                ([64, 8192], [32, 8], 128, Some(16)),
+                ([64, 8192], [32, 8], 64, None),
+                ([4, 1000], [32, 8], 128, None),
+            ],
         };
-        let set = ParamSet(set.0.iter().filter(|(name, _)| name != "SPAN").cloned().collect());
-        let what = Decoding { span, ..what };
-        let out = (&mut o.view_mut(), &mut *logs);
-        what.run_with(&set, &stream, &q_view, [&k_view, &v_view], &lengths, &mut memory, out)
-    };
-    let elements = case.bytes() / 4.0;
-    let trial = Trial {
-        name: &case.name,
-        kernel: case.name.clone(),
-        own,
-        launch: &launch,
-        poison: &|| o.borrow_mut().poison(),
-        errors: &|| Ok(case.errors([&q, &k, &v], &o.borrow().download()?)),
-        about: case.json(),
-        shape: vec![*sequences, case.length, *heads, *groups, *depth],
-        work: roofline::Work { flops: 4.0 * elements * (heads / groups) as f64, bytes: case.bytes() },
-        elements,
-        unit: "GB/s",
-    };
-    trial.run(ledger, &stream, common, options)
+        let of = |([sequences, length], heads, depth, page): &Shape| {
+            let pages = page.map_or(String::new(), |page| format!(" pages of {page}"));
+            let [all, groups] = *heads;
+            let name = format!("decode {sequences} x {length} {all} on {groups} d {depth}{pages}");
+            Decode { name, sequences: *sequences, length: *length, heads: *heads, depth: *depth, page: *page }
+        };
+        shapes.iter().map(of).collect()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn measure(&self, ledger: &mut Ledger, run: &Run<'_>) -> Result<()> {
+        let (device, stream) = (run.device, run.device.stream());
+        let Decode { sequences, length, heads: [heads, groups], depth, page, .. } = self;
+        let [keys, pages] = self.pages();
+        let places = if page.is_some() { sequences * pages } else { *sequences };
+        let q = Operands::new(device, [*sequences, 1, *heads, *depth], 1)?;
+        let k = Operands::new(device, [places, keys, *groups, *depth], 2)?;
+        let v = Operands::new(device, [places, keys, *groups, *depth], 3)?;
+        let lengths = device.upload(&vec![*length as i32; *sequences], [*sequences])?;
+        let entries: Vec<i32> =
+            (0..sequences * pages).map(|at| self.page_of(at / pages, at % pages) as i32).collect();
+        let table = device.upload(&entries, [*sequences, pages])?;
+        let o = device.zeros::<bf16, 4>([*sequences, *heads, 1, *depth])?;
+        let logs = device.zeros::<f32, 3>([*sequences, *heads, 1])?;
+        let ((q_shape, q_strides), (k_shape, k_strides)) = (q.view(), k.view());
+        let q_view = q.on_device.part(0, q_shape, q_strides)?;
+        let k_view = k.on_device.part(0, k_shape, k_strides)?;
+        let v_view = v.on_device.part(0, k_shape, k_strides)?;
+        let what = Decoding { pages: page.map(|_| &table), ..Decoding::default() };
+        let own = what.set(bf16::ELEM, [*depth; 2], heads / groups, keys);
+        let (o, logs, memory) = (RefCell::new(o), RefCell::new(logs), RefCell::new(Workspace::default()));
+        let launch = |set: &ParamSet| {
+            let (mut o, mut logs, mut memory) = (o.borrow_mut(), logs.borrow_mut(), memory.borrow_mut());
+            // `SPAN` is the host's.
+            let span = match set.get("SPAN") {
+                Some(ParamValue::Int(span)) => usize::try_from(span).ok(),
+                _ => None,
+            };
+            let set = ParamSet(set.0.iter().filter(|(name, _)| name != "SPAN").cloned().collect());
+            let what = Decoding { span, ..what };
+            let out = (&mut o.view_mut(), &mut *logs);
+            what.run_with(&set, &stream, &q_view, [&k_view, &v_view], &lengths, &mut memory, out)
+        };
+        let elements = self.bytes() / 4.0;
+        let trial = Trial {
+            name: &self.name,
+            kernel: self.name.clone(),
+            own,
+            launch: &launch,
+            poison: &|| o.borrow_mut().poison(),
+            errors: &|| Ok(self.errors([&q, &k, &v], &o.borrow().download()?)),
+            about: self.json(),
+            shape: vec![*sequences, self.length, *heads, *groups, *depth],
+            work: roofline::Work { flops: 4.0 * elements * (heads / groups) as f64, bytes: self.bytes() },
+            elements,
+            unit: "GB/s",
+        };
+        trial.run(ledger, &stream, run)
+    }
 }

@@ -126,31 +126,48 @@ pub fn weighted<V: Iterator<Item = f64>>(
     (share(exact), share(size))
 }
 
-/// Measures each case that is asked for, under one table.
-///
-/// # Errors
-/// The first of a case.
-pub fn each<C>(
-    ledger: &mut Ledger,
-    options: &Options,
-    rates: &str,
-    cases: Vec<C>,
-    name: impl Fn(&C) -> &str,
-    mut measure: impl FnMut(&mut Ledger, &C) -> Result<()>,
-) -> Result<()> {
-    let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|part| name.contains(part));
-    let cases: Vec<C> = cases.into_iter().filter(|case| wanted(name(case))).collect();
-    let table = !cases.is_empty() && !options.turns;
-    if table {
-        ledger.head(rates);
+/// A case of a family: attention, decoding, its backward.
+pub trait Case: Sized {
+    /// The unit of the table's rates.
+    const RATES: &'static str;
+
+    /// The cases, few and small ones on the simulator.
+    fn all(small: bool) -> Vec<Self>;
+
+    fn name(&self) -> &str;
+
+    /// Checks and times it.
+    fn measure(&self, ledger: &mut Ledger, run: &Run<'_>) -> Result<()>;
+}
+
+/// What a run measures on, and what it was asked for.
+pub struct Run<'a> {
+    pub device: &'a Device,
+    pub common: &'a Common,
+    pub options: &'a Options,
+}
+
+impl Run<'_> {
+    /// Measures each case of a family that is asked for, under one table.
+    ///
+    /// # Errors
+    /// A device without memory, a failing launch, and what the standard input and output say.
+    pub fn family<C: Case>(&self, ledger: &mut Ledger) -> Result<()> {
+        let only = &self.options.only;
+        let wanted = |case: &C| only.is_empty() || only.iter().any(|part| case.name().contains(part));
+        let cases: Vec<C> = C::all(self.device.is_simulator()).into_iter().filter(wanted).collect();
+        let table = !cases.is_empty() && !self.options.turns;
+        if table {
+            ledger.head(C::RATES);
+        }
+        for case in &cases {
+            case.measure(ledger, self)?;
+        }
+        if table {
+            ledger.foot();
+        }
+        Ok(())
     }
-    for case in &cases {
-        measure(ledger, case)?;
-    }
-    if table {
-        ledger.foot();
-    }
-    Ok(())
 }
 
 /// A case to time: a launch with any set of parameters, and what is to be said of it.
@@ -179,8 +196,8 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// What the device and the standard input and output say. A launch that is refused is printed: the others are measured all the same.
-    pub fn run(self, ledger: &mut Ledger, stream: &Stream, common: &Common, options: &Options) -> Result<()> {
-        let Trial { name, own, launch, .. } = &self;
+    pub fn run(self, ledger: &mut Ledger, stream: &Stream, run: &Run<'_>) -> Result<()> {
+        let (Trial { name, own, launch, .. }, options) = (&self, run.options);
         (self.poison)()?;
         if let Err(error) = launch(own) {
             println!("{name}: not run: {}", error.to_string().replace('\n', " "));
@@ -203,7 +220,7 @@ impl Trial<'_> {
         if options.turns {
             return by_turns(stream, name, &mut candidates, self.json(&found));
         }
-        let length = Length { rounds: ROUNDS.min(common.samples), round_ms: ROUND_MS, least: 1 };
+        let length = Length { rounds: ROUNDS.min(run.common.samples), round_ms: ROUND_MS, least: 1 };
         let launches = race(stream, length, false, &mut candidates)?;
         let record = |candidate: &Candidate<'_>| Record {
             workload: "attention",

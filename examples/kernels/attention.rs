@@ -22,7 +22,7 @@ pub use kernels::attention;
 
 #[tiled_kernels(open = attention_with, functions = attention_scores)]
 mod kernels {
-    /// Where a sequence's rows begin in the tensor, and how many there are: ends out of range are the tensor's.
+    /// The first row of a sequence in the tensor, and its number of rows. Ends out of range are clamped to the tensor.
     fn rows_of(ends: impl Tensor<Elem = i32>, sequence: usize, rows: usize) -> (i32, i32) {
         if PACKED {
             let first = ends[[sequence]].clamp(0, rows as i32);
@@ -32,8 +32,8 @@ mod kernels {
         }
     }
 
-    /// The tile that a block of threads takes in its turn, if there is one: causal, every other round goes backwards, so that each
-    /// block has about as many keys.
+    /// The tile of a block of threads in one step, and whether there is one. With a causal mask every other round goes
+    /// backwards, so that each block has about as many keys.
     fn tile_of(step: usize, pieces: usize) -> (usize, bool) {
         let round = step / SMS;
         let back = !BY_HEADS && round % 2 == 1;
@@ -41,7 +41,8 @@ mod kernels {
         (tile.min(pieces - 1), tile < pieces)
     }
 
-    /// A tile of the work: its first query in its sequence, its head, and its sequence; causal, the long ones first.
+    /// A tile of the work: its first query in its sequence, its head, and its sequence. With a causal mask the long tiles
+    /// come first.
     fn piece(tile: usize, tiles: usize, heads: usize, sequences: usize) -> (usize, usize, usize) {
         let others = heads * sequences;
         let (row, rest) =
@@ -49,7 +50,8 @@ mod kernels {
         ((tiles - 1 - row) * BM, rest % heads, rest / heads)
     }
 
-    /// The blocks of keys that a tile of queries from `place` on sees, `low..high`, and the keys that all of them see.
+    /// The blocks of keys `low..high` that some query of a tile from `place` on sees, and the keys that all of its queries
+    /// see.
     fn blocks(place: i32, keys: i32, window: i32) -> (i32, i32, i32, i32) {
         let (from, to, all_from, all_to) = RANGE(place, place + BM as i32, keys, window);
         (from / BN as i32, (to + BN as i32 - 1) / BN as i32, all_from, all_to)
@@ -72,7 +74,7 @@ mod kernels {
         }
     }
 
-    /// What the score's function makes of them, and minus infinity where a query does not see a key.
+    /// Applies the score's function; a key that the query does not see becomes minus infinity.
     fn mask(mut scores: View<f32, Write>, first: i32, at: (i32, (i32, i32), i32, i32, f32, f32)) {
         let (own, (batch, head), keys, window, strength, scale) = at;
         for h in unroll(0..2) {
@@ -89,7 +91,8 @@ mod kernels {
         }
     }
 
-    /// Scores of a block become weights, and `sums` and the sum of the weights what they are worth beside the new maximum.
+    /// Turns the scores of a block into weights. The sum of the weights is rescaled to the new maximum; gives the factors
+    /// by which `sums` must be.
     fn weigh(
         mut scores: View<f32, Write>,
         mut most: View<f32, Write>,
@@ -120,7 +123,7 @@ mod kernels {
         fall
     }
 
-    /// The warpgroups begin their products by turns.
+    /// The warpgroups begin their products one after the other.
     fn wait_turn(group: usize) {
         if TURNS {
             named_barrier(1 + group, 256);
@@ -133,7 +136,7 @@ mod kernels {
         }
     }
 
-    /// The sums become what they are worth, and the weights the left operand of their product with V.
+    /// Rescales the sums, and rounds the weights to the left operand of their product with V.
     fn settle(
         mut sums: View<f32, Write>,
         worth: (f32, f32),
@@ -191,7 +194,7 @@ mod kernels {
         }
     }
 
-    /// One of the warpgroup has read a stage for all of it.
+    /// One thread releases a stage that its warpgroup has read.
     fn release(empty: Mbarriers, read: &mut PipelineState) {
         if thread_idx.x % 128 == 0 {
             empty.at(read.stage()).arrive();
@@ -199,7 +202,8 @@ mod kernels {
         read.advance();
     }
 
-    /// The rows of V behind a sequence's end belong to the next one: weights of zero times what is no number would be none.
+    /// Clears the rows of V behind a sequence's end, which belong to the next one: a weight of zero times a NaN would be
+    /// NaN.
     fn clear(mut v: View<T, Write>, keys: i32) {
         for line in (warp_group() - 1..BN).step_by(CONSUMERS) {
             if line as i32 >= keys {
@@ -212,7 +216,7 @@ mod kernels {
         named_barrier(7, 128 * CONSUMERS);
     }
 
-    /// A warpgroup's rows of O, divided by their sums, and the logarithms of these.
+    /// Stores a warpgroup's rows of O, divided by the sums of their weights, and the logarithms of these sums.
     fn store(
         (o, mut logs): (View<T, Write>, View<f32, Write>),
         mut staged: View<T, Write>,
@@ -248,8 +252,8 @@ mod kernels {
         named_barrier(4 + group, 128);
     }
 
-    /// A consumer: 64 queries of each tile of this block of threads. While a block's weights are computed the products of the one
-    /// before are in flight, and those of the other warpgroups.
+    /// A consumer: 64 queries of each tile of this block of threads. While it computes a block's weights, the products of
+    /// the block before are in flight, and so are those of the other warpgroups.
     fn attend(
         (o, logs): (impl Tensor<Elem = T, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
         (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
@@ -370,11 +374,11 @@ mod kernels {
         }
     }
 
-    /// `LATE`, a block's weights are settled behind the waits for the next one: there the compiler cannot move the wait for the
-    /// products that are computed beside them; it takes registers that large heads do not leave.
+    /// With `LATE` a block's weights are settled behind the waits for the next block. There the compiler cannot move the
+    /// wait for the products that run beside them. It takes registers that large heads do not leave.
     ///
-    /// Heads `h` of Q, O and `logs` read heads `h * HK / HQ` of K and V. `PACKED`, the one batch holds all sequences, one after the
-    /// other: number `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands beside its last key.
+    /// Head `h` of Q, O and `logs` reads head `h * HK / HQ` of K and V. With `PACKED` the one batch holds all sequences,
+    /// one after another: sequence `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands at its last key.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, BM = 64 * CONSUMERS, BN = 128, STAGES = 2,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },

@@ -1,4 +1,4 @@
-//! Attention backward on Hopper: what a change of O changes in Q, K and V, without one atomic addition.
+//! Attention backward on Hopper: the gradients of Q, K and V from that of O, without one atomic addition.
 //!
 //! ```text
 //! prepare:     of each query  D = Σ dO O,  and the logarithm of its weights' sum
@@ -8,12 +8,13 @@
 //! of_queries:  a tile of queries stays, keys go by:    S = Q Kᵀ, dP = dO Vᵀ;  P, dS as above;  dQ += dS K
 //! ```
 //!
-//! Both have one body: rows that stay (the left operands) and rows that go by (the right ones). So each sum has one order and the bits
-//! are the same in every run; S and dP are computed twice, 7 products where a sum of dQ by additions in memory takes 5.
+//! Both kernels have one body: some rows stay (the left operands), others go by (the right ones). So each sum has one
+//! order, and the bits are the same in every run. S and dP are computed twice: 7 products, where a sum of dQ by atomic
+//! additions takes 5.
 //!
-//! Law: of `o = softmax(SCORE(scale Q Kᵀ)) V` and `w` the weights: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q] · V[k] - D[q])`,
-//! `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, `dQ[q]` likewise over keys; heads of Q that share a head of K and V are summed in their order.
-//! Weights and dS are rounded to the elements' type before they multiply.
+//! Law: with `o = softmax(SCORE(scale Q Kᵀ)) V` and its weights `w`: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q]
+//! · V[k] - D[q])`, `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, and `dQ[q]` likewise over keys. Heads of Q that share a head of
+//! K and V are summed in their order. Weights and dS are rounded to the elements' type before they multiply.
 //! Source: Dao: FlashAttention-2, 2023.
 
 use layout_cuda::tiled_kernels;
@@ -22,7 +23,7 @@ pub use kernels::{of_keys, of_queries, prepare};
 
 #[tiled_kernels(open = backward_with, functions = attention_scores)]
 mod kernels {
-    /// What a score grows by as the product does, from the score: minus infinity where a key is not seen.
+    /// The derivative of a score by its product, from the score itself, which is minus infinity where a key is not seen.
     fn one(_score: f32, _strength: f32) -> f32 {
         1.0
     }
@@ -32,7 +33,8 @@ mod kernels {
         1.0 - part * part
     }
 
-    /// Whether some of the queries that stay or go by see some of the keys that go by or stay, and whether all see all.
+    /// For a tile of rows that stay and one of rows that go by: whether some query sees some key, and whether every query
+    /// sees every key.
     fn pair(fixed: i32, moving: i32, (queries, keys, window): (i32, i32, i32)) -> (bool, bool) {
         let (query, key) = if OF_KEYS { (moving, fixed) } else { (fixed, moving) };
         let (rows, columns) =
@@ -42,7 +44,7 @@ mod kernels {
         (key < to && key + columns > from, key >= all_from && key + columns <= all_to)
     }
 
-    /// The tile of a block of threads: its first row, its head, its batch; the tile that sees most comes first.
+    /// The tile of a block of threads: its first row, its head, its batch. The tile that sees most comes first.
     fn tile_of(tiles: usize, heads: usize, batches: usize) -> (usize, usize, usize) {
         let others = heads * batches;
         let (row, rest) = if BY_HEADS {
@@ -54,7 +56,7 @@ mod kernels {
         (row * FIXED, rest % heads, rest / heads)
     }
 
-    /// The producer: what stays, then what goes by, of each head that reads it.
+    /// The producer: it loads the rows that stay, then those that go by, of each head that reads them.
     fn load(
         (fixed_1, fixed_2): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
         (moving_1, moving_2, facts): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = f32>),
@@ -104,7 +106,7 @@ mod kernels {
         }
     }
 
-    /// What the score's function makes of the products, and minus infinity where a query does not see a key.
+    /// Applies the score's function; a key that the query does not see becomes minus infinity.
     fn mask(
         mut scores: View<f32, Write>,
         (fixed, moving): (i32, i32),
@@ -127,8 +129,8 @@ mod kernels {
         }
     }
 
-    /// Weights, rounded, and in the scores' place what dS is a multiple of: the weight, and what the score grows by. `told` has the
-    /// logarithms of the columns, `own` those of the rows.
+    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `told` has
+    /// the logarithms of the columns, `own` those of the rows.
     fn weigh(
         mut scores: View<f32, Write>,
         mut weights: View<T, Write>,
@@ -156,7 +158,7 @@ mod kernels {
         }
     }
 
-    /// dP becomes dS: `Σ dO O` of the columns or the rows is taken from it, and what is left counts by what `weigh` left.
+    /// Turns dP into dS: subtracts `Σ dO O` of the column or the row, and multiplies by the factor from `weigh`.
     fn change(
         mut rest: View<f32, Write>,
         weights: View<f32, Write>,
@@ -178,7 +180,7 @@ mod kernels {
         }
     }
 
-    /// A warp has read a stage: its products, and each lane the logarithms.
+    /// A warp releases a stage: its products and its lanes have read it.
     fn release(empty: Mbarriers, read: &mut PipelineState) {
         sync_warp();
         if lane_id() == 0 {
@@ -187,7 +189,7 @@ mod kernels {
         read.advance();
     }
 
-    /// A warpgroup's 64 rows, times a factor, by way of shared memory.
+    /// Stores a warpgroup's 64 rows, times a factor, by way of shared memory.
     fn store(
         to: impl Tensor<Elem = T, Access = Write>,
         mut staged: View<T, Write>,
@@ -212,7 +214,8 @@ mod kernels {
         }
     }
 
-    /// A consumer: 64 rows that stay. `then` is given the sums of dS times what goes by, and those of the weights.
+    /// A consumer: 64 rows that stay. Gives the sums of dS times the rows that go by, and the sums of the weights times
+    /// them.
     fn multiply(
         facts: impl Tensor<Elem = f32>,
         (f1, f2, m1, m2, told): (
@@ -308,8 +311,8 @@ mod kernels {
         (sums, values)
     }
 
-    /// Of each query the logarithm of its weights' sum, to base 2, and `Σ dO O`; plus infinity and 0 where it sees no key, and behind
-    /// the last one: its weights are 0.
+    /// For each query the logarithm of its weights' sum, to base 2, and `Σ dO O`. A query that sees no key, and a row
+    /// behind the last query, has plus infinity and 0, so its weights are 0.
     #[tiled_kernel(T = [bf16, f16], DV = 128, arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)])]
     pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize>(
         o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
@@ -345,7 +348,7 @@ mod kernels {
         }
     }
 
-    /// dK and dV. Heads `h` of Q read heads `h * HK / HQ` of K and V; the last query stands beside the last key.
+    /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query stands at the last key.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
@@ -420,7 +423,7 @@ mod kernels {
         }
     }
 
-    /// dQ, as `of_keys` for what it does not say.
+    /// dQ; otherwise as `of_keys`.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = false,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },

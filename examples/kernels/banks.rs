@@ -1,4 +1,4 @@
-//! A warp reads shared memory where a table says: what bank conflicts are measured with.
+//! A warp reads shared memory at addresses from a table: it measures bank conflicts.
 
 use layout_cuda::tiled_kernel;
 

@@ -10,9 +10,9 @@
 //! `combine`: the parts of all splits, each by what its sum is worth beside all
 //! ```
 //!
-//! Law: what `attention` computes, of sequence `b` with keys `0..lengths[b]`, the last query beside the last key. A length is cut at
-//! what K has room for, a page's number taken as the nearest one that there is: nothing outside is read. Which keys a split has
-//! depends on `span` alone, so a sequence's result does not depend on the others.
+//! Law: the result is that of `attention` for sequence `b` with keys `0..lengths[b]`; the last query stands at the last
+//! key. A length is clamped to the keys that K has room for, and a page's number to the pages that there are, so nothing
+//! outside is read. Which keys a split has depends on `span` alone, so a sequence's result does not depend on the others.
 //! Sources: Dao and others: Flash-Decoding, 2023 (splits); Kwon and others: PagedAttention, 2023 (pages by a table).
 
 use layout_cuda::tiled_kernels;
@@ -21,7 +21,8 @@ pub use kernels::{combine, decode};
 
 #[tiled_kernels(open = decode_with, functions = attention_scores)]
 mod kernels {
-    /// A block of keys and values on its way to a stage, by one thread: `CHUNK` rows at a time, which are of one page.
+    /// One thread starts the loads of a block of keys and values into a stage, `CHUNK` rows at a time, which lie in one
+    /// page.
     fn load(
         (k, v, pages, sequence, group): (
             impl Tensor<Elem = T>,
@@ -57,7 +58,7 @@ mod kernels {
         }
     }
 
-    /// What the score's function makes of the scores, and minus infinity where a query does not see a key.
+    /// Applies the score's function; a key that the query does not see becomes minus infinity.
     fn mask(
         mut scores: View<f32, Write>,
         (first, keys, window): (i32, i32, i32),
@@ -82,7 +83,7 @@ mod kernels {
         }
     }
 
-    /// Scores become weights, the sums of the weights and those of the products what they are worth beside the new maximum.
+    /// Turns scores into weights, and rescales the sums of the weights and those of the products to the new maximum.
     fn weigh(
         mut scores: View<f32, Write>,
         mut sums: View<f32, Write>,
@@ -114,7 +115,7 @@ mod kernels {
         }
     }
 
-    /// Rows of V behind the last key: weights of zero times what is no number would be none.
+    /// Clears the rows of V behind the last key: a weight of zero times a NaN would be NaN.
     fn clear(mut v: View<T, Write>, keys: i32) {
         for line in 0..BN {
             if line as i32 >= keys {
@@ -126,7 +127,7 @@ mod kernels {
         sync_warp();
     }
 
-    /// What a row's sums are divided by, as a factor, and the logarithm of the sum of its weights.
+    /// The factor that divides a row's sums by the sum of its weights, and the logarithm of that sum.
     fn beside(told: View<f32, Write>, row: usize, factor: f32) -> (f32, f32) {
         let high = highest(told, row);
         let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
@@ -150,7 +151,7 @@ mod kernels {
         high
     }
 
-    /// The warps' parts become one, in their order: `whole` has the rows of O, `told` of each warp maximum and sum of each row.
+    /// Adds up the warps' parts, in their order: `whole` has the rows of O, `told` each warp's maximum and sum of each row.
     fn meet(
         whole: View<f32, Write>,
         mut told: View<f32, Write>,
@@ -193,7 +194,7 @@ mod kernels {
         }
     }
 
-    /// Rows `row..` of a group's queries to shared memory, zeros behind the last one.
+    /// Copies rows `row..` of a group's queries to shared memory, with zeros behind the last one.
     fn gather(
         q_smem: View<T, Write>,
         q: impl Tensor<Elem = T>,
@@ -212,7 +213,7 @@ mod kernels {
         }
     }
 
-    /// The rows of O, divided by their sums, and the logarithms of these.
+    /// Stores the rows of O, divided by the sums of their weights, and the logarithms of these sums.
     fn store(
         (o, logs): (impl Tensor<Elem = U, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
         (whole, told, factor): (View<f32, Write>, View<f32, Write>, f32),
@@ -240,9 +241,9 @@ mod kernels {
         }
     }
 
-    /// Heads `h` of Q and O read heads `h * HK / HQ` of K and V. `PAGED`, entry `i` of a sequence's row of `pages` says where its keys
-    /// `i * N..(i + 1) * N` are in K and V; else these are batches. Split `s` has `span` keys, a multiple of `BN`, from
-    /// `s * span` on, counted from the first block that a query of the tile sees.
+    /// Head `h` of Q and O reads head `h * HK / HQ` of K and V. With `PAGED`, entry `i` of a sequence's row of `pages` is
+    /// the page of K and V that holds its keys `i * N..(i + 1) * N`; otherwise pages are batches. Split `s` has `span`
+    /// keys, a multiple of `BN`, from `s * span` on, counted from the first block that a query of the tile sees.
     #[tiled_kernel(
         T = [bf16, f16], U = [f32, bf16, f16], D = 128, DV = 128, ROWS = 16, BN = 16, WARPS = 4, STAGES = 3, CHUNK = 16,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 }, PAGED = [false, true],
@@ -364,8 +365,8 @@ mod kernels {
         );
     }
 
-    /// `o` and `logs` of all keys from those of the splits. Split `z` of sequence `b` is part `z * B + b`; `GROUPS` groups of
-    /// threads take the splits by turns.
+    /// Combines the `o` and `logs` of the splits. Split `z` of sequence `b` is part `z * B + b`; `GROUPS` groups of threads
+    /// take the splits in rotation.
     #[tiled_kernel(
         T = [bf16, f16], DV = 128, GROUPS = 8,
         arch = "sm_90a", block = [DV / 4 * GROUPS], grid = [B * HQ * M], require(PARTS % B.max(1) == 0),

@@ -1,11 +1,11 @@
-//! A few last rows or columns of `C = A B` in float32, which cost the other kernels whole tiles.
+//! The last few rows or columns of `C = A B` in float32: they would cost the other kernels whole tiles.
 //!
-//! Rows of A and of C and columns of B are as many as there are sums in a thread; memory is read once, wherever its rows
-//! begin.
+//! A thread has one sum for each of these rows of A and C, or columns of B. Memory is read once, at any alignment of the
+//! rows.
 
 use layout_cuda::tiled_kernel;
 
-/// At most ROWS rows: a block makes 16 columns of C, its half warps share out K.
+/// At most ROWS rows: a block computes 16 columns of C, and its half warps split K.
 #[tiled_kernel(
     ROWS = [1, 4], PARTS = 64, ROUNDS = 16,
     block = [PARTS * 16], grid = [N.div_ceil(16)], require(M <= ROWS),

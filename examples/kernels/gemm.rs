@@ -9,7 +9,7 @@
 //!     finish acc, round it and store it to shared memory, slab by slab; TMA takes it from there
 //! ```
 //!
-//! `gemm` leaves the sums as they are; `gemm_then` gives each to a function, with what stands beside it.
+//! `gemm` stores the sums as they are; `gemm_then` applies a function (the epilogue) to each first.
 
 use layout_cuda::tiled_kernels;
 
@@ -17,7 +17,7 @@ pub use products::{gemm, gemm_swapped, gemm_then};
 
 #[tiled_kernels]
 mod products {
-    /// The stage that was read last is empty, as far as this reader goes.
+    /// This reader releases the stage that it read last.
     fn release(empty: Mbarriers, read: &mut PipelineState, tells: bool) {
         if tells {
             empty.at(read.stage()).arrive();
@@ -48,7 +48,7 @@ mod products {
         }
     }
 
-    /// Rounded sums of 8 bits to slabs of shared memory, by pairs of neighbours.
+    /// Stores rounded sums of 8 bits to slabs of shared memory, in pairs of neighbours.
     fn store_bytes(staged: View<U, Write>, sums: View<f32, Write>) {
         let (warp, lane) = (thread_idx.x % 128 / 32, lane_id());
         let slab = staged.dim(2);
@@ -61,8 +61,8 @@ mod products {
         }
     }
 
-    /// A consumer: a warpgroup multiplies its 64 rows of each tile of C of this block, finishes and rounds them, and stores them
-    /// slab by slab of 128 bytes. `then` is given sums, the tile's row, and which part of C's columns.
+    /// A consumer: a warpgroup multiplies its 64 rows of each tile of C of this block, applies `then`, rounds, and stores
+    /// them in slabs of 128 bytes. `then` is given sums, the tile's row, and which part of C's columns they are.
     fn multiply<S: Element>(
         c: impl Tensor<Elem = U, Access = Write>,
         c_smem: View<U, Write>,
@@ -130,7 +130,7 @@ mod products {
         }
     }
 
-    /// `gelu(sum + column)`, by the tangent: bias and activation.
+    /// `gelu(sum + column)`, by tanh: bias and activation.
     fn bias_gelu(sum: f32, column: f32, _row: f32, _beside: f32, _scale: f32) -> f32 {
         let x = sum + column;
         let half = 0.5 * x;
@@ -158,7 +158,7 @@ mod products {
         sum * row * column
     }
 
-    /// `EPILOGUE` of a part of a warpgroup's sums, and of what it takes beside them: elements of columns and of the matrix by pairs.
+    /// Applies `EPILOGUE` to a part of a warpgroup's sums, with the elements of columns and of the matrix in pairs.
     fn finish<S: Element>(
         sums: View<S, Write>,
         (columns, rows, beside): (impl Tensor<Elem = V>, impl Tensor<Elem = f32>, impl Tensor<Elem = V>),
@@ -193,7 +193,7 @@ mod products {
         finished.vectorize([1, 2])
     }
 
-    /// The product of a block of threads; `then` makes of sums what is stored.
+    /// The product of a block of threads; `then` turns sums into what is stored.
     fn product<S: Element>(
         a: impl Tensor<Elem = T>,
         b: impl Tensor<Elem = T>,
@@ -230,9 +230,9 @@ mod products {
         }
     }
 
-    /// Products accumulated in float32: of 16-bit floats, of each operand either mode contiguous, or of 8-bit floats and, as
-    /// TF32, of 32-bit ones, A by rows and B by columns, since the matrix units take these no other way. TMA takes C where its
-    /// rows are of whole 16 bytes; `DIRECT`, the threads store it, wherever its rows begin.
+    /// Products accumulated in float32. Operands are 16-bit floats, with either mode contiguous; or 8-bit floats, or 32-bit
+    /// floats as TF32, with A row-major and B column-major, since the matrix units take these no other way. TMA stores C
+    /// where its rows are whole multiples of 16 bytes; with `DIRECT` the threads store it, at any alignment of its rows.
     #[tiled_kernel(
         T = [bf16, f16, f32, e4m3], U = [bf16, f16, f32], A_MODE = [1, 0], B_MODE = [1, 0], BM = 128, BN = 256,
         BK = 128 / size_of::<T>(), STAGES = 4, SLABS = 2, BUFFERS = 1, AHEAD = 1, GROUP = 16, SMS = 132, DIRECT = [false, true],
@@ -249,9 +249,9 @@ mod products {
         product(a, b, c, (zeros, |sums: View<f32, Write>, _row: usize, _part: usize| sums));
     }
 
-    /// `C = EPILOGUE(A B)`, element by element: the function is given the sum, the elements of `columns`, `rows` and `beside` at its
-    /// place, and `scale`. What `BY_COLUMN`, `BY_ROW` and `BESIDE` say is not read may be empty. Sums are float32, of `i8` `i32`; operands lie
-    /// as `gemm` wants them.
+    /// `C = EPILOGUE(A B)`, element by element. The function is given the sum, the elements of `columns`, `rows` and
+    /// `beside` at its coordinates, and `scale`. A tensor that `BY_COLUMN`, `BY_ROW` and `BESIDE` say is not read may be
+    /// empty. Sums are float32, or `i32` for `i8`. Operands lie as `gemm` requires.
     #[tiled_kernel(
         T = [bf16, f16, i8], U = [bf16, f16, e4m3], V = [bf16, f16, f32], S = [f32, i32],
         EPILOGUE = [bias_gelu, plus, silu_times, scaled, scaled_both],
@@ -296,8 +296,9 @@ mod products {
         product(a, b, c, (zeros, then));
     }
 
-    /// Products of 32-bit floats, as TF32, whose operands lie row by row: the matrix units want both with `k` contiguous in
-    /// shared memory, or the left one in registers. So it is the transposed product, Cᵀ = Bᵀ Aᵀ, with Bᵀ from registers.
+    /// Products of 32-bit floats, as TF32, of row-major operands. The matrix units need both operands with `k` contiguous
+    /// in shared memory, or the left one in registers. So this is the transposed product, Cᵀ = Bᵀ Aᵀ, with Bᵀ from
+    /// registers.
     ///
     /// A warpgroup has 64 columns of C. The registers of one block of `k` are filled while those of the one before are
     /// multiplied. Blocks of `k` come in pairs: one beyond the end is zeros.
@@ -311,8 +312,8 @@ mod products {
         b: &LayoutTensor<f32, Pitched<K, N>>,
         c: &mut LayoutTensor<f32, Pitched<M, N>>,
     ) {
-        /// Which four of its 32 columns a thread has in each half of its fragments: an order in which no two threads of a warp
-        /// meet in a bank, neither along k nor along rows of C.
+        /// The four of its 32 columns that a thread has in each half of its fragments, in an order without bank conflicts
+        /// between the threads of a warp, along k and along rows of C.
         fn quad(warp: usize, lane: usize, half: usize) -> usize {
             (warp % 2 * 2 + half) ^ (lane / 16 * 5)
         }
@@ -324,7 +325,7 @@ mod products {
                 to.copy_from(&four.distribute(row_major([4, 4]), lane % 16));
             }
         }
-        /// The warp has read a stage: what its lanes read comes before the arrival of lane 0.
+        /// The warp releases a stage: its lanes' reads come before the arrival of lane 0.
         fn release_by_warp(empty: Mbarriers, read: &mut PipelineState, lane: usize) {
             sync_warp();
             release(empty, read, lane == 0);

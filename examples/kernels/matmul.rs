@@ -8,7 +8,7 @@
 
 use layout_cuda::tiled_kernel;
 
-/// Kernel 1: a thread for each element of C; the threads of a warp stand one under the other.
+/// Kernel 1: a thread for each element of C; the threads of a warp take a column.
 #[tiled_kernel(BM = 8, BN = 32, block = [BM, BN], grid = [M.div_ceil(BM), N.div_ceil(BN)])]
 pub fn naive<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,
@@ -26,7 +26,7 @@ pub fn naive<const M: usize, const N: usize, const K: usize>(
     }
 }
 
-/// Kernel 2: the same with the axes exchanged, so that the threads of a warp stand side by side.
+/// Kernel 2: the same with the axes exchanged: the threads of a warp take a row.
 #[tiled_kernel(BM = 2, BN = 512, block = [BN, BM], grid = [N.div_ceil(BN), M.div_ceil(BM)])]
 pub fn coalescing<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,

@@ -1,4 +1,4 @@
-//! What ranks do to what they were sent: sums, and what stands between two layers.
+//! Kernels on what ranks receive: sums, and the activation between two layers.
 
 use layout_cuda::tiled_kernel;
 

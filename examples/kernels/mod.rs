@@ -1,5 +1,5 @@
-//! The kernels of the examples: vector addition, the ladder of the matrix multiplication, products on the matrix units, attention,
-//! bodies that attract one another, the puzzles, and reductions at the speed of memory.
+//! The kernels of the examples: vector addition, the ladder of the matrix multiplication, products on the matrix units,
+//! attention, n-body attraction, the puzzles, and reductions at the speed of memory.
 //!
 //! Source: the ladder is that of Modular's guide to matrix multiplication, written anew in the kernel language.
 
@@ -59,7 +59,7 @@ pub fn definitions() -> [&'static Definition; 10] {
     ]
 }
 
-/// The kernels that devices are measured with: they compute nothing that anybody wants.
+/// Kernels that measure a device; their results mean nothing.
 pub fn measuring() -> [&'static Definition; 5] {
     [
         &read_shared::DEFINITION,

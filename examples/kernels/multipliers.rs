@@ -1,4 +1,5 @@
-//! `C = A B` in float32 at the speed of the multipliers, in an order of products that the register file likes.
+//! `C = A B` in float32 at the speed of the FMA units, with products in an order that avoids bank conflicts of the register
+//! file.
 //!
 //! ```text
 //! for each BK columns of A and rows of B, in shared memory, copied stages ahead:
@@ -7,13 +8,13 @@
 //!     meanwhile the next row of B comes into registers, and after the last use of four k of a row of A the next four
 //! ```
 //!
-//! A product reads three registers; two more reads a cycle of one bank of the register file cost a cycle. An element of A stays
-//! where the last product had it, and at the end of a row the element of B does: so two are read, and a sum lies in the bank
-//! that its element of B does not lie in. `opt_level = 1` makes ptxas keep to this order; at its default level it takes
-//! another, which is slower (tests/registers.rs reads the code for it).
+//! A product reads three registers, and reads of one bank in a cycle cost a cycle each beyond the first. So an element of A
+//! stays in the operand cache from one product to the next, and at the end of a row the element of B does: then two
+//! registers are read, and a sum lies in another bank than its element of B. `opt_level = 1` makes ptxas keep to this
+//! order; at its default level it takes another, which is slower (tests/registers.rs reads the code for it).
 //!
-//! A stays row by row in shared memory, so that four k of a row are one vector. Rows that a warp reads at once lie in
-//! different banks: they are 4 elements apart from a multiple of 32, or swizzled by TMA.
+//! A stays row-major in shared memory, so four k of a row are one vector. Rows that a warp reads at once lie in different
+//! banks: their pitch is 4 elements more than a multiple of 32, or TMA swizzles them.
 
 use layout_cuda::tiled_kernels;
 
@@ -53,8 +54,8 @@ mod products {
         }
     }
 
-    /// Moves the sums to other registers, by adding zero. Four that are stored as a vector are neighbours; were they so from
-    /// the start, a sum would lie in the bank of its element of B.
+    /// Moves the sums to other registers, by adding zero. Four sums that are stored as a vector lie in neighbouring
+    /// registers. If they did from the start, a sum would lie in the bank of its element of B.
     fn move_sums(mut acc: View<f32, Write>) {
         for row in unroll(0..acc.dim(0)) {
             for col in unroll(0..acc.dim(1)) {
@@ -98,8 +99,8 @@ mod products {
         tma_load(&mut b_stage, &b_tile, full);
     }
 
-    /// Adds what the warps of a block have, each for its slice of K, and stores it: half a tile at a time, since that is what the
-    /// stages of B hold of SLICES sums.
+    /// Adds up the parts of a block's warps, each of its slice of K, and stores the sum: half a tile at a time, since the
+    /// stages of B hold no more of SLICES sums.
     fn store_total(acc: View<f32, Write>, scratch: View<f32, Write>, c: View<f32, Write>) {
         const THREADS: usize = SLICES * 32;
         assert!(BM == WM && BN == WN, "each slice of K is one warp's");
@@ -127,7 +128,7 @@ mod products {
         }
     }
 
-    /// Stores the sums: a warp's own, or what the slices have together.
+    /// Stores the sums: a warp's own, or those of all slices.
     fn store(acc: View<f32, Write>, scratch: View<f32, Write>, c: View<f32, Write>, warp: [usize; 2]) {
         if SLICES == 1 {
             let own = c.tile([WM, WN], warp).vectorize([1, 4]).distribute(row_major([8, 4]), lane_id());
@@ -137,8 +138,8 @@ mod products {
         }
     }
 
-    /// Each warp multiplies WM x WN of C, 8 x 16 for each thread; where C is small and K long, SLICES warps the same, each for its
-    /// part of each stage.
+    /// Each warp computes WM x WN of C, 8 x 16 for each thread. Where C is small and K long, SLICES warps compute the same
+    /// elements, each from its part of every stage.
     #[tiled_kernel(
         SLICES = [1, 8], BM = [128, 64], BN = [128, 64], BK = [32, 128], WM = 64, WN = 64,
         STAGES = [2, 3], UNROLL = [2, 4], AFTER = 1,
@@ -200,8 +201,8 @@ mod products {
         store(acc, b_smem, c.tile([BM, BN], [block_idx.y, block_idx.x]), [warp_row, warp_col]);
     }
 
-    /// The same, fed by TMA: no thread spends an instruction on copies. A stage of A is slabs of 32 `k`, swizzled: a slice of 16
-    /// lies in one of them. Of the unsliced one two blocks share a multiprocessor.
+    /// The same, fed by TMA: no thread spends an instruction on copies. A stage of A is slabs of 32 `k`, swizzled; a slice
+    /// of 16 lies in one of them. Without slices two blocks share a multiprocessor.
     #[tiled_kernel(
         SLICES = [1, 8], BM = [128, 64], BN = [128, 64], BK = [32, 128], WM = 64, WN = 64,
         STAGES = 3, UNROLL = 4, AFTER = 0,

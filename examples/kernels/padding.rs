@@ -1,7 +1,7 @@
 //! Matrices of another size or pitch, or transposed: TMA wants rows at multiples of 16 bytes, and the matrix units want
 //! 8-bit and 32-bit operands with `k` contiguous.
 //!
-//! Neither side's rows need be aligned, so threads take single elements, neighbours next to each other.
+//! Neither side's rows need be aligned, so threads copy single elements, neighbouring threads neighbouring elements.
 
 use layout_cuda::tiled_kernels;
 

@@ -1,5 +1,5 @@
-//! `C = A B` on Hopper's matrix units where C has few tiles: tiles of 64 by 64, each a block's, and pairs of blocks that share
-//! columns of B: each loads half of every piece of B, for both.
+//! `C = A B` on Hopper's matrix units where C has few tiles. Each block has a tile of 64 by 64. Pairs of blocks share
+//! columns of B: each loads half of every stage of B for both.
 //!
 //! ```text
 //! one warp: for each BK columns of A and rows of B:
@@ -7,7 +7,7 @@
 //! a warpgroup: wait until the stage is full; acc += a b; the stage before is empty, which both blocks are told
 //! ```
 //!
-//! A block must not be told anything after its end: of the last stages, which nobody fills again, nobody is told.
+//! No arrival may reach a block after its end. So the last stages, which nobody fills again, are not released.
 
 use layout_cuda::tiled_kernel;
 

@@ -1,4 +1,4 @@
-//! What the units of a multiprocessor do at most: nothing is loaded that the rate does not need.
+//! Peak rates of a multiprocessor's units: nothing is loaded that the rate does not need.
 //!
 //! Law: each kernel does the same work in every thread (or warpgroup), and its output depends on all of it, so that the compiler
 //! leaves none out.

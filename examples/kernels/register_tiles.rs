@@ -1,4 +1,5 @@
-//! `C = A B` in float32 with tiles in registers: each thread makes a column of C, then a rectangle, then by vectors.
+//! `C = A B` in float32 with tiles in registers: each thread computes a column of C, then a rectangle, then loads it by
+//! vectors.
 //!
 //! ```text
 //! tiled_register           a thread makes TM x 1 of C: an element of B serves TM products

@@ -1,4 +1,4 @@
-//! The matrix multiplication whose schedule is searched: a tile for a block, one element of C for a thread, A and B in shared
+//! The matrix multiplication whose schedule is tuned: a tile for a block, one element of C for a thread, A and B in shared
 //! memory.
 //!
 //! Source: the steps of a TVM tutorial on schedules (threads, tiles, shared memory, AutoTVM), written anew in the kernel language.

@@ -7,7 +7,8 @@
 //! block s: adds what the blocks 0, 1, .. sent for its rows, in this order; rounds; stores
 //! ```
 //!
-//! The order is fixed, so a product has the same bits in every run. C is stored by the threads: its rows may begin anywhere.
+//! The order of additions is fixed, so a product has the same bits in every run. The threads store C, whose rows may begin
+//! at any address.
 
 use layout_cuda::tiled_kernel;
 

@@ -7,12 +7,12 @@
 //!     products of 16 x 8 x 8 of those that it loaded the step before
 //! ```
 //!
-//! For speed: a step's copies and loads stand between products that need neither; the barrier of a stage stands before its
-//! last products, so that the next stage's first fragments come in behind them. Rows of A in shared memory are 4 elements
-//! longer than they need be, rows of B 8: so the 32 elements that a warp reads at once lie in 32 banks.
+//! For speed: a step's copies and loads stand between products that need neither. The barrier of a stage stands before its
+//! last products, so the next stage's first fragments are loaded behind them. Rows of A in shared memory are 4 elements
+//! longer than necessary, rows of B 8: so the 32 elements that a warp reads at once lie in 32 banks.
 //!
-//! Operands may be wider than the product, so that rows of any length can be copied by vectors: of A up to 3 columns of
-//! zeros more than B has rows, of B up to 3 columns of anything more than C has. Of a narrower B whole tiles of C are made.
+//! Operands may be wider than the product, so that rows of any length can be copied by vectors: A by up to 3 columns of
+//! zeros, B by up to 3 columns of anything. Of a narrower B whole tiles of C are computed.
 
 use layout_cuda::tiled_kernel;
 

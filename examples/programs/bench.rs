@@ -54,9 +54,10 @@ fn run(command: &Command) -> Result<usize> {
         Workload::Matmul(options) => matmul::run(&mut ledger, &device, common, options)?,
         Workload::Gemm(options) => gemm::run(&mut ledger, &device, common, options)?,
         Workload::Attention(options) => {
-            attention::run(&mut ledger, &device, common, options)?;
-            decode::run(&mut ledger, &device, common, options)?;
-            backward::run(&mut ledger, &device, common, options)?;
+            let run = trial::Run { device: &device, common, options };
+            run.family::<attention::Forward>(&mut ledger)?;
+            run.family::<decode::Decode>(&mut ledger)?;
+            run.family::<backward::Backward>(&mut ledger)?;
         }
         Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
         Workload::Bodies => bodies::run(&mut ledger, &device, common)?,

@@ -1,5 +1,5 @@
-//! The arguments of a launch, their Rust types taken off: what the generated functions hand to [`crate::launch()`], and what a
-//! program makes itself where types and ranks come from outside, as from Python.
+//! Arguments of a launch without their Rust types: the generated functions pass them to [`crate::launch()`], and so does a
+//! program whose types and ranks come from outside, such as Python.
 //!
 //! Law: an argument reaches no further than its memory, and only one made of memory to be written is ever written.
 

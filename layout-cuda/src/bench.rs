@@ -1,6 +1,6 @@
 //! Timing of launches: warm-up, a cold L2 cache where wanted, events, the median.
 //!
-//! Law: what is timed is the device's work between two events of one stream, not the host's time to give it; on the
+//! Law: the time is the device's work between two events of one stream, without the host's time to submit it. On the
 //! simulator it is the host's clock, and [`Timing::clock`] says so.
 
 use std::fmt;

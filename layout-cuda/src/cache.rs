@@ -7,9 +7,9 @@
 //!                                                       entry.txt      compiler, architecture, flags, checksums
 //! ```
 //!
-//! Law: [`Cache::get`] gives what was put under the same key, byte for byte, or nothing. An entry is made in a folder
-//! of its own and renamed in one step, so a reader sees all of it or none; of several writers one wins, and all wrote
-//! the same. What is damaged, cut off or of another key counts as absent and is replaced by the next writer.
+//! Law: [`Cache::get`] gives the bytes that were put under the same key, or nothing. An entry is made in a folder of its
+//! own and renamed in one step, so a reader sees all of it or none. Of several writers one wins, and all wrote the same. An
+//! entry that is damaged, truncated or of another key counts as absent, and the next writer replaces it.
 
 use std::fmt;
 use std::fs;

@@ -1,7 +1,7 @@
-//! Devices and streams: a GPU, or the simulator, behind one face.
+//! Devices and streams: a GPU or the simulator, under one interface.
 //!
-//! Law: whatever works on a GPU's [`Device`] works on the simulator's, with the same results within rounding; which of
-//! the two it is, and why, [`Device::describe`] says.
+//! Law: whatever works on a GPU's [`Device`] works on the simulator's, with the same results within rounding.
+//! [`Device::describe`] says which of the two it is, and why.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

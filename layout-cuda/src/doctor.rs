@@ -1,7 +1,7 @@
 //! What this machine has for kernels, what is missing, and how to get it.
 //!
-//! Law: nothing is changed, but for a probe file where the cache is or would be, removed at once; and nothing fails:
-//! what cannot be found out is said.
+//! Law: nothing is changed, except for a probe file in the cache's folder, which is removed at once. Nothing fails: what
+//! cannot be found out is reported.
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The CUDA driver, asked with care: cudarc panics without one, so every way to it begins here.
+//! The CUDA driver behind a guard: cudarc panics where there is none, so every call of it begins here.
 //!
 //! Law: no call of cudarc's driver is made before [`ready`] has said `Ok`; a `DriverError` of cudarc is never
 //! formatted (formatting calls into the driver), but turned into [`DriverError`] at once.

@@ -1,4 +1,4 @@
-//! What a launch would do to memory, told without launching it.
+//! What a launch would do to memory, without launching it.
 //!
 //! Law: the variant is the one that a launch of the same arguments takes, on whatever device they lie.
 

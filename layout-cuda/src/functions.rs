@@ -1,5 +1,5 @@
-//! The kernels that a device has ready: for each definition and parameter set its candidates, which are the kernel
-//! under each set of promises, specialised and compiled when first needed.
+//! The kernels that a device has ready. For each definition and parameter set these are its candidates: the kernel under
+//! each set of promises, specialised and compiled when first needed.
 //!
 //! Law: a launch of what is ready takes one read lock, and allocates nothing here; two threads that need the same
 //! kernel make it once.

@@ -1,4 +1,4 @@
-//! What the code that `#[tiled_kernel]` writes refers to. No part of the crate's interface: names here come and go.
+//! Items that the code of `#[tiled_kernel]` names. They are no part of the crate's interface and may change at any time.
 
 pub use crate::{
     Argument, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, explain, launch, simulate,

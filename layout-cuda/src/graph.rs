@@ -26,16 +26,16 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 //!
-//! A launch is recorded with its arguments as they are: addresses, extents, scalars. [`Graph::update`] records the chain once
-//! more and gives the graph that is ready the new ones, which costs far less than a new graph where the chain has as many
+//! A launch is recorded with its arguments as they are: addresses, extents, scalars. [`Graph::update`] records the chain
+//! once more and gives the graph the new arguments. That costs far less than a new graph where the chain has as many
 //! launches as before.
 //!
-//! Law: a replay does what the chain of launches does, in its order. On a GPU nothing runs while it is recorded, and a replay
-//! takes what the launches found when they were recorded; on the simulator a replay calls the chain.
+//! Law: a replay does what the chain of launches does, in its order. On a GPU nothing runs while it is recorded, and a
+//! replay uses the arguments of the recording; on the simulator a replay calls the chain.
 //!
-//! The nodes are made one by one and not captured from a stream: so the null stream will do, cudarc's events are not in the
-//! way, and other threads may do what they like meanwhile. All tensors are of the graph's stream, so that its order is the only
-//! one that is needed. What is no launch (an upload, [`Tensor::write`](crate::Tensor::write)) is done at once and not recorded.
+//! The nodes are made one by one, not captured from a stream: so the null stream works, cudarc's events are not in the way,
+//! and other threads may go on. All tensors belong to the graph's stream, whose order is the only one needed. Anything that
+//! is no launch (an upload, [`Tensor::write`](crate::Tensor::write)) is done at once and not recorded.
 
 use std::ffi::c_void;
 use std::fmt;

@@ -1,11 +1,11 @@
 //! Launching: arguments are checked, a variant is picked, and its kernel starts, on the GPU or on the simulator.
 //!
-//! Law: what is started fits its arguments: every dimension agrees, every `require` holds, every promise of the
-//! variant is kept, every tensor lies on the stream's device. An error means that nothing has run, except
-//! [`LaunchError::Findings`], which is what the simulator saw while it ran.
+//! Law: a kernel that starts fits its arguments: every dimension agrees, every `require` holds, every promise of the
+//! variant is kept, and every tensor lies on the stream's device. An error means that nothing has run, except
+//! [`LaunchError::Findings`], which the simulator found while it ran.
 //!
 //! For speed a launch of a kernel that is ready makes no driver call but the launch itself (and cudarc's events where
-//! several streams exist), waits for nothing, and so can be captured into a CUDA graph.
+//! several streams exist). It waits for nothing, and so can be captured into a CUDA graph.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Kernels made ready ahead of a launch, and what they use: for warm starts, tables and tuners.
 //!
-//! Law: what is prepared here is what [`crate::launch()`] of the same definition, device and set finds ready.
+//! Law: [`crate::launch()`] of the same definition, device and set finds ready what was prepared here.
 
 use std::sync::Arc;
 

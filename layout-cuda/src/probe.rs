@@ -1,4 +1,4 @@
-//! What a launch would do: found by asking for the launch, and starting nothing.
+//! What a launch would start: found by asking for the launch, and starting nothing.
 //!
 //! Law: the probe sees what the launch itself computes; there is no second way to a grid.
 

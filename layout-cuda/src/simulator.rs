@@ -1,6 +1,6 @@
 //! Launches on the simulator: the same arguments, the same choice of a variant, and a report.
 //!
-//! Law: what the simulator is given is what the launch plan has bound, and tensors are the host's memory.
+//! Law: the simulator gets exactly what the launch plan has bound, and tensors are the host's memory.
 
 use layout_core::kernel::simulate::{self, Options, Report, SimulateError, SimulatorArgument};
 use layout_core::kernel::{Definition, LaunchArgument, Promises};

@@ -1,4 +1,4 @@
-//! The way of a kernel through the macro; reads as a table of contents.
+//! What the macro does with a kernel, step by step; it reads as a table of contents.
 
 use crate::attr::Attribute;
 use crate::attr::VARIANTS;

@@ -1,4 +1,4 @@
-//! What the program around a kernel sees of it: its name, its visibility, its arguments.
+//! The face of a kernel, which the program around it sees: its name, its visibility, its arguments.
 //!
 //! Law: whatever tokens follow `fn name`, there is a face, and it has as many arguments as are written. So a
 //! half-written kernel leaves its callers as they are.

@@ -1,4 +1,4 @@
-//! Functions that come with the language and are written in it: a kernel gets those that it calls.
+//! Functions of the language that are written in it: a kernel gets those that it calls.
 //!
 //! Law: a kernel that calls one is the kernel that has it in front of its body, as with `#[tiled_kernels]`. rustc checks the
 //! call against the function in `layout_core::lang`.

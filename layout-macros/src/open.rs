@@ -1,9 +1,9 @@
 //! Modules that give their text to others: `#[tiled_kernels(open = NAME)]`, taken by `NAME! { .. }` and `#[tiled_kernels(functions = NAME)]`.
 //!
-//! Law: `NAME! { (P = f) mod own { fn f .. } }` is the open module's text with `f` beside its functions and `P = f` in place of what each
-//! kernel's attribute says of `P`; conditions on sets (`filter`) are left out, since the sets are picked here. An item of one's own takes
-//! the place of one that has its name. `functions = NAME` puts the open module's items behind one's own, and nothing else. So such a kernel
-//! is one like any other: nothing after this knows where its text came from.
+//! Law: `NAME! { (P = f) mod own { fn f .. } }` is the open module's text with `f` beside its functions, and with `P = f`
+//! in place of what each kernel's attribute says of `P`. Conditions on sets (`filter`) are left out, since the sets are
+//! picked here. `functions = NAME` puts the open module's items behind one's own, and nothing else. One's own item takes
+//! the place of one with its name. The result is a kernel like any other: no later stage knows where its text came from.
 
 use crate::place::Place;
 use crate::report::Errors;

@@ -1,10 +1,11 @@
 //! Early `return`, taken out of a function's body before it is lowered.
 //!
-//! Law: `if c { a; return v; } rest` is `if c { a; v } else { rest }`. Where several ways go on to what follows, a way that returns
-//! sets a mark instead, `result = v; returned = true;`, and what follows stands behind it. A `return v` in a loop leaves the loop with a mark set:
-//! `result = v; returned = true; break 'returned;`, and what follows the loop stands behind `if returned { return result; }`.
-//! Statements move into a branch only where the names of that branch do not reach them, and are never written twice.
-//! A function with a `return` within a value ([`returns_within`]) is left as it is: `lower/leave.rs` makes a loop of it.
+//! Law: `if c { a; return v; } rest` becomes `if c { a; v } else { rest }`. Where several paths go on to the code behind, a
+//! path that returns sets a mark instead, `result = v; returned = true;`, and the code behind stands under it. A `return v`
+//! in a loop leaves the loop with a mark set: `result = v; returned = true; break 'returned;`, and the code behind the loop
+//! stands behind `if returned { return result; }`. Statements move into a branch only where the names of that branch do not
+//! reach them, and are never written twice. A function with a `return` within a value ([`returns_within`]) is left as it
+//! is: `lower/leave.rs` makes a loop of it.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;

@@ -1,7 +1,8 @@
 //! `#[tiled_kernels]`: the functions and constants that the kernels of a module share.
 //!
-//! Law: a kernel of the module is the kernel that has what it reaches of them in front of its body. So sharing needs no
-//! stage of its own, and a message or a finding inside a shared function names that function's line.
+//! Law: a kernel of the module is the kernel with the shared items that it reaches in front of its body. So sharing needs
+//! no stage of its own. A message inside a shared function is at that function's line; so is a finding, where the function
+//! stands in the kernel's file.
 
 use crate::open::{self, Entries};
 use crate::place::Place;

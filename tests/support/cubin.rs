@@ -2,6 +2,7 @@
 //!
 //! Law: the same text, architecture and flags give what `nvrtc::compile` gives.
 
+use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc::{self, Compiled, NvrtcError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -28,4 +29,16 @@ pub fn compiled(text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, Nvrt
     let made = MADE.get_or_init(Mutex::default);
     let slot = made.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
     slot.get_or_init(|| nvrtc::compile(text, arch, flags)).clone()
+}
+
+/// Asserts that a kernel's set becomes a CUBIN of Hopper without a slow path, a spill or a stack.
+pub fn becomes_fast_code(kernel: &Kernel, set: &ParamSet) {
+    let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
+    let source = emit(&checked.expect("a set of the kernel"));
+    let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
+    let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
+    let reasons: Vec<String> = slow.iter().map(|path| path.reason.to_string()).collect();
+    assert!(reasons.is_empty(), "{} {}: {reasons:?}", kernel.name, set.key());
+    let spilt = compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
+    assert!(!spilt, "{} {}: {:?}", kernel.name, set.key(), compiled.resources);
 }

@@ -4,8 +4,8 @@
 //! columns:  a warp reads 128 neighbouring columns of a row, 16 bytes a thread; the block's 8 warps take 4 rows by turns
 //! ```
 //!
-//! What a rounding loses is put into the next sum: the error is at most 40 units in the last place of the sum of absolute
-//! values, however long rows and columns are.
+//! What a rounding loses is put into the next sum. So the error is at most 40 units in the last place of the sum of
+//! absolute values, for rows and columns of any length.
 
 use layout_cuda::tiled_kernel;
 

@@ -4,8 +4,9 @@
 //! tma_load ─► tile ─(threads)─► turned ─► tma_store
 //! ```
 //!
-//! The steps are the parameters. As it stands a warp writes a column of `turned`: 32 elements in one bank. `SWIZZLED`
-//! spreads them over 8 groups of banks, `COLUMNS` gives each thread 8 elements of a row. Rows are multiples of 16 bytes.
+//! The steps are the parameters. In the first step a warp writes a column of `turned`: 32 elements in one bank. `SWIZZLED`
+//! spreads them over 8 groups of banks, and `COLUMNS` gives each thread 8 elements of a row. Rows are multiples of 16
+//! bytes.
 
 use layout_cuda::tiled_kernel;
 

@@ -1,8 +1,8 @@
-//! How often each of 256 values occurs.
+//! A histogram: how often each of 256 values occurs.
 //!
-//! For speed each lane number has counters of its own in shared memory, all in the lane's bank: no two lanes of a warp
-//! ever change one counter or meet in one bank, so that constant input is as fast as random. It stays right because the
-//! lanes' counters are added up at the end.
+//! For speed each lane number has its own counters in shared memory, all in the lane's bank. So no two lanes of a warp
+//! change one counter or meet in one bank, and constant input is as fast as random. It stays right because the lanes'
+//! counters are added up at the end.
 
 use layout_cuda::tiled_kernel;
 

@@ -2,8 +2,9 @@
 
 use layout_cuda::tiled_kernel;
 
-/// `loss[i] = log(sum over j of exp(logits[i, j])) - logits[i, targets[i]]`, of rows that begin anywhere: a block a row, the sum so far
-/// relative to the largest element so far. A target beyond the row counts as a logit of 0.
+/// `loss[i] = log(sum over j of exp(logits[i, j])) - logits[i, targets[i]]`, for rows that begin at any address. A block
+/// takes a row, and keeps the sum so far relative to the largest element so far. A target beyond the row counts as a logit
+/// of 0.
 #[tiled_kernel(
     THREADS = 512, ROUNDS = 4,
     block = [THREADS],

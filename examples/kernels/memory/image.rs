@@ -1,4 +1,4 @@
-//! Bytes of an image, scaled: 16 at once, wherever its rows begin.
+//! Bytes of an image, scaled: 16 bytes at once, for rows that begin at any address.
 
 use layout_cuda::tiled_kernel;
 

@@ -4,10 +4,10 @@
 //! thread ─► warp, by shuffles ─► every block of the cluster, 8 bytes a warp told to its mbarrier ─► each warp for itself
 //! ```
 //!
-//! A cluster takes `ROWS` rows one after the other, those that run at once neighbouring ones; the next one's loads are under
-//! way before it needs them, and no fence waits for the stores of the last. Every warp puts together what all warps told, in the
-//! same order, so that the result does not depend on the run. Rows that begin anywhere: those of a cluster lie a multiple of four
-//! rows apart, and so all begin at the same place of 16 bytes.
+//! A cluster takes `ROWS` rows one after another; clusters that run at once take neighbouring rows. The next row's loads
+//! are in flight before it needs them, and no fence waits for the last row's stores. Every warp combines the values of all
+//! warps in the same order, so the result does not depend on the run. Where rows begin at any address, a cluster's rows are
+//! a multiple of four rows apart: so all of them begin at the same offset from 16 bytes.
 
 use layout_cuda::tiled_kernels;
 
@@ -15,7 +15,7 @@ pub use long::{layer_norm_in_parts, softmax_in_parts};
 
 #[tiled_kernels]
 mod long {
-    /// Tells every block of the cluster what a warp has of a row, and waits for what all warps have of it.
+    /// Sends a warp's part of a row to every block of the cluster, and waits for the parts of all warps.
     fn tell(told: View<f32, Write>, arrived: Mbarriers, mine: View<f32, Write>, step: usize, part: usize) {
         const WARPS: usize = THREADS / 32;
         if lane_id() < PARTS {
@@ -25,7 +25,7 @@ mod long {
         arrived.at(step).wait(0);
     }
 
-    /// How many rows a cluster's rows are apart.
+    /// The distance between a cluster's rows, in rows.
     fn apart(rows: usize) -> usize {
         if ODD { rows.div_ceil(4 * ROWS) * 4 } else { rows.div_ceil(ROWS) }
     }
@@ -116,8 +116,8 @@ mod long {
         }
     }
 
-    /// How many elements this warp has of a row whose first vector begins at this column; `counts` becomes that of each warp whose
-    /// part this lane puts together.
+    /// The number of elements that this warp has of a row whose first vector begins at this column; `counts` becomes the
+    /// number for each warp whose part this lane combines.
     fn elements(begin: isize, part: usize, n: usize, mut counts: View<f32, Write>) -> f32 {
         const PART: usize = THREADS * ROUNDS * 4;
         const WARPS: usize = THREADS / 32;
@@ -137,7 +137,7 @@ mod long {
         count
     }
 
-    /// How many of a row's elements are in the 32 vectors that begin at a column.
+    /// The number of a row's elements in the 32 vectors that begin at a column.
     fn of_vectors(column: isize, n: usize) -> f32 {
         ((n as isize - column).max(0).min(128) - if ODD { (-column).max(0).min(128) } else { 0 }) as f32
     }

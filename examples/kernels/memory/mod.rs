@@ -1,7 +1,7 @@
 //! Kernels at the speed of memory, for any size: sums and the like, sums of rows and columns, prefix sums, softmax and layer
 //! norm, RMS norm, cross entropy, convolutions and poolings, transposition, histograms, a matrix times a vector, bytes of an image.
 //!
-//! Law: what they give does not depend on the run: a sum's order is fixed by its length, and the histogram's counts are
+//! Law: the result does not depend on the run: a sum's order is fixed by its length, and the histogram's counts are
 //! integers. Each thread loads 16 bytes at once, several times before it waits for the first.
 
 mod axis;

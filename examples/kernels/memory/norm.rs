@@ -1,12 +1,13 @@
 //! Layer norm of rows that stay in registers, as softmax does it: each element is read once and written once.
 //!
-//! `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. The variance is
-//! taken around the mean, of parts around their own means; the parts' are put together in a fixed order.
+//! `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, with mean and variance of row `i`. The
+//! variance is that around the mean: of parts around their own means, combined in a fixed order.
 
 use layout_cuda::tiled_kernel;
 
-/// Rows of up to `GROUP ROUNDS 4` elements: `GROUP` threads a row, a power of two; more than 32 are the block. `ODD`, rows begin
-/// anywhere: of each the vectors begin at the aligned address before it, and scale and shift are read one by one.
+/// Rows of up to `GROUP ROUNDS 4` elements, with `GROUP` threads a row: a power of two; more than 32 are the block. With
+/// `ODD`, rows begin at any address: a row's vectors begin at the aligned address before it, and scale and shift are read
+/// one by one.
 #[tiled_kernel(
     GROUP = [4, 512], ROUNDS = 8, ODD = [false, true],
     block = [GROUP.max(256)],

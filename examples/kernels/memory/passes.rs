@@ -1,7 +1,7 @@
-//! Softmax and layer norm of rows of any length: a block a row, which it reads twice, or thrice.
+//! Softmax and layer norm of rows of any length: a block reads its row two or three times.
 //!
-//! For rows that not even a cluster's registers hold; the second reading finds of a row what the L2 cache has kept. The
-//! sums of a thread's elements lose nothing that grows with the row: what a rounding loses is put into the next sum.
+//! For rows that not even a cluster's registers hold. The second reading hits what the L2 cache has kept. The errors of a
+//! thread's sums do not grow with the row: what a rounding loses is put into the next sum.
 
 use layout_cuda::tiled_kernel;
 

@@ -1,10 +1,10 @@
-//! Where the largest element is: the first of them; of nothing, or of nothing above minus infinity, `u32::MAX`.
+//! Argmax: the index of the first largest element; `u32::MAX` where there is none above minus infinity.
 //!
-//! As the maximum: each of `P` blocks takes every `P`th tile, then one block takes their parts. NaN counts for nothing.
+//! As the maximum: each of `P` blocks takes every `P`th tile, then one block combines their results. A NaN is ignored.
 
 use layout_cuda::tiled_kernel;
 
-/// `parts[p]` and `places[p]`: the largest element of the tiles of block `p`, and where it is.
+/// `parts[p]` and `places[p]`: the largest element of the tiles of block `p`, and its index.
 #[tiled_kernel(P = 1056, THREADS = 256, ROUNDS = 4, block = [THREADS], grid = [P], require(N < 4294967295))]
 pub fn argmax_of_parts<const N: usize, const P: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,
@@ -33,7 +33,7 @@ pub fn argmax_of_parts<const N: usize, const P: usize>(
     }
 }
 
-/// The place of the largest of the parts.
+/// The index of the largest of the parts.
 #[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1])]
 pub fn total_argmax<const P: usize>(
     parts: &LayoutTensor<f32, RowMajor<P>>,

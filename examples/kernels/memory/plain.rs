@@ -1,4 +1,4 @@
-//! A copy, the yardstick of every kernel that reads and writes as much; and reproducible noise to measure on.
+//! A copy, with which every kernel that reads and writes as much is compared; and reproducible noise to measure on.
 
 use layout_cuda::tiled_kernel;
 

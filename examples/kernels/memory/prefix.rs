@@ -11,8 +11,8 @@
 //! The carry is kept in f64: `out[i]` is within `ROWS + 20` units in the last place of `|x[0]| + .. + |x[i]|`, however many
 //! tiles there are (2^24 tiles make roundings in f64 that stay below one such unit).
 //!
-//! A block waits for blocks of lower numbers, and a GPU starts blocks in the order of their numbers. Where that is not
-//! to be relied on, `TICKET` draws the tile from a counter: then whoever waits waits for a block that runs.
+//! A block waits for blocks of lower numbers, and GPUs start blocks in the order of their numbers. Where that cannot be
+//! relied on, `TICKET` draws the tile from a counter: then a block waits only for blocks that run.
 
 use layout_cuda::tiled_kernels;
 

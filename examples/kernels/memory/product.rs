@@ -1,7 +1,7 @@
 //! A matrix by rows times a vector.
 //!
-//! Rows of which every fourth begins at the same place of 16 bytes go together, so that what a thread has of `x` serves all of
-//! them, however the rows lie:
+//! A block takes rows 4 apart, which all begin at the same offset from 16 bytes. So the part of `x` that a thread holds
+//! serves all of them, at any alignment of the rows:
 //!
 //! ```text
 //! block:  rows r, r + 4, .. r + 4 (ROWS - 1)     thread: vectors t, t + THREADS, .. of each, from the aligned address before the row
@@ -9,7 +9,7 @@
 
 use layout_cuda::tiled_kernel;
 
-/// `y[i] = sum over j of a[i, j] x[j]`, of rows that begin anywhere.
+/// `y[i] = sum over j of a[i, j] x[j]`, for rows that begin at any address.
 #[tiled_kernel(
     THREADS = 256, ROWS = 8,
     block = [THREADS],

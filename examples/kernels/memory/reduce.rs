@@ -6,9 +6,9 @@
 //! launch:  the P parts, by a second launch of one block
 //! ```
 //!
-//! The order is fixed by N, P and THREADS. A sum's error is at most 40 units in the last place of the sum of absolute
-//! values, however many elements there are: ROUNDS + 2 of a tile's elements, 2 of all tiles, 5 + 8 of a block, and 5 + 13
-//! of the parts.
+//! The order of additions is fixed by N, P and THREADS. A sum's error is at most 40 units in the last place of the sum of
+//! absolute values, for any number of elements: ROUNDS + 2 from a tile's elements, 2 from all tiles, 5 + 8 from a block,
+//! and 5 + 13 from the parts.
 
 use layout_cuda::tiled_kernel;
 
@@ -44,8 +44,8 @@ pub fn dot_of_parts<const N: usize, const P: usize>(
     y: &LayoutTensor<f32, RowMajor<N>>,
     parts: &mut LayoutTensor<f32, RowMajor<P>>,
 ) {
-    /// The products of a tile. The test for a whole one stands around them, not around the loads alone: then not all that is
-    /// loaded is held at once, and 8 blocks share a multiprocessor.
+    /// The products of a tile. The test for a whole tile stands around them, not around the loads alone: so not all loads
+    /// are held at once, and 8 blocks share a multiprocessor.
     fn add_products(mut sums: View<f32, Write>, x: View<f32, Read>, y: View<f32, Read>) {
         let own_x = x.distribute(row_major([THREADS]), thread_idx.x).to_local();
         let own_y = y.distribute(row_major([THREADS]), thread_idx.x).to_local();

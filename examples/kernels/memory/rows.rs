@@ -7,8 +7,9 @@
 
 use layout_cuda::tiled_kernel;
 
-/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`: `GROUP` threads a row, a
-/// power of two; more than 32 are the block. `ODD`, rows begin anywhere: of each the vectors begin at the aligned address before it.
+/// `out[i, j] = exp(x[i, j] - m) / sum over k of exp(x[i, k] - m)`, `m` the largest of row `i`, with `GROUP` threads a row:
+/// a power of two; more than 32 are the block. With `ODD`, rows begin at any address: a row's vectors begin at the aligned
+/// address before it.
 #[tiled_kernel(
     GROUP = [4, 512], ROUNDS = 8, ODD = [false, true],
     block = [GROUP.max(256)],

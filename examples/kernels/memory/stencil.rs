@@ -4,8 +4,8 @@
 //! thread:  4 neighbouring elements of a row (of ROWS rows), from 16-byte loads of them and of their neighbours
 //! ```
 //!
-//! A neighbour's elements come from the L1 cache, where the neighbour's own load has put them; each row that a thread
-//! loads goes into all the sums that need it. Beyond the edge there are zeros, or minus infinity for a maximum.
+//! A neighbour's elements come from the L1 cache, where the neighbour's own load has put them. Each row that a thread loads
+//! goes into all sums that need it. Beyond the edge there are zeros, or minus infinity for a maximum.
 
 use layout_cuda::tiled_kernel;
 

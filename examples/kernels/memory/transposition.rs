@@ -4,12 +4,12 @@
 //! 16-byte loads ─► V by V blocks turned in registers ─► shared memory ─► 16-byte stores, 256 bytes of a row at once
 //! ```
 //!
-//! `V` elements are 16 bytes. The shared tile is swizzled so that neither the column of blocks that a warp writes nor
-//! the row that it reads meets in a bank. Blocks count down the rows of `x` first: those that run at once then write
-//! neighbouring stretches.
+//! `V` elements are 16 bytes. The shared tile is swizzled: neither the column of blocks that a warp writes nor the row that
+//! it reads has bank conflicts. Blocks count down the rows of `x` first, so blocks that run at once write neighbouring
+//! parts of memory.
 //!
-//! Rows whose pitch is no multiple of 16 bytes go by 4 bytes, whole lines of a row at once on both sides: by elements of
-//! 4 bytes, by pairs of 2.
+//! Rows whose pitch is no multiple of 16 bytes are copied 4 bytes at a time, whole lines of a row at once on both sides: one
+//! element of 4 bytes, or a pair of 2.
 
 use layout_cuda::tiled_kernel;
 

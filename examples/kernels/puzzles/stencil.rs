@@ -1,4 +1,4 @@
-//! Puzzle 9: `out[i] = a[i - 2] + a[i - 1] + a[i]`, where what is before the first element counts as zero.
+//! Puzzle 9: `out[i] = a[i - 2] + a[i - 1] + a[i]`; elements before the first count as zero.
 
 use layout_cuda::tiled_kernel;
 

@@ -1,6 +1,6 @@
 //! Binding a launch plan to the tensors of one launch: extents agree, layouts fit, promises hold.
 //!
-//! Law: what [`LaunchPlan::bind`] accepts, the checked kernel is right for.
+//! Law: the checked kernel is right for every launch that [`LaunchPlan::bind`] accepts.
 
 use super::bind_error::{BindError, Broken};
 use super::elem::Elem;
@@ -66,7 +66,7 @@ pub struct Bound {
     pub values: Vec<i64>,
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
-    /// Extent and stride, elements, of each mode of each argument; of what is no tensor there are none.
+    /// Extent and stride, in elements, of each mode of each argument; empty for an argument that is no tensor.
     pub tensors: Vec<Vec<(u64, u64)>>,
 }
 

@@ -1,4 +1,4 @@
-//! Every stage at once.
+//! All stages in one call.
 
 use super::check::{Checked, check};
 use super::ir::Kernel;

@@ -1,4 +1,4 @@
-//! What a macro hands over to the program: the kernel's bytes, and the text made at build time.
+//! What the macro hands to the program: the kernel as bytes, and the text made at build time.
 
 use super::ir::Kernel;
 use super::params::{ParamValue, Promises};
@@ -52,7 +52,7 @@ pub struct Variant {
     pub text: &'static str,
     /// For each line of the text the line of the kernel's Rust file, 0 for none.
     pub lines: &'static [u32],
-    /// What NVRTC is told beside the text and the architecture.
+    /// NVRTC's options besides the architecture.
     pub flags: &'static [&'static str],
     /// Threads of a block.
     pub block: [u32; 3],

@@ -1,6 +1,6 @@
-//! Element types: what one cell of a tensor, of a shared or local tensor, or a scalar variable holds.
+//! Element types: the type of one element of a tensor, of a shared or local tensor, or of a scalar variable.
 //!
-//! One table of number formats; what depends on a format asks it for bits, sign and kind instead of naming types.
+//! One table of number formats. Code that depends on a format asks it for bits, sign and kind, and names no type.
 
 use super::small_float;
 use super::wire::wire;

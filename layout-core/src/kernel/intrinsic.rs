@@ -293,23 +293,23 @@ vocabulary! {
     BlockMin = "block_min", Method, 1..=1, Together, None;
     /// `x.block_prefix_sum()`: the sum over the threads up to this one, its own value included; it waits for the block.
     BlockPrefixSum = "block_prefix_sum", Method, 1..=1, Together, None;
-    /// `ballot(condition)`: a `u32` whose bit `i` tells whether the condition holds in lane `i`.
+    /// `ballot(condition)`: a `u32` whose bit `i` says whether the condition holds in lane `i`.
     Ballot = "ballot", Function, 1..=1, Together, None;
     /// `any(condition)`: whether the condition holds in a lane of the warp.
     Any = "any", Function, 1..=1, Together, None;
     /// `all(condition)`: whether the condition holds in all lanes of the warp.
     All = "all", Function, 1..=1, Together, None;
-    /// `match_any(x)`: a `u32` whose bit `i` tells whether lane `i` has the same bits.
+    /// `match_any(x)`: a `u32` whose bit `i` says whether lane `i` has the same bits.
     MatchAny = "match_any", Function, 1..=1, Together, None;
     /// `match_all(x)`: whether every lane of the warp has the same bits.
     MatchAll = "match_all", Function, 1..=1, Together, None;
-    /// `view.atomic_add([i, j], x)`: adds to an element, undivided; gives what was there before.
+    /// `view.atomic_add([i, j], x)`: adds to an element atomically; gives its old value.
     AtomicAdd = "atomic_add", Method, 3..=3, Together, None;
-    /// `view.atomic_max([i, j], x)`: puts the larger there, undivided; gives what was there before.
+    /// `view.atomic_max([i, j], x)`: puts the larger there atomically; gives the old value.
     AtomicMax = "atomic_max", Method, 3..=3, Together, None;
-    /// `view.atomic_min([i, j], x)`: puts the smaller there, undivided; gives what was there before.
+    /// `view.atomic_min([i, j], x)`: puts the smaller there atomically; gives the old value.
     AtomicMin = "atomic_min", Method, 3..=3, Together, None;
-    /// `view.atomic_exchange([i, j], x)`: puts a value there, undivided; gives what was there before.
+    /// `view.atomic_exchange([i, j], x)`: puts a value there atomically; gives the old value.
     AtomicExchange = "atomic_exchange", Method, 3..=3, Together, None;
     /// `view.atomic_compare_exchange([i, j], expected, x)`: puts a value there where the expected one is; gives what was there.
     AtomicCompareExchange = "atomic_compare_exchange", Method, 4..=4, Together, None;
@@ -395,11 +395,11 @@ vocabulary! {
     WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
     /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
     StoreMatrix = "store_matrix", Function, 2..=2, Asynchronous, None;
-    /// `view.load_relaxed([i, j])`: reads an element, undivided, as it is in memory now; orders nothing.
+    /// `view.load_relaxed([i, j])`: loads an element atomically, as it is in memory now; orders nothing.
     LoadRelaxed = "load_relaxed", Method, 2..=2, Together, None;
     /// `view.load_acquire([i, j])`: the same; what stands after it sees what was written before the release.
     LoadAcquire = "load_acquire", Method, 2..=2, Together, None;
-    /// `view.store_relaxed([i, j], x)`: writes an element, undivided; orders nothing.
+    /// `view.store_relaxed([i, j], x)`: stores an element atomically; orders nothing.
     StoreRelaxed = "store_relaxed", Method, 3..=3, Together, None;
     /// `view.store_release([i, j], x)`: the same, after all that this thread did before.
     StoreRelease = "store_release", Method, 3..=3, Together, None;

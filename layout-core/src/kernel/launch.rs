@@ -1,6 +1,6 @@
 //! What a launch needs to know of a checked kernel: arguments, grid, conditions, the CUDA function's parameters.
 //!
-//! Plain data; [`LaunchPlan::bind`] meets it with the tensors of a launch.
+//! Plain data; [`LaunchPlan::bind`] combines it with the tensors of a launch.
 
 use super::elem::Elem;
 use super::index::{Atoms, Index};
@@ -34,7 +34,7 @@ pub struct LaunchPlan {
     pub cluster: [u32; 3],
     /// The extents that are expressions over dimensions, with their text.
     pub(crate) computed: Vec<(Index, String)>,
-    /// Conditions that launch refuses without, with their text.
+    /// The conditions that a launch must meet, with their text.
     pub(crate) require: Vec<(Comparison, String)>,
     /// The conditions of this variant's `variant_if`.
     pub(crate) variant_if: Vec<Comparison>,
@@ -42,7 +42,8 @@ pub struct LaunchPlan {
     pub promises: Promises,
     /// Bytes of dynamic shared memory of a block.
     pub shared_bytes: u32,
-    /// Whether the kernel waits for the launches before it by itself, so that it may begin before they end.
+    /// Whether the kernel itself waits for the launches before it (programmatic dependent launch), so that it may begin
+    /// before they end.
     pub dependent: bool,
     /// Whether all blocks of the grid run at the same time; a launch of more than the device holds is refused.
     pub cooperative: bool,
@@ -230,8 +231,8 @@ pub enum KernelParameter {
     Pointer(u32),
     /// The tensor map of this number, by value: 128 bytes, at a multiple of 64.
     TensorMap(u32),
-    /// The address of the counter of blocks that have come to a barrier of the grid: 4 bytes of device memory, 0 before the first
-    /// launch; a launch leaves it so that the next one may have it.
+    /// The address of the counter of blocks that have come to a barrier of the grid: 4 bytes of device memory, 0 before the
+    /// first launch. A launch leaves it ready for the next one.
     GridCounter,
     /// A scalar argument of an element type.
     Scalar(u32),

@@ -1,4 +1,4 @@
-//! The elementwise words: functions of one thread's values. One table says all of a word but its meaning.
+//! The elementwise words: functions of one thread's values. One table says everything of a word but its meaning.
 //!
 //! | column | what it says |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | of floats, of integers | how CUDA C spells it |
 //! | architecture | the one it needs, where some lack it |
 //!
-//! Law: `meaning.rs` has a meaning for each, which is the simulator's and that of what is known at compile time.
-//! A new word is a row here, a line there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
+//! Law: `meaning.rs` has a meaning for each, which the simulator and compile time share. A new word is a row here, a line
+//! there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
 
 use super::arch::Arch;
 use super::elem::{Elem, Format};

@@ -1,10 +1,9 @@
-//! The meaning of the elementwise words, as Rust's own functions: the simulator's, and that of numbers known at compile
-//! time.
+//! The meaning of the elementwise words, as Rust's own functions. The simulator uses it, and so does compile time.
 //!
-//! Law: each word of the table has one for each type that it applies to, and nothing else has. Of floats a function of a type is the one of Rust's standard library, but for `min` and `max`, which follow PTX
-//! (-0 is below 0, a NaN gives the other), for `powi`, which is a product of squares in the same order everywhere, and for the
-//! approximations, which flush subnormal numbers to zero and are exact else. Floats of 16 and 8 bits are computed as
-//! `f32`; the caller rounds.
+//! Law: each word of the table has a meaning for each type that it applies to, and for no other. A function of floats is
+//! that of Rust's standard library, with these exceptions: `min` and `max` follow PTX (-0 is below 0, a NaN gives the other
+//! operand); `powi` is a product of squares in the same order everywhere; the approximations flush subnormal numbers to
+//! zero and are exact otherwise. Floats of 16 and 8 bits are computed as `f32`; the caller rounds.
 
 use super::elem::Elem;
 use super::math::Math;

@@ -21,7 +21,7 @@ wire! {
 }
 
 wire! {
-    /// Line and column in the kernel's Rust file, both from 1. Zero where the compiler told none.
+    /// Line and column in the kernel's Rust file, both from 1. Zero where the compiler gave none.
     ///
     /// ```
     /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;

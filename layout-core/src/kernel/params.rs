@@ -109,7 +109,7 @@ impl ParamSet {
     }
 }
 
-/// What a variant may rely on beyond the kernel's own text; launch picks a variant by what its tensors keep.
+/// What a variant may rely on beyond the kernel's own text; a launch picks a variant by the promises that its tensors keep.
 ///
 /// The variant without any promise (`wide`, not `aligned`, no `variant_if`) is right for every input.
 ///

@@ -24,26 +24,26 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MaxError {
-    /// None: it is the nearest value of the type.
+    /// No error: the nearest value of the type.
     Exact,
-    /// So many values of the type from the nearest one.
+    /// At most this many values of the type away from the nearest one.
     Ulps(u32),
     /// A product of `n` factors: half an ulp for each, the operand's errors included.
     Powers,
     /// 2 to this power, of the exact value.
     Relative(f64),
-    /// 2 to these powers: between 0.5 and 2 as it is, outside of the exact value.
+    /// 2 to these powers: absolute between 0.5 and 2, relative outside.
     Logarithm(f64, f64),
-    /// 2 to these powers: in one turn to either side, in fifty. Beyond nothing is promised.
+    /// 2 to these powers: up to one turn (2π) to either side, and up to fifty. Nothing is promised beyond.
     Circular(f64, f64),
-    /// So many ulps where the divisor is between 2⁻¹²⁶ and 2¹²⁶ in size. Beyond nothing is promised.
+    /// At most this many ulps where the divisor is between 2⁻¹²⁶ and 2¹²⁶ in size. Nothing is promised beyond.
     Quotient(u32),
 }
 
 use MaxError::{Circular, Exact, Logarithm, Powers, Quotient, Relative, Ulps};
 
 impl Math {
-    /// The error that its documentation promises, of a first operand of type `elem`. Of floats of 16 and 8 bits it is the
+    /// The error that the documentation promises for a first operand of type `elem`. For floats of 16 and 8 bits it is the
     /// error of the `f32` that is rounded to them.
     ///
     /// ```
@@ -116,7 +116,7 @@ fn distance(elem: Elem, a: f64, b: f64) -> u64 {
 }
 
 impl MaxError {
-    /// Whether `found`, a value of type `elem`, is as near to the exact value as it is promised; `operands` are the word's. NaN
+    /// Whether `found`, a value of type `elem`, is as near to the exact value as promised; `operands` are the word's. NaN
     /// is near to NaN alone, and where nothing is promised everything is near.
     ///
     /// ```

@@ -1,9 +1,9 @@
 //! Proofs that an index is not negative, from intervals, divisors and the guards in force.
 //!
 //! Law: `prove` says yes only where `goal >= 0` for every value of the atoms that satisfies the facts. A failed proof
-//! proves nothing; it costs a mask, never a wrong result. There is no search beyond two facts: the sum
-//! `goal = c1 * fact1 + c2 * fact2 + rest` with `rest >= 0` by its interval. A `min` or a `max` is one of its operands: the
-//! goal holds if it holds with both, or with that one which is no larger, or no smaller, than what is asked for.
+//! proves nothing; it costs a mask, never a wrong result. The search ends at two facts: the sum `goal = c1 * fact1 + c2 *
+//! fact2 + rest` with `rest >= 0` by its interval. A `min` or a `max` is one of its operands: the goal holds if it holds
+//! with both, or with one operand that bounds it from the needed side.
 
 use super::index::{Atom, Atoms, Index};
 use super::ir::{BinaryOp, UnaryOp};

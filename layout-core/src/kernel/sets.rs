@@ -1,8 +1,8 @@
 //! The parameter sets of a kernel: what its attribute lists, what a launch asks for, completed.
 //!
-//! Law: every set that comes from here has one value for each parameter, in the attribute's order, and a parameter that is an
-//! expression over others has that expression's value. Of the combinations of the lists those stay for which every
-//! `filter` holds.
+//! Law: every set from here has one value for each parameter, in the attribute's order. A parameter that is an expression
+//! over others has that expression's value. Of the combinations of lists only those are kept for which every `filter`
+//! holds.
 
 use super::bind::LaunchArgument;
 use super::elem::Elem;
@@ -12,10 +12,10 @@ use super::math::Math;
 use super::origin::{Errors, KernelError, Origin};
 use super::params::{ParamSet, ParamValue};
 
-/// The most combinations that a filter is asked about.
+/// The most combinations that filters are evaluated for.
 const MAX_COMBINATIONS: usize = 1 << 16;
 
-/// What a parameter set wants an argument to be: a launch takes the first listed set whose needs its arguments meet.
+/// What a parameter set requires of an argument: a launch takes the first listed set whose needs its arguments meet.
 ///
 /// ```
 /// # use layout_cuda::tiled_kernel;
@@ -80,8 +80,8 @@ impl Need {
 }
 
 impl Kernel {
-    /// The parameter sets of the attribute: every combination of the listed values that its filters let through, the last
-    /// parameter fastest. None where [`Kernel::listed`] has errors.
+    /// The parameter sets of the attribute: every combination of listed values that passes its filters, the last parameter
+    /// fastest. None where [`Kernel::listed`] has errors.
     ///
     /// ```
     /// # use layout_core::kernel::ParamSet;
@@ -102,7 +102,7 @@ impl Kernel {
     /// The parameter sets of the attribute.
     ///
     /// # Errors
-    /// An expression of the attribute without a value, or a filter that lets nothing through.
+    /// An expression of the attribute without a value, or filters that no combination passes.
     ///
     /// ```
     /// # use layout_core::kernel::ParamSet;
@@ -163,10 +163,10 @@ impl Kernel {
         }
     }
 
-    /// The whole set that a launch with these arguments takes where it asks for the values of `asked`: the first listed one
-    /// that has them and whose [`needs`](Kernel::needs) the arguments meet; else the first listed one that has them; else
-    /// theirs, and the first listed value of every other parameter. A type parameter that is not asked for is that of the
-    /// arguments.
+    /// The complete set for a launch with these arguments that asks for the values of `asked`. It is the first listed set
+    /// that has these values and whose [`needs`](Kernel::needs) the arguments meet; else the first listed set that has
+    /// them; else these values, with the first listed value of every other parameter. A type parameter that is not asked
+    /// for is that of the arguments.
     ///
     /// # Errors
     /// A name that the kernel does not have, a value of another kind, one that contradicts an expression of the attribute.
@@ -234,7 +234,7 @@ impl Kernel {
         Ok(whole)
     }
 
-    /// What a whole set wants the arguments to be: element types and static extents.
+    /// The needs of a complete set: element types and static extents of the arguments.
     ///
     /// ```
     /// # use layout_cuda::tiled_kernel;
@@ -319,7 +319,7 @@ impl Kernel {
         self.functions.iter().position(|own| own.name == name).map(|number| number as u32)
     }
 
-    /// Refuses a set that is not whole: unknown names, and all that have no value at once.
+    /// Refuses an incomplete set: unknown names, and all parameters without a value at once.
     pub(super) fn whole(&self, set: &ParamSet) -> Result<(), Errors> {
         self.known(set)?;
         let open = self.parameters.iter().filter(|parameter| set.get(&parameter.name).is_none());
@@ -366,7 +366,7 @@ impl Kernel {
     /// The value of an expression over parameters, for a set.
     ///
     /// # Errors
-    /// What it has none for: something known at launch only, an overflow, a division by zero, operands that do not fit.
+    /// Where it has none: a value known only at launch, an overflow, a division by zero, operands of wrong kinds.
     ///
     /// ```
     /// # use layout_core::kernel::{ParamSet, ParamValue};
@@ -385,8 +385,8 @@ impl Kernel {
         self.constant_before(u32::MAX, id, set)
     }
 
-    /// The same of an expression that comes before another one in the arena. Of a kernel that does not hold together it need
-    /// not, nor be there.
+    /// The value of an expression that comes before number `whole` of the arena. In a kernel that is not valid its parts
+    /// may come later, or be missing.
     fn constant_before(&self, whole: u32, id: ExprId, set: &ParamSet) -> Result<ParamValue, KernelError> {
         let Some(expr) = self.exprs.get(id.0 as usize).filter(|_| id.0 < whole) else {
             let message =

@@ -1,8 +1,8 @@
-//! Floats of 16 and 8 bits: kept as `f32`, which holds each of them exactly, and rounded after each operation.
+//! Floats of 16 and 8 bits. Each is held as an `f32`, which represents it exactly, and rounded after each operation.
 //!
 //! Laws: `encode(decode(bits)) == bits` for every bit pattern that is no NaN; `encode` rounds to nearest, ties to even.
-//! What is too large becomes infinity in `f16` and `bf16`, the largest finite value in `e4m3` and `e5m2` (as CUDA's
-//! conversions with `satfinite` do).
+//! Values that are too large become infinity in `f16` and `bf16`, and the largest finite value in `e4m3` and `e5m2` (as
+//! CUDA's conversions with `satfinite` do).
 //!
 //! Source: IEEE 754-2019 (binary16); Open Compute Project, 8-bit Floating Point Specification, revision 1.0.
 

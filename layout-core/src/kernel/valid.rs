@@ -1,4 +1,4 @@
-//! Whether a kernel that came as bytes holds together, so that the stages may index its tables.
+//! Whether a kernel that came as bytes is consistent, so that the stages may index its tables.
 //!
 //! Law: of a valid kernel every id is in range, every expression's parts come before it in the arena (so nothing holds
 //! itself), and every tensor has one to five extents. The macro's lowering makes only such kernels.

@@ -1,4 +1,4 @@
-//! What threads share element by element: atomic operations, flags between blocks, and their scopes.
+//! Memory that threads share element by element: atomic operations, flags between blocks, and their scopes.
 
 use super::device_only;
 use super::number::Integer;
@@ -20,9 +20,9 @@ use super::view::{View, Write};
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 pub trait Atomic: Tensor {
-    /// Adds to an element with no access of another thread in between; gives what was there before. Of `i32 u32 i64 u64 f32
-    /// f64`, in a global or a shared tensor. The order of several threads' atomics is open, so a sum of floats may differ
-    /// in its last bits from run to run. It orders no other access.
+    /// Adds to an element atomically; gives its old value. Types: `i32 u32 i64 u64 f32 f64`, in a global or a shared
+    /// tensor. The order of several threads' atomics is open, so a sum of floats may differ in its last bits from run to
+    /// run. It orders no other access.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -45,8 +45,8 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Puts the larger of an element and `value` there, likewise. Of `i32 u32 i64 u64 f32`; of floats the number where the other
-    /// is NaN.
+    /// Puts the larger of an element and `value` there, atomically; gives the old value. Types: `i32 u32 i64 u64 f32`;
+    /// where one of two floats is NaN, the other one counts.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -68,7 +68,7 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Puts the smaller of an element and `value` there, likewise.
+    /// Puts the smaller of an element and `value` there; otherwise as [`atomic_max`](Atomic::atomic_max).
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -90,9 +90,8 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Puts a value in an element's place with no access of another thread in between; gives what was there before. Of `i32 u32 f32
-    /// i64 u64 f64`, in a global or a shared tensor. It orders no other access: a lock takes a fence after it
-    /// ([`fence_device`](super::fence_device)).
+    /// Replaces an element by a value, atomically; gives the old value. Types: `i32 u32 f32 i64 u64 f64`, in a global or a
+    /// shared tensor. It orders no other access: a lock takes a fence after it ([`fence_device`](super::fence_device)).
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -121,9 +120,9 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Puts `value` in an element's place where it has the bits of `expected`, with no access of another thread in between; gives
-    /// what was there before: it is done where that is `expected` (`atomicCAS`). Of every type of 2, 4 and 8 bytes, in a
-    /// global or a shared tensor. It orders no other access, likewise.
+    /// Replaces an element by `value` where it has the bits of `expected`, atomically; gives the old value. The replacement
+    /// was done where that is `expected` (`atomicCAS`). Every type of 2, 4 and 8 bytes, in a global or a shared tensor. It
+    /// orders no other access.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -157,8 +156,9 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Reads an element as it is in memory now, undivided, and orders nothing: for values that say themselves whether
-    /// they are there. Of `i32 u32 f32 i64 u64 f64`, in a global or a shared tensor that is written, by any block.
+    /// Loads an element atomically, as it is in memory now (`ld.relaxed`), and orders nothing: for values that say
+    /// themselves whether they are there. Types: `i32 u32 f32 i64 u64 f64`, in a global or a shared tensor that some block
+    /// writes.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -182,11 +182,11 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Reads an element likewise. Where it reads what a [`store_release`](Atomic::store_release) of any block wrote, this
-    /// thread sees from here on all that the other did before.
+    /// Loads an element likewise (`ld.acquire`). Where it reads what a [`store_release`](Atomic::store_release) of any
+    /// block wrote, this thread sees from here on all that the other thread did before it.
     ///
-    /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and
-    /// runs only some at once: a block may wait for one that has drawn an earlier ticket (`atomic_add`), not for others.
+    /// `while flags.load_acquire([i]) == 0 {}` waits for another block. The GPU starts blocks in no promised order and runs
+    /// only some at once. So a block may wait only for one that has drawn an earlier ticket (`atomic_add`).
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -216,7 +216,7 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Writes an element, undivided, and orders nothing.
+    /// Stores an element atomically (`st.relaxed`), and orders nothing.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -241,8 +241,8 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// Writes an element likewise, after all that this thread did before; what other threads of the block did is
-    /// before it where a [`barrier`](super::barrier) stands between.
+    /// Stores an element likewise (`st.release`), after all that this thread did before. What other threads of the block
+    /// did is before it where a [`barrier`](super::barrier) stands between.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -272,9 +272,9 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// The view whose atomic operations, flags included, are between the threads of the block: undivided and ordering for
-    /// them alone, and cheaper. Without a word they are between the threads of the device. The last word before the
-    /// operation: `flags.block_scope().store_release([i], 1)`.
+    /// The view whose atomic operations, flags included, have the block's scope: they are atomic and ordering for the
+    /// block's threads alone, and cheaper. Without it the scope is the device. It is the last word before the operation:
+    /// `flags.block_scope().store_release([i], 1)`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -302,7 +302,7 @@ pub trait Atomic: Tensor {
         device_only()
     }
 
-    /// The view whose atomic operations are between all threads of the system: other devices' and the host's, too.
+    /// The view whose atomic operations have the system's scope: threads of other devices and of the host included.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -326,9 +326,9 @@ pub trait Atomic: Tensor {
 
 impl<V: Tensor> Atomic for V {}
 
-/// Orders this thread's accesses to memory before it and after it, for the threads of its block (`__threadfence_block`): what it wrote
-/// before happens before what another thread of the block does after its own fence, if that one has read, by an atomic operation,
-/// what this one wrote by an atomic operation after the fence.
+/// Orders this thread's accesses to memory before it and after it, for the threads of its block (`__threadfence_block`).
+/// What it wrote before the fence happens before what another thread of the block does after its own fence, if that thread
+/// has read, by an atomic operation, what this one wrote by an atomic operation after its fence.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

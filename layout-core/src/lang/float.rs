@@ -1,12 +1,13 @@
 //! Functions of floats, each with its precision.
 //!
-//! Rust's own types have most of them by themselves, and rustc takes those; here they stand with the precision that
-//! they have on a GPU, and for the floats that Rust does not have.
+//! Rust's own types have most of these methods, and rustc takes those. The methods here say the precision on a GPU, and
+//! serve the float types that Rust lacks.
 //!
-//! An ulp is the distance of neighbouring floats; an error in ulps is counted from the nearest float to the exact value. Sources: CUDA
-//! C++ Programming Guide 13.0, Tables 17 and 18, over the full range; of the approximations PTX ISA 9.1, section 9.7.3. The table is
-//! [`crate::kernel::precision`], and a test holds every word against it at a million points on a GPU. Floats of 16 bits are
-//! computed as `f32` and rounded once more. The simulator takes Rust's standard library. More: [`super::numbers`].
+//! An ulp is the distance of neighbouring floats; an error in ulps is counted from the nearest float to the exact value.
+//! Sources: CUDA C++ Programming Guide 13.0, Tables 17 and 18, over the full range; for the approximations PTX ISA 9.1,
+//! section 9.7.3. The table is [`crate::kernel::precision`], and a test holds every word against it at a million points on
+//! a GPU. Floats of 16 bits are computed as `f32` and rounded once more. The simulator uses Rust's standard library. More:
+//! [`super::numbers`].
 
 use super::device_only;
 use super::number::Element;

@@ -6,9 +6,10 @@ use super::device_only;
 use super::tensor::Tensor;
 use super::view::View;
 
-/// Hints of how the caches are to keep the elements of an argument, or of a part of it. Whatever moves elements of the view
-/// reads its hint: `view[[i, j]]`, copies by threads, [`tma_load`](super::tma_load) and [`tma_store`](super::tma_store).
-/// A view has one hint, the last; tiles of it have it, too, its copy in registers has none.
+/// Hints on how the caches should treat the elements of an argument, or of a part of it. Every movement of the view's
+/// elements reads its hint: `view[[i, j]]`, copies by threads, [`tma_load`](super::tma_load) and
+/// [`tma_store`](super::tma_store). A view has one hint, the last; tiles of it have it, too; its copy in registers has
+/// none.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -29,7 +30,7 @@ use super::view::View;
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 pub trait Hinted: Tensor {
-    /// L2 gives these elements up before others: they are moved once.
+    /// L2 evicts these elements before others: they are moved once.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -49,7 +50,7 @@ pub trait Hinted: Tensor {
         device_only()
     }
 
-    /// L2 gives these elements up after others: they are read again soon, by other blocks.
+    /// L2 evicts these elements after others: they are read again soon, by other blocks.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -76,8 +77,8 @@ pub trait Hinted: Tensor {
         device_only()
     }
 
-    /// These elements get no place in L1: no other thread of the multiprocessor reads them. Asynchronous copies and
-    /// TMA pass by L1 in any case and refuse it.
+    /// These elements are not kept in L1: no other thread of the multiprocessor reads them. Asynchronous copies and TMA
+    /// bypass L1 in any case and refuse this hint.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

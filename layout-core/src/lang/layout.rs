@@ -3,7 +3,7 @@
 use super::device_only;
 use super::number::Integer;
 
-/// What an extent that is not written is.
+/// The value of an extent that is not written.
 const NONE: usize = usize::MAX;
 
 /// A layout of one to five extents.
@@ -86,7 +86,7 @@ of_extents! {
 }
 
 /// One mode contiguous, every other stride taken from the tensor at launch: `Contiguous<1, M, K>` is `Pitched<M, K>`, and
-/// `Contiguous<0, M, K>` has its columns contiguous. The mode is a number or a parameter, so that one kernel is for both.
+/// `Contiguous<0, M, K>` has contiguous columns. The mode is a number or a parameter, so one kernel serves both.
 ///
 /// ```
 /// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
@@ -225,8 +225,8 @@ pub fn layout<I: Integer, J: Integer, const R: usize>(_shape: [I; R], _strides: 
 }
 
 impl Layout {
-    /// The layout with `Swizzle<bits, base, shift>` over its element offsets: it keeps the lowest `base` bits and
-    /// exclusive-ors the `bits` above them with the `bits` that stand `shift` higher.
+    /// The layout with `Swizzle<bits, base, shift>` over its element offsets: it keeps the lowest `base` bits, and xors the
+    /// `bits` bits above them with those that stand `shift` higher.
     ///
     /// ```
     /// # use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
@@ -255,7 +255,7 @@ impl Layout {
         device_only()
     }
 
-    /// The layout with the hardware's swizzle over 32, 64 or 128 bytes: 16-byte pieces of a row change places, by the
+    /// The layout with the hardware's swizzle over 32, 64 or 128 bytes: the 16-byte pieces of a row are permuted by the
     /// row's number, whatever the element type. Rows are as long as the swizzle. See [`tma_load`](super::tma_load) and
     /// [`wgmma`](super::wgmma).
     ///

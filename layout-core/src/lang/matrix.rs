@@ -1,7 +1,7 @@
 //! The matrix instructions of a warp: `mma.sync`, with `ldmatrix` where shared memory lies so that it can be used.
 //!
-//! Every thread of the warp takes part in each of these. Which thread holds which element is fixed by the instruction
-//! ([`crate::atoms`]) and need not be known: a fragment is loaded, multiplied and stored by the same [`TensorCore`].
+//! Every thread of the warp takes part in each of these. The instruction decides which thread holds which element
+//! ([`crate::atoms`]), and a kernel need not know: a fragment is loaded, multiplied and stored by the same [`TensorCore`].
 //!
 //! Source: the matrix instructions of PTX.
 
@@ -105,7 +105,7 @@ pub fn mma_atom<T: Element>(_shape: [impl Integer; 3]) -> TensorCore<T> {
 }
 
 impl<T: Element> TensorCore<T> {
-    /// The fragments of a tile of A, in registers: for each 16 rows a row of them.
+    /// The fragments of a tile of A, in registers: one row of them for each 16 rows.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -129,7 +129,7 @@ impl<T: Element> TensorCore<T> {
         device_only()
     }
 
-    /// The fragments of a tile of B (K x N), in registers: for each 8 columns a row of them.
+    /// The fragments of a tile of B (K x N), in registers: one row of them for each 8 columns.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -153,8 +153,8 @@ impl<T: Element> TensorCore<T> {
         device_only()
     }
 
-    /// `acc += a b`. Of a product of `M` by `N` the accumulator is `local::<f32>(row_major([M / 16, N / 8 * 4]))`: for
-    /// each 16 rows a row, and in it 4 elements for each 8 columns; likewise of `f16` and `i32`. Of `f64` it is
+    /// `acc += a b`. The accumulator of a product of `M` by `N` is `local::<f32>(row_major([M / 16, N / 8 * 4]))`: one row
+    /// for each 16 rows, and in it 4 elements for each 8 columns. The same holds for `f16` and `i32`. For `f64` it is
     /// `local::<f64>(row_major([M / 8, N / 8 * 2]))`.
     ///
     /// ```

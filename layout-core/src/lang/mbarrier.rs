@@ -1,9 +1,9 @@
 //! Barriers in shared memory that count arrivals and bytes, and a thread's place in a ring of stages.
 //!
-//! The protocol of a ring of stages: a producer waits until a stage is `empty`, tells its `full` barrier how many bytes
-//! will come, and starts the loads; a consumer waits until the stage is `full`, uses it, and arrives at `empty`. Round
-//! `n` of a ring of `S` stages uses stage `n % S`; consumers wait for parity `n / S % 2`, producers for `(n / S + 1) % 2`
-//! (a fresh barrier lets them pass).
+//! The protocol of a ring of stages. A producer waits until a stage is `empty`, announces to its `full` barrier how many
+//! bytes will come, and starts the loads. A consumer waits until the stage is `full`, uses it, and arrives at `empty`.
+//! Round `n` of a ring of `S` stages uses stage `n % S`; consumers wait for parity `n / S % 2`, producers for `(n / S + 1)
+//! % 2` (a fresh barrier lets them pass).
 //!
 //! Source: PTX ISA, "mbarrier".
 
@@ -63,9 +63,9 @@ pub struct Mbarriers(());
 #[derive(Clone, Copy, Debug)]
 pub struct Mbarrier(());
 
-/// `count` barriers in shared memory, made by the block's first threads. A phase of one ends after so many arrivals, and
-/// after the bytes it was told to expect. A [`barrier`](super::barrier) must stand between this and their use;
-/// without one the kernel is refused.
+/// `count` barriers in shared memory, initialised by the block's first threads. A phase of one ends after `arrivals`
+/// arrivals, and after the bytes that it was announced. A [`barrier`](super::barrier) must stand between this and their
+/// use; without one the kernel is refused.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -94,7 +94,7 @@ pub fn mbarriers(_count: usize, _arrivals: usize) -> Mbarriers {
 }
 
 impl Mbarriers {
-    /// Number `index`, which must be provably below the count: `n % STAGES`.
+    /// Barrier number `index`, which must be provably below the count: `n % STAGES`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -121,7 +121,7 @@ impl Mbarriers {
 }
 
 impl Mbarrier {
-    /// Arrives: what this thread wrote before is seen by who waits for the phase.
+    /// Arrives: whoever waits for the phase sees what this thread wrote before.
     ///
     /// ```
     /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
@@ -148,7 +148,8 @@ impl Mbarrier {
         device_only()
     }
 
-    /// Arrives, and the phase waits for so many bytes of [`tma_load`](super::tma_load)s, known at compile time.
+    /// Arrives, and announces `bytes` of [`tma_load`](super::tma_load)s that the phase waits for; the number is known at
+    /// compile time.
     ///
     /// ```
     /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
@@ -208,7 +209,8 @@ impl Mbarrier {
         device_only()
     }
 
-    /// Waits until the phase of this parity has ended: 0 for the first, then 1, then 0. Parity 1 of a fresh barrier has.
+    /// Waits until the phase of this parity has ended: 0 for the first phase, then 1, then 0. Parity 1 of a fresh barrier
+    /// counts as ended.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -239,7 +241,7 @@ impl Mbarrier {
     }
 }
 
-/// Where a thread stands in a ring of stages: see [`pipeline_state`].
+/// A thread's position in a ring of stages: see [`pipeline_state`].
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -319,7 +321,7 @@ impl PipelineState {
         device_only()
     }
 
-    /// 0 the first time round the ring, then 1, then 0.
+    /// 0 in the first round of the ring, then 1, then 0.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

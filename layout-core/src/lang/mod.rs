@@ -1,8 +1,8 @@
 //! The words of the kernel language, as Rust sees them.
 //!
-//! A kernel is never run as Rust: `#[tiled_kernel]` turns it into CUDA C. What stands here has the names and types of
-//! the language and no meaning, so that rustc checks a kernel's body and an editor completes it; the meaning of each
-//! word is given by [`crate::kernel::specialise`](crate::kernel). A kernel has all of it in scope, and nothing else.
+//! A kernel is never run as Rust: `#[tiled_kernel]` turns it into CUDA C. The items here have the names and types of the
+//! language and no meaning: rustc checks a kernel's body against them, and an editor completes it. The meaning of each word
+//! is given by [`crate::kernel::specialise`](crate::kernel). A kernel has all of these words in scope, and nothing else.
 //!
 //! Law: each member of [`Intrinsic`](crate::kernel::intrinsic::Intrinsic) has a stub here or a method of Rust's own
 //! numbers that stands for it; a test names them all.

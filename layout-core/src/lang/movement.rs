@@ -1,4 +1,4 @@
-//! Copies by the whole block, stores to other blocks, and what completes them.
+//! Copies by the whole block, stores to other blocks, and the waits that complete them.
 //!
 //! Source: the copies and groups are those of PTX's `cp.async`, the stores its `st.async`.
 
@@ -8,8 +8,8 @@ use super::mbarrier::Mbarrier;
 use super::tensor::Tensor;
 use super::view::Write;
 
-/// The block copies `source` (global memory) to `destination` (shared memory), each thread the elements that
-/// `threads` gives it; where there are more elements than threads, in rounds.
+/// The block copies `source` (global memory) to `destination` (shared memory). Each thread copies the elements that the
+/// layout `threads` gives it, in rounds where there are more elements than threads.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -36,7 +36,7 @@ pub fn copy_dram_to_sram<D: Tensor<Access = Write>>(
     device_only()
 }
 
-/// As [`copy_dram_to_sram`], beside the threads: it may land at any time up to the wait that completes it.
+/// As [`copy_dram_to_sram`], but asynchronous: the copy may land at any time up to the wait that completes it (`cp.async`).
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -62,7 +62,7 @@ pub fn copy_dram_to_sram_async<D: Tensor<Access = Write>>(
     device_only()
 }
 
-/// Closes the group of the asynchronous copies that this thread issued since the last group.
+/// Closes the group of the asynchronous copies that this thread has issued since the last group.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -92,7 +92,7 @@ pub fn async_copy_commit_group() {
     device_only()
 }
 
-/// Waits until at most `groups` groups of this thread are in flight. A number known at compile time.
+/// Waits until at most `groups` groups of this thread are in flight. `groups` is known at compile time.
 ///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
@@ -174,9 +174,9 @@ pub fn outer_product_acc<C: Tensor<Access = Write>>(
 }
 
 /// Each thread stores registers, elements of 4 bytes, to a view of another block's shared memory
-/// ([`map_shared_rank`](Tensor::map_shared_rank)), which has the same extents. The bytes are reported to the barrier at the same
-/// place of that block: who waits there sees them, and no other barrier or fence is needed. That block must have begun and made
-/// its barriers. `st.async`.
+/// ([`map_shared_rank`](Tensor::map_shared_rank)) of the same extents. The bytes count at the barrier that lies at the same
+/// place in that block. Who waits there sees them; no other barrier or fence is needed. That block must have begun and
+/// initialised its barriers. `st.async`.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

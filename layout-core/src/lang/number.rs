@@ -114,7 +114,7 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The value of the lane `count % 32` before this one; the own where there is none.
+    /// The value of the lane `count % 32` before this one; its own where there is none.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -132,7 +132,7 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The value of the lane `count % 32` after this one; the own where there is none.
+    /// The value of the lane `count % 32` after this one; its own where there is none.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -168,9 +168,9 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The sum over the warp, in every lane; `warp_sum(x)` says the same. Of floats in five rounds, in which each lane adds the sum of
-    /// lane `lane_id() ^ d` for `d` = 16, 8, 4, 2, 1: the same order always, and the same bits in every lane and on the simulator. Of
-    /// integers of up to 32 bits it is one instruction (`redux.sync`, sm_80 and later).
+    /// The sum over the warp, in every lane; `warp_sum(x)` is the same. Floats take five rounds: each lane adds the sum of
+    /// lane `lane_id() ^ d` for `d` = 16, 8, 4, 2, 1. So the order is always the same, and so are the bits, in every lane
+    /// and on the simulator. Integers of up to 32 bits take one instruction (`redux.sync`, sm_80 and later).
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -188,7 +188,7 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The largest value of the warp, in every lane; of floats NaN counts for nothing.
+    /// The largest value of the warp, in every lane; a NaN is ignored.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -226,7 +226,7 @@ pub trait Number: Copy {
         device_only()
     }
 
-    /// The bits that are one in every lane of the warp, in every lane: of integers, up to 32 bits by one instruction.
+    /// The bits that are one in every lane of the warp, in every lane: of integers, one instruction up to 32 bits.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -354,7 +354,7 @@ pub trait Number: Copy {
     }
 
     /// The sum over the threads of the block up to this one, its own value included: of its warp, and of the warps before
-    /// in order. Every thread of the block takes part and waits for the others.
+    /// it in order. Every thread of the block takes part and waits for the others.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -445,8 +445,8 @@ pub fn select<T: Number>(_condition: bool, _a: T, _b: T) -> T {
     device_only()
 }
 
-/// Marks the range of a `for`, whose ends are known at compile time: every round becomes its own code. Its variable
-/// may decide what must be known at compile time: an extent, a `const`, which register `if r % 2 == 0 { k } else { 3 - k }` is.
+/// Marks the range of a `for`, whose ends are known at compile time: every round becomes code of its own. Its variable may
+/// decide what must be known at compile time: an extent, a `const`, which register `if r % 2 == 0 { k } else { 3 - k }` is.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -1,10 +1,10 @@
 //! Orders in which the blocks of a persistent kernel take the tiles of a result, so that those in work at one time share
 //! rows of one operand and columns of the other.
 //!
-//! These are functions of the kernel language written in it: a kernel that calls one has it in front of its body (see
-//! `kernel::library`), and the program may call it, too.
+//! These are functions of the kernel language, written in it. A kernel that calls one gets its text in front of its body
+//! (see `kernel::library`); the host may call it as well.
 //!
-//! Law: of `rows * cols` tiles each is at one place of the order; `(row, col)` is inside for every `tile < rows * cols`.
+//! Law: each of `rows * cols` tiles has one position in the order; `(row, col)` is inside for every `tile < rows * cols`.
 
 /// The tile at place `tile` of an order by groups of `group` rows: each group column by column.
 ///

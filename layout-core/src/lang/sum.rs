@@ -1,7 +1,7 @@
-//! Sums: of groups of lanes, and of many terms without what rounding loses.
+//! Sums over groups of lanes, and compensated sums of many terms.
 //!
-//! These are functions of the kernel language written in it: a kernel that calls one has it in front of its body (see
-//! `kernel::library`).
+//! These are functions of the kernel language, written in it. A kernel that calls one gets its text in front of its body
+//! (see `kernel::library`).
 //!
 //! Laws: every lane of a group has the same sum, or the same largest value, whatever the order of its neighbours; a compensated
 //! sum's error does not grow with the number of terms.

@@ -50,9 +50,9 @@ pub trait Tensor {
         device_only()
     }
 
-    /// The `extents` elements from element `start` on: a tile with its halo, `a.window([BM + 2, BN + 2], [i * BM - 1, j * BN -
-    /// 1])`. `start` may be negative and the window may reach past the edge: what lies there reads as zero, or as
-    /// [`pad`](Tensor::pad) says, and is not written.
+    /// The `extents` elements from element `start` on: a tile with its halo, `a.window([BM + 2, BN + 2], [i * BM - 1, j *
+    /// BN - 1])`. `start` may be negative and the window may reach past the edge. Elements out there read as zero, or as
+    /// [`pad`](Tensor::pad) says, and are not written.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -77,7 +77,7 @@ pub trait Tensor {
         device_only()
     }
 
-    /// The view whose elements are vectors of these extents: `[1, 4]` takes four of a row at once.
+    /// The view whose elements are vectors of these extents: `[1, 4]` takes four elements of a row at once.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -97,7 +97,7 @@ pub trait Tensor {
         device_only()
     }
 
-    /// The elements that belong to thread number `thread`, where `threads` are laid over this cyclically.
+    /// The elements of thread number `thread`, where the layout `threads` repeats over this view.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -115,7 +115,7 @@ pub trait Tensor {
         device_only()
     }
 
-    /// Element `coordinate` of the first mode, without that mode: a stage of `[STAGES, BM, BK]`.
+    /// Element `coordinate` of the first mode, without that mode: one stage of `[STAGES, BM, BK]`.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -173,10 +173,10 @@ pub trait Tensor {
         device_only()
     }
 
-    /// The same view of the shared memory of block `rank` of the cluster: its elements are read and written as one's own,
-    /// by loads, stores and copies, also of vectors. That block must have begun (a
-    /// [`cluster_barrier`](super::cluster_barrier) after the start) and must not end before (another one after the last
-    /// access); a `cluster_barrier` also orders the accesses.
+    /// The same view of the shared memory of block `rank` of the cluster (distributed shared memory). Its elements are read
+    /// and written like the block's own, by loads, stores and copies, vectors included. That block must have begun (a
+    /// [`cluster_barrier`](super::cluster_barrier) after the start) and must not end before the last access (another one
+    /// behind it). A `cluster_barrier` also orders the accesses.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -198,7 +198,7 @@ pub trait Tensor {
         device_only()
     }
 
-    /// The view whose elements out of the tensor's range read as `value`; without it they read as zero.
+    /// The view whose elements outside the tensor read as `value`; without it they read as zero.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -268,7 +268,7 @@ pub trait Tensor {
         device_only()
     }
 
-    /// Copies element by element, by each thread that runs it. The shapes are equal.
+    /// Each thread that runs it copies element by element. The shapes are equal.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};
@@ -290,8 +290,8 @@ pub trait Tensor {
         device_only()
     }
 
-    /// Copies element by element from a global to a shared tensor, by each thread that runs it, beside the threads: as
-    /// [`copy_dram_to_sram_async`](super::copy_dram_to_sram_async), with each thread's elements as the views say.
+    /// Each thread that runs it copies element by element from a global to a shared tensor, asynchronously: as
+    /// [`copy_dram_to_sram_async`](super::copy_dram_to_sram_async), with the elements that the thread's views have.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

@@ -1,4 +1,4 @@
-//! Where a thread stands, and how the threads of a block wait for each other.
+//! The indices of a thread, and barriers.
 
 use super::device_only;
 use super::number::Number;
@@ -31,7 +31,7 @@ pub struct Axes {
 /// What the statics hold, which nothing reads.
 const SOMEWHERE: Axes = Axes { x: 0, y: 0, z: 0 };
 
-/// The thread's place in its block.
+/// The thread's index in its block.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -48,7 +48,7 @@ const SOMEWHERE: Axes = Axes { x: 0, y: 0, z: 0 };
 #[allow(non_upper_case_globals, reason = "the name is the language's")]
 pub static thread_idx: Axes = SOMEWHERE;
 
-/// The block's place in the grid.
+/// The block's index in the grid.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -102,7 +102,7 @@ pub static block_dim: Axes = SOMEWHERE;
 #[allow(non_upper_case_globals, reason = "the name is the language's")]
 pub static grid_dim: Axes = SOMEWHERE;
 
-/// The thread's place in its warp, 0 to 31.
+/// The thread's number in its warp, 0 to 31.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -120,7 +120,7 @@ pub fn lane_id() -> usize {
     device_only()
 }
 
-/// The warp's place in its block, from 0.
+/// The warp's number in its block, from 0.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -138,7 +138,7 @@ pub fn warp_id() -> usize {
     device_only()
 }
 
-/// A number whose bit `i` tells whether the condition holds in lane `i`. Every thread of the warp takes part.
+/// A number whose bit `i` says whether the condition holds in lane `i`. Every thread of the warp takes part.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -195,8 +195,8 @@ pub fn all(_condition: bool) -> bool {
     device_only()
 }
 
-/// A number whose bit `i` tells whether lane `i` of the warp has the same bits: `__match_any_sync`. Of every type, floats by their
-/// bits (NaN is NaN, and -0 is not 0). Every thread of the warp takes part.
+/// A number whose bit `i` says whether lane `i` of the warp has the same bits as this one: `__match_any_sync`. It takes
+/// every type, floats by their bits (NaN is NaN, and -0 is not 0). Every thread of the warp takes part.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -220,7 +220,7 @@ pub fn match_any<T: Number>(_value: T) -> u32 {
     device_only()
 }
 
-/// Whether all lanes of the warp have the same bits: `__match_all_sync`, likewise.
+/// Whether all lanes of the warp have the same bits: `__match_all_sync`. Types and threads as of [`match_any`].
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -242,8 +242,8 @@ pub fn match_all<T: Number>(_value: T) -> bool {
     device_only()
 }
 
-/// Whether this is the lane of its warp that was picked; always the same one, which the hardware chooses. Every thread of the
-/// warp takes part. The compiler knows that code behind it is one thread's (`elect.sync`, sm_90 and later).
+/// Whether this is the elected lane of its warp: always the same one, which the hardware chooses. Every thread of the warp
+/// takes part. The compiler knows that one thread alone runs the code under it (`elect.sync`, sm_90 and later).
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -263,7 +263,7 @@ pub fn elect_one() -> bool {
     device_only()
 }
 
-/// Every thread of the block waits for every other; what was written to shared memory before is seen after.
+/// Every thread of the block waits for every other. Writes to shared memory before it are visible after it.
 ///
 /// ```
 /// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
@@ -289,10 +289,11 @@ pub fn barrier() {
     device_only()
 }
 
-/// Every thread of the grid waits for every other; what was written before, to global memory too, is seen after. In a kernel with
-/// `cooperative = true`: all its blocks run at the same time, and a launch of more blocks than the device holds is refused (on the
-/// simulator, of more than the multiprocessors of its `Options` hold, `min_blocks` each). A captured launch keeps its stream's
-/// counter of blocks: two graphs of one stream do not run at the same time. CUDA's cooperative launch.
+/// Every thread of the grid waits for every other. Writes before it, those to global memory included, are visible after it.
+/// It takes a kernel with `cooperative = true`: all its blocks run at the same time, and a launch of more blocks than the
+/// device holds is refused. (The simulator's device has the multiprocessors of its `Options`, with `min_blocks` blocks
+/// each.) A captured launch keeps its stream's counter of blocks: two graphs of one stream must not run at the same time.
+/// CUDA's cooperative launch.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -320,8 +321,8 @@ pub fn grid_barrier() {
     device_only()
 }
 
-/// Every thread of the warp waits for every other; what they wrote before, and what one of them waited for, is seen after
-/// (`__syncwarp`). Every thread of the warp takes part.
+/// Every thread of the warp waits for every other. What they wrote before it, and what one of them waited for, is visible
+/// after it (`__syncwarp`). Every thread of the warp takes part.
 ///
 /// ```
 /// # use layout_cuda::{Device, LaunchConfig, ParamSet, ParamValue, tiled_kernel};
@@ -347,7 +348,7 @@ pub fn sync_warp() {
     device_only()
 }
 
-/// The warpgroup's place in its block: four warps each, from 0.
+/// The warpgroup's number in its block, from 0. A warpgroup is four warps.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -365,7 +366,7 @@ pub fn warp_group() -> usize {
     device_only()
 }
 
-/// The block's place in its cluster, from 0.
+/// The block's number in its cluster, from 0.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -383,7 +384,7 @@ pub fn cluster_rank() -> usize {
     device_only()
 }
 
-/// Every thread of the cluster waits for every other; shared memory written before is seen after.
+/// Every thread of the cluster waits for every other. Writes to shared memory before it are visible after it.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -404,10 +405,10 @@ pub fn cluster_barrier() {
     device_only()
 }
 
-/// Waits until the launches before this one on the stream have ended; what they wrote is seen after. A kernel that has it may
-/// begin before they end, as soon as they let it ([`launch_dependents`]) or end one after the other: its start costs less
-/// time. It touches no global memory before, and every thread waits: at the top level of the kernel. CUDA's programmatic
-/// dependent launch, `griddepcontrol.wait`; a kernel with `arch = "sm_90a"`.
+/// Waits until the launches before this one on the stream have ended; what they wrote is visible after it. A kernel that
+/// has this wait may begin before they end: as soon as they allow it ([`launch_dependents`]), or while their blocks end. So
+/// its start costs less time. It touches no global memory before the wait, and every thread waits, at the top level of the
+/// kernel. CUDA's programmatic dependent launch, `griddepcontrol.wait`; the kernel has `arch = "sm_90a"`.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -430,8 +431,8 @@ pub fn grid_dependency_wait() {
     device_only()
 }
 
-/// The next launch on the stream may begin where it has a [`grid_dependency_wait`], once every block of this one has come
-/// here or ended. It is no more than a hint: what the next one reads is there after its wait.
+/// Allows the next launch on the stream to begin, if it has a [`grid_dependency_wait`], once every block of this launch has
+/// come here or ended. It is a hint only: what the next launch reads is there after its wait.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -452,8 +453,8 @@ pub fn launch_dependents() {
     device_only()
 }
 
-/// So many threads, whole warps, wait for each other at barrier `id`, 1 to 15; shared memory that they wrote before is
-/// seen by them after.
+/// `threads` threads, whole warps, wait for each other at barrier `id`, 1 to 15. What they wrote to shared memory before it
+/// is visible to them after it.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -477,9 +478,9 @@ pub fn named_barrier(_id: usize, _threads: usize) {
     device_only()
 }
 
-/// This warp counts at barrier `id` and goes on (`bar.arrive`): of `threads` threads, whole warps, some count and the others wait
-/// there ([`named_barrier`]), and these see what all of them wrote before. A warp does not count twice before the others
-/// have met.
+/// This warp arrives at barrier `id` and goes on (`bar.arrive`). Of `threads` threads, whole warps, some arrive and the
+/// others wait there ([`named_barrier`]); those that wait see what all of them wrote before. A warp must not arrive twice
+/// before the barrier is complete.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -505,8 +506,9 @@ pub fn named_barrier_arrive(_id: usize, _threads: usize) {
     device_only()
 }
 
-/// From here on each thread of this warpgroup has `registers` registers: 24 to 256, a multiple of 8. The first statement
-/// of a warpgroup's role. The block's sum may not exceed 65536; one that asks for more waits for others to give.
+/// From here on each thread of this warpgroup has `registers` registers: 24 to 256, a multiple of 8. It is the first
+/// statement of a warpgroup's role. The block's sum may not exceed 65536; a warpgroup that asks for more waits until others
+/// have given some up.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

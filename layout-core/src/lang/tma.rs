@@ -1,4 +1,4 @@
-//! Hopper's TMA (tensor memory accelerator): boxes of a tensor to and from shared memory, beside the threads.
+//! Hopper's TMA (tensor memory accelerator): it copies boxes of a tensor to and from shared memory while the threads go on.
 //!
 //! Source: PTX ISA, "cp.async.bulk.tensor".
 
@@ -7,9 +7,9 @@ use super::mbarrier::Mbarrier;
 use super::tensor::Tensor;
 use super::view::Write;
 
-/// One thread starts the copy of a tile of an argument to shared memory; it reports its bytes to the barrier. Elements
-/// beyond the tensor are zeros. Both have the same extents, or the destination has slabs of one mode first:
-/// `[cols / 64, rows, 64]`, `[rows / 64, 64, cols]`. Rows are 16 bytes or a multiple; with a swizzle they are as long as it.
+/// One thread starts the copy of a tile of an argument to shared memory; its bytes count at the barrier. Elements beyond
+/// the tensor are zeros. Both have the same extents, or the destination has slabs of one mode first: `[cols / 64, rows,
+/// 64]`, `[rows / 64, 64, cols]`. Rows are 16 bytes or a multiple; with a swizzle they are as long as the swizzle.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -43,8 +43,8 @@ pub fn tma_load<D: Tensor<Access = Write>>(
     device_only()
 }
 
-/// As [`tma_load`], to the blocks of the cluster whose bits are set in the mask, at the same place in each; each is told
-/// at its own barrier.
+/// As [`tma_load`], to the blocks of the cluster whose bits are set in the mask (multicast), at the same place in each; the
+/// bytes count at each block's own barrier.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -138,7 +138,7 @@ pub fn bulk_commit_group() {
     device_only()
 }
 
-/// Waits until at most `groups` of this thread's groups are in flight. A number known at compile time.
+/// Waits until at most `groups` of this thread's groups are in flight. `groups` is known at compile time.
 ///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
@@ -198,8 +198,8 @@ pub fn bulk_wait_group_read(_groups: usize) {
     device_only()
 }
 
-/// The thread's accesses to shared memory before come before those of [`tma_store`] and [`wgmma`](super::wgmma()) after: each thread that
-/// wrote calls it, then a barrier, then the thread that starts the copy goes on.
+/// Orders the thread's accesses to shared memory before it ahead of those of [`tma_store`] and [`wgmma`](super::wgmma())
+/// after it: each thread that wrote calls it, then comes a barrier, then the thread that starts the copy goes on.
 ///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
@@ -231,9 +231,9 @@ pub fn fence_async_proxy() {
     device_only()
 }
 
-/// The thread's accesses to global memory before, and those that it knows of, come before those of [`tma_load`] and
-/// [`tma_store`] after. Each thread that wrote calls it before the barrier, or the one that starts the copy behind it. What an
-/// earlier launch wrote needs none.
+/// Orders the thread's accesses to global memory before it, and those that it knows of, ahead of those of [`tma_load`] and
+/// [`tma_store`] after it. Either each thread that wrote calls it before the barrier, or the thread that starts the copy
+/// calls it behind the barrier. Writes of an earlier launch need none.
 ///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};

@@ -1,7 +1,7 @@
 //! Tensors and views as types.
 //!
-//! A view is a `Copy` value without a lifetime: it says which elements, not who owns them. Whether it may write is in
-//! its type; that two views do not write one element at once is the simulator's to find.
+//! A view is a `Copy` value without a lifetime: it names elements and owns none. Its type says whether it may write. The
+//! simulator finds two views that write one element at once.
 
 use super::device_only;
 use super::layout::Layout;
@@ -76,7 +76,7 @@ pub struct Write;
 #[derive(Debug)]
 pub struct LayoutTensor<T, L>(PhantomData<(T, L)>);
 
-/// A view of a tensor: some of its elements, by coordinates of its own. `View<f32, Read>` and `View<f32, Write>` are
+/// A view of a tensor: some of its elements, by the view's own coordinates. `View<f32, Read>` and `View<f32, Write>` are
 /// the types of a nested function's parameters.
 ///
 /// ```
@@ -124,8 +124,7 @@ pub fn shared<T: Element>(_layout: Layout) -> View<T, Write> {
     device_only()
 }
 
-/// A tensor in registers, one for each thread, uninitialised. Once its loops are unrolled each of its indices is a
-/// number.
+/// A tensor in registers, one for each thread, uninitialised. Its indices must be numbers once its loops are unrolled.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -173,8 +172,8 @@ impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
     }
 }
 
-/// The view of a tensor, as a nested function sees what it is given: where it asks for a `View<f32, Write>` or an
-/// `impl Tensor`, a whole tensor will do.
+/// The view of a tensor, as a nested function's argument: where the function takes a `View<f32, Write>` or an `impl
+/// Tensor`, a whole tensor may be given.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -196,7 +195,7 @@ pub fn view_of<V: Tensor>(_tensor: V) -> View<V::Elem, V::Access> {
     device_only()
 }
 
-/// The same where a function asks for a `View<f32, Read>`: what may be written may be read.
+/// The same where a function takes a `View<f32, Read>`: what may be written may be read.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -1,7 +1,7 @@
 //! Every word of the kernel language, by purpose.
 //!
-//! Law: the page is made of the tables of [`crate::kernel`] by the test below, so that no word is missing and none is
-//! told otherwise than it is.
+//! Law: the test below makes this page from the tables of [`crate::kernel`], so no word is missing and none is described
+//! wrongly.
 #![doc = ""]
 #![doc = include_str!("vocabulary.md")]
 

@@ -1,4 +1,4 @@
-//! Hopper's matrix products of a warpgroup, in flight beside the threads until they are waited for.
+//! Hopper's matrix products of a warpgroup: asynchronous, in flight until they are waited for.
 //!
 //! Source: PTX ISA, "wgmma".
 
@@ -75,11 +75,12 @@ pub fn accumulator_of<T: Element>(_extents: [impl Integer; 2]) -> View<T, Write>
 }
 
 /// `acc = a b`, or `acc += a b` where `accumulate` holds, by the four warps of a warpgroup. `a` has extents `[64, k]`, `b`
-/// `[k, n]` or slabs `[n / 64, k, 64]`, whichever mode is contiguous; both lie in shared memory, swizzled. `a` may lie in registers instead: each
-/// warp's `rows.tile([16, k], [warp, 0]).vectorize([1, p]).distribute(row_major([8, 4]), lane).to_local()`, `p` the elements
-/// of 4 bytes. In flight until [`wgmma_wait_group`]: neither the accumulator nor the operands may be touched before. Operands f16, bf16, f32 (read as tf32), e4m3, e5m2;
-/// `i8` and `u8` with sums of `i32` ([`accumulator_of`]), both in shared memory with `k` contiguous, exact modulo 2³².
-/// Of 8-bit operands a GPU adds the products with fewer bits than f32 has; the simulator adds them in f32.
+/// `[k, n]` or slabs `[n / 64, k, 64]`, with either mode contiguous; both lie in shared memory, swizzled. `a` may lie in
+/// registers instead: each warp's `rows.tile([16, k], [warp, 0]).vectorize([1, p]).distribute(row_major([8, 4]),
+/// lane).to_local()`, where `p` elements are 4 bytes. The product is in flight until [`wgmma_wait_group`]: neither the
+/// accumulator nor the operands may be touched before. Operands are f16, bf16, f32 (read as tf32), e4m3 or e5m2; or `i8`
+/// and `u8` with sums of `i32` ([`accumulator_of`]), both in shared memory with `k` contiguous, exact modulo 2³². A GPU
+/// adds products of 8-bit floats with fewer bits than f32 has; the simulator adds them in f32.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -128,7 +129,7 @@ pub fn wgmma<T: Element, C: Element>(
     device_only()
 }
 
-/// Closes the group of the warpgroup's products since the last one.
+/// Closes the group of the warpgroup's products since the last group.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -163,7 +164,7 @@ pub fn wgmma_commit_group() {
     device_only()
 }
 
-/// Waits until at most `groups` of the warpgroup's groups are in flight. A number known at compile time.
+/// Waits until at most `groups` of the warpgroup's groups are in flight. `groups` is known at compile time.
 ///
 /// ```
 /// # use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};

@@ -1,14 +1,14 @@
 //! Functions of integers, and of the bytes of 32-bit words.
 //!
-//! Rust's own types have most of them by themselves, and rustc takes those; here they stand with what a GPU makes of
-//! them where Rust panics.
+//! Rust's own types have most of these methods, and rustc takes those. The methods here say what a GPU does where Rust
+//! panics.
 
 use super::device_only;
 use super::float::example;
 use super::number::Element;
 
-/// Functions of integers of 8 to 64 bits; exact. Of an index most apply too, as of 64 bits. `min`, `max` and `clamp` are those
-/// of Rust's `Ord`.
+/// Functions of integers of 8 to 64 bits, all exact. Most apply to an index, too, as to 64 bits. `min`, `max` and `clamp`
+/// are those of Rust's `Ord`.
 ///
 #[doc = example!("x.rotate_left(4).count_ones()", "u32", "0xf000_000f", "8")]
 pub trait Whole: Copy {
@@ -36,28 +36,28 @@ pub trait Whole: Copy {
         device_only()
     }
 
-    /// The bits moved up in a circle, by `n` modulo the width.
+    /// The bits rotated left, by `n` modulo the width.
     ///
     #[doc = example!("x.rotate_left(4)", "u8", "0x12", "0x21")]
     fn rotate_left(self, _n: u32) -> Self {
         device_only()
     }
 
-    /// The bits moved down in a circle, by `n` modulo the width.
+    /// The bits rotated right, by `n` modulo the width.
     ///
     #[doc = example!("x.rotate_right(4)", "u16", "0x1234", "0x4123")]
     fn rotate_right(self, _n: u32) -> Self {
         device_only()
     }
 
-    /// The bits in the other order.
+    /// The bits in reverse order.
     ///
     #[doc = example!("x.reverse_bits()", "u8", "1", "128")]
     fn reverse_bits(self) -> Self {
         device_only()
     }
 
-    /// The bytes in the other order.
+    /// The bytes in reverse order.
     ///
     #[doc = example!("x.swap_bytes()", "u16", "0x1234", "0x3412")]
     fn swap_bytes(self) -> Self {
@@ -71,14 +71,14 @@ pub trait Whole: Copy {
         device_only()
     }
 
-    /// The place of the highest one; of 0 it is 2³² - 1. Rust panics where the number is not positive.
+    /// The position of the highest one, from 0; for 0 it is 2³² - 1. Rust panics where the number is not positive.
     ///
     #[doc = example!("x.ilog2()", "u32", "1000", "9")]
     fn ilog2(self) -> u32 {
         device_only()
     }
 
-    /// The distance, of the unsigned type.
+    /// The absolute difference, of the unsigned type.
     ///
     #[doc = example!("x.abs_diff(7)", "u8", "3", "4")]
     fn abs_diff(self, _other: Self) -> Self::Unsigned {
@@ -127,35 +127,35 @@ pub trait Whole: Copy {
         device_only()
     }
 
-    /// Moved up, by `n` modulo the width.
+    /// Shifted left, by `n` modulo the width.
     ///
     #[doc = example!("x.wrapping_shl(9)", "u8", "1", "2")]
     fn wrapping_shl(self, _n: u32) -> Self {
         device_only()
     }
 
-    /// Moved down, by `n` modulo the width.
+    /// Shifted right, by `n` modulo the width.
     ///
     #[doc = example!("x.wrapping_shr(9)", "u8", "2", "1")]
     fn wrapping_shr(self, _n: u32) -> Self {
         device_only()
     }
 
-    /// The sum, cut at the ends of the type.
+    /// The sum, saturated at the ends of the type.
     ///
     #[doc = example!("x.saturating_add(7)", "u8", "250", "255")]
     fn saturating_add(self, _other: Self) -> Self {
         device_only()
     }
 
-    /// The difference, cut at the ends of the type.
+    /// The difference, saturated at the ends of the type.
     ///
     #[doc = example!("x.saturating_sub(7)", "u8", "3", "0")]
     fn saturating_sub(self, _other: Self) -> Self {
         device_only()
     }
 
-    /// The product, cut at the ends of the type.
+    /// The product, saturated at the ends of the type.
     ///
     #[doc = example!("x.saturating_mul(7)", "i8", "-100", "-128")]
     fn saturating_mul(self, _other: Self) -> Self {
@@ -190,21 +190,21 @@ pub fn byte_perm(_a: u32, _b: u32, _selector: u32) -> u32 {
     device_only()
 }
 
-/// The upper 32 of the 64 bits `high:low`, moved up by `n` modulo 32. CUDA's `__funnelshift_l`.
+/// The upper 32 of the 64 bits `high:low`, shifted left by `n` modulo 32. CUDA's `__funnelshift_l`.
 ///
 #[doc = example!("funnel_shift_left(x, 0xff00_0000, 8)", "u32", "0x1234_5678", "0x3456_78ff")]
 pub fn funnel_shift_left(_high: u32, _low: u32, _n: u32) -> u32 {
     device_only()
 }
 
-/// The lower 32 of the 64 bits `high:low`, moved down by `n` modulo 32. CUDA's `__funnelshift_r`.
+/// The lower 32 of the 64 bits `high:low`, shifted right by `n` modulo 32. CUDA's `__funnelshift_r`.
 ///
 #[doc = example!("funnel_shift_right(0xff, x, 8)", "u32", "0x1234_5678", "0xff12_3456")]
 pub fn funnel_shift_right(_high: u32, _low: u32, _n: u32) -> u32 {
     device_only()
 }
 
-/// Of what [`dot4`] is: `i32`, four signed bytes, and `u32`, four unsigned ones.
+/// The operands of [`dot4`]: `i32` is four signed bytes, `u32` four unsigned ones.
 ///
 #[doc = example!("dot4(x, 0x01010101, 5)", "i32", "0x000000ff", "4")]
 pub trait Bytes: Element {}

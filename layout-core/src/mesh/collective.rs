@@ -1,7 +1,7 @@
-//! `Collective`: what the messages of a plan are together.
+//! `Collective`: the collective operation that the messages of a plan make together.
 //!
-//! Law: a name is given only where the messages of every group are those of the collective, all of one size; what has none is
-//! [`Collective::Pairs`], which sends and receives them one by one.
+//! Law: a plan has a name only where the messages of every group are those of the collective, all of one size. Any other
+//! plan is [`Collective::Pairs`], which sends and receives them one by one.
 
 use super::reshard::{Piece, Transfer};
 use crate::Layout;

@@ -1,8 +1,8 @@
 //! A coordinate along one mode of a tensor, as digits of mixed radix, each of which an axis of the mesh or a device's
 //! memory counts.
 //!
-//! Law: the coordinate is the sum of digit times step; a step is the product of the extents below it. So a split in blocks is
-//! `memory, axis`, a cyclic one `axis, memory`, and one of blocks dealt around `memory, axis, memory`.
+//! Law: the coordinate is the sum of digit times step; a step is the product of the extents below it. So a split in blocks
+//! is `memory, axis`, a cyclic one `axis, memory`, and a block-cyclic one `memory, axis, memory`.
 
 /// Who counts a digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! `Distributed`: who holds which element of a tensor, as a layout over devices, terms and memory.
 //!
-//! Law: `layout(device, term, value)` is the index of an element of the padded tensor, leftmost mode fastest: what a
-//! thread-value layout is to a tile. An axis of stride 0 among the devices holds copies, one among the terms holds terms whose
-//! sum is the element. What lies past the tensor's extents does not exist: it is neither read nor sent, and a device's
+//! Law: `layout(device, term, value)` is the index of an element of the padded tensor, leftmost mode fastest, as a
+//! thread-value layout is of a tile. An axis of stride 0 among the devices holds copies; one among the terms holds terms
+//! whose sum is the element. What lies past the tensor's extents does not exist: it is neither read nor sent. A device's
 //! memory has the same extents on every rank.
 
 use super::Mesh;

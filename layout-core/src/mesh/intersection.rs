@@ -2,10 +2,10 @@
 //!
 //! Law: the lines of [`shared`] are disjoint, and together are every coordinate below the extent that both devices hold.
 //!
-//! Where each step of one split divides the next one of the other, the digits of both are cut at all these steps. A digit that
-//! an axis counts is fixed by the device, one that both count must be the same number, and what memory counts on both sides
-//! is free: one layout. From the first step on that does not divide, the rest is runs of neighbours, which are met pairwise
-//! and gathered where they repeat.
+//! Where each step of one split divides the next one of the other, the digits of both are cut at all these steps. A digit
+//! that an axis counts is fixed by the device; one that two axes count must be the same number; one that memory counts on
+//! both sides is free: together one layout. From the first step on that does not divide, the rest is runs of neighbours,
+//! which are intersected pairwise and gathered where they repeat.
 
 use super::digits::{Digit, Holder};
 use crate::LayoutError;

@@ -1,4 +1,4 @@
-//! Tensors over several devices: who holds which element, and what goes where when that changes.
+//! Tensors over several devices: who holds which element, and which messages a change of distribution needs.
 //!
 //! | what | law | file |
 //! |---|---|---|

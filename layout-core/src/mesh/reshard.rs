@@ -1,8 +1,8 @@
-//! `Reshard`: what each rank sends each other one, where a tensor is held in another way afterwards.
+//! `Reshard`: what each rank sends to each other rank when a tensor changes its distribution.
 //!
-//! Law: every place that exists on a rank afterwards receives each of its terms once, from a rank that holds it; of several
-//! copies the sender is the one at the receiver's own place among the copies, so what a rank has it does not send for.
-//! [`Reshard::verify`] holds this against the layouts, element by element.
+//! Law: every element that exists on a rank afterwards receives each of its terms once, from a rank that holds it. Of
+//! several copies the sender is the one at the receiver's own position among the copies, so a rank receives nothing that it
+//! has. [`Reshard::verify`] holds this against the layouts, element by element.
 
 use super::collective::recognise;
 use super::pieces::pieces;

@@ -1,4 +1,4 @@
-//! The plan held against the layouts, element by element: what the law of resharding is tested by.
+//! The plan held against the layouts, element by element: the test of the law of resharding.
 
 use super::reshard::{NAME, places};
 use super::{Distributed, Reshard, Transfer, digits};

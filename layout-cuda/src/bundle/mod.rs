@@ -28,12 +28,12 @@
 //! let device = layout_cuda::Device::best();
 //! ```
 //!
-//! Of a device's code the first of these is taken: that of its very architecture, that of an earlier one of its major
-//! version, PTX of an earlier one, which the driver compiles when it loads it. Where there is none, a launch asks NVRTC, and
-//! where there is no NVRTC either, [`LaunchError::NotInBundle`](crate::LaunchError::NotInBundle) says what the bundle has.
+//! For a device the first of these is taken: code for its exact architecture; code for an earlier one of its major version;
+//! PTX of an earlier one, which the driver compiles when it loads it. Where there is none, a launch asks NVRTC. Where there
+//! is no NVRTC either, [`LaunchError::NotInBundle`](crate::LaunchError::NotInBundle) says what the bundle has.
 //!
-//! Law: a launch never runs code of another text: what is looked up is the hash of the very text and flags that NVRTC would
-//! be given. So a bundle that is older than the program is without effect, and [`Recipe::stale`] says so beforehand.
+//! Law: a launch never runs code of another text: the key is the hash of the very text and flags that NVRTC would be given.
+//! So a bundle that is older than the program has no effect, and [`Recipe::stale`] says so beforehand.
 
 mod error;
 mod format;

@@ -1,6 +1,6 @@
 //! What a bundle is made of: kernels, parameter sets, architectures.
 //!
-//! Law: of a kernel named by [`Recipe::kernel`] every launch finds its code that chooses a set of the attribute: the variants
+//! Law: every launch of a kernel named by [`Recipe::kernel`] that uses a set of the attribute finds its code: the variants
 //! for all alignments, extents and conditions are there.
 
 use super::format::{self, Made};

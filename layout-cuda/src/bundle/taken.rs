@@ -1,6 +1,6 @@
 //! The bundles of this process.
 //!
-//! Law: a bundle that was taken stays; of several the first that has code is asked.
+//! Law: a bundle that was taken stays. Of several bundles the first that has the code is used.
 
 use super::{Bundle, BundleError, Entry, format};
 use layout_core::kernel::Arch;

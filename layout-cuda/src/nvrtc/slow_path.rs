@@ -1,8 +1,8 @@
 //! Slow paths that the compiler takes without an error: registers in local memory, and the warnings C75xx, by which
 //! warpgroup products are serialised or `setmaxnreg` is dropped.
 //!
-//! Law: [`slow_paths`] looks at kernels that ask for Hopper's units only, since these are worth nothing on a slow path;
-//! of each reason it tells the line of the text, where the compiler lets it be known.
+//! Law: [`slow_paths`] looks only at kernels that ask for Hopper's units, since these units are worth nothing on a slow
+//! path. For each reason it names the line of the text, where the compiler makes it known.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! One launch of a kernel under test: values, memory, the run, and the comparison with the reference.
 //!
-//! Law: what a launch is given depends on the seed and the shapes alone, so that every device gets the same.
+//! Law: the arguments of a launch depend on the seed and the shapes alone, so every device gets the same.
 
 use layout_core::kernel::launch::PlanArgumentKind;
 use layout_core::kernel::simulate::Report;

@@ -1,7 +1,7 @@
 //! One launch as the reference sees it: sizes, parameters, what the arguments hold, and what the kernel is to write.
 //!
-//! Law: coordinates are the tensor's, however it lies in memory; a tensor that the reference does not speak of is to stay
-//! as it was.
+//! Law: coordinates are the tensor's, however it lies in memory. A tensor that the reference does not mention must stay as
+//! it was.
 
 use std::ops::Index;
 

@@ -36,13 +36,13 @@
 //!
 //! What it tries: every parameter set of the attribute; sizes around every tile of the kernel (0, 1, the tile, its
 //! multiples and their neighbours, primes), small ones first; tensors at aligned addresses and one element behind them,
-//! padded where their layout allows that, with a zone around them; on the simulator, with all that it finds, in its numbers too, and
-//! on the GPU where there is one. On the simulator the second of the two runs takes the variant that promises nothing. For sizes beyond
-//! 2³¹ and 2³² the kernel is made and bound, on its proofs alone: nothing runs.
+//! padded where their layout allows that, with a guard zone around them. It runs on the simulator, with all findings, those
+//! about numbers included, and on the GPU where there is one. On the simulator the second of the two runs takes the variant
+//! that promises nothing. For sizes beyond 2³¹ and 2³² elements the kernel is compiled and bound, but does not run.
 //!
-//! What it asks: no finding; each element of each `&mut` tensor that the reference speaks of within its bound
-//! ([`Sum`]), every other one as it was; nothing written beside a tensor. It fails with the smallest sizes, the findings
-//! and the first wrong elements:
+//! What it requires: no finding; each element of each `&mut` tensor that the reference mentions within its bound ([`Sum`]),
+//! every other element as it was; nothing written beside a tensor. It fails with the smallest sizes, the findings and the
+//! first wrong elements:
 //!
 //! ```text
 //! kernel `row_sums` ROWS8 in src/lib.rs fails at M = 1, N = 5, on simulator on the CPU (it was asked for), aligned tensors

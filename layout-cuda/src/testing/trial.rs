@@ -1,7 +1,7 @@
 //! A kernel with one parameter set under test: shapes, launches, comparison, and the smallest shape that fails.
 //!
-//! Law: the same test gives the same launches with the same values; a failure is told at sizes none of which can be made
-//! smaller by its own strategy without the failure going away.
+//! Law: the same test gives the same launches with the same values. A failure is reported at sizes none of which can be
+//! made smaller by its own strategy without the failure going away.
 
 use std::sync::Arc;
 

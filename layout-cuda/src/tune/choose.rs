@@ -1,7 +1,7 @@
 //! Which set a launch takes by records.
 //!
-//! Law: the same records, device and shapes give the same set. A shape that nobody measured takes the nearest one that somebody
-//! did; a kernel or a device without records takes the attribute's first set.
+//! Law: the same records, device and shapes give the same set. A shape that nobody measured takes the set of the nearest
+//! measured one; a kernel or a device without records takes the attribute's first set.
 
 use std::path::Path;
 

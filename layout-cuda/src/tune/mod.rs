@@ -1,4 +1,4 @@
-//! Tuning: of the parameter sets of a kernel the fastest one for a problem, found by measuring, and kept as a record.
+//! Tuning: the fastest of a kernel's parameter sets for a problem, found by measuring, and kept as a record.
 //!
 //! ```text
 //! space ─► planned (specialised, `require`, grid; nothing compiled) ─► compiled (NVRTC, beside the measuring)

@@ -1,4 +1,5 @@
-//! What a set will take, before it is measured: an estimate from its launch, and a regression over what was measured so far.
+//! The time a set will take, before it is measured: an estimate from its launch, and a regression over the measurements so
+//! far.
 //!
 //! Law: an estimate only orders the trials; it never makes a set win or lose.
 

@@ -1,4 +1,4 @@
-//! What a tuning run found: each set's fate, the best one, and the table that tells.
+//! What a tuning run found: each set's fate, the best one, and a table.
 //!
 //! Law: the best set was right, and was timed in the same rounds as the default.
 

@@ -1,7 +1,7 @@
 //! Records: a line of JSON for each set that was tried, for people to read, merge and commit.
 //!
-//! Law: the union of two files is what both found: of two records of one trial the later one stays. A line that is no record is an
-//! error that names the line.
+//! Law: the union of two files is what both found; of two records of one trial the later one stays. A line that is no
+//! record is an error that names the line.
 
 use std::fmt;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! The run: stages from the space to the records, compilation beside the measuring.
 //!
-//! Law: a set is measured at most once a run, and not at all where a record of this very text, device and shape says what came
-//! of it; a run that was killed goes on where it was.
+//! Law: a set is measured at most once a run, and not at all where a record of this very text, device and shape has its
+//! result. A run that was killed resumes where it was.
 
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -1,6 +1,6 @@
 //! `launch`, `launch_with`, `simulate`, `simulate_with`, `explain`: typed by the kernel's own signature.
 //!
-//! Each is thin: it takes the Rust types off its arguments and calls one function of the run time.
+//! Each is thin: it passes its arguments on without their Rust types, and calls one function of the run time.
 
 use super::{runtime, runtime_at};
 use crate::face::Face;

@@ -1,8 +1,8 @@
-//! The types of integer literals, found as rustc finds them: from what they meet.
+//! The types of integer literals, found as rustc finds them, from their context.
 //!
-//! Law: a literal without a suffix gets the element type that rustc gives it, wherever that follows from operators,
-//! assignments, branches, loops, calls and views. Where nothing follows it stays an index: that is what shapes and coordinates are
-//! made of. What is not understood here constrains nothing.
+//! Law: a literal without a suffix gets the element type that rustc gives it, where that follows from operators,
+//! assignments, branches, loops, calls and views. Where nothing follows it stays an index, as in shapes and coordinates. An
+//! expression that is not understood here constrains nothing.
 
 use super::Lowering;
 use super::written::Ty;

@@ -1,9 +1,10 @@
 //! Leaving loops and blocks: `break`, `continue`, labels, and a `return` within a value.
 //!
-//! Law: `break 'outer` in an inner loop is a mark that is set and a `break`; each loop that is left on the way ends with a
-//! test of the mark. So a loop is left by its own `break` only, and no stage knows of labels. `break value` sets a variable that
-//! is declared before the loop, which is the loop's value. A block with a label is a loop of one round, and so is the body of a function
-//! whose `return` stands within a value (`let x = match k { 0 => return, n => n };`): each `return` is a `break` of it.
+//! Law: `break 'outer` in an inner loop becomes a mark that is set and a `break`; each loop that is left on the way ends
+//! with a test of the mark. So a loop is left by its own `break` only, and no stage knows labels. `break value` sets a
+//! variable that is declared before the loop, and that variable is the loop's value. A block with a label is a loop of one
+//! round. So is the body of a function whose `return` stands within a value (`let x = match k { 0 => return, n => n };`):
+//! each such `return` is a `break` of it.
 
 use super::Lowering;
 use crate::place::Place;

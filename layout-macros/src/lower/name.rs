@@ -1,4 +1,4 @@
-//! What a name or a path means.
+//! Names and paths: what each means.
 
 use super::scope::{Binding, Found};
 use super::{Lowering, Site, near};

@@ -1,6 +1,6 @@
-//! What a name that means nothing may have been meant for: a near spelling, or a word of CUDA or of Rust's library.
+//! Suggestions for an unknown name: a near spelling, or the word for one of CUDA or of Rust's library.
 //!
-//! Law: what is suggested exists, and differs from what was written by one slip of the hand in five letters, or is known to mean it.
+//! Law: a suggestion exists. It differs from the name by one slip in five letters, or is known to mean the same.
 
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 

@@ -1,7 +1,7 @@
-//! `for` over the elements of an array, and what else Rust's library has for arrays: `len`, `swap`; `sin_cos`.
+//! `for` over the elements of an array, and other words of Rust's library for arrays: `len`, `swap`; and `sin_cos`.
 //!
-//! Law: each becomes what it is short for. `for x in a` is a loop over `0..a.len()` whose body begins with `let x = a[k];`, or with
-//! `let x = &mut a[k];` where the elements are borrowed.
+//! Law: each becomes its definition. `for x in a` is a loop over `0..a.len()` whose body begins with `let x = a[k];`, or
+//! with `let x = &mut a[k];` where the elements are borrowed.
 
 use super::Lowering;
 use crate::place::Place;

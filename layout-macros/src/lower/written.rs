@@ -1,4 +1,4 @@
-//! Types as they are written: what a parameter, a result or a `let` says, as far as literals can follow from it.
+//! Written types: what a parameter, a result or a `let` says, as far as the types of literals follow from it.
 
 use crate::signature::type_ref;
 use layout_core::kernel::ir::TypeRef;

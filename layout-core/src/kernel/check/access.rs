@@ -1,4 +1,4 @@
-//! An element of a view: its place and index, and a mask for every edge that cannot be proved.
+//! An element of a view: its place, its index, and a mask for every edge that cannot be proved.
 
 use super::lower::{Failed, Lower};
 use crate::Swizzle;

@@ -1,14 +1,15 @@
-//! Kernels that begin before the launches before them end: `grid_dependency_wait()`.
+//! Programmatic dependent launch: kernels that begin before the launches ahead of them have ended, and
+//! `grid_dependency_wait()`.
 //!
 //! Law: such a kernel touches no global memory before it has waited, and every thread waits: the wait stands outside of
-//! conditions and loops, before every access.
+//! conditions and loops, ahead of every access.
 
 use super::finish::Uses;
 use super::lower::Out;
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{Signal, Space, Statement, StatementKind, Tables};
 
-/// Whether the kernel waits for the launches before it, and tells what it does too early.
+/// Whether the kernel waits for the launches before it, and reports what it does too early.
 pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) -> bool {
     let waits =
         |statement: &Statement<_, _>| matches!(statement.kind, StatementKind::Signal(Signal::DependencyWait));

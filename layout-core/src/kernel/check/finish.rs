@@ -1,4 +1,4 @@
-//! What is left after lowering: names that nothing reads go, and the function takes only what it uses.
+//! After lowering: names that nothing reads are removed, and the function takes only the arguments that it uses.
 
 use super::lower::Out;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, VarId};

@@ -1,7 +1,7 @@
-//! Registers in flight: an accumulator that is touched between its product and the wait.
+//! Registers in flight: an accumulator must not be touched between its product and the wait.
 //!
-//! Law: on every path of control, between a product of a warpgroup and the wait that completes it nothing but further
-//! products into the same accumulator touches its registers. The hardware gives anything otherwise.
+//! Law: on every path of control, between a product of a warpgroup and the wait that completes it, only further products
+//! into the same accumulator touch its registers. Otherwise the hardware gives arbitrary values.
 
 use super::lower::Out;
 use crate::kernel::origin::{Errors, KernelError, Origin};

@@ -1,7 +1,8 @@
 //! The left operand of a product of a warpgroup in registers.
 //!
-//! Law: with `e` elements in 32 bits, element `h`, `e j + i` of the thread's part is row `t % 32 / 4 + 8 h` of the warp's sixteen
-//! and column `e (t % 4) + i + 4 e j`; `h + 2 j` is the register of a step of 32 bytes of `k`. An f32 is rounded to tf32 before the product's fence.
+//! Law: with `e` elements in 32 bits, element `h`, `e j + i` of the thread's part is in row `t % 32 / 4 + 8 h` of the
+//! warp's sixteen rows and in column `e (t % 4) + i + 4 e j`. Register `h + 2 j` feeds a step of 32 bytes of `k`. An f32 is
+//! rounded to tf32 before the product's fence.
 
 use super::lower::{Failed, Lower, Out};
 use crate::kernel::elem::Elem;

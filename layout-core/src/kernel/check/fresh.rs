@@ -1,7 +1,8 @@
-//! Mbarriers that are used before every thread sees that they were made.
+//! Mbarriers must not be used before every thread sees that they are initialised.
 //!
-//! Law: on every path of control a barrier of the block or of the cluster stands between the making of mbarriers and the first
-//! arrival, wait or copy that names one. Several threads make them, so not even the threads that did may go ahead.
+//! Law: on every path of control a barrier of the block or of the cluster stands between the initialisation of mbarriers
+//! and the first arrival, wait or copy that names one. Several threads initialise them, so this holds for the initialising
+//! threads as well.
 
 use super::lower::Out;
 use crate::kernel::origin::{Errors, KernelError, Origin};

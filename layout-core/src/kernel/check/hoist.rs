@@ -4,13 +4,13 @@
 //! if (all of it lies inside) { the pieces without masks, as wide as they go } else { the pieces with their masks }
 //! ```
 //!
-//! Law: both branches copy the same elements to the same places; a mask is absent only where the test proves it. Of the test
-//! the thread's own part is the most that it is in any thread, so that the threads of a block go one way. But of rows that begin
-//! anywhere each thread asks for itself: the block that has the row's beginning has its end, too, or few others do, and of its
-//! threads all but one or two have whole vectors alone.
+//! Law: both branches copy the same elements to the same places; a mask is absent only where the test proves it. The test
+//! is uniform in a block: it takes the largest value that the thread's own part has in any thread. Rows that begin at any
+//! address are the exception: there each thread tests for itself. The block that has a row's beginning has its end, too, or
+//! few others do, and all but one or two of its threads have whole vectors only.
 //!
-//! A second text costs registers. So of a thread's own copy it is there only where it gains: the test takes every mask
-//! away, and the pieces become half as many or the copy stands in a loop.
+//! A second text costs registers. So a thread's own copy has it only where it gains: the test takes every mask away, and
+//! the pieces become half as many or the copy stands in a loop.
 
 use super::lower::{Failed, Lower, Out};
 use super::movement::condition;

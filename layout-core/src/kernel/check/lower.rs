@@ -40,7 +40,7 @@ pub(super) struct Lower {
     pub cut: bool,
 }
 
-/// The error is told.
+/// The error is reported.
 pub(super) struct Failed;
 
 /// Whether statements end with leaving the loop around them, or its round.
@@ -71,7 +71,7 @@ impl Lower {
         &mut self.tables.atoms
     }
 
-    /// Lowers statements; one that fails has told its error and is left out.
+    /// Lowers statements; one that fails has reported its error and is left out.
     pub(super) fn statements(&mut self, statements: &[Statement<TileAccess, TileOperation>]) -> Out {
         let mut out = Vec::new();
         let mark = self.facts.len();

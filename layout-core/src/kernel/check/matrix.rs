@@ -1,8 +1,8 @@
 //! The matrix instructions of a warp: fragments as views of tiles, by the instructions' thread-value layouts.
 //!
-//! A tile is rearranged so that the thread's values are modes of a view; what loads or stores them is then a thread's own
-//! copy, with its vectors and masks. Where rows of shared memory lie so that `ldmatrix` can read them, it does: the same
-//! elements to the same registers.
+//! A tile is rearranged so that the thread's values are modes of a view. Loading or storing it is then a thread's own copy,
+//! with its vectors and masks. Where `ldmatrix` can read the rows of shared memory, it does: the same elements to the same
+//! registers.
 
 use super::lower::{Failed, Lower, Out};
 use crate::kernel::index::Index;
@@ -32,7 +32,7 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        if !self.load_matrices(core, operand, destination, source, origin, out)? {
+        if !self.load_matrices((core, operand), (destination, source), origin, out)? {
             let to = self.registers(core, operand, destination, origin)?;
             let from = self.partition(core, operand, source, origin, out)?;
             self.thread_copy((&to, &from), false, origin, out)?;
@@ -95,10 +95,8 @@ impl Lower {
     /// `ldmatrix`, where the tile lies for it; else false, and nothing is written.
     fn load_matrices(
         &mut self,
-        core: TensorCore,
-        operand: Operand,
-        destination: &View,
-        source: &View,
+        (core, operand): (TensorCore, Operand),
+        (destination, source): (&View, &View),
         origin: Origin,
         out: &mut Out,
     ) -> Result<bool, Failed> {

@@ -1,4 +1,4 @@
-//! From tiles to elements: every view becomes a place, an index and a mask; what can be proved in range has no mask.
+//! From tiles to elements: every view becomes a place, an index and a mask. What is proved in range has no mask.
 
 mod access;
 mod asynchronous;
@@ -22,7 +22,7 @@ use super::launch::{LaunchPlan, PlanArgument};
 use super::origin::Errors;
 use super::program::{Access, Comparison, Operation, Statement, StatementKind, Tables, TensorMap, Value};
 use super::prove::Facts;
-use super::specialise::Specialised;
+use super::specialise::{Head, Specialised};
 use std::collections::HashSet;
 
 /// A kernel for one parameter set and one set of promises, down to single elements and vectors: what `emit` and
@@ -43,12 +43,7 @@ use std::collections::HashSet;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    pub(super) entry: String,
-    pub(super) arch: Option<Arch>,
-    pub(super) min_blocks: Option<u32>,
-    pub(super) opt_level: Option<u32>,
-    pub(super) fast_math: bool,
-    pub(super) deny: Vec<Degradation>,
+    pub(super) head: Head,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
     pub(super) body: Vec<Statement<Access, Operation>>,
@@ -66,7 +61,7 @@ impl Checked {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn entry(&self) -> &str {
-        &self.entry
+        &self.head.entry
     }
     /// The only architecture the kernel is for, where it names one.
     ///
@@ -84,7 +79,7 @@ impl Checked {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn arch(&self) -> Option<Arch> {
-        self.arch
+        self.head.arch
     }
     /// What a launch needs to know.
     ///
@@ -101,7 +96,7 @@ impl Checked {
     }
     /// What no access may lose.
     pub(crate) fn denied(&self) -> &[Degradation] {
-        &self.deny
+        &self.head.deny
     }
     /// Variables, places, atoms, positions.
     pub(crate) fn tables(&self) -> &Tables {
@@ -172,15 +167,5 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     plan.maps =
         maps.into_iter().map(|(map, place)| TensorMap { round_tf32: tf32.contains(&place), ..map }).collect();
     plan.parameters = finish::parameters(&tables, &plan.arguments, &body);
-    Ok(Checked {
-        entry: specialised.entry.clone(),
-        arch: specialised.arch,
-        min_blocks: specialised.min_blocks,
-        opt_level: specialised.opt_level,
-        fast_math: specialised.fast_math,
-        deny: specialised.deny.clone(),
-        plan,
-        tables,
-        body,
-    })
+    Ok(Checked { head: specialised.head.clone(), plan, tables, body })
 }

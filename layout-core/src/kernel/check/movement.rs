@@ -1,7 +1,7 @@
 //! Copies, fills and outer products as loops over elements and vectors.
 //!
-//! A copy moves vectors where both sides are contiguous and aligned for it and no vector crosses an edge; else the
-//! same elements one by one: narrower, never wrong.
+//! A copy moves vectors where both sides are contiguous and aligned for them and no vector crosses an edge. Elsewhere it
+//! moves the same elements one by one: narrower, never wrong.
 
 use super::hoist::{FEW_PIECES, FEW_ROUNDS, Whose, asks, ends_only};
 use super::lower::{Failed, Lower, Out};

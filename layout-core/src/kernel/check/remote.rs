@@ -1,6 +1,6 @@
 //! Registers to shared memory of another block: `store_async`.
 //!
-//! Law: the pieces are those of a copy by the thread, each of 4, 8 or 16 bytes and none with a mask.
+//! Law: the pieces are those of a copy by the thread, of 4, 8 or 16 bytes each, and none has a mask.
 
 use super::lower::{Failed, Lower, Out};
 use crate::kernel::origin::Origin;

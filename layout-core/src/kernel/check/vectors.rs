@@ -1,8 +1,8 @@
-//! How wide a copy goes: vectors that nobody asked for where they are free, narrower ones where the asked are not.
+//! How wide a copy is: wide vectors where they are free, though nobody asked; narrower ones where the width asked for is
+//! not possible.
 //!
-//! Law: the copies before and after are of the same elements to the same places. Only which thread of a block copy
-//! moves which element may change, and how many it moves at once; a barrier stands between the copy and its readers
-//! in any case.
+//! Law: the elements and their places stay the same. Only two things may change: which thread of a block copy moves which
+//! element, and how many it moves at once. A barrier stands between the copy and its readers in any case.
 
 use super::lower::{Failed, Lower};
 use super::movement::{power_of_two, unit};

@@ -1,7 +1,7 @@
 //! Copies of variables that need no name of their own.
 //!
-//! Law: `long long v = k;` may be left out, and `k` read for `v`, where nothing reads `v` once `k` is assigned, and nothing
-//! assigns `v`.
+//! Law: `long long v = k;` may be left out, and `k` read instead of `v`, where nothing reads `v` after `k` is assigned, and
+//! nothing assigns `v`.
 
 use crate::kernel::index::{Atom, VarId};
 use crate::kernel::program::{Access, Operation, Part, Space, Statement, StatementKind, Tables, walk};

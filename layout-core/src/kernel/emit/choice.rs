@@ -1,8 +1,8 @@
 //! Tensors whose reads the compiler must not take from the read-only cache.
 //!
-//! Law: a pointer is `const .. __restrict__` only where no load through it can become one load with a load of a tensor that
-//! the kernel also writes. NVRTC 13.0 makes one load through a chosen pointer of `c ? x[i] : y[i]`, and takes it from the
-//! read-only cache where only `x` is `const __restrict__`: the element of `y` is then the old one (seen on an H200).
+//! Law: a pointer is `const .. __restrict__` only where no load through it can be merged with a load of a tensor that the
+//! kernel also writes. NVRTC 13.0 merges the loads of `c ? x[i] : y[i]` into one through a chosen pointer. Where only `x`
+//! is `const __restrict__`, that load goes through the read-only cache and gives the old element of `y` (seen on an H200).
 
 use crate::kernel::check::Checked;
 use crate::kernel::program::{Access, Part, Space, walk};

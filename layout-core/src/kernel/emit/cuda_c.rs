@@ -1,6 +1,6 @@
 //! Statements of a checked kernel as CUDA C.
 //!
-//! One statement becomes one statement, in order; the loops are the kernel's loops, unrolled by pragma. What is added:
+//! One statement becomes one statement, in order. The loops are the kernel's loops, unrolled by pragma. Added are only the
 //! declarations of local arrays ([`super::placement`]), and the bound of a loop that changes while the loop runs.
 
 use super::alias;

@@ -1,7 +1,8 @@
 //! The device functions of `device/`: a kernel's text gets those that it calls, and no other.
 //!
-//! Those that differ in little are made by [`super::wrappers`] from templates. A file opens with a comment on the whole; every paragraph after that (blank lines between) is
-//! one function with its comment, so that a paragraph can be taken alone. Invariant: no function calls another.
+//! Wrappers that differ little are made by [`super::wrappers`] from templates. A file opens with a comment on the whole.
+//! Every paragraph after that is one function with its comment, and blank lines stand between paragraphs, so a paragraph
+//! can be taken alone. Invariant: no function calls another.
 
 use super::wrappers::{self, paragraphs};
 use std::collections::BTreeSet;

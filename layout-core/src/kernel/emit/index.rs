@@ -1,12 +1,13 @@
 //! Index polynomials as C expressions.
 //!
-//! Terms are put in the order in which a person writes them (`block_y * 64 + row`), and a dimension or stride that
-//! several terms share is factored out: `(row + 1) * K + k`. A product that makes a whole dimension of a divided one
-//! prints as the dimension: `8 * (K / 8)` is `K`.
+//! Terms stand in the order in which a person writes them (`block_y * 64 + row`). A dimension or stride that several terms
+//! share is factored out: `(row + 1) * K + k`. A product that makes a whole dimension of a divided one prints as the
+//! dimension: `8 * (K / 8)` is `K`.
 //!
 //! Law: the text's value is the polynomial's, provided that it fits the text's type. In [`Steps::Proved`] no step overflows
-//! 32 bits: what the intervals do not prove is cast to `long long` before it, and the remainder of a long place to `int` beside other ones. What may leave 64 bits ([`Atom::Wrapped`])
-//! is computed in `unsigned long long`, whose overflow C defines; no other step is unsigned.
+//! 32 bits: a step that the intervals do not prove is computed in `long long`, and the remainder of a 64-bit position is
+//! cast to `int` where it meets `int`s. An index that may leave 64 bits ([`Atom::Wrapped`]) is computed in `unsigned long
+//! long`, whose overflow C defines; no other step is unsigned.
 
 use super::expression::Expression;
 use super::names::{Name, Names, register};

@@ -61,11 +61,11 @@ pub struct CudaSource {
     pub text: String,
     /// For each line of the text the line of the kernel's Rust file, 0 for none.
     pub lines: Vec<u32>,
-    /// What NVRTC is told beside the text and the architecture.
+    /// NVRTC's options besides the architecture.
     pub flags: &'static [&'static str],
 }
 
-/// What NVRTC is told of a kernel with an `opt_level`, or with `fast_math`.
+/// NVRTC's options for a kernel with an `opt_level`, or with `fast_math`.
 ///
 /// ```
 /// # use layout_core::kernel::{ParamSet, Promises, compile, emit::flags};
@@ -79,7 +79,7 @@ pub struct CudaSource {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn flags(checked: &Checked) -> &'static [&'static str] {
-    match (checked.opt_level, checked.fast_math) {
+    match (checked.head.opt_level, checked.head.fast_math) {
         (Some(0), false) => &["--ptxas-options=-O0"],
         (Some(1), false) => &["--ptxas-options=-O1"],
         (Some(2), false) => &["--ptxas-options=-O2"],
@@ -124,7 +124,7 @@ pub const STATIC_SHARED_LIMIT: u32 = 48 * 1024;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn entry_name(checked: &Checked) -> String {
-    names::entry(&checked.entry)
+    names::entry(checked.entry())
 }
 
 /// Bytes of shared memory to ask for at launch: 0 where the text declares its arrays with their sizes, which it does
@@ -186,7 +186,7 @@ impl Emitter<'_> {
             self.writer.line(0, &format!("// For NVRTC with {}.", flags.join(" ")));
         }
         let threads: u64 = plan.block.iter().map(|extent| u64::from(*extent)).product();
-        let blocks = self.checked.min_blocks.map_or(String::new(), |blocks| format!(", {blocks}"));
+        let blocks = self.checked.head.min_blocks.map_or(String::new(), |blocks| format!(", {blocks}"));
         let cluster = match plan.cluster {
             [0 | 1, 0 | 1, 0 | 1] => String::new(),
             [x, y, z] => format!("__cluster_dims__({x}, {y}, {z}) "),

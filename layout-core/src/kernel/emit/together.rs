@@ -1,7 +1,7 @@
 //! What threads do together: collectives of a warp, atomic operations on an element.
 //!
-//! A collective names all 32 lanes, as its meaning asks for all of them. Sums of signed integers wrap, so they are made
-//! of unsigned ones. What is narrower than 32 bits is combined in 32, which have one instruction for it.
+//! A collective names all 32 lanes, since its meaning requires all of them. Sums of signed integers wrap, so they are
+//! computed as unsigned ones. Types narrower than 32 bits are combined in 32 bits, which have one instruction for it.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;

@@ -5,9 +5,10 @@
 //! reinterpret_cast<float4*>(to)[i]           counted in vectors
 //! ```
 //!
-//! Law: both are one address. Where something that is no number of whole vectors is subtracted on the way to it, as of a row that begins
-//! anywhere, NVRTC takes the first form apart, into a store for each element, and leaves the second whole (seen in the PTX of 13.0; loads
-//! stay whole in both). Elsewhere elements do: to count a stride in vectors takes a division, and registers that attention does not have.
+//! Law: both are one address. They differ where something that is no whole number of vectors is subtracted, as with a row
+//! that begins at any address. There NVRTC splits a store in the first form into one for each element, and leaves the
+//! second whole (seen in the PTX of 13.0; loads stay whole in both). Elsewhere the first form is used: to count a stride in
+//! vectors takes a division, and registers that attention does not have.
 
 use super::cuda_c::Emitter;
 use super::expression::Expression;

@@ -1,7 +1,8 @@
-//! What a variant does to memory: for each access how many bytes it moves at once, by which means, and what it lost on its way.
+//! What a variant does to memory: for each access how many bytes it moves at once, by which instruction, and what it lost
+//! during compilation.
 //!
-//! Law: read from [`Checked`] alone, from which the text is made as well. So what is said here is what the code does; `deny`
-//! in the attribute refuses with the same words.
+//! Law: it is read from [`Checked`] alone, from which the text is made as well. So it says what the code does, and `deny`
+//! in the attribute refuses in the same words.
 
 mod walk;
 mod words;
@@ -50,13 +51,13 @@ pub struct Explained {
     pub position: Position,
     /// The tensor's name.
     pub tensor: String,
-    /// Whether it is one of the block's own, in shared memory.
+    /// Whether it is in shared memory, and so the block's own.
     pub shared: bool,
     /// Whether it is written.
     pub writes: bool,
     /// What moves the bytes.
     pub means: Means,
-    /// Bytes that a thread moves at once; of a box of TMA all of it, of the matrix units nothing is said (0).
+    /// Bytes that a thread moves at once. For a box of TMA, the whole box; for the matrix units 0, which says nothing.
     pub bytes: u32,
     /// What it lost.
     pub degraded: Vec<Degraded>,
@@ -64,7 +65,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// Whether another access differs from this one only in the coordinates of what it says.
+    /// Whether another access differs from this one only in coordinates.
     fn like(&self, other: &Explained) -> bool {
         let lost = |of: &Explained| of.degraded.iter().map(|lost| lost.what).collect::<Vec<_>>();
         (self.origin, self.means, self.writes, self.bytes)
@@ -144,7 +145,7 @@ pub fn explain(checked: &Checked) -> Explanation {
     Explanation { entry: checked.entry().to_owned(), accesses }
 }
 
-/// What an access lost. Of shared memory a condition is not a mask: it is there because the kernel's own shape asks for it.
+/// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
 fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Degraded> {
     let Loss { narrowed, synchronous, guards, once } = &access.loss;
     let mut out = Vec::new();

@@ -85,7 +85,7 @@ wire! {
         pub opt_level: Option<ExprId>,
         /// `fast_math = true`: the compiler takes approximations of functions and quotients, and flushes subnormal numbers.
         pub fast_math: Option<ExprId>,
-        /// `deny(narrowed, masked)`: what no access may lose in the variant that its tensors keep every promise of.
+        /// `deny(narrowed, masked)`: what no access may lose in the variant whose promises all hold.
         pub deny: Vec<Degradation>,
         /// `cooperative = true`: all blocks of the grid run at the same time, and may wait for each other.
         pub cooperative: Option<ExprId>,
@@ -260,8 +260,8 @@ wire! {
         pub name: String,
         /// Whether it is `let mut`.
         pub mutable: bool,
-        /// Whether it stands for the value of a block, a loop or a function that is left: it has one wherever it is read, so what
-        /// reads it without is never reached.
+        /// Whether it stands for the value of a block, a loop or a function that is left. Wherever it is read it has a
+        /// value: a read without one is never reached.
         pub left: bool,
         /// Where it is bound.
         pub origin: Origin,

@@ -1,7 +1,7 @@
 //! A walk over a kernel's text.
 //!
-//! Law: nothing is skipped. Statements also stand inside of expressions: in blocks that are operands, in the arguments
-//! of calls, in conditions and bounds.
+//! Law: nothing is skipped. Statements also stand inside expressions: in blocks that are operands, in arguments of calls,
+//! in conditions and bounds.
 
 use super::{Block, ExprId, ExprKind, Kernel, LocalId, Statement, StatementKind};
 

@@ -36,7 +36,7 @@ pub(crate) enum Ordering {
     Synchronising,
 }
 
-/// Between which threads an atomic operation is undivided and orders. Operations of threads that are not in each
+/// The threads for which an atomic operation is atomic and orders. Operations of threads that are not in each
 /// other's scopes are to each other as ordinary accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Scope {

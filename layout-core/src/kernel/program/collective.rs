@@ -1,6 +1,7 @@
-//! What the threads of a warp make of their values together.
+//! Collectives: what the threads of a warp compute together.
 //!
-//! Every lane takes part, else the result is unspecified and the simulator reports it; no access to memory is ordered.
+//! Every lane takes part; otherwise the result is unspecified and the simulator reports it. A collective orders no access
+//! to memory.
 
 /// What the 32 threads of a warp make of their values: of one of any type (sums and extremes: of integers and of
 /// floats of 4 and 8 bytes), or of a `bool`.

@@ -1,7 +1,7 @@
 //! What an access lost on its way to code, and why.
 //!
-//! Law: no part of the text and of no meaning to the simulator. The check writes down what it could not do where it could
-//! not do it, so that [`explain`](crate::kernel::explain()) says of each access what the code does, not what a second analysis thinks.
+//! Law: a loss is no part of the text and means nothing to the simulator. The check writes it down where it arises, so that
+//! [`explain`](crate::kernel::explain()) says of each access what the code does, not what a second analysis thinks.
 
 use super::{Comparison, Mask, PlaceId};
 use crate::kernel::elem::Elem;

@@ -1,7 +1,7 @@
-//! The matrix instructions of a warp (`mma.sync`), what feeds them (`ldmatrix`) and what empties them (`stmatrix`).
+//! The matrix instructions of a warp (`mma.sync`), their loads (`ldmatrix`) and their stores (`stmatrix`).
 //!
-//! Which thread holds which element is told by [`crate::atoms`] alone; checker, emitter and simulator read it there.
-//! A fragment of an operand is `values` neighbouring elements of a local tensor, in the order of the atom's values.
+//! Only [`crate::atoms`] says which thread holds which element; checker, emitter and simulator read it there. A fragment of
+//! an operand is `values` neighbouring elements of a local tensor, in the order of the atom's values.
 
 use super::{Access, Value};
 use crate::Layout;

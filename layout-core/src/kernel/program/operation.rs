@@ -104,7 +104,7 @@ pub(crate) struct RemoteStore {
     pub destination: Access,
     /// Read, registers.
     pub source: Access,
-    /// Who is told: the mbarrier at this place of that block.
+    /// The mbarrier that counts its bytes, at this place of that block.
     pub barrier: BarrierAt,
 }
 

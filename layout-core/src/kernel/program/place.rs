@@ -1,4 +1,4 @@
-//! What has a name: the variables of a thread, and the memory that elements lie in.
+//! Names: the variables of a thread, and places, the allocations that elements lie in.
 
 use crate::kernel::elem::Elem;
 use crate::kernel::index::VarId;

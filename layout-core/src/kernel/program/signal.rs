@@ -36,7 +36,7 @@ pub(crate) enum Signal {
         rank: Option<Index>,
     },
     /// Waits until the phase of this parity (0 for the first, 1 for the second, …) has ended. Of a fresh barrier
-    /// parity 1 has ended. It sees what those who arrived have seen and done, and the boxes that the phase was told of.
+    /// parity 1 has ended. It sees what those who arrived have seen and done, and the boxes that were announced to the phase.
     BarrierWait {
         /// Which.
         barrier: BarrierAt,

@@ -1,4 +1,4 @@
-//! What happens, in order, once for each thread that reaches it.
+//! Statements: what each thread that reaches them does, in order.
 //!
 //! A variable lives from its `Let` to the end of the statement list that holds it, and a loop's body starts each round
 //! without its variables.

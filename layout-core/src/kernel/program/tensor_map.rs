@@ -78,9 +78,9 @@ pub(crate) struct TensorLoad {
     pub destination: Access,
     /// The box's first element, in the map's order of modes.
     pub coordinates: Vec<Index>,
-    /// Who is told.
+    /// The mbarrier that counts its bytes.
     pub barrier: BarrierAt,
-    /// The blocks of the cluster that get it, bit `i` for rank `i`, each at the same place, and told at the same
+    /// The blocks of the cluster that get it, bit `i` for rank `i`, each at the same place, and counted at the same
     /// barrier; only the own where there is none.
     pub multicast: Option<u32>,
     /// How L2 is to keep what it reads.

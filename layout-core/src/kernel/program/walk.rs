@@ -1,7 +1,7 @@
 //! The one walk over a program: what statements, operations, signals and values hold, in the order in which it stands.
 //!
-//! Law: nothing is skipped. What is new in the program is named here, or the compiler tells; each pass that asks the walk
-//! then sees it. What is read comes before what is written.
+//! Law: nothing is skipped. Whatever is new in the program must be named here, or the code does not compile; each pass that
+//! asks the walk then sees it. Reads come before writes.
 
 use super::{
     Access, BarrierAt, Comparison, Hint, Operation, Pad, PlaceId, Signal, Statement, StatementKind, Value,

@@ -194,7 +194,7 @@ pub(crate) enum Whole {
     Logarithm,
 }
 
-/// What an undivided store has to do with an undivided load of the same tensor.
+/// How an atomic store depends on an atomic load of the same tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Update {
     /// Nothing.
@@ -343,7 +343,7 @@ impl Op {
         )
     }
 
-    /// Whether it only looks, and judges alone are told of it.
+    /// Whether it only observes, for judges alone.
     #[inline]
     pub(crate) fn looks(&self) -> bool {
         matches!(
@@ -451,7 +451,7 @@ pub(crate) struct Program {
     pub polynomials: Vec<Polynomial>,
     /// Whether results depend on the order in which blocks run: sums of floats by atomics, and what they give back.
     pub ordered: bool,
-    /// Whether an undivided store depends on what an undivided load of its tensor gave.
+    /// Whether an atomic store depends on what an atomic load of its tensor gave.
     pub updates: bool,
     /// Whether floats are added by atomic operations.
     pub sums: bool,

@@ -1,10 +1,10 @@
-//! What happens in a launch, as it is told to judges.
+//! Events: what happens in a launch, as judges learn of it.
 //!
 //! ```text
 //! execution ──tell(Event)──► each hearing of the cluster that runs ──► Told: findings, counts
 //! ```
-//! Law: execution tells and asks nothing: what a judge does changes no value, no clock and no order, and without judges the same
-//! happens. A judge sees the machine as it is when something happens, and cannot touch it.
+//! Law: execution reports and asks nothing. A judge changes no value, no clock and no order, so the same happens without
+//! judges. A judge sees the machine at the moment of the event, and cannot change it.
 
 use super::bytecode::{LANES, Op, Program, Register, Site, Update};
 use super::findings::Findings;
@@ -28,7 +28,7 @@ pub(crate) trait Judge: Send + Sync {
 
 /// A judge, and what it keeps of the cluster that runs.
 pub(crate) trait Hearing {
-    /// Which events it is told of: [`ACCESSES`], [`LOOKS`], [`NUMBERS`], [`OTHERS`].
+    /// Which events it observes: [`ACCESSES`], [`LOOKS`], [`NUMBERS`], [`OTHERS`].
     fn hears(&self) -> u8;
 
     /// Something happens.
@@ -95,7 +95,7 @@ pub(crate) enum How<'e> {
     Send,
     /// They become mbarriers.
     Make,
-    /// They are changed undivided, after this.
+    /// They are changed atomically, after this.
     Atomic(&'e Atomic<'e>),
 }
 
@@ -103,7 +103,7 @@ pub(crate) enum How<'e> {
 pub(crate) struct Atomic<'e> {
     /// What it does.
     pub change: AtomicChange,
-    /// For whom it is undivided.
+    /// The threads for which it is atomic.
     pub scope: Scope,
     /// What its value, or its being done, has to do with an earlier load.
     pub update: Update,
@@ -153,7 +153,7 @@ pub(crate) enum Event<'e> {
     Met { rank: usize, barrier: i64, warps: &'e [usize] },
     /// Lanes touch elements.
     Access(Access<'e>),
-    /// Lanes have changed elements undivided, what was there before.
+    /// Lanes have changed elements atomically; the old values.
     Changed(Access<'e>, &'e [u64; LANES]),
     /// Lanes touch a local array at places known at run time only: of a register that holds the value.
     Local { warp: &'e Warp, number: u32, touch: &'e Touch, value: u32, kind: Kind },

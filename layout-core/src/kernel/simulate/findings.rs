@@ -1,7 +1,8 @@
-//! Gathers findings: one for each kind and site, its first occurrence and how often.
+//! Gathers findings: one for each kind and site, with its first occurrence and the number of occurrences.
 //!
-//! Law: the result does not depend on which host thread ran which block, as the first is by block, then by order. Of blocks
-//! that run together the order is that of time: what comes first is likelier the cause. Those of other schedules follow.
+//! Law: the result does not depend on which host thread ran which block: the first occurrence is the first by block, then
+//! by order. Among blocks that run together it is the first by time, since the earliest is the likeliest cause. Findings of
+//! other schedules follow.
 
 use super::report::{Finding, FindingKind};
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
-//! One host thread's machine: the launch, and the parts of memory, actors and schedule that belong to the cluster that runs.
+//! The machine of one host thread: the launch, and the parts of memory, actors and schedule that belong to the cluster that
+//! runs.
 //!
-//! Each room adds what it does with them; whoever judges sees all of it, and can change nothing.
+//! Each folder adds its methods; judges see all of the machine and can change nothing.
 
 use super::bytecode::{LANES, Program};
 use super::event::{self, Hearings, Judge, Told};

@@ -1,4 +1,4 @@
-//! Runs a checked kernel on the CPU, by the GPU's rules, and tells what is wrong with it and what it costs.
+//! Runs a checked kernel on the CPU, by the GPU's rules, and reports what is wrong with it and what it costs.
 //!
 //! ```text
 //! Checked ──compile──► Program (bytecode, sites)
@@ -7,13 +7,14 @@
 //! actors     warps, TMA, the matrix units, mbarriers            ──events──► judge   races, initialisation, views, coverage,
 //! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic, phases ..
 //! ```
-//! Each room knows those below it; the machine (`machine`) holds their parts. Execution tells what happens (`event`) and knows no
-//! judge: without judges it is execution alone. The blocks of a cluster run together, others on several host threads.
+//! Each folder knows those before it; the machine (`machine`) holds their parts. Execution reports what happens (`event`)
+//! and knows no judge: without judges it is execution alone. The blocks of a cluster run together, clusters on several host
+//! threads.
 //!
-//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside of an
-//! argument; results and report are the same for any number of host threads (a kernel whose atomics make the order of
-//! blocks matter runs on one). With findings, blocks that touch each
-//! other's elements are run again one after the other; without, the results of such a kernel depend on the threads.
+//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside an argument.
+//! Results and report are the same for any number of host threads; a kernel whose atomics make the order of blocks matter
+//! runs on one. With findings on, blocks that touch each other's elements are run again one after another; with findings
+//! off, the results of such a kernel depend on the host threads.
 
 mod actors;
 mod bytecode;
@@ -99,24 +100,25 @@ pub struct Options {
     pub max_findings: usize,
     /// Host threads; 0 for as many as the machine has.
     pub threads: usize,
-    /// Multiprocessors of the device that the launch is meant for; an H200 has 132. Where blocks wait for each other, no more
-    /// of them run at once than these surely hold: `min_blocks` each, or one.
+    /// Multiprocessors of the device that the launch is meant for; an H200 has 132. Where blocks wait for each other, no
+    /// more of them run at once than these hold for certain: `min_blocks` on each, or one.
     pub multiprocessors: u32,
-    /// Whether to look at what is written: elements that no thread writes while others of their tensor are (of tensors that
-    /// atomic operations change alone none is told), tensors that the kernel writes, does not read, and leaves as they were,
-    /// elements that two threads write with nobody reading in between, and
-    /// reads of an element that nothing has set, of a tensor that held zeros only.
+    /// Whether to check the coverage of writes. Findings are: elements that no thread writes while others of their tensor
+    /// are written (except in tensors that only atomic operations change); tensors that the kernel writes, does not read,
+    /// and leaves unchanged; elements that two threads write with no read in between; reads of an element that nothing has
+    /// set, in a tensor of zeros.
     pub coverage: bool,
-    /// Whether to look at numbers: integers that leave their type outside of `wrapping_*`, also in sums of a warp, powers and
-    /// atomic sums, conversions that lose a value, shifts by the width or more, and an infinity that came of finite numbers, or
-    /// a NaN of what is none, and is stored. What a conversion
-    /// rounds, to a float or towards zero, is no loss; products by the matrix units are not looked at.
+    /// Whether to check numbers. Findings are: integers that leave their type outside of `wrapping_*`, also in sums of a
+    /// warp, powers and atomic sums; conversions that lose a value; shifts by the width or more; an infinity from finite
+    /// numbers, or a NaN from operands that are none, that is stored. Rounding by a conversion is no loss. Products of the
+    /// matrix units are not checked.
     pub arithmetic: bool,
-    /// How many schedules the launch is run by: orders of warps, of blocks and of asynchronous work. The first of them is the
-    /// usual one, the next ones are adversaries, those behind come by chance. A result that differs is a finding, but for
-    /// rounding where floats are added by atomic operations. Results and counts are the first one's.
+    /// How many schedules the launch runs under: orders of warps, of blocks and of asynchronous work. The first one is the
+    /// usual order, the next ones are adversaries, the others are random. A result that differs is a finding, except for
+    /// rounding where atomic operations add floats. Results and counts are those of the first schedule.
     pub schedules: u32,
-    /// The number of the first schedule, from 0. One that a finding names is run alone by that number and one schedule.
+    /// The number of the first schedule, from 0. A schedule that a finding names is repeated by this number and one
+    /// schedule.
     pub seed: u64,
 }
 
@@ -222,7 +224,7 @@ impl fmt::Display for SimulateError {
 
 impl std::error::Error for SimulateError {}
 
-/// Runs a launch: the tensors that are written hold the results afterwards, the report tells the rest.
+/// Runs a launch. Afterwards the tensors that are written hold the results, and the report says the rest.
 ///
 /// `bound` is what [`LaunchPlan`](super::launch::LaunchPlan) made of the same tensors.
 ///

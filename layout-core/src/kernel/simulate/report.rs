@@ -1,4 +1,4 @@
-//! What a simulated launch tells besides its results: findings and counts.
+//! What a simulated launch reports besides its results: findings and counts.
 //!
 //! Law: equal programs with equal arguments give equal reports, whatever the number of host threads.
 
@@ -57,7 +57,8 @@ pub enum FindingKind {
     Deadlock,
     /// A block waits for one that need not run at the same time; the launch was stopped.
     NotResident,
-    /// A thread writes what it computed of an element's value, and another thread wrote the element in between.
+    /// A lost update: a thread writes what it computed from an element's value, and another thread wrote the element in
+    /// between.
     LostUpdate,
     /// An index leaves 64 bits.
     IndexOverflow,
@@ -71,9 +72,10 @@ pub enum FindingKind {
     Overflow,
     /// A conversion to a type that does not have the value ([`super::Options::arithmetic`]).
     LossyCast,
-    /// A shift by the width of its type or more, or by less than nothing ([`super::Options::arithmetic`]).
+    /// A shift by a negative count, or by the width of its type or more ([`super::Options::arithmetic`]).
     ShiftTooFar,
-    /// An infinity that came of finite numbers, or a NaN of what is none, and is stored ([`super::Options::arithmetic`]).
+    /// An infinity from finite numbers, or a NaN from operands that are none, that is stored
+    /// ([`super::Options::arithmetic`]).
     NotFinite,
     /// Another schedule gives another result ([`super::Options::schedules`]).
     ScheduleDependent,
@@ -121,7 +123,8 @@ impl FindingKind {
     }
 }
 
-/// A mistake at one line of the kernel: its first occurrence (lowest block, then order of execution) and how often.
+/// A mistake at one line of the kernel: its first occurrence (by lowest block, then by order of execution) and its number
+/// of occurrences.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -227,7 +230,7 @@ impl Counts {
     }
 }
 
-/// What a simulated launch tells besides its results.
+/// What a simulated launch reports besides its results.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -1,4 +1,4 @@
-//! Instructions of the asynchronous proxy and of what orders it, beside the bytecode: they are too large for it.
+//! Instructions of the asynchronous proxy and of its waits and fences, beside the bytecode: they are too large for it.
 //!
 //! Invariant: registers and sites are those of the program that the work belongs to.
 

@@ -1,7 +1,7 @@
 //! Arrays: tables of values.
 //!
-//! Law: an array is a value, as in Rust. One that is bound by `let mut` lies in registers (`registers.rs`); read as a whole it is a
-//! copy. An index is shown to be in range, or refused: Rust would stop there, and a kernel cannot.
+//! Law: an array is a value, as in Rust. One that is bound by `let mut` lies in registers (`registers.rs`); read as a whole
+//! it is a copy. An index is proved to be in range, or refused: Rust would panic there, and a kernel cannot.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};

@@ -1,8 +1,9 @@
-//! TMA, matrix products of a warpgroup, and what orders them: the vocabulary's meaning.
+//! TMA, matrix products of a warpgroup, and the waits and fences that order them: what these words mean.
 
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
+use super::vocabulary::Call;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::intrinsic::Intrinsic;
@@ -20,12 +21,8 @@ const GROUP: i64 = 128;
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about asynchronous work or who does it.
-    pub(super) fn asynchronous(
-        &mut self,
-        intrinsic: Intrinsic,
-        values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn asynchronous(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, values, origin, .. } = call;
         let name = intrinsic.name();
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or(Datum::Unknown);

@@ -6,7 +6,9 @@ use crate::kernel::arch::Arch;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
-use crate::kernel::ir::{Argument, ArgumentKind, ArgumentLayout, BinaryOp, ExprId, ExprKind, Special};
+use crate::kernel::ir::{
+    Argument, ArgumentKind, ArgumentLayout, BinaryOp, Degradation, ExprId, ExprKind, Special,
+};
 use crate::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::ParamValue;
@@ -16,18 +18,23 @@ use crate::kernel::view::View;
 /// A promised divisor of a dimension at most.
 const MAX_DIVISOR: i64 = 1 << 30;
 
-/// What the attribute settles.
-pub(super) struct Head {
+/// What the attribute says of a variant as a whole, but for its launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Head {
+    /// The name of the CUDA function.
     pub entry: String,
+    pub arch: Option<Arch>,
     pub min_blocks: Option<u32>,
     pub opt_level: Option<u32>,
+    /// Whether the compiler may take approximations everywhere.
     pub fast_math: bool,
-    pub plan: LaunchPlan,
-    pub facts: Vec<Comparison>,
+    /// What no access of this variant may lose.
+    pub deny: Vec<Degradation>,
 }
 
 impl Evaluator<'_> {
-    pub(super) fn attribute(&mut self) -> Outcome<Head> {
+    /// The head, the plan as far as it is known before the body, and the facts that hold everywhere.
+    pub(super) fn attribute(&mut self) -> Outcome<(Head, LaunchPlan, Vec<Comparison>)> {
         let kernel = self.kernel;
         let promised: Vec<ExprId> = match self.promises.variant_if {
             Some(number) => kernel.variant_if.get(number as usize).cloned().unwrap_or_default(),
@@ -117,12 +124,6 @@ impl Evaluator<'_> {
                 }
             }
         }
-        let key = format!("{}{}", self.params.key(), self.promises.suffix());
-        let entry = if key.is_empty() {
-            kernel.name.clone()
-        } else {
-            format!("{}_{}", kernel.name, key.trim_start_matches('_'))
-        };
         let plan = LaunchPlan {
             name: kernel.name.clone(),
             arguments,
@@ -142,7 +143,22 @@ impl Evaluator<'_> {
             atoms: self.tables.atoms.clone(),
         };
         let min_blocks = min_blocks.and_then(|n| n.first().copied());
-        Ok(Head { entry, min_blocks, opt_level, fast_math, plan, facts })
+        let head = self.head(min_blocks, opt_level, fast_math);
+        Ok((head, plan, facts))
+    }
+
+    fn head(&self, min_blocks: Option<u32>, opt_level: Option<u32>, fast_math: bool) -> Head {
+        let (kernel, promises) = (self.kernel, self.promises);
+        let key = format!("{}{}", self.params.key(), self.promises.suffix());
+        let entry = if key.is_empty() {
+            kernel.name.clone()
+        } else {
+            format!("{}_{}", kernel.name, key.trim_start_matches('_'))
+        };
+        // Variants that exist for what a promise leaves out lose what the promise is for.
+        let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
+        let deny = if fast { kernel.deny.clone() } else { Vec::new() };
+        Head { entry, arch: kernel.arch, min_blocks, opt_level, fast_math, deny }
     }
 
     /// An entry that is true or false, and false where it is left out.

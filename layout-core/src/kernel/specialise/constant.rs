@@ -1,6 +1,7 @@
-//! Numbers made of numbers: what must be known at compile time may be written as an expression, `const THIRD: f32 = 1.0 / 3.0;`.
+//! Constant expressions: a number that must be known at compile time may be an expression, `const THIRD: f32 = 1.0 / 3.0;`.
 //!
-//! Law: the number is the one that the expression gives in the kernel: each operation rounds to its type, integers wrap.
+//! Law: the number is the one that the expression would give in the kernel: each operation rounds to its type, integers
+//! wrap.
 
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::ir::{BinaryOp, UnaryOp};

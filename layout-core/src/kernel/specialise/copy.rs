@@ -1,7 +1,7 @@
 //! Copies of views, and outer products: what both sides must have in common.
 //!
-//! Law: both sides have the same elements, mode by mode, modes of one element aside; where only one side is vectorised the
-//! other is by the same vectors.
+//! Law: both sides have the same elements, mode by mode; modes of one element do not count. Where only one side is
+//! vectorised, the other is taken in the same vectors.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};

@@ -44,7 +44,7 @@ pub(super) enum Datum {
     Function(u32, Rc<HashMap<LocalId, Binding>>),
     /// `&mut x`: what a name stands for, handed on.
     Borrowed(Box<Binding>),
-    /// What could not be evaluated; its error is already told.
+    /// What could not be evaluated; its error is already reported.
     Unknown,
 }
 

@@ -1,7 +1,8 @@
-//! The elementwise words: of indices, of numbers known now, of a thread's values; and the words that others say.
+//! The elementwise words, applied to indices, to numbers known at compile time, and to a thread's values; and the words
+//! that are defined by others.
 //!
-//! A word of indices is an index where there is one of that meaning; else it is computed as a `u64` (an `i64` where it may be
-//! negative), and what it gives is an index again.
+//! Applied to indices a word gives an index where an index has that meaning. Otherwise it is computed as a `u64` (an `i64`
+//! where it may be negative), and its result is an index again.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};

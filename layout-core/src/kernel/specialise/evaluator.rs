@@ -1,7 +1,7 @@
 //! The state of a specialisation: names, tables, the statements so far, the errors so far.
 //!
-//! Invariant: a function that returns [`Failed`] has told its error, or asked for an unrolled loop to be written out, so callers only pass it on; a statement that
-//! failed leaves its names bound to [`Datum::Unknown`], which fails without a word.
+//! Invariant: a function that returns [`Failed`] has reported its error, or asked for an unrolled loop to be written out,
+//! so callers only pass it on. A statement that failed leaves its names bound to [`Datum::Unknown`], which fails silently.
 
 use super::datum::{Binding, Datum};
 use super::expression::leaves;
@@ -21,7 +21,7 @@ const TAME: i64 = 1 << 51;
 /// Further from zero than before by at most so much, whatever is known.
 const GROWTH: i64 = 1 << 16;
 
-/// What is supposed of a mutable index. An assignment that does not keep to it takes the next; then the evaluation begins
+/// What is assumed of a mutable index. An assignment that breaks it takes the next weaker one; then the evaluation begins
 /// anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Course {
@@ -36,7 +36,7 @@ pub(super) enum Course {
     Isize,
 }
 
-/// The error is told, or the evaluation will be done again; or there is no value, since the list of statements is left (`leaves`).
+/// The error is reported, or the evaluation will be done again; or there is no value, since the list of statements is left (`leaves`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failed;
 
@@ -104,7 +104,7 @@ pub(super) struct Evaluator<'k> {
     /// Of mutable indices that come round: the number that they stay below at the heads of loops; `None` where that is not so.
     /// Found one by one; the evaluation begins anew with each.
     pub rings: HashMap<LocalId, Option<i64>>,
-    /// For each loop around, those that are supposed to at its head.
+    /// For each loop around, those that are assumed to at its head.
     pub heads: Vec<Vec<(VarId, i64)>>,
     /// The local that each mutable index variable was made for.
     pub owners: HashMap<VarId, LocalId>,
@@ -337,7 +337,7 @@ impl Evaluator<'_> {
         self.tables.atoms.signed(index)
     }
 
-    /// Notes what is supposed of a mutable index variable.
+    /// Notes what is assumed of a mutable index variable.
     pub(super) fn supposed(&mut self, local: LocalId, var: VarId) {
         let supposed = self.supposed_of(local);
         self.ranges.insert(var, supposed);
@@ -378,7 +378,7 @@ impl Evaluator<'_> {
         if natural { self.tables.atoms.natural(&index) } else { index }
     }
 
-    /// What registers hold of a mutable index, as far as it is supposed.
+    /// What registers hold of a mutable index, as far as it is assumed.
     pub(super) fn index_of_register(
         &mut self,
         value: Value<TileAccess>,

@@ -1,4 +1,4 @@
-//! Expressions: evaluated as far as they are known, the rest becomes values.
+//! Expressions: evaluated as far as their operands are known; the rest becomes code.
 
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};

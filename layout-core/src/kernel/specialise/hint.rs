@@ -1,6 +1,6 @@
-//! Hints to the caches: a property of a view of an argument that every movement of its elements reads.
+//! Cache hints: a property of a view of an argument, which every movement of its elements reads.
 //!
-//! Law: a hint changes no value and orders nothing; what cannot carry one is an error, so that none gets lost.
+//! Law: a hint changes no value and orders nothing. A movement that cannot carry one is an error, so no hint is lost.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};

@@ -1,18 +1,15 @@
-//! Layouts as values: the vocabulary's meaning.
+//! Layouts as values: what the words for layouts mean.
 
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Outcome};
+use super::vocabulary::Call;
 use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::origin::Origin;
 use crate::{IntTuple, Layout, Swizzle};
 
 impl Evaluator<'_> {
-    pub(super) fn layout_word(
-        &mut self,
-        intrinsic: Intrinsic,
-        mut values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn layout_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, mut values, origin, .. } = call;
         let name = intrinsic.name();
         match intrinsic {
             Intrinsic::RowMajor | Intrinsic::ColMajor => {

@@ -3,6 +3,7 @@
 use super::datum::{Datum, LayoutDatum};
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileOperation;
+use super::vocabulary::Call;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
@@ -14,13 +15,8 @@ use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about a warp's matrix instruction.
-    pub(super) fn matrix(
-        &mut self,
-        intrinsic: Intrinsic,
-        types: &[TypeRef],
-        mut values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn matrix(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
         if intrinsic == Intrinsic::MmaAtom {
             return self.mma_atom(types, values.remove(0), origin);

@@ -1,8 +1,8 @@
-//! From a kernel and a parameter set to tiles: everything known is computed, what is left is code.
+//! From a kernel and a parameter set to tiles: everything known is computed, and code remains.
 //!
-//! A partial evaluator. Parameters, shapes, layouts and tiles are values of it and vanish; indices
-//! become polynomials; elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no
-//! layout and no nested function remains.
+//! A partial evaluator. Parameters, shapes, layouts and tiles are its values and vanish; indices become polynomials;
+//! elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no layout and no nested
+//! function remains.
 
 mod array;
 mod asynchronous;
@@ -33,11 +33,12 @@ mod variable;
 mod views;
 mod vocabulary;
 
+pub(crate) use attribute::Head;
 pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::arch::Arch;
 use super::index::{Atoms, Index};
-use super::ir::{Degradation, ExprKind, Kernel, LocalId};
+use super::ir::{ExprKind, Kernel, LocalId};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
@@ -58,14 +59,7 @@ use std::collections::{HashMap, HashSet};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Specialised {
-    pub(super) entry: String,
-    pub(super) arch: Option<Arch>,
-    pub(super) min_blocks: Option<u32>,
-    pub(super) opt_level: Option<u32>,
-    /// Whether the compiler may take approximations everywhere.
-    pub(super) fast_math: bool,
-    /// What no access of this variant may lose.
-    pub(super) deny: Vec<Degradation>,
+    pub(super) head: Head,
     pub(super) plan: LaunchPlan,
     pub(super) tables: Tables,
     /// What holds everywhere: `require`, `variant_if`, the grid.
@@ -97,12 +91,12 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     }
     kernel.whole(params)?;
     let (mut courses, mut rings) = (HashMap::new(), HashMap::new());
-    let (head, mut evaluator) = loop {
+    let ((head, mut plan, facts), mut evaluator) = loop {
         let mut evaluator = evaluator(kernel, params, promises, courses.clone());
         evaluator.rings = rings.clone();
         let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
         evaluator.host = false;
-        // A failed body has told its errors; one that has not is not taken for a kernel.
+        // A failed body has reported its errors; one that has not is not taken for a kernel.
         let failed = evaluator.block(&kernel.body).is_err();
         let supposed = |local: &LocalId| courses.get(local).copied().unwrap_or_default();
         let as_supposed = evaluator.courses.iter().all(|(local, course)| *course == supposed(local));
@@ -121,24 +115,8 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
     let mut body = evaluator::reached(errors.propagate(out)?);
     variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
-    // Variants that exist for what a promise leaves out lose what the promise is for.
-    let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
-    let deny = if fast { kernel.deny.clone() } else { Vec::new() };
-    let mut plan = head.plan;
     plan.shared_bytes = shared_bytes as u32;
-    Ok(Specialised {
-        entry: head.entry,
-        arch: kernel.arch,
-        min_blocks: head.min_blocks,
-        opt_level: head.opt_level,
-        fast_math: head.fast_math,
-        deny,
-        plan,
-        tables,
-        facts: head.facts,
-        thread,
-        body,
-    })
+    Ok(Specialised { head, plan, tables, facts, thread, body })
 }
 
 /// The locals that closures change, or hand on to be changed.

@@ -1,19 +1,15 @@
-//! Copies, and what is done with whole views: the vocabulary's meaning.
+//! Copies and other operations on whole views: what these words mean.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileOperation;
+use super::vocabulary::Call;
 use crate::kernel::intrinsic::Intrinsic;
-use crate::kernel::origin::Origin;
 use crate::kernel::program::{Signal, StatementKind};
 
 impl Evaluator<'_> {
-    pub(super) fn movement_word(
-        &mut self,
-        intrinsic: Intrinsic,
-        mut values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn movement_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, mut values, origin, .. } = call;
         let name = intrinsic.name();
         match intrinsic {
             Intrinsic::Fill => {

@@ -1,20 +1,14 @@
-//! Conversions between values and sizes, and choices: the vocabulary's meaning.
+//! Conversions between values and sizes, and choices: what these words mean.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
+use super::vocabulary::Call;
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
-use crate::kernel::ir::TypeRef;
-use crate::kernel::origin::Origin;
 
 impl Evaluator<'_> {
-    pub(super) fn number_word(
-        &mut self,
-        intrinsic: Intrinsic,
-        types: &[TypeRef],
-        mut values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn number_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
         match intrinsic {
             Intrinsic::DivCeil => {

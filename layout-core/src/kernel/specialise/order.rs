@@ -1,8 +1,8 @@
-//! The order of evaluation: what an operand reads is read where the operand stands.
+//! The order of evaluation: an operand is read where it stands.
 //!
-//! A [`Datum`] is not code yet: it names variables and elements that are read where it is used at last. Law: between
-//! the place where an expression stands and its use nothing that it reads is changed. So before a later operand changes
-//! something, the earlier ones that read it are given names, and what is bound by `let` is a copy.
+//! A [`Datum`] is not code yet: it names variables and elements, and they are read where it is finally used. Law: between
+//! the place where an expression stands and its use, nothing that it reads is changed. So before a later operand changes
+//! something, the earlier ones that read it are copied to names, and a `let` binds a copy.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
@@ -38,7 +38,7 @@ impl Touched {
 }
 
 impl Evaluator<'_> {
-    /// Evaluates all from left to right, so that all their errors are told.
+    /// Evaluates all from left to right, so that all their errors are reported.
     pub(super) fn exprs(&mut self, ids: &[ExprId]) -> Outcome<Vec<Datum>> {
         let mut values: Vec<Outcome<Datum>> = Vec::with_capacity(ids.len());
         for id in ids {

@@ -1,7 +1,7 @@
-//! Places: layouts as values, tensors in shared memory and in registers, names for parts of them.
+//! Places, which are allocations: tensors in shared memory and in registers, and names for parts of them.
 //!
-//! Law: a place holds every offset of its layout, swizzled or not; the block's places lie one after the other, each at
-//! its alignment, and fit the architecture.
+//! Law: a place holds every offset of its layout, swizzled or not. The block's places lie one after another, each at its
+//! alignment, and fit the architecture.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};

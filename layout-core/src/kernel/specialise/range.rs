@@ -1,9 +1,9 @@
-//! How far numbers reach: what operators say of a value's interval, and what assignments and branches say of a mutable index.
+//! Ranges of numbers: the interval of an operator's result, and what assignments and branches say of a mutable index.
 //!
-//! Law: the interval holds for every run. A value that becomes an index keeps it, so `(key & 255) as usize` needs no mask. Of a
-//! mutable index the interval of its present value is known; at the head of a loop that is what is supposed of a counter that comes
-//! round (`if stage == 3 { stage = 0 }`): one that must stay below a number is supposed to, and shown to at the end of each round. Where
-//! that fails the evaluation begins anew without it.
+//! Law: the interval holds in every run. A value that becomes an index keeps its interval, so `(key & 255) as usize` needs
+//! no mask. The interval of a mutable index is that of its present value. At a loop's head the interval of a counter that
+//! wraps around (`if stage == 3 { stage = 0 }`) is assumed: one that must stay below a number is assumed to, and proved to
+//! at the end of each round. Where the proof fails, the evaluation begins anew without the assumption.
 
 use super::evaluator::Evaluator;
 use super::tile::TileAccess;
@@ -142,7 +142,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// At the head of a loop: what is supposed of the mutable indices that it changes. Gives them.
+    /// At the head of a loop: what is assumed of the mutable indices that it changes. Gives them.
     pub(super) fn at_head(&mut self, changed: &[VarId]) -> Vec<(VarId, i64)> {
         let ring = |var: &VarId| Some((*var, self.rings.get(self.owners.get(var)?).copied()??));
         let rings: Vec<(VarId, i64)> = changed.iter().filter_map(ring).collect();
@@ -154,7 +154,7 @@ impl Evaluator<'_> {
         rings
     }
 
-    /// At the end of a round: what is supposed at the head holds, or is not supposed again.
+    /// At the end of a round: what was assumed at the head holds, or is not assumed again.
     pub(super) fn come_round(&mut self, rings: &[(VarId, i64)]) {
         for (var, count) in rings {
             let now = self.read_index(*var);

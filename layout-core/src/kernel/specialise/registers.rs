@@ -1,7 +1,8 @@
-//! Mutable arrays: registers with numbers.
+//! Mutable arrays: numbered registers.
 //!
-//! Law: a `let mut` array lies in registers, for each number of its element a place of its own: an array of tuples is a tuple of
-//! arrays, an array of arrays has a mode for each. Registers have no addresses: at an index known at run time each one is compared.
+//! Law: a `let mut` array lies in registers, and each number of its element is a place of its own: an array of tuples is a
+//! tuple of arrays, an array of arrays has a mode for each. Registers have no addresses: an index known only at run time is
+//! compared with each position.
 
 use super::array::MAX_COMPARED;
 use super::datum::{Binding, Datum, LayoutDatum};
@@ -23,7 +24,7 @@ const MAX_REGISTERS: i64 = 256;
 pub(super) enum Part {
     /// Numbers of the place's type; the view has a mode for each array around.
     Number(View),
-    /// Indices, as `i64`: what is supposed of them is the local's.
+    /// Indices, as `i64`: what is assumed of them is the local's.
     Index(View, LocalId),
     Tuple(Vec<Part>),
     Array(i64, Box<Part>),

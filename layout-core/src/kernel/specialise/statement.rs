@@ -57,7 +57,7 @@ struct Counted<'k> {
     reversed: bool,
     /// Of the loop's variable.
     range: Range,
-    /// What the body assigns, and what is supposed of it at the loop's head.
+    /// What the body assigns, and what is assumed of it at the loop's head.
     changed: Vec<VarId>,
     rings: Vec<(VarId, i64)>,
 }

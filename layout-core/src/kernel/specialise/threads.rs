@@ -1,4 +1,4 @@
-//! Where a thread stands, and who waits for whom: the vocabulary's meaning.
+//! The indices of a thread, and barriers: what these words mean.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};

@@ -84,7 +84,7 @@ pub(crate) enum TileOperation {
         destination: View,
         /// A tile of a tensor argument.
         source: View,
-        /// Who is told.
+        /// The mbarrier that counts its bytes.
         barrier: BarrierAt,
         /// The blocks of the cluster that get it.
         multicast: Option<u32>,
@@ -102,7 +102,7 @@ pub(crate) enum TileOperation {
         destination: View,
         /// Registers.
         source: View,
-        /// Who is told, in that block.
+        /// The mbarrier that counts its bytes, in that block.
         barrier: BarrierAt,
     },
     /// By the warpgroup: `accumulator = a b`, or `+=`.

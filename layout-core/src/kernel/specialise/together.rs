@@ -1,11 +1,12 @@
 //! What threads do together: shuffles, votes and reductions of a warp or a block, atomic operations.
 //!
-//! A block's reduction is made of what the language has: each warp's, one element of shared memory for each warp, a
-//! barrier, the elements in order (of 32 warps by shuffles again), and a barrier before the memory may be used again.
+//! A block's reduction is built from other words: a reduction in each warp, one element of shared memory for each warp, a
+//! barrier, the elements combined in order (32 warps by shuffles again), and a barrier before that memory is used again.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
 use super::tile::TileAccess;
+use super::vocabulary::Call;
 use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
@@ -24,12 +25,9 @@ const LANES: i64 = 32;
 
 impl Evaluator<'_> {
     /// A member of the vocabulary that is about several threads.
-    pub(super) fn together(
-        &mut self,
-        intrinsic: Intrinsic,
-        values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn together(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, values, origin, .. } = call;
+        let name = intrinsic.name();
         let collective = match intrinsic {
             Intrinsic::Shuffle => Collective::Shuffle,
             Intrinsic::ShuffleUp => Collective::ShuffleUp,
@@ -48,30 +46,29 @@ impl Evaluator<'_> {
             Intrinsic::Any => Collective::Any,
             Intrinsic::All => Collective::All,
             Intrinsic::ElectOne => Collective::ElectOne,
-            Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, intrinsic, values, origin),
-            Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, intrinsic, values, origin),
-            Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, intrinsic, values, origin),
+            Intrinsic::AtomicAdd => return self.atomic(AtomicChange::Add, name, values, origin),
+            Intrinsic::AtomicMax => return self.atomic(AtomicChange::Max, name, values, origin),
+            Intrinsic::AtomicMin => return self.atomic(AtomicChange::Min, name, values, origin),
             Intrinsic::AtomicExchange => {
-                return self.atomic(AtomicChange::Exchange, intrinsic, values, origin);
+                return self.atomic(AtomicChange::Exchange, name, values, origin);
             }
             Intrinsic::AtomicCompareExchange => {
-                return self.atomic(AtomicChange::CompareExchange, intrinsic, values, origin);
+                return self.atomic(AtomicChange::CompareExchange, name, values, origin);
             }
             Intrinsic::LoadRelaxed => {
-                return self.flag(AtomicChange::Load(Relaxed), intrinsic, values, origin);
+                return self.atomic(AtomicChange::Load(Relaxed), name, values, origin);
             }
             Intrinsic::LoadAcquire => {
-                return self.flag(AtomicChange::Load(Synchronising), intrinsic, values, origin);
+                return self.atomic(AtomicChange::Load(Synchronising), name, values, origin);
             }
             Intrinsic::StoreRelaxed => {
-                return self.flag(AtomicChange::Store(Relaxed), intrinsic, values, origin);
+                return self.atomic(AtomicChange::Store(Relaxed), name, values, origin);
             }
             Intrinsic::StoreRelease => {
-                return self.flag(AtomicChange::Store(Synchronising), intrinsic, values, origin);
+                return self.atomic(AtomicChange::Store(Synchronising), name, values, origin);
             }
-            _ => return self.fail(origin, format!("`{}` is about one thread", intrinsic.name())),
+            _ => return self.fail(origin, format!("`{name}` is about one thread")),
         };
-        let name = intrinsic.name();
         let threads: i64 = self.block.iter().map(|extent| i64::from(*extent)).product();
         if threads % LANES != 0 {
             return self.fail_help(
@@ -226,73 +223,50 @@ impl Evaluator<'_> {
         Ok(Value::Variable(var))
     }
 
+    /// An atomic operation on an element, loads and stores included.
     fn atomic(
         &mut self,
         change: AtomicChange,
-        intrinsic: Intrinsic,
+        name: &str,
         values: Vec<Datum>,
         origin: Origin,
     ) -> Outcome<Datum> {
         let mut values = values.into_iter();
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
-        let (view, coordinates) = (next(), next());
-        let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
+        let (target, scope, elem) = self.target(name, &mut values, origin)?;
         let (least, but, there_are) = match change {
             AtomicChange::CompareExchange => (2, None, "the types of 2, 4 and 8 bytes"),
-            AtomicChange::Exchange => (4, None, "i32, u32, f32, i64, u64 and f64"),
-            AtomicChange::Add => (4, None, "i32, u32, f32, i64, u64 and f64"),
-            _ => (4, Some(Elem::F64), "i32, u32, i64, u64 and f32"),
+            AtomicChange::Max | AtomicChange::Min => (4, Some(Elem::F64), "i32, u32, i64, u64 and f32"),
+            AtomicChange::Add | AtomicChange::Exchange | AtomicChange::Load(_) | AtomicChange::Store(_) => {
+                (4, None, "i32, u32, f32, i64, u64 and f64")
+            }
         };
         if elem.bytes() < least || but == Some(elem) {
-            let message = format!("`{}` does not apply to {elem}", intrinsic.name());
+            let message = format!("`{name}` does not apply to {elem}");
             return self.fail_help(origin, message, format!("there are {there_are}"));
         }
         let operands: Vec<Datum> = values.collect();
         let values = operands.into_iter().map(|value| self.coerce(value, elem, origin));
         let values = values.collect::<Outcome<Vec<_>>>()?;
-        let var = self.variable("before", VariableKind::Elem(elem), false, origin);
-        self.unnamed.insert(var);
-        self.push(origin, StatementKind::Atomic { change, scope, target, values, old: Some(var) });
-        Ok(Datum::Scalar(Value::Variable(var), elem))
-    }
-
-    /// Undivided loads and stores.
-    fn flag(
-        &mut self,
-        change: AtomicChange,
-        intrinsic: Intrinsic,
-        values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
-        let mut values = values.into_iter();
-        let mut next = || values.next().unwrap_or(Datum::Unknown);
-        let (view, coordinates) = (next(), next());
-        let (target, scope, elem) = self.target(intrinsic.name(), view, coordinates, origin)?;
-        if elem.bytes() < 4 {
-            let message = format!("`{}` does not apply to {elem}", intrinsic.name());
-            return self.fail_help(origin, message, "there are i32, u32, f32, i64, u64 and f64");
-        }
         if let AtomicChange::Store(_) = change {
-            let value = next();
-            let values = vec![self.coerce(value, elem, origin)?];
             self.push(origin, StatementKind::Atomic { change, scope, target, values, old: None });
             return Ok(Datum::Unit);
         }
-        let var = self.variable("seen", VariableKind::Elem(elem), false, origin);
+        let old = if let AtomicChange::Load(_) = change { "seen" } else { "before" };
+        let var = self.variable(old, VariableKind::Elem(elem), false, origin);
         self.unnamed.insert(var);
-        let values = Vec::new();
         self.push(origin, StatementKind::Atomic { change, scope, target, values, old: Some(var) });
         Ok(Datum::Scalar(Value::Variable(var), elem))
     }
 
-    /// The element of an atomic operation, and its scope.
+    /// The element of an atomic operation and its scope, from the first two operands.
     fn target(
         &mut self,
         name: &str,
-        mut view: Datum,
-        coordinates: Datum,
+        values: &mut impl Iterator<Item = Datum>,
         origin: Origin,
     ) -> Outcome<(TileAccess, Scope, Elem)> {
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let (mut view, coordinates) = (next(), next());
         let scope = if let Datum::View(view) = &mut view { view.scope.take() } else { None };
         let view = self.written(view, name, origin)?;
         let view = self.without_hint(view, name, origin)?;

@@ -1,7 +1,7 @@
-//! Variables: what a `let` makes, what an assignment changes.
+//! Variables: what a `let` declares and an assignment changes.
 //!
-//! Law: a name that may change is a variable of the kernel for each number in it. `let x;` stands for variables whose kind is
-//! known at the first assignment; they are declared where it stands, so that they live as long as in Rust.
+//! Law: a name that may change is one variable of the kernel for each number in it. `let x;` declares variables whose types
+//! the first assignment decides; they are declared where the `let` stands, so that they live as long as in Rust.
 
 use super::datum::{Binding, Datum};
 use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};

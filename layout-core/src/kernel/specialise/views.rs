@@ -1,24 +1,19 @@
-//! Places and views of them: the vocabulary's meaning. How a view is cut stands in `tiling.rs`.
+//! Places and views of them: what these words mean. Tiling stands in `tiling.rs`.
 
 use super::constant;
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Outcome};
+use super::vocabulary::Call;
 use crate::kernel::elem::Constant;
 use crate::kernel::index::Index;
 use crate::kernel::intrinsic::Intrinsic;
-use crate::kernel::ir::TypeRef;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Hint, Pad, Scope, Value};
 use crate::kernel::view::View;
 
 impl Evaluator<'_> {
-    pub(super) fn view_word(
-        &mut self,
-        intrinsic: Intrinsic,
-        types: &[TypeRef],
-        mut values: Vec<Datum>,
-        origin: Origin,
-    ) -> Outcome<Datum> {
+    pub(super) fn view_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
         match intrinsic {
             Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),

@@ -1,6 +1,6 @@
-//! The vocabulary's meaning: each member of [`Intrinsic`] as code, in the file of its family.
+//! What each word of the language means: each [`Intrinsic`] as code, in the file of its family.
 //!
-//! Law: what a word takes and needs is its row's; only its meaning stands in the family's file.
+//! Law: a word's row says what it takes and requires; the family's file holds only its meaning.
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
@@ -11,6 +11,14 @@ use crate::kernel::ir::{ExprId, TypeRef};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::StatementKind;
 use crate::kernel::view::View;
+
+/// A word of the language, what it was given, and where it stands.
+pub(super) struct Call<'a> {
+    pub word: Intrinsic,
+    pub types: &'a [TypeRef],
+    pub values: Vec<Datum>,
+    pub origin: Origin,
+}
 
 impl Evaluator<'_> {
     /// Refuses what the kernel's architecture lacks.
@@ -51,20 +59,21 @@ impl Evaluator<'_> {
         if let Some(needed) = intrinsic.needs() {
             self.needs(name, needed, origin)?;
         }
+        let call = Call { word: intrinsic, types, values, origin };
         match intrinsic.family() {
             Family::Elementwise => match intrinsic {
-                Intrinsic::Math(function) => self.elementwise(function, values, origin),
+                Intrinsic::Math(function) => self.elementwise(function, call.values, origin),
                 _ => self.meaningless(name, origin),
             },
-            Family::Composed => self.composed(intrinsic, values, origin),
-            Family::Numbers => self.number_word(intrinsic, types, values, origin),
-            Family::Layouts => self.layout_word(intrinsic, values, origin),
-            Family::Views => self.view_word(intrinsic, types, values, origin),
-            Family::Movement => self.movement_word(intrinsic, values, origin),
+            Family::Composed => self.composed(intrinsic, call.values, origin),
+            Family::Numbers => self.number_word(call),
+            Family::Layouts => self.layout_word(call),
+            Family::Views => self.view_word(call),
+            Family::Movement => self.movement_word(call),
             Family::Threads => self.thread_word(intrinsic, origin),
-            Family::Together => self.together(intrinsic, values, origin),
-            Family::Fragments => self.matrix(intrinsic, types, values, origin),
-            Family::Asynchronous => self.asynchronous(intrinsic, values, origin),
+            Family::Together => self.together(call),
+            Family::Fragments => self.matrix(call),
+            Family::Asynchronous => self.asynchronous(call),
         }
     }
 

@@ -40,10 +40,7 @@ fn fitting(elem: Elem, value: i128, what: &str) -> Number {
 
 impl Reader<'_> {
     fn take(&mut self, token: &str) -> bool {
-        self.rest = self.rest.trim_start();
-        let found = self.rest.strip_prefix(token);
-        self.rest = found.unwrap_or(self.rest);
-        found.is_some()
+        take(&mut self.rest, token)
     }
 
     fn type_name(&mut self, end: char) -> Option<Elem> {
@@ -105,10 +102,7 @@ impl Reader<'_> {
             assert!(self.take(")"), "{}", self.rest);
             return inner;
         }
-        self.rest = self.rest.trim_start();
-        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
+        let word = word(&mut self.rest);
         match word {
             "x" => return self.variables[0],
             "y" => return self.variables[1],

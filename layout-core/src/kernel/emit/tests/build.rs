@@ -13,6 +13,7 @@ use crate::kernel::program::{
     Access, Comparison, Loss, Operation, Pad, Place, PlaceId, Space, Statement, StatementKind, Tables, Value,
     Variable, VariableKind,
 };
+use crate::kernel::specialise::Head;
 
 pub(super) type Kind = StatementKind<Access, Operation>;
 pub(super) type Line = Statement<Access, Operation>;
@@ -214,15 +215,26 @@ impl Build {
     /// The kernel.
     pub(super) fn finish(self, entry: &str, body: Vec<Line>) -> Checked {
         Checked {
-            entry: entry.to_owned(),
-            arch: None,
-            min_blocks: None,
-            opt_level: None,
-            fast_math: false,
-            deny: Vec::new(),
+            head: Head { entry: entry.to_owned(), ..Head::default() },
             plan: self.plan,
             tables: self.tables,
             body,
         }
     }
+}
+
+/// Whether a text goes on with the token, which is then read.
+pub(super) fn take(rest: &mut &str, token: &str) -> bool {
+    let found = rest.trim_start().strip_prefix(token);
+    *rest = found.unwrap_or(rest.trim_start());
+    found.is_some()
+}
+
+/// The word or number that a text goes on with, which is then read.
+pub(super) fn word<'a>(rest: &mut &'a str) -> &'a str {
+    let text = rest.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (word, after) = text.split_at(end);
+    *rest = after;
+    word
 }

@@ -98,7 +98,7 @@ fn conditions_chain_and_barriers_have_their_participants() {
         body.push(b.line(StatementKind::Barrier(participants)));
     }
     let mut checked = b.finish("conditions", body);
-    checked.min_blocks = Some(2);
+    checked.head.min_blocks = Some(2);
     check("conditions", &checked);
 }
 

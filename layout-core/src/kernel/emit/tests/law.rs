@@ -23,18 +23,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn take(&mut self, token: &str) -> bool {
-        self.rest = self.rest.trim_start();
-        let found = self.rest.strip_prefix(token);
-        self.rest = found.unwrap_or(self.rest);
-        found.is_some()
-    }
-
-    fn word(&mut self) -> String {
-        self.rest = self.rest.trim_start();
-        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        word.to_owned()
+        take(&mut self.rest, token)
     }
 
     fn infix(&mut self, level: usize) -> Result<Number, String> {
@@ -72,7 +61,7 @@ impl Reader<'_> {
             let inner = self.infix(0)?;
             return if self.take(")") { Ok(inner) } else { Err(format!("`)` before `{}`", self.rest)) };
         }
-        let word = self.word();
+        let word = word(&mut self.rest).to_owned();
         if let Some(number) = word.strip_suffix("LL") {
             return typed(number.parse().map_err(|_| word.clone())?, true);
         }

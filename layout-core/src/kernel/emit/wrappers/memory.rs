@@ -1,4 +1,4 @@
-//! Wrappers of what one thread does to memory: atomic operations, undivided accesses, accesses with a hint.
+//! Wrappers of one thread's accesses to memory: atomic operations, atomic loads and stores, accesses with a cache hint.
 
 use super::{fill, paragraph};
 

@@ -1,6 +1,6 @@
-//! Wrappers of instructions that differ in little: each a row of a table, written into a template of `device/`.
+//! Wrappers of instructions that differ little: each is a row of a table, written into a template of `device/`.
 //!
-//! Law: between two `$` of a template stands a name, and its value comes there; so the order of a row's values says nothing.
+//! Law: a name between two `$` of a template is replaced by its value, so the order of a row's values means nothing.
 
 mod asynchronous;
 mod memory;

@@ -1,7 +1,7 @@
 //! What one lane computes: integers of each type, floats, casts.
 //!
 //! Law: as `program` says. Integers wrap at their width, shifts take their count modulo it, floats are IEEE, casts are
-//! Rust's `as`. A division by zero has no value.
+//! Rust's `as`. A division by zero has no defined value.
 
 use crate::kernel::elem::Elem;
 use crate::kernel::ir::BinaryOp;
@@ -39,7 +39,7 @@ impl IndexOp {
     }
 }
 
-/// A function of two integers in every lane; lanes without a value give 0 and are told.
+/// A function of two integers in every lane; lanes without a value give 0 and are reported.
 fn checked(
     a: &[i64; LANES],
     b: &[i64; LANES],

@@ -1,9 +1,10 @@
-//! Blocks that run together: a cluster, of one block where the kernel asks for none.
+//! Clusters: blocks that run together. Where the kernel asks for no cluster, each block is one.
 //!
 //! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block; a warp knows its
-//! block's. Shared memory of a block begins at a multiple of 1024, so that a swizzle by address is that of the block's.
+//! block's first numbers. A block's shared memory begins at a multiple of 1024 bytes, so a swizzle by address is the same
+//! as in the block alone.
 //!
-//! Law: an access to another block's shared memory is one to the own, further on.
+//! Law: an access to another block's shared memory is an access to the cluster's at another offset.
 
 use super::touch::Touch;
 use super::warp::{Warp, coordinates, each_lane};

@@ -1,6 +1,7 @@
-//! Which lanes go on, and where: conditions and loops.
+//! Which lanes are active: conditions and loops.
 //!
-//! Law: the lanes of a statement go on together behind it; those that left a loop or its round wait there.
+//! Law: the lanes of a statement are active again behind it; lanes that left a loop, or its current round, wait at the end
+//! of the loop or the round.
 
 use super::proxy::Flow;
 use super::rounds::Rounds;

@@ -1,8 +1,7 @@
 //! `cp.async`: issued, in flight, landed.
 //!
-//! The source is read when the copy is issued; the destination changes when the thread that issued it waits. In between
-//! the destination's shadow says that a copy is in flight, so that whoever touches it is found, and the source's, so that
-//! whoever writes it is.
+//! The source is read when the copy is issued, and the destination changes when the issuing thread waits. In between the
+//! shadows of both say that a copy is in flight. So an access to the destination is found, and so is a write to the source.
 
 use super::touch::Kind;
 use super::warp::{Pending, Source, Warp, each_lane};

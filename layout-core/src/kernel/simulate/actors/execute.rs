@@ -1,7 +1,7 @@
 //! Runs a warp until it waits or ends.
 //!
-//! An instruction computes in registers (`registers`), decides which lanes go on (`control`), touches memory or other threads (here,
-//! and what this calls), or only looks (`judge`).
+//! An instruction computes in registers (`registers`), decides which lanes are active (`control`), touches memory or other
+//! threads (here, and in what this calls), or only observes for judges (`judge`).
 
 use super::mma;
 use super::proxy::Flow;

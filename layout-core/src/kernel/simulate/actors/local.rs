@@ -1,4 +1,4 @@
-//! Local tensors at indices that are known at run time only: registers that each lane picks.
+//! Local tensors at indices that are known only at run time: each lane picks its register.
 
 use super::touch::{Kind, gather};
 use super::warp::{Warp, each_lane, put};

@@ -1,10 +1,10 @@
 //! Products of a warpgroup from shared memory, and stores of matrices.
 //!
-//! Each of the four warps computes its 16 rows when it issues the product, from what shared memory holds then; operands
-//! and accumulator count as in use until the warp has waited for the group. Operands are read where
-//! [`SharedMatrix`](crate::kernel::program::SharedMatrix) says. Products of two elements are exact in f32; they are
-//! added in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first. A GPU adds products of
-//! 8-bit floats with fewer bits than f32 has; that is not imitated. Sums of integers wrap.
+//! Each of the four warps computes its 16 rows when it issues the product, from what shared memory holds then. Operands and
+//! accumulator count as in use until the warp has waited for the group. Operands lie where
+//! [`SharedMatrix`](crate::kernel::program::SharedMatrix) says. Products of two elements are exact in f32; they are added
+//! in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first. A GPU adds products of
+//! 8-bit floats with fewer bits than f32 has; the simulator does not imitate that. Sums of integers wrap.
 //!
 //! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 

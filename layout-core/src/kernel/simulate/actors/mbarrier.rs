@@ -5,7 +5,8 @@
 //!            bytes left    ─┴─ both none: phase n ends, phase n + 1 begins with all arrivals and no bytes
 //! wait(p):   passes if the current phase's number is not p modulo 2
 //! ```
-//! Law: who passes a wait knows what each arrival knew, and that the boxes told of have landed.
+//! Law: a thread that passes a wait knows what each arriving thread knew, and the boxes that were announced to the phase
+//! have landed.
 
 use super::touch::{Kind, Touch};
 use super::warp::{State, Warp, each_lane};
@@ -23,7 +24,7 @@ pub(crate) struct Mbarrier {
     pub arrivals: u32,
     /// Arrivals that the phase waits for.
     pub pending: u32,
-    /// Bytes that the phase was told to wait for.
+    /// Bytes that the phase was announced.
     pub expected: i64,
     /// Bytes that have landed in the phase.
     pub landed: i64,
@@ -35,7 +36,7 @@ pub(crate) struct Mbarrier {
     maker: u32,
     /// Where it was made.
     pub site: u32,
-    /// Where its phase was told of bytes last.
+    /// Where bytes were last announced to its phase.
     pub told: u32,
     /// Where the copy that landed last in its phase was started.
     pub copied: u32,

@@ -1,4 +1,4 @@
-//! What a warp does by itself at what is the block's: it counts at a named barrier, it changes its registers.
+//! A warp alone at state of its block: arrivals at named barriers, and changes of its register limit.
 
 use super::proxy::Counted;
 use super::warp::{State, Warp};

@@ -1,8 +1,8 @@
 //! The matrix instructions of a warp, by the instructions' thread-value layouts.
 //!
-//! Laws: of floats narrower than 64 bits products are exact, and each element is the sum of its products and of what was there,
-//! rounded once; a GPU may round more often and drop low bits of small terms. Of what feeds TF32 the last 13 bits do not count. Of
-//! `f64` each product is added by one rounding, along K. Sums of integers wrap.
+//! Laws: products of floats narrower than 64 bits are exact. Each element is the sum of its products and its old value,
+//! rounded once; a GPU may round more often and drop low bits of small terms. TF32 operands lose their low 13 bits.
+//! Products of `f64` are added along K with one rounding each. Sums of integers wrap.
 
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};

@@ -1,10 +1,10 @@
-//! Who acts: warps with their registers, TMA, the matrix units, mbarriers.
+//! Actors: warps with their registers, TMA, the matrix units, mbarriers.
 //!
-//! A warp runs its instructions (`execute`): it computes in registers (`registers`), decides which lanes go on (`control`), touches
-//! memory (`touch`, `copy`, `remote`) and other threads (`together`, `order`, `meeting`). What TMA and the matrix units do for it
-//! is in flight until somebody waits (`proxy`, `transfer`, `matrix`, `mbarrier`).
+//! A warp runs its instructions (`execute`). It computes in registers (`registers`), decides which lanes are active
+//! (`control`), touches memory (`touch`, `copy`, `remote`) and other threads (`together`, `order`, `meeting`). The work of
+//! TMA and the matrix units is in flight until somebody waits (`proxy`, `transfer`, `matrix`, `mbarrier`).
 //!
-//! Law: an actor changes memory and clocks and tells of it (`event`); it knows no schedule and no judge.
+//! Law: an actor changes memory and clocks and reports events (`event`); it knows no schedule and no judge.
 
 pub(super) mod arithmetic;
 pub(super) mod cluster;

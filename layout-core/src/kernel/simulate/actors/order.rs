@@ -1,9 +1,9 @@
-//! What orders the blocks of a launch: releases and acquires, as vector clocks.
+//! Order between the blocks of a launch: releases and acquires, as vector clocks.
 //!
-//! Law: what a thread did before a release happened before what another one does after an acquire of the same element,
-//! and so did all that the first knew of, if the scopes of both hold both. A relaxed store ends what the release before it gave; an atomic change does not.
-//! A fence makes releases of the relaxed writes after it, and acquires of the relaxed reads before it (PTX ISA, memory
-//! consistency model: release and acquire patterns).
+//! Law: a release orders everything that its thread did or knew before it ahead of everything behind an acquire of the same
+//! element, if the scopes of both contain both threads. A relaxed store ends the release sequence of the release before it;
+//! an atomic change continues it. A fence turns the relaxed writes after it into releases, and the relaxed reads before it
+//! into acquires (PTX ISA, memory consistency model: release and acquire patterns).
 
 use super::touch::Touch;
 use super::warp::{State, Warp, each_lane};

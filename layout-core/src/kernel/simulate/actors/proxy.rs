@@ -1,9 +1,9 @@
-//! The asynchronous proxy of a block: what is in flight, who waits for it, who knows of it.
+//! The asynchronous proxy of a block: what is in flight, who waits for it, who knows of its completion.
 //!
 //! Engines (see `shadow::proxy`) are numbered after the warps: warpgroups' products, warps' tensor stores, mbarriers.
 //!
-//! Law: work is done as late as the kernel allows: a box lands when nobody can go on without it, a store reads shared
-//! memory when its thread waits for that, and writes the tensor when its thread waits for that or at the block's end.
+//! Law: work completes as late as the kernel allows. A box lands when nobody can go on without it. A store reads shared
+//! memory when its thread waits for that; it writes the tensor when its thread waits for the write, or at the block's end.
 
 use super::matrix::Products;
 use super::mbarrier::Mbarrier;

@@ -1,7 +1,7 @@
 //! Stores of registers to shared memory of another block that land later: `store_async`.
 //!
-//! They are in flight as boxes are (see [`super::transfer`]), told at the mbarrier of the block that they go to; no proxy
-//! fence is asked for. That block cannot end before they land, since its phase waits for them.
+//! They are in flight as boxes are (see [`super::transfer`]), and count at the mbarrier of the destination block. They need
+//! no proxy fence. That block cannot end before they land, since its phase waits for them.
 
 use super::touch::{Kind, shared_byte};
 use super::transfer::Copied;

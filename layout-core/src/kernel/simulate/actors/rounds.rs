@@ -1,8 +1,8 @@
-//! Loops that never end: a warp that stands where it stood, with what it had.
+//! Endless loops: a warp that is back where it was, with the same registers.
 //!
-//! Law: between two rounds of a loop that changes nothing but registers, and reads what nobody changes meanwhile, equal registers
-//! mean that it goes on for ever. A copy of the warp is compared with, and renewed after twice as many rounds (Brent), so any
-//! period is found.
+//! Law: take a loop that changes only registers, and reads only what nobody changes meanwhile. Equal registers in two of
+//! its rounds mean that it never ends. A copy of the warp is kept for comparison, and replaced after twice as many rounds
+//! each time (Brent), so any period is found.
 
 use super::warp::Warp;
 use crate::kernel::simulate::bytecode::LANES;

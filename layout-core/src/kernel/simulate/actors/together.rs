@@ -1,7 +1,7 @@
 //! What threads do together: collectives of a warp, atomic operations.
 //!
-//! Law: sums and prefix sums of floats are those of the GPU to the last bit, as the rounds are the same. The lanes of a
-//! warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
+//! Law: sums and prefix sums of floats are those of the GPU to the last bit, since they round in the same order. The lanes
+//! of a warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
 
 use super::arithmetic::{larger, smaller};
 use super::touch::Kind;

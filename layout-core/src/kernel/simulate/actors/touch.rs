@@ -1,6 +1,6 @@
 //! Loads and stores of a warp: range, alignment, counts, and the bytes themselves.
 //!
-//! Law: an element outside of its place is never touched; it reads as the access's pad.
+//! Law: an element outside its place is never touched; it reads as the access's pad.
 
 use super::warp::{Warp, each_lane, put};
 use crate::kernel::elem::Elem;

@@ -1,11 +1,11 @@
 //! Boxes between tensors and shared memory: issued, in flight, landed.
 //!
-//! A load reads the tensor when it is issued and changes shared memory when it lands; in between the shadow says that it
-//! is in flight. A store reads shared memory when its thread waits for that, and writes the tensor when its thread waits
-//! for the whole group or at the end of the block; in between shared memory is being read, and the tensor's elements are in
+//! A load reads the tensor when it is issued and changes shared memory when it lands; in between the shadow says that it is
+//! in flight. A store reads shared memory when its thread waits for that read, and writes the tensor when its thread waits
+//! for the whole group, or at the end of the block. Until then shared memory is in use, and the tensor's elements are in
 //! flight.
 //!
-//! Law: a box that lies outside of shared memory, or of the array that it begins in, is not copied.
+//! Law: a box that lies outside shared memory, or outside the array that it begins in, is not copied.
 
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
@@ -20,7 +20,7 @@ use crate::kernel::simulate::work::{BarrierUse, BoxUse};
 /// A box on its way to shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Arriving {
-    /// The mbarrier that is told, and the phase.
+    /// The mbarrier that it counts at, and the phase.
     pub tells: Option<(usize, u32)>,
     /// Its engine, and that engine's time.
     engine: (usize, u32),

@@ -1,4 +1,4 @@
-//! A warp: a program counter and a mask over registers of 32 lanes. It stops at a barrier and goes on later.
+//! A warp: a program counter and a mask over registers of 32 lanes. It stops at a barrier and can be resumed.
 //!
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 

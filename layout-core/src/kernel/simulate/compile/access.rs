@@ -1,6 +1,6 @@
 //! Loads, stores, vector moves and asynchronous copies.
 //!
-//! A local tensor is registers: an access to it at a number is no instruction at all.
+//! A local tensor is registers: an access to it at a constant index is no instruction at all.
 
 use super::super::SimulateError;
 use super::super::bytecode::{Bank, Op, Register, Sum, Target};

@@ -1,4 +1,4 @@
-//! Indices to sums of registers, each computed once for as long as its variables stand.
+//! Indices to sums of registers. Each is computed once and kept until one of its variables changes.
 //!
 //! Law: the sum has the polynomial's value modulo 2⁶⁴ in every active lane.
 

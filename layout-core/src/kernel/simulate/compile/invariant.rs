@@ -1,6 +1,6 @@
-//! What a loop changes, and the index arithmetic that it does not change: computed before it.
+//! Loop invariants: what a loop changes, and the index arithmetic that it does not change, which is computed before it.
 //!
-//! Law: an instruction put before a loop has no effect but its register, and cannot find a mistake.
+//! Law: an instruction put before a loop changes its register only, and cannot cause a finding.
 
 use super::super::SimulateError;
 use super::Compiler;

@@ -1,7 +1,7 @@
-//! Instructions that only look at numbers: they stand beside those that compute.
+//! Instructions that only observe numbers: they stand beside those that compute.
 //!
-//! Law: none of them changes a register that a computation reads; without `Options::arithmetic` there are none but those of
-//! indices.
+//! Law: none of them changes a register that a computation reads. Without `Options::arithmetic` only those of indices are
+//! there.
 
 use super::super::SimulateError;
 use super::super::bytecode::{Op, Polynomial, Register, Sum, Whole};
@@ -118,7 +118,7 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// What is made of undivided loads: the place that was loaded, and the variable.
+    /// What is computed from atomic loads: the place that was loaded, and the variable.
     pub(super) fn loaded(&self, body: &Body) -> BTreeSet<(PlaceId, VarId)> {
         let mut known = BTreeSet::new();
         loop {
@@ -170,7 +170,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The places whose undivided loads are in some values.
+    /// The places whose atomic loads are in some values.
     pub(super) fn made_of(
         &self,
         values: &[Value<Access>],

@@ -1,11 +1,11 @@
 //! From a checked kernel and the numbers of one launch to bytecode.
 //!
-//! Dimensions, strides and index arguments are numbers here, so most index arithmetic folds. What is equal in a warp
-//! lives in scalar registers. Registers are a stack: a statement list gives back what it took.
+//! Dimensions, strides and index arguments are numbers here, so most index arithmetic folds. Values that are equal in a
+//! warp live in scalar registers. Registers are a stack: a statement list gives back what it took.
 //!
-//! For speed we also keep each index that was computed until a variable in it changes, and compute the part of an
-//! index that a loop does not change before the loop; it stays right because indices have no effect (one that may
-//! divide by zero is left where it stands).
+//! For speed we also keep each computed index until a variable in it changes, and compute the part of an index that a loop
+//! does not change before the loop. That stays right because indices have no effect; one that may divide by zero is left
+//! where it stands.
 
 mod access;
 mod asynchronous;
@@ -90,9 +90,9 @@ struct Compiler<'a> {
     accumulators: BTreeSet<PlaceId>,
     /// Whether the index that is computed is a place, or holds an access to its view.
     placing: bool,
-    /// What is made of undivided loads of a place.
+    /// What is computed from atomic loads of a place.
     loaded: BTreeSet<(PlaceId, VarId)>,
-    /// The places whose undivided loads decide whether the statement is reached, for each `if` around it.
+    /// The places whose atomic loads decide whether the statement is reached, for each `if` around it.
     guards: Vec<BTreeSet<PlaceId>>,
 }
 

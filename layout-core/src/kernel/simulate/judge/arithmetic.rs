@@ -1,8 +1,8 @@
 //! Numbers: integers that leave their type, conversions and shifts that lose something, floats that stop being numbers.
 //!
-//! Law: an integer operator is told of where its exact result is not of its type; a NaN or an infinity is told of where it is
-//! stored in memory, at the line of the operation that made it: an infinity of finite numbers, a NaN of what is none. One that
-//! came from memory, an argument or the text is nobody's mistake here.
+//! Law: an integer operator is reported where its exact result does not fit its type. A NaN or an infinity is reported
+//! where it is stored in memory, at the line of the operation that made it: an infinity from finite numbers, a NaN from
+//! operands that are none. One that came from memory, an argument or the text is no finding.
 
 use super::super::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
 use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, LOOKS, NUMBERS, OTHERS};

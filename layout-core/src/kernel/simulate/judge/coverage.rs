@@ -1,10 +1,11 @@
-//! What is written: elements that nobody writes, that two threads write, and that are added to before anything is there.
+//! Coverage of writes: elements that nobody writes, that two threads write, and that are added to before they are set.
 //!
-//! Law: of a tensor of which a thread writes an element plainly every element is written, or the first that is not is told at
-//! the access that writes beside it; of one that the kernel writes and does not read, and of which it leaves all as it was, the
-//! first access that would write. A value that another thread's replaces unread is lost; equal values are not, nor is
-//! what atomic operations change. An element is unset while nothing of the launch has written it, and the whole tensor held
-//! zeros: then nobody has put anything there, and who adds to it counts on zeros that a launch does not make.
+//! Law: where a thread writes an element of a tensor by an ordinary store, every element must be written; the first that is
+//! not is reported at the access that writes its neighbour. Where the kernel writes a tensor, does not read it, and leaves
+//! all of it unchanged, the first access that would write is reported. A value that another thread's value replaces unread
+//! is lost; equal values are not lost, nor are changes by atomic operations. An element is unset while nothing in the
+//! launch has written it and the whole tensor held zeros: then nobody has set it, and who adds to it relies on zeros that a
+//! launch does not make.
 
 use super::super::bytecode::{LANES, Op, Program, Site, Target};
 use super::super::event::{ACCESSES, Access, Boxed, Event, Hearing, How, Judge, OTHERS};

@@ -1,6 +1,7 @@
 //! Blocks that may have ended: what one block does to another's shared memory.
 //!
-//! Law: it is right only if the other block ends after it: one of that block's warps knows of it at its end.
+//! Law: such an access is right only if the other block ends after it, that is, if one of that block's warps knows of it at
+//! its end.
 
 use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;

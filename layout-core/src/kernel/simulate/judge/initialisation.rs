@@ -1,7 +1,7 @@
 //! Initialisation: registers that a thread reads before it has set them.
 //!
-//! Law: a variable, an element of a local array and an accumulator that is added to hold a value from the first time that the
-//! thread sets them; a read before is told of. Of shared memory `races` knows.
+//! Law: a variable, an element of a local array, and an accumulator that is added to hold a value once the thread has set
+//! them; a read before that is reported. Shared memory is the judge of races' part.
 
 use super::super::bytecode::{Op, Target};
 use super::super::event::{Event, Hearing, Judge, LOOKS, OTHERS};

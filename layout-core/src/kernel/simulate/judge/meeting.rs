@@ -1,7 +1,7 @@
-//! Named barriers: who may meet there in whose place.
+//! Named barriers: which warps may meet there in place of others.
 //!
-//! Law: a barrier counts threads, whoever they are (PTX ISA, `bar.sync`). So of warps that meet where others have met, each knows that
-//! one of those went on, or is one of them.
+//! Law: a barrier counts threads, not which ones (PTX ISA, `bar.sync`). So among warps that meet where others have met,
+//! each must know that one of those has gone on, or be one of them.
 
 use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;

@@ -1,7 +1,7 @@
-//! Judges: what is told of a launch beside what it computes.
+//! Judges: what is reported of a launch beside its results.
 //!
-//! Law: a judge changes no value, no clock and no order. What it needs to know is kept here, and execution asks it nothing. A new
-//! one is a file with its law, and a line of `bench`.
+//! Law: a judge changes no value, no clock and no order. It keeps what it needs to know, and execution asks it nothing. A
+//! new judge is a file with its law, and a line of `bench`.
 
 mod arithmetic;
 mod coverage;
@@ -20,7 +20,7 @@ use super::{Options, SimulateError, SimulatorArgument};
 use crate::kernel::bind::Bound;
 use coverage::{Coverage, Written};
 
-/// The judges of a launch, in the order in which they are told: of several findings about one access the first judge's is the
+/// The judges of a launch, in the order in which they observe an event: of several findings about one access the first judge's is the
 /// cause.
 pub(super) fn bench(
     program: &Program,

@@ -1,6 +1,7 @@
-//! Phases of mbarriers: waits that pass for a phase that has been waited for.
+//! Phases of mbarriers: waits that pass because of a phase that was waited for before.
 //!
-//! Law: a warp that passes a wait more than once in one phase does right where it means it; where nobody can go on it is the cause.
+//! Law: a warp may pass a wait more than once in one phase, where that is meant. Where nobody can go on, such a wait is
+//! reported as the cause.
 
 use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;

@@ -15,7 +15,7 @@ use crate::kernel::simulate::actors::matrix::{DEPTH, ROWS};
 use crate::kernel::simulate::actors::touch::Kind;
 use crate::kernel::simulate::memory::tensor_map::{BoxPlan, PIECE, Piece};
 
-/// The judge, who keeps nothing: what he counts is told by site.
+/// The judge. It keeps nothing: counts go to their site at once.
 pub(crate) struct Traffic;
 
 impl Judge for Traffic {
@@ -154,7 +154,7 @@ const BANKS: usize = 32;
 
 /// How many sectors the lanes touch, each reading `bytes` from its byte offset on.
 fn sectors(offsets: &[u64; LANES], open: u32, bytes: u64) -> u64 {
-    /// Sectors that are told apart by a bit each.
+    /// Sectors that have a bit each.
     const NEAR: u64 = 4096;
     let ends = offsets.map(|offset| (offset / SECTOR, offset.saturating_add(bytes - 1) / SECTOR));
     let (mut least, mut most) = (u64::MAX, 0);

@@ -1,8 +1,10 @@
-//! Lost updates: a thread loads an element, another one changes it, and the first writes what it made of the old value.
+//! Lost updates: a thread loads an element, another one changes it, and the first stores what it computed from the old
+//! value.
 //!
-//! Law: an undivided store whose value, or whose being done, depends on an undivided load of the same tensor is told of where
-//! the element has changed since that load; where only its being done depends, and it writes what is there, nothing is lost.
-//! An exchange is a store where nobody looks at what was there; so is one that compares, which then does nothing.
+//! Law: take an atomic store that depends on an atomic load of the same tensor: by its value, or by the condition under
+//! which it is done. It is reported where the element has changed since that load. Where only the condition depends, and it
+//! writes the value that is there, nothing is lost. An exchange is a store where nobody uses the old value; so is a
+//! compare-and-exchange, which then does nothing.
 
 use super::super::bytecode::{LANES, Target, Update};
 use super::super::event::{ACCESSES, Access, Atomic, Event, Hearing, How, Judge};
@@ -21,7 +23,7 @@ struct Element {
     loaded: HashMap<(u64, u32), u32>,
 }
 
-/// The judge: the elements that are loaded and stored undivided, of a launch that one host thread runs.
+/// The judge: the elements that are loaded and stored atomically, in a launch that one host thread runs.
 #[derive(Default)]
 pub(crate) struct Updates(Mutex<HashMap<(u64, i64), Element>>);
 

@@ -1,6 +1,6 @@
 //! Views: a tile, a window or a slice is a promise about what a thread touches.
 //!
-//! Law: a coordinate outside of the extents of its view is told of, whether the tensor has the element or not.
+//! Law: a coordinate outside the extents of its view is reported, whether the tensor has the element or not.
 
 use super::super::bytecode::{Op, Sum};
 use super::super::event::{Event, Hearing, Judge, LOOKS};

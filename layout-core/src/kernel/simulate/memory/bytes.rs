@@ -1,8 +1,8 @@
 //! The bytes of tensors, and of shared memory.
 //!
-//! Law: only bytes inside a buffer are touched; whoever calls has compared the index with the length. A tensor that is
-//! written is kept as atomic words, so that blocks may run on several host threads without `unsafe`: an element of
-//! 4 bytes is one word, smaller ones change their part of a word, one of 8 bytes is two words.
+//! Law: only bytes inside a buffer are touched; callers have compared the index with the length. A tensor that is written
+//! is kept as atomic words, so that blocks may run on several host threads without `unsafe`: an element of 4 bytes is one
+//! word, a smaller one changes its part of a word, one of 8 bytes is two words.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -62,7 +62,7 @@ impl<'a> Global<'a> {
         }
     }
 
-    /// Changes the element of 4 or 8 bytes at a byte offset; gives what was there. One of 4 bytes is changed undivided;
+    /// Changes the element of 4 or 8 bytes at a byte offset; gives the old value. One of 4 bytes is changed atomically;
     /// launches that change larger ones run on one host thread.
     pub(crate) fn update(&self, byte: usize, size: u32, change: impl Fn(u64) -> u64) -> u64 {
         match self {

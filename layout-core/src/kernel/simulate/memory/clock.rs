@@ -1,7 +1,7 @@
-//! What happened before: of each thread the time before which all that it did is known.
+//! Vector clocks: for each thread the time before which all that it did is known.
 //!
-//! A warp has one time, which goes on whenever one of its lanes tells others something. What is known of a warp is mostly
-//! known of all of its lanes, and is one number; what is known of single lanes beyond that stands in a list.
+//! A warp has one time, which advances whenever one of its lanes releases something to others. Knowledge of a warp is
+//! mostly knowledge of all its lanes, and is one number; what is known of single lanes beyond that stands in a list.
 //!
 //! Law: `a.join(b)` knows what `a` knows and what `b` knows, and nothing else.
 

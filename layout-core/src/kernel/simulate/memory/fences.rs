@@ -1,10 +1,10 @@
 //! Proxy fences: which writes of threads the asynchronous proxy sees.
 //!
-//! Law: a fence counts for the lanes that pass it, wherever it stands on the way from the write to the proxy's access: behind the
-//! write, of the thread that wrote, or before the access, of the thread that starts it and knows of the write. So PTX says of
-//! aliases: a proxy fence stands along the path of base causality order (PTX ISA 8.5, section 8.9.5, causality order). Of the
-//! asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation (`membar`, `fence`): we
-//! read it alike.
+//! Law: a fence counts for the lanes that pass it, anywhere on the path from the write to the proxy's access: behind the
+//! write, in the thread that wrote, or ahead of the access, in the thread that starts it and knows of the write. PTX says
+//! so of aliases: a proxy fence stands along the path of base causality order (PTX ISA 8.5, section 8.9.5, causality
+//! order). For the asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation
+//! (`membar`, `fence`): we read it alike.
 
 use super::clock::Clock;
 use super::knowledge::Knowledge;

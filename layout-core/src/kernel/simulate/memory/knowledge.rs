@@ -1,4 +1,4 @@
-//! What a thread knows of what others did: of the warps of its cluster, of its asynchronous proxy, of other blocks.
+//! What a thread knows of others' work: of the warps of its cluster, of its asynchronous proxy, of other blocks.
 //!
 //! Law: `a.join(b)` knows what `a` knows and what `b` knows, and nothing else.
 

@@ -1,6 +1,7 @@
 //! Memory and clocks: bytes, addresses, and what happened before what.
 //!
-//! Law: nothing here knows who acts. A clock says what a thread knows of others' doings; a fence, what the asynchronous proxy sees.
+//! Law: nothing here knows actors. A clock says what a thread knows of others' work; a fence says what the asynchronous
+//! proxy sees.
 
 pub(super) mod bytes;
 pub(super) mod clock;

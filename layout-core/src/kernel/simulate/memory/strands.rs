@@ -1,13 +1,13 @@
-//! What the lanes of a warp know. A warp acts as one until its lanes part: then those that know the same are a strand.
+//! What the lanes of a warp know. A warp acts as one until its lanes diverge; then lanes with equal knowledge are a strand.
 //!
 //! ```text
 //! if lane == 0 { full.wait(p) }     lane 0 knows more than the others: two strands
 //! sync_warp()                       all know what any of them knew: one strand
 //! ```
-//! Law: what a lane acquires, waits for or tells counts for that lane alone; of another lane of its warp it knows what was
-//! done before they last met, at a barrier or at `sync_warp`. Where they exchanged registers or votes, what they tell after
-//! it covers what all of them did before, and what one knew the others know; their own accesses are not ordered by that,
-//! as CUDA gives a shuffle no order of memory (CUDA C++ Programming Guide, warp shuffle functions).
+//! Law: what a lane acquires, waits for or releases counts for that lane alone. Of another lane of its warp it knows what
+//! was done before they last met, at a barrier or at `sync_warp`. Where lanes exchanged registers or votes, a later release
+//! by one of them covers what all of them did before, and each knows what the others knew. Their own accesses are not
+//! ordered by that, since CUDA gives a shuffle no memory ordering (CUDA C++ Programming Guide, warp shuffle functions).
 
 use super::knowledge::Knowledge;
 use crate::kernel::simulate::bytecode::LANES;

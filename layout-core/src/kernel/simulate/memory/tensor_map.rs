@@ -1,7 +1,7 @@
 //! Boxes of a tensor: which bytes of global memory lie where in shared memory.
 //!
-//! Law: a box is dense in shared memory, the contiguous mode first, in pieces of 16 bytes that the swizzle moves by
-//! their address: bits 4 and up, as many as `log2(swizzle / 16)`, xor the bits 3 above them.
+//! Law: a box is dense in shared memory, the contiguous mode first. The swizzle moves pieces of 16 bytes by their address:
+//! address bits 4 and up, as many as `log2(swizzle / 16)`, are xored with the bits 3 above them.
 
 use crate::kernel::bind::BoundMap;
 use crate::kernel::program::TensorMap;

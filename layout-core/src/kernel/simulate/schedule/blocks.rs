@@ -1,5 +1,5 @@
-//! Blocks that run at the same time: those of a launch whose threads may wait for other blocks. The unit is a cluster,
-//! a block where the kernel asks for none.
+//! Blocks that run at the same time, where threads may wait for other blocks. The unit is a cluster, or a block where the
+//! kernel asks for no cluster.
 //!
 //! ```text
 //! a few clusters start
@@ -8,10 +8,11 @@
 //!     nobody changed anything: one more cluster starts, if the device has a place; none is left: deadlock
 //! ```
 //!
-//! Law: every cluster that has begun gets its turns, whatever the others do. Where the device does not hold them all, the
-//! launch is run twice, from the first block on and from the last: CUDA promises no order (CUDA C++ Programming Guide,
-//! thread hierarchy: blocks run in any order), and a wait must be right in each. So a wait for another block has a reason: all blocks run at once, or the
-//! other one has begun, as the one that drew the number before from a counter has. A cooperative launch has a place for each, or is refused.
+//! Law: every cluster that has begun is scheduled again and again, whatever the others do. Where the device does not hold
+//! all clusters, the launch runs twice, from the first block on and from the last: CUDA promises no order (CUDA C++
+//! Programming Guide, thread hierarchy: blocks run in any order), and a wait must be right in each. So a wait for another
+//! block needs a reason: all blocks run at once, or the other one has begun, as the block that drew the number before from
+//! a counter has. A cooperative launch has room for all its blocks, or is refused.
 
 use super::run::Turn;
 use super::turns::Turns;
@@ -56,7 +57,7 @@ const SHARED_BYTES: u32 = 228 << 10;
 pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
     let threads = bound.block.iter().product::<u32>().max(1);
     let shared = checked.plan().shared_bytes + 1024;
-    let each = checked.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
+    let each = checked.head.min_blocks.unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
     let blocks = u64::from(multiprocessors) * u64::from(each);
     let clusters =
         blocks / u64::from(crate::kernel::simulate::actors::cluster::size(checked.plan().cluster)).max(1);

@@ -1,6 +1,6 @@
-//! Who has the next turn: clusters, warps, asynchronous work; and who waits for what when nobody can go on.
+//! The scheduler: which cluster, warp or asynchronous work goes on next; and who waits for what when nobody can.
 //!
-//! Law: whoever can go on does at last, by every schedule; a schedule is a number, and repeats itself.
+//! Law: whoever can go on does so eventually, in every schedule. A schedule is a number, and repeats exactly.
 
 pub(super) mod blocks;
 mod run;

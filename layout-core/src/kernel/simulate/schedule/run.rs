@@ -7,7 +7,7 @@
 //!     nobody ran and nothing was released: deadlock
 //! ```
 //!
-//! Law: a block's result does not depend on other blocks, unless blocks race; the judge of races tells of that.
+//! Law: a block's result does not depend on other blocks, unless blocks race; the judge of races reports that.
 
 use crate::kernel::program::Participants;
 use crate::kernel::simulate::actors::cluster;

@@ -1,4 +1,4 @@
-//! Schedules: who of those that can go on does, and when asynchronous work is done.
+//! Schedules: which runnable warp goes on, and when asynchronous work completes.
 //!
 //! ```text
 //! 0        warps in turn, each as far as it can, of clusters that run together one after the other; asynchronous work as late as
@@ -7,8 +7,8 @@
 //! 2, 4 ..  warp 0, 1, .. of a cluster, and cluster 0, 1, .., only where nobody else can, and now and then
 //! 3, 5 ..  all of it by chance
 //! ```
-//! Law: a schedule is its number: the same number of the same launch does the same. Each is one that a GPU may take: whoever
-//! can go on does at last.
+//! Law: a schedule is its number: the same number of the same launch gives the same run. Each is one that a GPU may take:
+//! whoever can go on does so eventually.
 
 use crate::kernel::elem::Elem;
 use crate::kernel::program::AtomicChange;
@@ -198,7 +198,7 @@ struct Difference {
     values: [String; 2],
 }
 
-/// Compares what two schedules made of the tensors, and tells of the first difference.
+/// Compares what two schedules made of the tensors, and reports the first difference.
 pub(crate) fn compare(usual: &Launch<'_>, other: &Launch<'_>, seeds: [u64; 2], findings: &mut Findings) {
     let program = usual.program;
     let Some(Difference { argument, element, values }) = difference(usual, other) else { return };

@@ -1,4 +1,5 @@
-//! What no kernel of the language can do, or only at an error of `check`: the simulator still means it, and tells.
+//! Programs that no kernel of the language can be, or that `check` refuses: the simulator still gives them a meaning, and
+//! reports them.
 
 use super::build::{Build, as_floats, at, f32, floats, int, load, plus, times};
 use crate::kernel::bind::BoundMap;

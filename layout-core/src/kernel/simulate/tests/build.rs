@@ -13,6 +13,7 @@ use crate::kernel::program::{
     TensorMap, Value, Variable, VariableKind,
 };
 use crate::kernel::simulate::{Options, Report, SimulateError, SimulatorArgument, simulate};
+use crate::kernel::specialise::Head;
 
 pub(super) type Code = Statement<Access, Operation>;
 pub(super) type Val = Value<Access>;
@@ -184,12 +185,7 @@ impl Build {
 
     pub(super) fn checked(&self) -> Checked {
         Checked {
-            entry: "kernel".into(),
-            arch: None,
-            min_blocks: None,
-            opt_level: None,
-            fast_math: false,
-            deny: Vec::new(),
+            head: Head { entry: "kernel".into(), ..Head::default() },
             plan: LaunchPlan {
                 name: "kernel".into(),
                 arguments: self.arguments.clone(),

@@ -1,4 +1,4 @@
-//! Control flow and arithmetic: what each lane computes where lanes part.
+//! Control flow and arithmetic: what each lane computes where lanes diverge.
 
 use super::build::{Build, Code, Val, as_ints, at, binary, compare, i32, int, ints, load, plus, times};
 use crate::kernel::elem::{Constant, Elem};

@@ -1,7 +1,7 @@
-//! Where floats that are not finite come from: of each lane of each register the site that made it so.
+//! The origin of floats that are not finite: for each lane of each register the site that made it so.
 //!
-//! Law: an infinity comes of the operation that made it of finite numbers, a NaN of the one that made it of what is none; what
-//! came from memory comes of nobody.
+//! Law: an infinity belongs to the operation that made it of finite numbers, a NaN to the one that made it of operands that
+//! are none. A value from memory belongs to nobody.
 
 use super::super::super::bytecode::{LANES, Register};
 use crate::kernel::simulate::actors::warp::{Warp, each_lane};

@@ -1,7 +1,7 @@
 //! Functions of integers that leave their type: sums of a warp's lanes, powers, logarithms, and what atomic operations add.
 //!
-//! Law: a result that is not of its type is told of, as one of an operator is. To an element of a type without a sign the upper
-//! half of the numbers is added to take something away: then what is taken away is more than there is.
+//! Law: a result that does not fit its type is reported, as an operator's is. To an element of an unsigned type the upper
+//! half of the numbers is added in order to subtract: then a result below zero is reported.
 
 use super::super::super::bytecode::{LANES, Sum, Whole};
 use super::super::super::event::{Access, How};
@@ -68,7 +68,7 @@ pub(super) fn judge(
     });
 }
 
-/// Looks at what lanes have added to elements, undivided: the bits before it, and those that were added.
+/// Looks at what lanes have added to elements atomically: the old bits, and those that were added.
 pub(super) fn added(access: &Access<'_>, before: &[u64; LANES], scene: &Machine<'_>) {
     let Access { warp, site, number: at, touch, .. } = *access;
     let How::Atomic(atomic) = access.how else { return };

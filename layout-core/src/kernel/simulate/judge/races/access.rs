@@ -1,4 +1,4 @@
-//! Accesses of a warp's lanes to shared memory and to tensors, held against what was there before.
+//! Accesses of a warp's lanes to shared memory and to tensors, compared with the accesses before them.
 
 use super::super::super::bytecode::{LANES, Target};
 use super::super::super::event::Access;
@@ -20,7 +20,7 @@ pub(super) enum Write {
     Atomic(Scope),
     /// Undivided, whatever was there.
     AtomicStore(Scope),
-    /// Not at all: an undivided read, which may meet undivided writes.
+    /// Not at all: an atomic load, which may race with atomic stores.
     AtomicRead(Scope),
 }
 

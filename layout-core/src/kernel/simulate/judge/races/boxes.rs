@@ -1,7 +1,7 @@
-//! What TMA and the matrix units do with shared memory and with tensors, and what mbarriers they are told of.
+//! Accesses of TMA and the matrix units to shared memory and to tensors, and the mbarriers that they count at.
 //!
-//! Law: a tensor's element is in flight from the issue of a store to the wait of the thread that asked for it; what is wrong
-//! with that is told when it is written.
+//! Law: a tensor's element is in flight from the issue of a store to the wait of the thread that issued it. A mistake about
+//! it is reported when it is written.
 
 use super::super::super::bytecode::Target;
 use super::super::super::event::{Boxed, Chunk};

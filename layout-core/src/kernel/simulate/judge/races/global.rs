@@ -1,4 +1,5 @@
-//! The shadow of a tensor that the launch writes: of each element the last plain write, and the reads and atomic operations.
+//! The shadow of a tensor that the launch writes: the last ordinary write of each element, and its reads and atomic
+//! operations.
 //!
 //! Where no thread can wait for another block, no two blocks of different clusters are ordered: then it is enough to know
 //! that there were accesses of several.
@@ -113,7 +114,7 @@ impl GlobalShadow {
         self.unordered_write(element, who).or(access)
     }
 
-    /// Threads read an element undivided: with atomic operations that is no hazard, likewise.
+    /// Threads load an element atomically: with atomic operations that is no hazard either.
     pub(super) fn atomic_read(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         self.unordered_write(element, who).or_else(|| {
             let found = |before: Stamp| before.kind.is_atomic().then(|| narrow(before, who, scope))?;

@@ -3,10 +3,10 @@
 //! Time is a vector clock of warps and of single lanes (`clock`). A stamp of lanes of a warp at a time is ordered
 //! before a thread's next step if the thread knows of that time, or if the lane is the thread itself.
 //!
-//! Law: two accesses of one element, one of them a write, by different threads, are a hazard unless a chain of what orders
-//! them leads from one to the other. An element remembers every read and every atomic operation that nothing has ordered
-//! before a later one: one in place, more of them beside. Shared memory that is read before anything is written there is told
-//! of, too: its stamp says so.
+//! Law: two accesses of one element by different threads, one of them a write, are a hazard unless a chain of
+//! synchronisation leads from one to the other. An element remembers every read and every atomic operation that nothing has
+//! ordered ahead of a later one: one in its stamp, the others in a list. A read of shared memory before anything is written
+//! there is reported, too: the stamp says so.
 
 use super::super::bytecode::{LANES, Program};
 use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, OTHERS};

@@ -1,10 +1,10 @@
-//! What the asynchronous proxy does to cells of shared memory.
+//! Accesses of the asynchronous proxy to cells of shared memory.
 //!
-//! Time: beside the warps there are *engines*, each with a component of the clocks of its own: a warpgroup's products, a
-//! warp's tensor stores, an mbarrier (for the loads it is told of). An engine's time is the number of the group or of the
-//! phase; a warp that waited for it knows the next.
+//! Time: beside the warps there are *engines*, each with its own component of the clocks: a warpgroup's products, a warp's
+//! tensor stores, an mbarrier (for the loads that count at it). An engine's time is the number of the group or of the
+//! phase; a warp that waited for it knows the next number.
 //!
-//! Law: an ordinary write is seen by the proxy only if a fence stands between, on the way that orders them (see `fences`).
+//! Law: the proxy sees an ordinary write only if a proxy fence stands on the path that orders the two (see `fences`).
 
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
 use super::{Hazard, SharedShadow, thread};

@@ -1,9 +1,9 @@
 //! The shadow of a cluster's shared memory, a cell for each `granule` bytes.
 //!
-//! A cell knows its last plain write and, for each warp and each engine that reads, its last read or atomic operation, all
-//! of whose lanes are one mask. What was at another time and of other lanes, or of the other kind, stands beside.
+//! A cell knows its last ordinary write and, for each warp and each engine that reads, its last read or atomic operation
+//! with the mask of its lanes. Accesses at other times, by other lanes or of the other kind stand in a list beside it.
 //!
-//! Law: of two accesses of a lane that are of one kind the later one is enough, since whoever knows of it knows of both.
+//! Law: of two accesses of a lane that are of one kind only the later one is kept, since whoever knows of it knows of both.
 
 use super::{Hazard, thread};
 use crate::kernel::simulate::actors::warp::each_lane;
@@ -211,7 +211,7 @@ impl SharedShadow {
         hazard
     }
 
-    /// A thread reads a cell undivided: with other threads' atomic operations that is no hazard.
+    /// A thread loads a cell atomically: with other threads' atomic operations that is no hazard.
     pub(super) fn atomic_read(&mut self, cell: usize, who: Who<'_>) -> Option<Hazard> {
         unready(self.writes[cell]).or_else(|| unordered(self.writes[cell], who))
     }

@@ -1,4 +1,4 @@
-//! Hazards in words: which mistake each is, and who did what where.
+//! Hazards in words: which mistake each is, who did what, and where.
 
 use super::super::super::bytecode::{LANES, Target};
 use super::super::super::machine::Machine;
