@@ -24,6 +24,22 @@ fn zeros<T: Element>(count: usize) -> Tensor<T, 1> {
     Device::simulator().zeros([count]).expect("a tensor")
 }
 
+/// Such a tensor, empty.
+fn empty<T: Element, const R: usize>(shape: [usize; R]) -> Tensor<T, R> {
+    Device::simulator().zeros(shape).expect("a tensor")
+}
+
+/// Numbers from 0 to 6, again and again.
+fn sevens_of<T: Element, const R: usize>(shape: [usize; R], of: impl Fn(f64) -> T) -> Tensor<T, R> {
+    let values: Vec<T> = (0..shape.iter().product()).map(|at: usize| of((at % 7) as f64)).collect();
+    Device::simulator().upload(&values, shape).expect("a tensor")
+}
+
+/// The same as floats.
+fn sevens<const R: usize>(shape: [usize; R]) -> Tensor<f32, R> {
+    sevens_of(shape, |value| value as f32)
+}
+
 /// Compares a report with the table: nothing, or a kind and the line that carries this mark in the source.
 fn judge(source: &str, (kernel, flaw): (&str, i64), report: &Report, wanted: Option<(FindingKind, &str)>) {
     let Some((kind, name)) = wanted else {
@@ -51,13 +67,19 @@ macro_rules! table {
 mod arithmetic;
 mod causes;
 mod chains;
+mod clusters;
 mod coverage;
+mod flags;
 mod grids;
+mod handing;
 mod lanes;
 mod meeting;
+mod pipelines;
 mod readers;
 mod rings;
 mod roles;
 mod schedules;
 mod sources;
+mod staging;
+mod steps;
 mod views;

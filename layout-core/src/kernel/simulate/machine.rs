@@ -56,6 +56,8 @@ pub(crate) struct Machine<'a> {
     pub turns: Turns,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
+    /// Whether the warp that ran last changed something undivided that others may wait for.
+    pub gave: bool,
 }
 
 /// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
@@ -97,6 +99,7 @@ impl<'a> Machine<'a> {
             releases: Releases::default(),
             turns: Turns::new(launch.seed),
             progress: false,
+            gave: false,
         }
     }
 

@@ -8,7 +8,7 @@ use super::proxy::Flow;
 use super::rounds::Rounds;
 use super::together;
 use super::warp::{State, Warp};
-use crate::kernel::program::{Collective, Participants};
+use crate::kernel::program::{AtomicChange, Collective, Participants};
 use crate::kernel::simulate::bytecode::Op;
 use crate::kernel::simulate::event::Event;
 use crate::kernel::simulate::machine::Machine;
@@ -95,9 +95,13 @@ impl Machine<'_> {
             }
             Op::Atomic { dst, expected, src, change, scope, update, address, mask, site } => {
                 self.atomic(warp, dst, [expected, src], (change, scope, update), (address, mask), site);
-                if warp.active != 0 && (change.may_wait() || program.waits && dst.is_some()) {
-                    // It may wait for what another warp writes: that one must have its turn.
-                    warp.wait_site = site;
+                if warp.active != 0 && program.waits {
+                    // It may wait for what another warp writes: that one must have its turn. Likewise those who wait for what it
+                    // wrote, before it goes on: else they would learn of more by chance.
+                    if dst.is_some() {
+                        warp.wait_site = site;
+                    }
+                    self.gave |= !matches!(change, AtomicChange::Load(_));
                     return Some(Flow::Stop);
                 }
             }

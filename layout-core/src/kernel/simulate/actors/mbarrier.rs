@@ -6,7 +6,8 @@
 //! wait(p):   passes if the current phase's number is not p modulo 2
 //! ```
 //! Law: a thread that passes a wait knows what each arriving thread knew, and the boxes that were announced to the phase
-//! have landed.
+//! have landed. That holds of the phase that it surely waited for, since the parity of two phases does not tell which. A thread
+//! that does not know that the phase before last has ended may as well have passed when that one began.
 
 use super::touch::{Kind, Touch};
 use super::warp::{State, Warp, each_lane};
@@ -42,8 +43,8 @@ pub(crate) struct Mbarrier {
     pub copied: u32,
     /// What those who arrived know, and those who arrived in earlier phases.
     gathered: Knowledge,
-    /// What they knew at the end of the last phase.
-    ended: Knowledge,
+    /// What they knew at the ends of the last phases, the last one first.
+    ended: [Knowledge; 3],
 }
 
 impl Mbarrier {
@@ -180,7 +181,8 @@ impl Machine<'_> {
         (known.expected, known.landed, known.told, known.copied) = (0, 0, 0, 0);
         known.phase += 1;
         known.pending = known.arrivals;
-        known.ended = known.gathered.clone();
+        known.ended.rotate_right(1);
+        known.ended[0].clone_from(&known.gathered);
         true
     }
 
@@ -218,7 +220,11 @@ impl Machine<'_> {
         }
         for (at, lanes) in passed {
             let Some(known) = self.proxy.barriers.get(at) else { continue };
-            self.clocks.of(warp.number).learn(lanes, |knowledge| knowledge.join(&known.ended));
+            let [last, before, earlier] = &known.ended;
+            self.clocks.of(warp.number).learn(lanes, |knowledge| {
+                let sure = known.phase < 2 || knowledge.covers(before, warp.number as usize);
+                knowledge.join(if sure { last } else { earlier });
+            });
             let (phase, site) = (known.phase, barrier.site);
             self.tell(&Event::Passed { warp, barrier: at, phase, site });
         }

@@ -54,6 +54,18 @@ impl Clock {
             || self.lanes.iter().any(|(thread, _)| warps.contains(&(*thread as usize / LANES)))
     }
 
+    /// Whether it knows all that another knows, but for what threads of a warp did.
+    pub(crate) fn covers(&self, other: &Clock, own: usize) -> bool {
+        let known = |warp: usize, lanes: u32, time: u32| {
+            warp == own || time == 0 || self.unknown(warp, lanes, time - 1) == 0
+        };
+        other.warps.iter().enumerate().all(|(warp, time)| known(warp, u32::MAX, *time))
+            && other
+                .lanes
+                .iter()
+                .all(|(thread, time)| known(*thread as usize / LANES, 1 << (thread % LANES as u32), *time))
+    }
+
     /// Learns what these lanes did before a time; `live` are the lanes that the warp has.
     pub(crate) fn know(&mut self, warp: usize, lanes: u32, live: u32, time: u32) {
         if self.warps.len() <= warp {

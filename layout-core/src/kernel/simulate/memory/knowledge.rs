@@ -71,6 +71,13 @@ impl Knowledge {
         self.blocks.join(&other.blocks);
     }
 
+    /// Whether it knows all of this that is of the cluster, but for what threads of a warp did.
+    pub(crate) fn covers(&self, other: &Knowledge, own: usize) -> bool {
+        let engine =
+            |(engine, time): (usize, &u32)| self.engines.get(engine).is_some_and(|known| known >= time);
+        self.clock.covers(&other.clock, own) && other.engines.iter().enumerate().all(engine)
+    }
+
     /// Learns that an engine's work before this time is done.
     pub(crate) fn learn_engine(&mut self, engine: usize, time: u32) {
         if let Some(known) = self.engines.get_mut(engine) {

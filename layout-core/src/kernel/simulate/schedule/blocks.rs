@@ -4,7 +4,7 @@
 //! ```text
 //! a few clusters start
 //! while there are clusters:
-//!     each one, in the schedule's order, gives each of its ready warps a turn, up to the warp's next atomic load
+//!     each one, in the schedule's order, gives each of its ready warps a turn, up to the warp's next atomic operation
 //!     nobody changed anything: one more cluster starts, if the device has a place; none is left: deadlock
 //! ```
 //!

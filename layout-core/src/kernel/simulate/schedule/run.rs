@@ -72,7 +72,7 @@ impl Machine<'_> {
         self.tell(&Event::Start);
     }
 
-    /// Each ready warp runs until it waits, ends, or has read what others may write; then barriers are released.
+    /// Each ready warp runs until it waits, ends, or has changed or read what others may; then barriers are released.
     pub(crate) fn turn(&mut self) -> Turn {
         let ran = match self.run_warps() {
             Ok(ran) => ran,

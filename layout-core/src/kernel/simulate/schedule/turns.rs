@@ -1,8 +1,8 @@
 //! Schedules: which runnable warp goes on, and when asynchronous work completes.
 //!
 //! ```text
-//! 0        warps in turn, each as far as it can, of clusters that run together one after the other; asynchronous work as late as
-//!          the kernel allows
+//! 0        warps in turn, each as far as it can, of clusters that run together one after the other, up to one that others may wait
+//!          for; asynchronous work as late as the kernel allows
 //! 1        clusters and warps from the last to the first, each cluster as long as it changes something; asynchronous work at once
 //! 2, 4 ..  warp 0, 1, .. of a cluster, and cluster 0, 1, .., only where nobody else can, and now and then
 //! 3, 5 ..  all of it by chance
@@ -28,18 +28,20 @@ pub(crate) struct Turns {
     number: u64,
     state: u64,
     rounds: u32,
+    /// The warp that begins in the usual schedule: the one behind the last that gave others something.
+    next: usize,
 }
 
 impl Turns {
     /// The schedule of this number.
     pub(crate) fn new(number: u64) -> Turns {
-        Turns { number, state: number, rounds: 0 }
+        Turns { number, state: number, rounds: 0, next: 0 }
     }
 
     /// A cluster begins: what was before it makes no difference.
     pub(crate) fn start(&mut self, cluster: u64) {
-        *self =
-            Turns { state: self.number ^ cluster.wrapping_mul(0x9e37_79b9_7f4a_7c15), rounds: 0, ..*self };
+        let state = self.number ^ cluster.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        *self = Turns { state, rounds: 0, next: 0, ..*self };
     }
 
     fn usual(self) -> bool {
@@ -152,14 +154,15 @@ fn coprime(mut a: u64, mut b: u64) -> bool {
 }
 
 impl Machine<'_> {
-    /// Each ready warp runs until it waits, ends, or has read what others may write; whether one did, or the one that took
-    /// too many steps.
+    /// Each ready warp runs until it waits, ends, or has changed or read what others may; whether one did, or the one that took
+    /// too many steps. In the usual schedule none follows one that has changed such a thing: who waits for it has its turn before it
+    /// learns of more by chance.
     pub(crate) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
         let mut ran = false;
         let usual = self.turns.usual();
         let order = if usual { Vec::new() } else { self.turns.order(self.count) };
         for at in 0..self.count {
-            let number = order.get(at).copied().unwrap_or(at);
+            let number = order.get(at).copied().unwrap_or((self.turns.next + at) % self.count);
             if self.warps[number].state == State::Ready && !self.turns.waits(number, self.count, ran) {
                 ran = true;
                 self.run_warp(number);
@@ -167,6 +170,10 @@ impl Machine<'_> {
             }
             if let State::Exhausted(site) = self.warps[number].state {
                 return Err((number, site));
+            }
+            if std::mem::take(&mut self.gave) && usual {
+                self.turns.next = number + 1;
+                break;
             }
         }
         Ok(ran)

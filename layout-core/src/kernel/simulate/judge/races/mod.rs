@@ -55,8 +55,8 @@ struct Case<'j> {
     shared: SharedShadow,
     /// What is wrong with a tensor store's writing, by warp and number: told when it writes, and what is known.
     found: HashMap<(u32, u32), Vec<(i64, Hazard)>>,
-    /// Reads of shared elements that nobody had written: rank, place, element, and the site.
-    early: HashMap<(usize, u32, i64), u32>,
+    /// Reads of shared elements that nobody had written: where each begins in the cluster's shared memory, and the site.
+    early: HashMap<i64, u32>,
 }
 
 impl Case<'_> {

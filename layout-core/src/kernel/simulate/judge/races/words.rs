@@ -21,6 +21,10 @@ impl Case<'_> {
     ) {
         let program = scene.launch.program;
         let site = &program.sites[number as usize];
+        let byte = match site.target {
+            Target::Shared(base) => i64::from(warp.shared + base) + index * i64::from(site.bytes),
+            Target::Global(_) | Target::Local { .. } | Target::None => 0,
+        };
         // Of another block's shared memory the index counts through the cluster.
         let index = match site.rank {
             Some(_) => index.rem_euclid(i64::from(cluster::stride(program) / site.bytes)),
@@ -38,7 +42,7 @@ impl Case<'_> {
             _ => lanes,
         };
         if matches!(site.target, Target::Shared(_)) {
-            self.causes((warp, number), (lanes, index), hazard, kind, scene);
+            self.causes((warp, number), (lanes, index, byte), hazard, kind, scene);
         }
         let what = if kind == Kind::Read { "read" } else { "write" };
         let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
@@ -57,7 +61,7 @@ impl Case<'_> {
     fn causes(
         &mut self,
         (warp, number): (&Warp, u32),
-        (lanes, index): (u32, i64),
+        (lanes, index, byte): (u32, i64, i64),
         hazard: Hazard,
         kind: Kind,
         scene: &Machine<'_>,
@@ -66,13 +70,12 @@ impl Case<'_> {
         const MOST: usize = 4096;
         let program = scene.launch.program;
         let known = &program.sites[number as usize];
-        let key = (scene.rank(warp.number as usize), known.place, index);
         match hazard {
             Hazard::Uninitialised if self.early.len() < MOST => {
-                self.early.entry(key).or_insert(number);
+                self.early.entry(byte).or_insert(number);
             }
             Hazard::Reader { .. } if kind == Kind::Write => {
-                let Some(read) = self.early.remove(&key) else { return };
+                let Some(read) = self.early.remove(&byte) else { return };
                 let name = program.names.get(known.place as usize).map_or("", String::as_str);
                 let message = format!(
                     "read of element {index} of `{name}`, which {} writes in line {}; no barrier stands between",
@@ -103,7 +106,8 @@ impl Case<'_> {
         let known = &program.sites[site as usize];
         let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
         let Target::Shared(base) = known.target else { return };
-        let address = address as i64 % i64::from(cluster::stride(program).max(1));
+        let byte = address as i64;
+        let address = byte % i64::from(cluster::stride(program).max(1));
         let index = (address - i64::from(base)).div_euclid(i64::from(known.bytes.max(1)));
         let verb = if writes { "writes" } else { "reads" };
         let line = |site: u32| match program.sites.get(site as usize) {
@@ -111,10 +115,8 @@ impl Case<'_> {
             _ => String::new(),
         };
         if hazard == Hazard::Uninitialised {
-            let (rank, each) =
-                (scene.rank(warp.number as usize), PIECE as i64 / i64::from(known.bytes.max(1)));
-            for element in index..index + each {
-                self.early.entry((rank, known.place, element)).or_insert(site);
+            for element in (byte..byte + PIECE as i64).step_by(known.bytes.max(1) as usize) {
+                self.early.entry(element).or_insert(site);
             }
         }
         let begin = format!("{what} {verb} the piece at element {index} of `{name}`");
