@@ -89,7 +89,7 @@ pub fn transpose_by_elements<T, const M: usize, const N: usize>(
 /// the tile where the row's tile begins at an odd one. In shared memory the even rows lie in front of the odd ones, so that the two
 /// halves of what a warp writes lie in rows one after the other, whose columns are in different banks.
 #[tiled_kernel(
-    T = [bf16], ROWS = 128, COLS = 128,
+    T = [bf16], ROWS = 128, COLS = 64,
     block = [256],
     grid = [(M + 15).div_ceil(ROWS), N.div_ceil(COLS)],
     deny(narrowed),
