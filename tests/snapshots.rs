@@ -78,7 +78,7 @@ impl Functions {
         let own = self.folded(variant.text);
         let differences = earlier.iter().map(|other| (other, difference(&self.folded(other.text), &own)));
         match differences.min_by_key(|(_, lines)| lines.lines().count()) {
-            Some((other, lines)) if 5 * lines.lines().count() <= 3 * own.lines().count() => {
+            Some((other, lines)) if 5 * lines.lines().count() <= 4 * own.lines().count() => {
                 format!("{BESIDE}{}, but:\n{lines}", other.entry)
             }
             _ => own,

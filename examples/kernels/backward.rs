@@ -56,6 +56,27 @@ mod kernels {
         (row * FIXED, rest % heads, rest / heads)
     }
 
+    /// Shared memory and barriers of a block, made; then the next launch may begin, and this one waits for those before. Of each row that
+    /// goes by there are two facts, in `columns` columns.
+    fn begin(
+        columns: usize,
+    ) -> (
+        (View<T, Write>, View<T, Write>, View<T, Write>, View<T, Write>, View<f32, Write>),
+        (Mbarrier, Mbarriers, Mbarriers),
+    ) {
+        let f1 = shared::<T>(row_major([D / W, FIXED, W]).swizzle_bytes(2 * W));
+        let f2 = shared::<T>(row_major([DV / W, FIXED, W]).swizzle_bytes(2 * W));
+        let m1 = shared::<T>(row_major([STAGES, D / W, MOVING, W]).swizzle_bytes(2 * W));
+        let m2 = shared::<T>(row_major([STAGES, DV / W, MOVING, W]).swizzle_bytes(2 * W));
+        let told = shared::<f32>(row_major([STAGES, 2, columns]));
+        let (stays, full, empty) =
+            (mbarriers(1, 1).at(0), mbarriers(STAGES, 1), mbarriers(STAGES, 4 * CONSUMERS));
+        barrier();
+        launch_dependents();
+        grid_dependency_wait();
+        ((f1, f2, m1, m2, told), (stays, full, empty))
+    }
+
     /// The producer: it loads the rows that stay, then those that go by, of each head that reads them.
     fn load(
         (fixed_1, fixed_2): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
@@ -379,20 +400,11 @@ mod kernels {
         strength: f32,
         window: i32,
     ) {
-        let f1 = shared::<T>(row_major([D / W, FIXED, W]).swizzle_bytes(2 * W));
-        let f2 = shared::<T>(row_major([DV / W, FIXED, W]).swizzle_bytes(2 * W));
-        let m1 = shared::<T>(row_major([STAGES, D / W, MOVING, W]).swizzle_bytes(2 * W));
-        let m2 = shared::<T>(row_major([STAGES, DV / W, MOVING, W]).swizzle_bytes(2 * W));
-        let told = shared::<f32>(row_major([STAGES, 2, MOVING]));
-        let (stays, full, empty) =
-            (mbarriers(1, 1).at(0), mbarriers(STAGES, 1), mbarriers(STAGES, 4 * CONSUMERS));
-        barrier();
-        launch_dependents();
-        grid_dependency_wait();
+        let (memory, ring) = begin(MOVING);
+        let (f1, f2, _, _, _) = memory;
         let (row, head, batch) = tile_of(N.div_ceil(FIXED), HK, B);
         let shared_by = HQ / HK;
         let at = (row, head * shared_by, shared_by, (M as i32, N as i32, window));
-        let (memory, ring) = ((f1, f2, m1, m2, told), (stays, full, empty));
         if warp_group() == 0 {
             set_max_registers(24);
             if thread_idx.x == 0 {
@@ -453,20 +465,11 @@ mod kernels {
         strength: f32,
         window: i32,
     ) {
-        let f1 = shared::<T>(row_major([D / W, FIXED, W]).swizzle_bytes(2 * W));
-        let f2 = shared::<T>(row_major([DV / W, FIXED, W]).swizzle_bytes(2 * W));
-        let m1 = shared::<T>(row_major([STAGES, D / W, MOVING, W]).swizzle_bytes(2 * W));
-        let m2 = shared::<T>(row_major([STAGES, DV / W, MOVING, W]).swizzle_bytes(2 * W));
-        let told = shared::<f32>(row_major([STAGES, 2, 4]));
-        let (stays, full, empty) =
-            (mbarriers(1, 1).at(0), mbarriers(STAGES, 1), mbarriers(STAGES, 4 * CONSUMERS));
-        barrier();
-        launch_dependents();
-        grid_dependency_wait();
+        let (memory, ring) = begin(4);
+        let (f1, _, _, _, _) = memory;
         let (row, head, batch) = tile_of(M.div_ceil(FIXED), HQ, B);
         let group_of = head * HK / HQ;
         let sizes = (M as i32, N as i32, window);
-        let (memory, ring) = ((f1, f2, m1, m2, told), (stays, full, empty));
         if warp_group() == 0 {
             set_max_registers(24);
             if thread_idx.x == 0 {

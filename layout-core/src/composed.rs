@@ -7,7 +7,7 @@ use crate::algebra::{
     Pattern, Tile, coalesce, composition, composition_by_mode, logical_divide, logical_divide_by_mode, ratio,
     recast_layout, slice, zipped_divide_by_mode,
 };
-use crate::parse::Cursor;
+use crate::parse::{Cursor, whole};
 use crate::{IntTuple, Layout, LayoutError, Swizzle};
 use std::fmt;
 use std::str::FromStr;
@@ -324,10 +324,7 @@ impl FromStr for ComposedLayout {
     type Err = LayoutError;
 
     fn from_str(text: &str) -> Result<Self, LayoutError> {
-        let mut cursor = Cursor::new(text);
-        let composed = cursor.composed()?;
-        cursor.end()?;
-        Ok(composed)
+        whole(text, Cursor::composed)
     }
 }
 
@@ -335,9 +332,6 @@ impl FromStr for Swizzle {
     type Err = LayoutError;
 
     fn from_str(text: &str) -> Result<Self, LayoutError> {
-        let mut cursor = Cursor::new(text);
-        let swizzle = cursor.swizzle()?;
-        cursor.end()?;
-        Ok(swizzle)
+        whole(text, Cursor::swizzle)
     }
 }

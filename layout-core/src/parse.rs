@@ -145,14 +145,22 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// A value that is the whole text.
+pub(crate) fn whole<'a, T>(
+    text: &'a str,
+    read: impl FnOnce(&mut Cursor<'a>) -> Result<T, LayoutError>,
+) -> Result<T, LayoutError> {
+    let mut cursor = Cursor::new(text);
+    let value = read(&mut cursor)?;
+    cursor.end()?;
+    Ok(value)
+}
+
 impl FromStr for IntTuple {
     type Err = LayoutError;
 
     fn from_str(text: &str) -> Result<Self, LayoutError> {
-        let mut cursor = Cursor::new(text);
-        let tuple = cursor.int_tuple()?;
-        cursor.end()?;
-        Ok(tuple)
+        whole(text, Cursor::int_tuple)
     }
 }
 
@@ -160,9 +168,6 @@ impl FromStr for Layout {
     type Err = LayoutError;
 
     fn from_str(text: &str) -> Result<Self, LayoutError> {
-        let mut cursor = Cursor::new(text);
-        let layout = cursor.layout()?;
-        cursor.end()?;
-        Ok(layout)
+        whole(text, Cursor::layout)
     }
 }

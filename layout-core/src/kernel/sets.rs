@@ -461,29 +461,7 @@ impl Kernel {
                     .iter()
                     .map(|part| self.constant_before(id.0, *part, set))
                     .collect::<Result<Vec<_>, _>>()?;
-                match (intrinsic, types.as_slice(), values.as_slice()) {
-                    (Intrinsic::Math(Math::Min), _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
-                        Ok(ParamValue::Int(*a.min(b)))
-                    }
-                    (Intrinsic::Math(Math::Max), _, [ParamValue::Int(a), ParamValue::Int(b)]) => {
-                        Ok(ParamValue::Int(*a.max(b)))
-                    }
-                    (Intrinsic::DivCeil, _, [ParamValue::Int(a), ParamValue::Int(b)])
-                        if *a >= 0 && *b > 0 =>
-                    {
-                        Ok(ParamValue::Int(a / b + i64::from(a % b != 0)))
-                    }
-                    (Intrinsic::SizeOf, [TypeRef::Elem(elem)], _) => {
-                        Ok(ParamValue::Int(i64::from(elem.bytes())))
-                    }
-                    (Intrinsic::SizeOf, [TypeRef::Parameter(number)], _) => {
-                        match self.types.get(*number as usize).and_then(|name| set.get(name)) {
-                            Some(ParamValue::Type(elem)) => Ok(ParamValue::Int(i64::from(elem.bytes()))),
-                            _ => open("this type"),
-                        }
-                    }
-                    _ => open(&format!("`{}` of these", intrinsic.name())),
-                }
+                self.constant_word(*intrinsic, types, &values, set).or_else(|what| open(&what))
             }
             ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Known(..) => {
                 open("a number of an element type")
@@ -504,6 +482,32 @@ impl Kernel {
             | ExprKind::CallValue(..)
             | ExprKind::Call(..) => open("this"),
         }
+    }
+
+    /// A word of numbers and types that are known; what has no value, where it has none.
+    fn constant_word(
+        &self,
+        word: Intrinsic,
+        types: &[TypeRef],
+        values: &[ParamValue],
+        set: &ParamSet,
+    ) -> Result<ParamValue, String> {
+        let value = match (word, types, values) {
+            (Intrinsic::Math(Math::Min), _, [ParamValue::Int(a), ParamValue::Int(b)]) => *a.min(b),
+            (Intrinsic::Math(Math::Max), _, [ParamValue::Int(a), ParamValue::Int(b)]) => *a.max(b),
+            (Intrinsic::DivCeil, _, [ParamValue::Int(a), ParamValue::Int(b)]) if *a >= 0 && *b > 0 => {
+                a / b + i64::from(a % b != 0)
+            }
+            (Intrinsic::SizeOf, [TypeRef::Elem(elem)], _) => i64::from(elem.bytes()),
+            (Intrinsic::SizeOf, [TypeRef::Parameter(number)], _) => {
+                match self.types.get(*number as usize).and_then(|name| set.get(name)) {
+                    Some(ParamValue::Type(elem)) => i64::from(elem.bytes()),
+                    _ => return Err("this type".into()),
+                }
+            }
+            _ => return Err(format!("`{}` of these", word.name())),
+        };
+        Ok(ParamValue::Int(value))
     }
 
     /// Where an expression stands.

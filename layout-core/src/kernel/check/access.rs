@@ -10,7 +10,7 @@ use crate::kernel::program::{Access, Claim, Comparison, Loss, Mask, Pad, Space};
 use crate::kernel::specialise::TileAccess;
 use crate::kernel::view::View;
 
-/// A term of a coordinate beyond this asks for a test; the others together do not leave 64 bits.
+/// A term of a coordinate that may exceed this needs a test; all smaller ones together stay within 64 bits.
 const FAR: i128 = 1 << 56;
 
 impl Lower {
@@ -153,8 +153,8 @@ impl Lower {
         self.index(origin, moved)
     }
 
-    /// `rows + (inside ^ moved)`, where an offset is known to fall into rows, whose number is moved, and a place inside of
-    /// one: an address of which little depends on the place, as a person would write it.
+    /// `rows + (inside ^ moved)`, where an offset is known to split into rows, whose number decides `moved`, and a position
+    /// in one. So little of the address depends on the position, as a person would write it.
     fn split(&mut self, swizzle: &Swizzle, offset: &Index) -> Result<Option<Index>, IndexOverflow> {
         let (bits, base, shift) = (swizzle.bits(), swizzle.base(), swizzle.shift());
         if shift <= 0 || bits + base + shift.unsigned_abs() > 40 {

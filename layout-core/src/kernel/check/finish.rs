@@ -24,7 +24,7 @@ pub(super) struct Uses {
     pub arguments: BTreeSet<u32>,
     /// Tensor maps.
     pub maps: BTreeSet<u32>,
-    /// Whether the grid meets.
+    /// Whether there is a barrier of the grid.
     pub grid_barrier: bool,
 }
 

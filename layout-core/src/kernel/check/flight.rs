@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The accumulators in flight, with the groups that were closed since.
 type Flying = BTreeMap<PlaceId, u32>;
 
-/// Tells every touch of an accumulator in flight.
+/// Reports every touch of an accumulator in flight.
 pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) {
     Walk { tables, errors, operands: BTreeSet::new() }.list(body, &mut Flying::new());
 }
@@ -61,7 +61,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A loop's body, twice: what one round leaves in flight the next one meets.
+    /// A loop's body is walked twice: what one round leaves in flight, the next one meets.
     fn rounds(&mut self, body: &[Statement<Access, Operation>], flying: &mut Flying) {
         let before = flying.clone();
         self.list(body, flying);

@@ -11,7 +11,7 @@ use crate::kernel::program::{
 };
 use std::collections::BTreeSet;
 
-/// Tells every use of mbarriers that no barrier stands before.
+/// Reports every use of mbarriers that no barrier precedes.
 pub(super) fn check(tables: &Tables, body: &Out, errors: &mut Errors) {
     list(tables, body, &mut BTreeSet::new(), errors);
 }

@@ -20,13 +20,13 @@ use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, Mask, Part, Statement, StatementKind, walk};
 use crate::kernel::view::View;
 
-/// From so many pieces a thread on, a block copy tests once whether the whole tile lies inside, instead of each piece.
+/// A block copy of at least this many pieces a thread has one test for the whole tile, instead of one for each piece.
 pub(super) const FEW_ROUNDS: i64 = 4;
 
-/// The same of a thread's own copy, whose tests have terms in common.
+/// The same for a thread's own copy, whose tests share terms.
 pub(super) const FEW_PIECES: i64 = 8;
 
-/// Who asks whether its part of a copy lies inside.
+/// Who tests whether its part of a copy lies inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
     /// The block, for all of its threads.
@@ -49,7 +49,8 @@ impl Lower {
         result
     }
 
-    /// What `body` makes with the vectors that an edge may cut in pieces: few are left where one test takes the whole tiles.
+    /// What `body` makes, with vectors that an edge may cut moved in pieces: one test takes the whole tiles, so few are
+    /// left.
     pub(super) fn cutting<T>(
         &mut self,
         body: impl FnOnce(&mut Self) -> Result<T, Failed>,
@@ -66,7 +67,8 @@ impl Lower {
         out.push(Statement { kind: StatementKind::If(all, plain, masked), origin });
     }
 
-    /// The same in the branches of the statement before, where that asks the same: what several copies load comes at once.
+    /// The same, in the branches of the statement before where that has the same test: so the loads of several copies stand
+    /// together.
     pub(super) fn branch_on(inside: &Mask, plain: Out, masked: Out, origin: Origin, out: &mut Out) {
         if let Some(Statement { kind: StatementKind::If(before, then, otherwise), .. }) = out.last_mut()
             && condition(inside).as_ref() == Some(before)
@@ -78,8 +80,8 @@ impl Lower {
         Lower::branch(inside, plain, masked, origin, out);
     }
 
-    /// What must hold, beyond what is known, for all of both sides of a copy to exist, and of it the part of each side;
-    /// nothing where that cannot be said, never holds, or always does.
+    /// The conditions, beyond the known facts, under which all of both sides of a copy exists, and each side's part of
+    /// them. `None` where they cannot be said, never hold, or always do.
     pub(super) fn both_inside(
         &mut self,
         sides: (&View, &View),
@@ -98,7 +100,8 @@ impl Lower {
         Ok((!all.is_empty()).then_some((all, parts)))
     }
 
-    /// What must hold, beyond what is known, for all of a view to exist; nothing where that cannot be said, or never holds.
+    /// The conditions, beyond the known facts, under which all of a view exists; `None` where they cannot be said, or never
+    /// hold.
     pub(super) fn inside(
         &mut self,
         view: &View,
@@ -141,8 +144,8 @@ impl Lower {
         Ok(Some(mask))
     }
 
-    /// The index with the most, or the least, that its terms of the thread alone are in any thread; itself where that is not
-    /// known.
+    /// The index with its thread-only terms at the largest, or the smallest, value of any thread; the index itself where
+    /// that is not known.
     fn in_any_thread(&self, index: &Index, most: bool) -> Index {
         let atoms = &self.tables.atoms;
         let Ok(expanded) = atoms.expand_where(index, &|id| touches_thread(atoms, &Index::atom(id))) else {
@@ -159,13 +162,13 @@ impl Lower {
     }
 }
 
-/// Whether a test asks for the far edges alone. A copy that may begin before the near one, as a window of a row that begins
-/// anywhere, fails the test almost everywhere, and most of its vectors lie inside.
+/// Whether a test is about far edges only. A copy that may begin before the near edge, such as a window of a row that
+/// begins at any address, fails the test almost everywhere, though most of its vectors lie inside.
 pub(super) fn ends_only(inside: &Mask) -> bool {
     inside.iter().all(|comparison| comparison.op != BinaryOp::Ge)
 }
 
-/// Whether pieces of a copy ask by themselves whether they exist.
+/// Whether pieces of a copy have tests of their own.
 pub(super) fn asks(pieces: &Out) -> bool {
     let mut found = false;
     walk::statements(pieces, &mut |part| match part {

@@ -34,9 +34,10 @@ pub(super) struct Lower {
     pub thread: Index,
     pub threads: i64,
     pub narrow: bool,
-    /// How many loops stand around the statement that are loops at run time.
+    /// The number of loops around the statement that remain loops at run time.
     pub loops: u32,
-    /// Whether vectors that an edge may cut go in pieces, because one test for the whole copy has sent the others elsewhere.
+    /// Whether vectors that an edge may cut are moved in pieces, because one test for the whole copy has taken the other
+    /// ones.
     pub cut: bool,
 }
 

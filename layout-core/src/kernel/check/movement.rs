@@ -325,7 +325,8 @@ impl Lower {
         self.in_pieces(destination, source, asynchronous, (&steps, &losses), origin, out)
     }
 
-    /// What must hold, beyond what is known, for every element of both sides' vectors to exist; nothing where that cannot be said.
+    /// The conditions, beyond the known facts, under which every element of both sides' vectors exists; `None` where they
+    /// cannot be said.
     fn vectors_inside(
         &mut self,
         sides: [(&View, &[Index]); 2],
@@ -361,7 +362,7 @@ impl Lower {
         Ok((!mask.is_empty()).then_some(mask))
     }
 
-    /// Moves the vector at a coordinate, so many elements along each mode at once.
+    /// Moves the vector at a coordinate, by pieces of these elements along each mode.
     fn in_pieces(
         &mut self,
         (destination, to): (&View, &[Index]),
@@ -515,7 +516,7 @@ impl Lower {
         Ok((one, first))
     }
 
-    /// The modes along which the lanes of both sides follow one another in memory, the fastest first: of each its number on
+    /// The modes along which the lanes of both sides follow one another in memory, the fastest first: each one's number on
     /// both sides, and its lanes.
     fn run(&self, destination: &View, source: &View) -> Vec<(usize, usize, i64)> {
         let mut run: Vec<(usize, usize, i64)> = Vec::new();
@@ -668,7 +669,7 @@ pub(super) fn power_of_two(number: i64) -> i64 {
     if number == 0 { 1 } else { 1 << number.trailing_zeros().min(16) }
 }
 
-/// How many elements along each mode of a run make `width`; `None` where they do not follow one another so far.
+/// The elements along each mode of a run that make `width` together; `None` where fewer follow one another.
 fn along(run: &[(usize, usize, i64)], width: i64) -> Option<Vec<(usize, usize, i64)>> {
     let mut left = width;
     let mut parts = Vec::new();

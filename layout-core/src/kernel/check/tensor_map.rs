@@ -12,7 +12,7 @@ use crate::kernel::program::{
 };
 use crate::kernel::view::View;
 
-/// The extent of a box along a mode at most.
+/// The largest extent of a box along a mode.
 const BOX: i64 = 256;
 
 /// A tile as boxes of one map.
@@ -232,7 +232,7 @@ impl Lower {
         Ok(Boxes { map: map as u32, parts })
     }
 
-    /// A coordinate as the 32 bits that TMA takes: what is beyond them is beyond the tensor either way.
+    /// A coordinate as the 32 bits that TMA takes: one beyond them is beyond the tensor in any case.
     fn box_coordinate(&mut self, at: &Index, origin: Origin) -> Result<Index, Failed> {
         let atoms = &self.tables.atoms;
         let least =

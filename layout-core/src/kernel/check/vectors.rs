@@ -16,8 +16,8 @@ use crate::{IntTuple, Layout};
 pub(super) type Narrowed = Option<(u32, Reason)>;
 
 impl Lower {
-    /// Both sides of a thread's own copy by the widest vectors that are contiguous and aligned on both, and why they are
-    /// narrower than the elements allow. Copies from registers to registers are left alone: they cost nothing.
+    /// Both sides of a thread's own copy in the widest vectors that are contiguous and aligned on both, and why they are
+    /// narrower than the elements allow. Copies between registers are left alone: they cost nothing.
     pub(super) fn widened(
         &mut self,
         destination: &View,
@@ -56,8 +56,8 @@ impl Lower {
         Ok((same.0, same.1, narrowed))
     }
 
-    /// A block's copy by vectors as they were asked for, if they can be moved whole; else by narrower ones, with the
-    /// threads side by side along the vectors, so that a warp still reads stretches of memory.
+    /// A block's copy in the vectors that were asked for, if they can be moved whole; else in narrower ones, with the
+    /// threads side by side along the vectors, so that a warp still reads contiguous memory.
     pub(super) fn narrowed(
         &mut self,
         destination: &View,

@@ -11,7 +11,7 @@ use crate::kernel::ir::{BinaryOp, ExprId};
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, Value};
 
-/// Elements of an array at most.
+/// The most elements of an array.
 const MAX_ELEMENTS: i64 = 1024;
 /// Elements that an index known at run time may be compared with.
 pub(super) const MAX_COMPARED: i64 = 64;

@@ -20,7 +20,7 @@ use crate::{IntTuple, Layout};
 const GROUP: i64 = 128;
 
 impl Evaluator<'_> {
-    /// A member of the vocabulary that is about asynchronous work or who does it.
+    /// A word about asynchronous work, or about who does it.
     pub(super) fn asynchronous(&mut self, call: Call<'_>) -> Outcome<Datum> {
         let Call { word: intrinsic, values, origin, .. } = call;
         let name = intrinsic.name();
@@ -184,7 +184,7 @@ impl Evaluator<'_> {
         Ok(Datum::Index(rank))
     }
 
-    /// A place for what lies in another block, and the variable that holds whose.
+    /// A place that stands for another block's, and the variable that holds that block's rank.
     fn map_shared_rank(&mut self, view: View, rank: &Index, origin: Origin) -> Outcome<Datum> {
         let place = self.tables.place(view.place).clone();
         let blocks: u32 = self.cluster.iter().product();
@@ -302,7 +302,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Two variables: the stage, and how often, modulo 2, it came round.
+    /// Two variables: the stage, and the phase, the number of rounds modulo 2.
     fn pipeline(&mut self, stages: i64, origin: Origin) -> Outcome<Datum> {
         let mut declare = |name: &str, last: i64| {
             let var = self.variable(name, VariableKind::Index { wide: false }, true, origin);

@@ -15,7 +15,7 @@ use crate::kernel::params::ParamValue;
 use crate::kernel::program::{Comparison, Place, PlaceId, Space, Value};
 use crate::kernel::view::View;
 
-/// A promised divisor of a dimension at most.
+/// The largest promised divisor of a dimension.
 const MAX_DIVISOR: i64 = 1 << 30;
 
 /// What the attribute says of a variant as a whole, but for its launch.
@@ -342,8 +342,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a condition says of the dimensions in their form, and what a launch tests: the same over the plain dimensions,
-    /// since the form relies on it already.
+    /// What a condition says of the dimensions in their divided form, and what a launch tests: the same over the plain
+    /// dimensions, since the divided form already relies on it.
     fn promised(&mut self, id: ExprId) -> Outcome<(Vec<Comparison>, Vec<Comparison>)> {
         let known = self.host_condition(id)?;
         let divisors = std::mem::replace(&mut self.dim_divisors, vec![1; self.kernel.dims.len()]);

@@ -7,10 +7,10 @@ use crate::kernel::elem::{Constant, Elem};
 use crate::kernel::ir::{BinaryOp, UnaryOp};
 use crate::kernel::program::Value;
 
-/// Operations within each other that are looked into.
+/// How deep nested operations are looked into.
 const DEPTH: u32 = 64;
 
-/// The number that a value always is, where it is made of numbers by `+ - * / %`, shifts, bits and signs.
+/// The number that a value always is, where it is computed from numbers by `+ - * / %`, shifts, bits and signs.
 pub(super) fn known<A>(value: &Value<A>) -> Option<Constant> {
     folded(value, DEPTH)
 }

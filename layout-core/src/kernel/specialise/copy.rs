@@ -56,7 +56,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(destination))
     }
 
-    /// Where one side of a copy is vectorised and the other, of as many elements, is not: both, by the same vectors.
+    /// Both sides in the same vectors, where one side of a copy is vectorised and the other, of as many elements, is not.
     fn alike(&mut self, destination: View, source: View, origin: Origin) -> Outcome<(View, View)> {
         let elements = |view: &View| -> Option<Vec<(usize, i64, i64)>> {
             let all = view.modes.iter().enumerate().map(|(number, mode)| {

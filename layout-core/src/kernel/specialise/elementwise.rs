@@ -164,7 +164,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The words that operators say: integers wrap anyway.
+    /// Words that operators define: integers wrap anyway.
     pub(super) fn composed(&mut self, word: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
         let op = match word {
             Intrinsic::WrappingAdd => BinaryOp::Add,
@@ -196,7 +196,7 @@ impl Evaluator<'_> {
         Ok(self.meant_to_wrap(value))
     }
 
-    /// Marks what may leave its type on purpose: an index by its atom, a value by a conversion to its own type.
+    /// Marks a result that may leave its type on purpose: an index by its atom, a value by a conversion to its own type.
     fn meant_to_wrap(&mut self, value: Datum) -> Datum {
         match value {
             Datum::Index(index) => {

@@ -15,10 +15,10 @@ use crate::kernel::program::{Statement, StatementKind, Tables, Value, Variable, 
 use crate::kernel::prove::Facts;
 use std::collections::{HashMap, HashSet};
 
-/// Beyond every tensor. What an assignment may add to it, [`GROWTH`], no thread has the time to do so often that 64 bits
-/// overflow: 2⁴⁰ assignments reach 2⁵⁶.
+/// A number beyond every tensor. An assignment may add up to [`GROWTH`]; no thread has the time for so many assignments
+/// that 64 bits overflow: 2⁴⁰ of them reach 2⁵⁶.
 const TAME: i64 = 1 << 51;
-/// Further from zero than before by at most so much, whatever is known.
+/// The most by which an assignment may move an index away from zero.
 const GROWTH: i64 = 1 << 16;
 
 /// What is assumed of a mutable index. An assignment that breaks it takes the next weaker one; then the evaluation begins
@@ -36,14 +36,15 @@ pub(super) enum Course {
     Isize,
 }
 
-/// The error is reported, or the evaluation will be done again; or there is no value, since the list of statements is left (`leaves`).
+/// Either the error is reported, or the evaluation will be done again, or there is no value, since the list of statements
+/// is left (`leaves`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failed;
 
 pub(super) type Outcome<T> = Result<T, Failed>;
 pub(super) type TileStatement = Statement<TileAccess, TileOperation>;
 
-/// Where no statement of the user stands.
+/// The place of code that no statement of the user stands for.
 const NOWHERE: Origin = Origin(u32::MAX);
 
 /// The statements without the marks of [`Evaluator::never_reached`] and the branches that only held one.
@@ -91,7 +92,8 @@ pub(super) struct Evaluator<'k> {
     pub last_version: u32,
     /// Mutable index variables that stay between 0 and a number.
     pub bounded: HashMap<VarId, i64>,
-    /// Of mutable indices that are not [`Course::Natural`]. Found one by one; the evaluation begins anew with each.
+    /// The courses of mutable indices that are not [`Course::Natural`]. They are found one by one; the evaluation begins
+    /// anew with each.
     pub courses: HashMap<LocalId, Course>,
     /// The range of each mutable index variable, and whether it holds the bits of a `usize`.
     pub ranges: HashMap<VarId, (Range, bool)>,
@@ -101,10 +103,10 @@ pub(super) struct Evaluator<'k> {
     pub intervals: HashMap<VarId, Range>,
     /// The interval of each mutable index as it is now, where it is known.
     pub present: HashMap<VarId, Range>,
-    /// Of mutable indices that come round: the number that they stay below at the heads of loops; `None` where that is not so.
-    /// Found one by one; the evaluation begins anew with each.
+    /// For mutable indices that wrap around, the number below which they stay at the heads of loops; `None` where they do
+    /// not. They are found one by one; the evaluation begins anew with each.
     pub rings: HashMap<LocalId, Option<i64>>,
-    /// For each loop around, those that are assumed to at its head.
+    /// For each loop around, the indices that are assumed to wrap around at its head.
     pub heads: Vec<Vec<(VarId, i64)>>,
     /// The local that each mutable index variable was made for.
     pub owners: HashMap<VarId, LocalId>,
@@ -153,18 +155,18 @@ pub(super) struct Evaluator<'k> {
     pub rounds: u32,
     /// Whether the current code is outside the kernel's body (attribute entries): nothing may be emitted.
     pub host: bool,
-    /// Expressions evaluated; an end for kernels that grow without bound.
+    /// The number of evaluated expressions: a limit for kernels that grow without bound.
     pub budget: u32,
 }
 
 impl Evaluator<'_> {
-    /// Tells an error.
+    /// Reports an error.
     pub(super) fn fail<T>(&mut self, origin: Origin, message: impl Into<String>) -> Outcome<T> {
         self.errors.push(KernelError { message: message.into(), help: None, origin });
         Err(Failed)
     }
 
-    /// Tells an error with a way out.
+    /// Reports an error with a way out.
     pub(super) fn fail_help<T>(
         &mut self,
         origin: Origin,
@@ -187,19 +189,19 @@ impl Evaluator<'_> {
         self.kernel.expr(id).origin
     }
 
-    /// A statement more; behind one that leaves the list nothing is ever reached.
+    /// Adds a statement; behind one that leaves the list nothing is added.
     pub(super) fn push(&mut self, origin: Origin, kind: StatementKind<TileAccess, TileOperation>) {
         if !leaves(&self.out) {
             self.out.push(Statement { kind, origin });
         }
     }
 
-    /// What stands behind this is never reached: a `break` that [`reached`] takes away.
+    /// Marks that the code behind is never reached, by a `break` that [`reached`] removes.
     pub(super) fn never_reached(&mut self) {
         self.push(NOWHERE, StatementKind::Break);
     }
 
-    /// Runs `body` with an empty statement list and gives what it filled.
+    /// Runs `body` with an empty statement list, and gives the filled list.
     pub(super) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (Vec<TileStatement>, T) {
         let outer = std::mem::take(&mut self.out);
         let value = body(self);
@@ -265,8 +267,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A name for an index: an atom with that definition, and its `LetIndex`. Numbers need none, nor names of what does
-    /// not change.
+    /// A name for an index: an atom with that definition, and its `LetIndex`. A number needs none, nor does a name for
+    /// something that does not change.
     pub(super) fn name_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
         let atoms = &self.tables.atoms;
         let plain = index.as_atom().is_some_and(|id| atoms.atom(id).is_leaf() && !atoms.may_be_assigned(id));

@@ -14,7 +14,7 @@ use crate::kernel::origin::Errors;
 use crate::kernel::program::{Tables, Value};
 use std::collections::{HashMap, HashSet};
 
-/// The state that an evaluation changes, before it.
+/// The state before an evaluation that the evaluation changes.
 struct Checkpoint {
     tables: Tables,
     errors: Errors,

@@ -14,7 +14,7 @@ use crate::kernel::view::View;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Nested calls are inlined this deep at most.
+/// The deepest nesting of inlined calls.
 const MAX_CALLS: u32 = 32;
 
 impl Evaluator<'_> {
@@ -129,7 +129,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `&mut place`: what may change is handed on, anything else is a value.
+    /// `&mut place`: a place is handed on; anything else is a value.
     fn borrow(&mut self, place: ExprId, origin: Origin) -> Outcome<Datum> {
         if let Some(spot) = self.spot(place, origin) {
             let mut spot = spot?;
@@ -244,8 +244,8 @@ impl Evaluator<'_> {
         Ok((TileAccess { view, coordinates, origin }, elem))
     }
 
-    /// An element of a vectorised view is named by its place among the elements, as before `vectorize`: that of a product's
-    /// accumulator by its row and column among the thread's own.
+    /// An element of a vectorised view is named by its position among the elements, as before `vectorize`: an element of a
+    /// product's accumulator by its row and column among the thread's own.
     fn by_elements(
         &mut self,
         view: View,
@@ -278,7 +278,7 @@ impl Evaluator<'_> {
         Ok(Datum::Scalar(Value::Load(Box::new(access)), elem))
     }
 
-    /// The datums as coordinates of a view, each of so many elements: an offset made of them stays within 64 bits.
+    /// The datums as coordinates of a view with these numbers of elements: an offset made of them stays within 64 bits.
     pub(super) fn coordinates(
         &mut self,
         view: &View,

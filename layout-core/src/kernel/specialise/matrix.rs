@@ -14,7 +14,7 @@ use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
-    /// A member of the vocabulary that is about a warp's matrix instruction.
+    /// A word about a warp's matrix instruction.
     pub(super) fn matrix(&mut self, call: Call<'_>) -> Outcome<Datum> {
         let Call { word: intrinsic, types, mut values, origin } = call;
         let name = intrinsic.name();
@@ -143,7 +143,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(destination))
     }
 
-    /// How many of the instruction's tiles a tile is, along its rows and its columns.
+    /// The number of the instruction's tiles in a tile, along its rows and its columns.
     fn atoms_of(
         &mut self,
         core: TensorCore,
@@ -169,7 +169,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// How many fragments a local tensor holds: rows of them, and in each so many.
+    /// The fragments that a local tensor holds: rows of them, and the number in each row.
     fn fragments(
         &mut self,
         core: TensorCore,

@@ -83,8 +83,8 @@ impl Evaluator<'_> {
         self.binary(op, left?, right?, origin)
     }
 
-    /// `left && right` where the right side has statements of its own, the last ones: they run where `left` lets them, as
-    /// `right = false; if (left) { ..; right = ..; }`.
+    /// `left && right` where the right side has statements of its own, the last ones of the list. They run only if `left`
+    /// holds: `right = false; if (left) { ..; right = ..; }`.
     fn guarded(
         &mut self,
         op: BinaryOp,
@@ -255,7 +255,7 @@ impl Evaluator<'_> {
         self.fail_help(origin, message, format!("its numbers are {least} to {most}: take a wider type"))
     }
 
-    /// How one of two datums becomes what the other is.
+    /// How one of two datums takes the type of the other.
     fn agreement(&self, left: &Datum, right: &Datum) -> String {
         // Rust's `as` knows no floats of 16 bits and less.
         let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;

@@ -15,12 +15,12 @@ use crate::kernel::program::{BarrierAt, Comparison, PlaceId, Space, StatementKin
 use crate::kernel::view::View;
 use std::collections::HashSet;
 
-/// What some code reads, or what it changes.
+/// The variables and memory that some code reads, or changes.
 #[derive(Debug, Default)]
 struct Touched {
     variables: HashSet<VarId>,
     places: HashSet<PlaceId>,
-    /// Memory that other threads or asynchronous work may reach: what waits and barriers let change.
+    /// Memory that other threads or asynchronous work may access: waits and barriers let it change.
     memory: bool,
 }
 
@@ -54,7 +54,7 @@ impl Evaluator<'_> {
         values.into_iter().collect()
     }
 
-    /// Gives names, before statement `before`, to those of `values` that the statements from there on change.
+    /// Names, ahead of statement `before`, those of `values` that the statements from there on change.
     pub(super) fn keep(&mut self, values: &mut [Outcome<Datum>], before: usize) {
         let mut changes = Touched::default();
         self.out[before..].iter().for_each(|statement| self.changes(statement, &mut changes));
@@ -88,7 +88,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The view, likewise: its address and its edges stay those of the place where it was made.
+    /// The view, likewise: its address and its edges stay as they were where it was made.
     pub(super) fn settled_view(&mut self, mut view: View, origin: Origin) -> View {
         let mut assigned = Vec::new();
         view.indices(&mut |index| self.assigned_atoms(index, &mut assigned));

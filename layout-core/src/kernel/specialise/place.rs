@@ -13,7 +13,7 @@ use crate::kernel::origin::Origin;
 use crate::kernel::program::{Comparison, Place, PlaceId, Space, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
 
-/// Elements of a local tensor at most: beyond, no register file holds it.
+/// The most elements of a local tensor: no register file holds more.
 const MAX_LOCAL_ELEMENTS: i64 = 1024;
 
 impl Evaluator<'_> {
@@ -93,7 +93,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(view))
     }
 
-    /// Takes bytes of the block's shared memory, from a multiple on; the only place that does.
+    /// Allocates the block's shared memory, aligned; the only function that does.
     pub(super) fn shared_memory(&mut self, bytes: u64, multiple: u64, origin: Origin) -> Outcome<Space> {
         let offset = self.shared_bytes.next_multiple_of(multiple);
         let (total, limit) = (offset.saturating_add(bytes), self.shared_limit);
@@ -110,8 +110,8 @@ impl Evaluator<'_> {
         )
     }
 
-    /// Whether a block takes one branch only, once: then what the other one keeps in shared memory may lie in the same place. All
-    /// threads of the block must agree, no round of a loop may come back, and no other block may look into this one's memory.
+    /// Whether a block takes only one of two branches, and once: then both branches' shared memory may overlap. All threads
+    /// of the block must agree, no round of a loop may come back, and no other block may access this one's memory.
     pub(super) fn excludes(&self, condition: &Value<TileAccess>) -> bool {
         let alone = self.cluster.iter().all(|blocks| *blocks <= 1);
         alone && self.loops == 0 && self.rounds == 0 && self.is_of_the_block(condition)

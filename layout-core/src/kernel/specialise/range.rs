@@ -14,7 +14,7 @@ use crate::kernel::math::Math;
 use crate::kernel::program::{Value, VariableKind};
 use std::collections::HashMap;
 
-/// Operations within each other that are looked into.
+/// How deep nested operations are looked into.
 const DEPTH: u32 = 16;
 
 impl Evaluator<'_> {
@@ -126,7 +126,7 @@ impl Evaluator<'_> {
         range
     }
 
-    /// Asks that the mutable index which this is stays below a number; false where it is none, or is known not to.
+    /// Requires that this mutable index stays below a number; false where it is no such index, or is known not to stay.
     pub(super) fn ask_to_come_round(&mut self, index: &Index, count: i64) -> bool {
         let Some(Atom::Variable(var, _)) = index.as_atom().map(|id| self.tables.atoms.atom(id)) else {
             return false;
@@ -183,7 +183,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Of a mutable index that another branch leaves elsewhere.
+    /// For a mutable index that another branch leaves with another value.
     pub(super) fn joined(&mut self, ways: &[HashMap<VarId, Range>]) {
         let Some((first, rest)) = ways.split_first() else { return };
         for (var, range) in first {

@@ -16,10 +16,10 @@ use crate::kernel::program::{Comparison, StatementKind, Value};
 use crate::kernel::view::View;
 use crate::{IntTuple, Layout};
 
-/// Registers of an array at most: a thread has 255.
+/// The most registers of an array: a thread has 255.
 const MAX_REGISTERS: i64 = 256;
 
-/// What an array, or a part of one, is made of.
+/// The numbers of an array, or of a part of one.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
     /// Numbers of the place's type; the view has a mode for each array around.
@@ -114,7 +114,7 @@ impl Evaluator<'_> {
         Ok(spot)
     }
 
-    /// What lies at a place, read where it is used.
+    /// The registers of a place, read where they are used.
     pub(super) fn read_spot(&mut self, spot: &Spot, origin: Origin) -> Outcome<Datum> {
         let read = self.registers_of(&spot.part, &spot.at, origin)?;
         Ok(self.with_indices(&spot.part, read, origin))

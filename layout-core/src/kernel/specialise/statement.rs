@@ -14,10 +14,10 @@ use crate::kernel::ir::{
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{StatementKind, Value, VariableKind};
 
-/// `unroll` makes at most this many rounds.
+/// The most rounds of an `unroll`.
 const MAX_UNROLL: i64 = 4096;
 
-/// How often a loop goes round.
+/// The rounds of a loop.
 fn rounds(first: i64, last: i64, step: i64) -> i64 {
     let span = last.saturating_sub(first).max(0);
     span / step + i64::from(span % step != 0)
@@ -358,7 +358,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Behind a loop that ends at its head only what holds there holds still.
+    /// Behind a loop that ends at its head only the facts of the head hold still.
     fn behind(&mut self, rings: &[(VarId, i64)], body: &[TileStatement]) {
         if !breaks(body) {
             for (var, count) in rings {

@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(self.index(origin, window)?))
     }
 
-    /// Tiles of shared and local tensors do not overhang: nothing is beyond their edge to be masked for.
+    /// Refuses tiles of shared and local tensors that overhang: beyond their edge there is nothing to mask for.
     fn fits(&mut self, view: &View, sizes: &[i64], coordinates: &[Index], origin: Origin) -> Outcome<()> {
         let place = self.tables.place(view.place).clone();
         if matches!(place.space, Space::Global(_)) {
@@ -117,7 +117,7 @@ impl Evaluator<'_> {
         Ok(Datum::View(self.index(origin, part)?))
     }
 
-    /// `cp.async` has one way only.
+    /// Refuses other directions: `cp.async` goes from global to shared memory only.
     pub(super) fn only_to_shared(
         &mut self,
         to: &View,

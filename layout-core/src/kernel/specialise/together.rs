@@ -24,7 +24,7 @@ use Ordering::{Relaxed, Synchronising};
 const LANES: i64 = 32;
 
 impl Evaluator<'_> {
-    /// A member of the vocabulary that is about several threads.
+    /// A word about several threads.
     pub(super) fn together(&mut self, call: Call<'_>) -> Outcome<Datum> {
         let Call { word: intrinsic, values, origin, .. } = call;
         let name = intrinsic.name();
@@ -110,7 +110,7 @@ impl Evaluator<'_> {
         Ok(Datum::Scalar(value, result))
     }
 
-    /// A value that registers of another thread can be read as.
+    /// The value, where other threads can read it from a register.
     fn moved(
         &mut self,
         datum: Datum,

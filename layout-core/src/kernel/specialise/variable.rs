@@ -14,7 +14,7 @@ use crate::kernel::program::{Statement, StatementKind, Value, VariableKind};
 use std::collections::HashMap;
 
 impl Evaluator<'_> {
-    /// What a name stands for from its `let` on.
+    /// Binds a name, from its `let` on.
     pub(super) fn binding(&mut self, id: LocalId, mutable: bool, datum: Datum) -> Binding {
         let kernel = self.kernel;
         let local = &kernel.locals[id.0 as usize];
@@ -117,7 +117,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What `let x;` stands for, once its first value is known.
+    /// Binds `let x;`, once its first value is known.
     fn late_binding(
         &mut self,
         local: LocalId,
@@ -381,7 +381,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Gives what was decided late its place: literals the type of their variable, and `let x;` its declarations.
+/// Places what was decided late: literals get the type of their variable, and `let x;` its declarations.
 pub(super) fn settle(
     body: &mut Vec<TileStatement>,
     kinds: &impl Fn(VarId) -> VariableKind,

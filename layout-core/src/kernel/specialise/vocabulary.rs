@@ -77,7 +77,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A word that the table gives a family whose file does not know it: a mistake of the table.
+    /// Refuses a word whose family's file does not know it: a mistake of the table.
     pub(super) fn meaningless(&mut self, name: &str, origin: Origin) -> Outcome<Datum> {
         self.fail(origin, format!("`{name}` has no meaning"))
     }
@@ -99,7 +99,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The view, where the user said no scope of its atomic operations.
+    /// The view, refused where the user gave a scope of atomic operations.
     pub(super) fn without_scope(&mut self, view: View, what: &str, origin: Origin) -> Outcome<View> {
         let Some(scope) = view.scope else { return Ok(view) };
         let place = self.tables.place(view.place).name.clone();
