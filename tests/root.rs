@@ -1,5 +1,6 @@
 //! The one test binary of the workspace.
 
+mod absurd;
 mod accuracy;
 mod analysis;
 mod asynchronous;

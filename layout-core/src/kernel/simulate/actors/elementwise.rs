@@ -27,26 +27,12 @@ pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Registe
             put(&mut warp.f64[dst as usize], &value, active);
         }
         (Bank::F32, Register::F32(a)) => {
-            let of = |register| if let Register::F32(n) = register { n } else { a };
-            let value = floats(
-                function,
-                &warp.f32[a as usize],
-                &warp.f32[of(second) as usize],
-                &warp.f32[of(third) as usize],
-                &integers(second),
-            );
-            put(&mut warp.f32[dst as usize], &value, active);
+            let (from, n) = ([a, number(second, a), number(third, a)], integers(second));
+            floats(function, &mut warp.f32, (dst, from), &n, active);
         }
         (Bank::F64, Register::F64(a)) => {
-            let of = |register| if let Register::F64(n) = register { n } else { a };
-            let value = floats(
-                function,
-                &warp.f64[a as usize],
-                &warp.f64[of(second) as usize],
-                &warp.f64[of(third) as usize],
-                &integers(second),
-            );
-            put(&mut warp.f64[dst as usize], &value, active);
+            let (from, n) = ([a, number(second, a), number(third, a)], integers(second));
+            floats(function, &mut warp.f64, (dst, from), &n, active);
         }
         (Bank::Int, Register::F32(a)) => {
             let value = warp.f32[a as usize].map(|value| small_float::encode(value, elem).into());
@@ -78,14 +64,27 @@ pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Registe
     }
 }
 
+/// The number of a register of floats; another one where it is none.
+fn number(register: Register, otherwise: u32) -> u32 {
+    match register {
+        Register::F32(number) | Register::F64(number) => number,
+        Register::Int(_) | Register::Mask(_) => otherwise,
+    }
+}
+
+/// Of registers of floats.
+#[inline]
 fn floats<T: Float>(
     function: Math,
-    a: &[T; LANES],
-    b: &[T; LANES],
-    c: &[T; LANES],
+    all: &mut [[T; LANES]],
+    (dst, from): (u32, [u32; 3]),
     n: &[i64; LANES],
-) -> [T; LANES] {
-    std::array::from_fn(|i| T::apply(function, a[i], b[i], c[i], n[i] as i32).unwrap_or(a[i]))
+    active: u32,
+) {
+    let [a, b, c] = from.map(|register| &all[register as usize]);
+    let of = |lane: usize| T::apply(function, a[lane], b[lane], c[lane], n[lane] as i32).unwrap_or(a[lane]);
+    let value: [T; LANES] = std::array::from_fn(of);
+    put(&mut all[dst as usize], &value, active);
 }
 
 fn mask(holds: impl Fn(usize) -> bool) -> u32 {

@@ -8,7 +8,7 @@ use super::proxy::Flow;
 use super::rounds::Rounds;
 use super::together;
 use super::warp::{State, Warp};
-use crate::kernel::program::{AtomicChange, Collective, Participants};
+use crate::kernel::program::{Collective, Participants};
 use crate::kernel::simulate::bytecode::Op;
 use crate::kernel::simulate::event::Event;
 use crate::kernel::simulate::machine::Machine;
@@ -101,7 +101,6 @@ impl Machine<'_> {
                     if dst.is_some() {
                         warp.wait_site = site;
                     }
-                    self.gave |= !matches!(change, AtomicChange::Load(_));
                     return Some(Flow::Stop);
                 }
             }

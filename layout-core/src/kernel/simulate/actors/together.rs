@@ -253,6 +253,7 @@ impl Machine<'_> {
         }
         self.tell(&Event::Changed(Access { warp, site, number, touch: &touch, how }, &before));
         self.progress |= stored != 0;
+        self.gave |= stored != 0 && program.waits;
         if !at_once {
             self.synchronise(warp, site, &touch, (change, scope), stored);
         }

@@ -1,0 +1,71 @@
+//! What is absurd: refused where it stands, in words.
+
+use layout_core::algebra::left_inverse;
+use layout_core::kernel::{Promises, compile};
+use layout_core::{Layout, LayoutError};
+use layout_cuda::{Device, Error, TensorError};
+
+/// What is said of a kernel with these entries of the attribute, and an argument of this name.
+fn said(entries: &str, argument: &str) -> String {
+    let text = format!(
+        "#[tiled_kernel({entries}, grid = [1])]\n\
+         fn absurd({argument}: &mut LayoutTensor<f32, RowMajor<32>>) {{ {argument}[[thread_idx.x]] = 1.0; }}"
+    );
+    let kernel = match layout_text::kernel(&text) {
+        Ok(kernel) => kernel,
+        Err(errors) => return format!("{errors:?}"),
+    };
+    let set = match kernel.listed() {
+        Ok(sets) => sets.into_iter().next().expect("a set"),
+        Err(errors) => return errors.to_string(),
+    };
+    match compile(&kernel, &set, Promises::USUAL) {
+        Ok(_) => "nothing".into(),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn entries_that_no_gpu_takes() {
+    for (entries, argument, wanted) in [
+        ("block = [32]", "x", "nothing"),
+        ("block = [32], min_blocks = 1000000", "x", "a multiprocessor holds at most 32 blocks of 32 threads"),
+        ("block = [256], min_blocks = 17", "x", "a multiprocessor holds at most 8 blocks of 256 threads"),
+        ("block = [32], min_blocks = 0", "x", "0 is no entry of `min_blocks`"),
+        ("block = [100000]", "x", "a GPU takes at most 1024"),
+        ("block = [0]", "x", "0 is no entry of `block`"),
+        ("block = [32], arch = \"sm_999\"", "x", "`sm_999` is no architecture"),
+        ("block = [32], opt_level = 77", "x", "it may be 0 to 3"),
+        ("block = [32]", "DEFINITION", "an argument is called `DEFINITION`"),
+        ("block = [32]", "SOURCE", "an argument is called `SOURCE`"),
+    ] {
+        let found = said(entries, argument);
+        assert!(found.contains(wanted), "{entries}, {argument}: {found}");
+    }
+}
+
+/// Before one of them is compiled: that would take minutes.
+#[test]
+fn long_lists_are_refused_at_once() {
+    let list: Vec<String> = (0..100_000).map(|value: u32| value.to_string()).collect();
+    let found = said(&format!("block = [32], B = [{}]", list.join(", ")), "x");
+    assert!(found.contains("`B` has 100000 values"), "{found}");
+}
+
+#[test]
+fn a_tensor_takes_no_other_shape() -> Result<(), Error> {
+    let device = Device::simulator();
+    let from = device.upload(&[1.0f32; 12], [3, 4])?;
+    let mut other = device.zeros::<f32, 2>([4, 3])?;
+    let refused = other.copy_from(&from).expect_err("another shape");
+    assert!(matches!(refused, Error::Tensor(TensorError::Unlike { .. })), "{refused}");
+    assert_eq!(other.download()?, [0.0; 12]);
+    Ok(())
+}
+
+#[test]
+fn an_inverse_that_leaves_64_bits() {
+    let layout: Layout = "(4294967296,5):(1,1)".parse().expect("a layout");
+    let refused = left_inverse(&layout).expect_err("it leaves 64 bits");
+    assert!(matches!(refused, LayoutError::NotInjective { .. }), "{refused}");
+}
