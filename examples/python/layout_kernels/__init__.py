@@ -21,12 +21,22 @@ def _empty(device: torch.device, dtype: torch.dtype) -> torch.Tensor:
     return torch.empty(0, device=device, dtype=dtype)
 
 
+# Looked up once: each call of torch's by its full name costs a tenth of a launch.
+_is_compiling, _is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
+_dispatch_modes, _function_modes = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack
+_Tensor, _Parameter, _float32 = torch.Tensor, torch.nn.Parameter, torch.float32
+
+
 def _plain(*tensors: torch.Tensor) -> bool:
     """Whether nobody but the kernel has to see the call: no tracing, no mode, no gradient. Then the dispatcher is passed over."""
-    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
+    if _is_compiling() or _dispatch_modes() or _function_modes():
         return False
-    grad = torch.is_grad_enabled()
-    return all(type(x) in (torch.Tensor, torch.nn.Parameter) and not (grad and x.requires_grad) for x in tensors)
+    grad = _is_grad_enabled()
+    for x in tensors:
+        kind = type(x)
+        if (kind is not _Tensor and kind is not _Parameter) or (grad and x.requires_grad):
+            return False
+    return True
 
 
 def _rows(x: torch.Tensor) -> torch.Tensor:
@@ -36,7 +46,7 @@ def _rows(x: torch.Tensor) -> torch.Tensor:
 def _norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float, keep_scale: bool) -> tuple[torch.Tensor, torch.Tensor]:
     rows = _rows(x)
     out = torch.empty_like(rows)
-    scale = rows.new_empty(rows.shape[0], dtype=torch.float32) if keep_scale else _empty(x.device, torch.float32)
+    scale = rows.new_empty(rows.shape[0], dtype=_float32) if keep_scale else _empty(x.device, _float32)
     (_scaled if keep_scale else _bare)(rows, weight.contiguous(), out, scale, epsilon)
     return out if rows is x else out.view(x.shape), scale
 
