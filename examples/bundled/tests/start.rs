@@ -54,7 +54,7 @@ fn driver(name: &str, init: u32, version: i32) -> std::path::PathBuf {
 /// A machine: its name, what is set, what is unset, the words of a launch there, and the doctor's.
 #[cfg(target_os = "linux")]
 type Machine =
-    (&'static str, Vec<(&'static str, String)>, Vec<&'static str>, &'static str, &'static [&'static str]);
+    (&'static str, Vec<(&'static str, String)>, Vec<&'static str>, &'static str, Vec<&'static str>);
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -67,43 +67,57 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
     let (too_old, unseen) = ("the driver is of CUDA 11.4, older than 12.0", "CUDA_ERROR_NO_DEVICE");
     let hidden = "GPU      none: CUDA_VISIBLE_DEVICES is ``";
     let machines: [Machine; 9] = [
-        ("a driver that is too old", vec![old], vec![], too_old, &[too_old]),
-        ("a driver without a device", vec![none.clone()], vec![], unseen, &[unseen]),
-        ("a driver that hides all", vec![none, set("CUDA_VISIBLE_DEVICES", "")], vec![], unseen, &[hidden]),
+        ("a driver that is too old", vec![old], vec![], too_old, vec![too_old]),
+        ("a driver without a device", vec![none.clone()], vec![], unseen, vec![unseen]),
+        (
+            "a driver that hides all",
+            vec![none, set("CUDA_VISIBLE_DEVICES", "")],
+            vec![],
+            unseen,
+            vec![hidden],
+        ),
         (
             "a driver that sees no GPU",
             vec![empty],
             vec!["CUDA_VISIBLE_DEVICES"],
             "the driver sees 0; see also CUDA_VISIBLE_DEVICES",
-            &["driver   CUDA 13.0", "GPU      none\n"],
+            vec!["driver   CUDA 13.0", "GPU      none\n"],
         ),
-        ("no GPU is visible", vec![set("CUDA_VISIBLE_DEVICES", "")], vec![], "", &[hidden]),
-        ("a container without a home", vec![], home(), "", &["cache    none; name a folder in LAYOUT_CACHE"]),
+        ("no GPU is visible", vec![set("CUDA_VISIBLE_DEVICES", "")], vec![], "", vec![hidden]),
+        (
+            "a container without a home",
+            vec![],
+            home(),
+            "",
+            vec!["cache    none; name a folder in LAYOUT_CACHE"],
+        ),
         (
             "a cache that cannot be written",
             vec![set("LAYOUT_CACHE", "/proc/none")],
             vec![],
             "",
-            &["/proc/none cannot be written", "set LAYOUT_CACHE"],
+            vec!["/proc/none cannot be written", "set LAYOUT_CACHE"],
         ),
         (
             "an NVRTC that is none",
             vec![set("LAYOUT_NVRTC", "/dev/null")],
             vec![],
             "",
-            &["NVRTC    ", "/dev/null"],
+            vec!["NVRTC    ", "/dev/null"],
         ),
         (
             "no NVRTC",
             vec![set("LAYOUT_NVRTC", "/no/such/place")],
             vec![],
             "",
-            &["NVRTC    ", "/no/such/place"],
+            vec!["NVRTC    ", "/no/such/place"],
         ),
     ];
     for (what, settings, unset, words, told) in machines {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bundled"));
-        unset.iter().for_each(|name| drop(command.env_remove(name)));
+        for name in &unset {
+            command.env_remove(name);
+        }
         let output =
             command.envs(settings.iter().map(|(name, value)| (name, value))).output().expect("it starts");
         let (text, errors) =
@@ -117,7 +131,9 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
             assert!(!asked.status.success() && errors.contains(words), "{what}: {errors}");
         }
         let mut doctor = Command::new(env!("CARGO_BIN_EXE_bundled"));
-        unset.iter().for_each(|name| drop(doctor.env_remove(name)));
+        for name in &unset {
+            doctor.env_remove(name);
+        }
         let output = doctor.arg("doctor").envs(settings).output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{what}: {text}");
