@@ -18,6 +18,8 @@ use crate::nvrtc::{self, NvrtcError};
 pub struct Diagnosis {
     /// The driver's CUDA version.
     pub driver: Result<(u32, u32), Error>,
+    /// What `CUDA_VISIBLE_DEVICES` says, where it is set: the driver shows no other GPUs.
+    pub visible: Option<String>,
     /// The GPUs, in the driver's order.
     pub gpus: Vec<Result<Properties, Error>>,
     /// The NVRTC that kernels are compiled with.
@@ -74,6 +76,7 @@ pub fn doctor() -> Diagnosis {
     let (candidates, searched) = nvrtc::candidates();
     Diagnosis {
         driver,
+        visible: std::env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned()),
         gpus: (0..count).map(properties).collect(),
         nvrtc,
         candidates: candidates.into_iter().map(|found| found.library).collect(),
@@ -116,8 +119,15 @@ impl fmt::Display for Diagnosis {
                 Err(error) => writeln!(f, "GPU {ordinal}    unusable: {error}")?,
             }
         }
-        if self.driver.is_ok() && self.gpus.is_empty() {
-            writeln!(f, "GPU      none; see also CUDA_VISIBLE_DEVICES")?;
+        match &self.visible {
+            Some(visible) if self.gpus.is_empty() => {
+                writeln!(
+                    f,
+                    "GPU      none: CUDA_VISIBLE_DEVICES is `{visible}`, which hides all others; unset it"
+                )?;
+            }
+            None if self.driver.is_ok() && self.gpus.is_empty() => writeln!(f, "GPU      none")?,
+            _ => {}
         }
         match &self.nvrtc {
             Ok(nvrtc) => {
@@ -168,6 +178,7 @@ mod tests {
     fn what_is_missing_is_told_with_the_way_to_it() {
         let report = Diagnosis {
             driver: Err(driver::DriverError::Missing { why: "no such file".into() }.into()),
+            visible: None,
             gpus: Vec::new(),
             nvrtc: Err(NvrtcError::NotFound {
                 searched: vec![PathBuf::from("some/lib")],

@@ -1,7 +1,7 @@
 //! A program that carries its kernels: it compiles nothing when it starts, and needs no NVRTC.
 //!
 //! `bundled` runs on the first GPU, or on the simulator where there is none; `bundled gpu` wants a GPU. It says what it took
-//! and how long it was until the first launch was given to the device.
+//! and how long it was until the first launch was given to the device. `bundled doctor` says what the machine has and lacks.
 
 mod kernels;
 
@@ -23,10 +23,14 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let begin = Instant::now();
     let milliseconds = || begin.elapsed().as_secs_f64() * 1e3;
     bundle::take(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.bundle")))?;
+    if std::env::args().nth(1).as_deref() == Some("doctor") {
+        println!("{}", layout_cuda::doctor());
+        return Ok(());
+    }
     let device = match std::env::args().nth(1).as_deref() {
         None => Device::best(),
         Some("gpu") => Device::gpu(0)?,
-        Some(other) => return Err(format!("`{other}`: there is `gpu`, or nothing").into()),
+        Some(other) => return Err(format!("`{other}`: there are `gpu` and `doctor`, or nothing").into()),
     };
     println!("device   {}", device.describe());
     let ready = milliseconds();

@@ -51,8 +51,10 @@ fn driver(name: &str, init: u32, version: i32) -> std::path::PathBuf {
     folder
 }
 
-/// A machine: its name, what is set, what is unset, and the words that say what was found.
-type Machine = (&'static str, Vec<(&'static str, String)>, Vec<&'static str>, &'static str);
+/// A machine: its name, what is set, what is unset, the words of a launch there, and the doctor's.
+#[cfg(target_os = "linux")]
+type Machine =
+    (&'static str, Vec<(&'static str, String)>, Vec<&'static str>, &'static str, Vec<&'static str>);
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -62,23 +64,58 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
         drivers.each_ref().map(|folder| ("LD_LIBRARY_PATH", folder.display().to_string()));
     let set = |name: &'static str, value: &str| (name, value.to_owned());
     let home = || vec!["HOME", "XDG_CACHE_HOME", "LAYOUT_CACHE"];
-    let machines: [Machine; 7] = [
-        ("a driver that is too old", vec![old], vec![], "the driver is of CUDA 11.4, older than 12.0"),
-        ("a driver without a device", vec![none], vec![], "CUDA_ERROR_NO_DEVICE"),
+    let (too_old, unseen) = ("the driver is of CUDA 11.4, older than 12.0", "CUDA_ERROR_NO_DEVICE");
+    let hidden = "GPU      none: CUDA_VISIBLE_DEVICES is ``";
+    let machines: [Machine; 9] = [
+        ("a driver that is too old", vec![old], vec![], too_old, vec![too_old]),
+        ("a driver without a device", vec![none.clone()], vec![], unseen, vec![unseen]),
+        (
+            "a driver that hides all",
+            vec![none, set("CUDA_VISIBLE_DEVICES", "")],
+            vec![],
+            unseen,
+            vec![hidden],
+        ),
         (
             "a driver that sees no GPU",
             vec![empty],
-            vec![],
+            vec!["CUDA_VISIBLE_DEVICES"],
             "the driver sees 0; see also CUDA_VISIBLE_DEVICES",
+            vec!["driver   CUDA 13.0", "GPU      none\n"],
         ),
-        ("no GPU is visible", vec![set("CUDA_VISIBLE_DEVICES", "")], vec![], ""),
-        ("a container without a home", vec![], home(), ""),
-        ("a cache that cannot be written", vec![set("LAYOUT_CACHE", "/proc/none")], vec![], ""),
-        ("an NVRTC that is none", vec![set("LAYOUT_NVRTC", "/dev/null")], vec![], ""),
+        ("no GPU is visible", vec![set("CUDA_VISIBLE_DEVICES", "")], vec![], "", vec![hidden]),
+        (
+            "a container without a home",
+            vec![],
+            home(),
+            "",
+            vec!["cache    none; name a folder in LAYOUT_CACHE"],
+        ),
+        (
+            "a cache that cannot be written",
+            vec![set("LAYOUT_CACHE", "/proc/none")],
+            vec![],
+            "",
+            vec!["/proc/none cannot be written", "set LAYOUT_CACHE"],
+        ),
+        (
+            "an NVRTC that is none",
+            vec![set("LAYOUT_NVRTC", "/dev/null")],
+            vec![],
+            "",
+            vec!["NVRTC    ", "/dev/null"],
+        ),
+        (
+            "no NVRTC",
+            vec![set("LAYOUT_NVRTC", "/no/such/place")],
+            vec![],
+            "",
+            vec!["NVRTC    ", "/no/such/place"],
+        ),
     ];
-    for (what, settings, unset, words) in machines {
+    for (what, settings, unset, words, told) in machines {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bundled"));
-        for name in unset {
+        for name in &unset {
             command.env_remove(name);
         }
         let output =
@@ -93,6 +130,14 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
             let errors = String::from_utf8_lossy(&asked.stderr);
             assert!(!asked.status.success() && errors.contains(words), "{what}: {errors}");
         }
+        let mut doctor = Command::new(env!("CARGO_BIN_EXE_bundled"));
+        for name in &unset {
+            doctor.env_remove(name);
+        }
+        let output = doctor.arg("doctor").envs(settings).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{what}: {text}");
+        assert!(told.iter().all(|words| text.contains(words)), "{what}, {told:?}: {text}");
     }
     drivers.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
 }

@@ -40,6 +40,8 @@ pub struct Block {
     up: Tensor,
     down: Tensor,
     angles: [Tensor; 2],
+    /// What candle's own operations add to scores: minus infinity where a key stands behind the query.
+    hidden: Tensor,
 }
 
 /// What is added to the mean of the squares.
@@ -71,6 +73,7 @@ impl Block {
             up: weights(hidden, width)?,
             down: weights(width, hidden)?,
             angles: [angles.cos()?.to_dtype(dtype)?, angles.sin()?.to_dtype(dtype)?],
+            hidden: hidden_keys(places, device)?.to_dtype(dtype)?,
         })
     }
 
@@ -89,6 +92,7 @@ impl Block {
             up: to(&self.up)?,
             down: to(&self.down)?,
             angles: [to(&self.angles[0])?, to(&self.angles[1])?],
+            hidden: to(&self.hidden)?,
         })
     }
 
@@ -144,7 +148,7 @@ impl Block {
         };
         let (q, k, v) = (turned(&q)?, shared(turned(&k)?)?, shared(v)?);
         let scores = (q.matmul(&k.t()?)? * (1.0 / (head as f64).sqrt()))?;
-        let scores = scores.broadcast_add(&hidden_keys(places, x)?)?;
+        let scores = scores.broadcast_add(&self.hidden.i((..places, ..places))?)?;
         let o = softmax_last_dim(&scores)?.matmul(&v)?.transpose(1, 2)?.flatten_from(D::Minus2)?;
         let x = (x + times(&o, &self.out)?)?;
         let y = candle_nn::ops::rms_norm(&x, &self.norms[1], EPSILON)?;
@@ -154,9 +158,8 @@ impl Block {
 }
 
 /// Minus infinity where a key stands behind the query.
-fn hidden_keys(places: usize, like: &Tensor) -> Result<Tensor> {
+fn hidden_keys(places: usize, device: &Device) -> Result<Tensor> {
     let hidden = |query: usize, key: usize| if key > query { f32::NEG_INFINITY } else { 0.0 };
     let values = (0..places).flat_map(|query| (0..places).map(move |key| hidden(query, key)));
-    let values: Vec<f32> = values.collect();
-    Tensor::from_vec(values, (places, places), like.device())?.to_dtype(like.dtype())
+    Tensor::from_vec(values.collect::<Vec<f32>>(), (places, places), device)
 }

@@ -21,12 +21,22 @@ def _empty(device: torch.device, dtype: torch.dtype) -> torch.Tensor:
     return torch.empty(0, device=device, dtype=dtype)
 
 
+# Looked up once: each call of torch's by its full name costs a tenth of a launch.
+_is_compiling, _is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
+_dispatch_modes, _function_modes = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack
+_Tensor, _Parameter, _float32 = torch.Tensor, torch.nn.Parameter, torch.float32
+
+
 def _plain(*tensors: torch.Tensor) -> bool:
     """Whether nobody but the kernel has to see the call: no tracing, no mode, no gradient. Then the dispatcher is passed over."""
-    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack():
+    if _is_compiling() or _dispatch_modes() or _function_modes():
         return False
-    grad = torch.is_grad_enabled()
-    return all(type(x) in (torch.Tensor, torch.nn.Parameter) and not (grad and x.requires_grad) for x in tensors)
+    grad = _is_grad_enabled()
+    for x in tensors:
+        kind = type(x)
+        if (kind is not _Tensor and kind is not _Parameter) or (grad and x.requires_grad):
+            return False
+    return True
 
 
 def _rows(x: torch.Tensor) -> torch.Tensor:
@@ -36,7 +46,7 @@ def _rows(x: torch.Tensor) -> torch.Tensor:
 def _norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float, keep_scale: bool) -> tuple[torch.Tensor, torch.Tensor]:
     rows = _rows(x)
     out = torch.empty_like(rows)
-    scale = rows.new_empty(rows.shape[0], dtype=torch.float32) if keep_scale else _empty(x.device, torch.float32)
+    scale = rows.new_empty(rows.shape[0], dtype=_float32) if keep_scale else _empty(x.device, _float32)
     (_scaled if keep_scale else _bare)(rows, weight.contiguous(), out, scale, epsilon)
     return out if rows is x else out.view(x.shape), scale
 
@@ -88,8 +98,14 @@ def rms_norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-6) -> to
     return torch.ops.layout_kernels.rms_norm(x, weight, epsilon)[0]
 
 
+_ELEMENTS = {torch.bfloat16: "bf16", torch.float16: "f16"}
+
 # Keys of a block, and warpgroups that multiply, by the dimension of a head.
 _TILES = {64: (128, 3), 96: (128, 2), 128: (128, 2), 256: (80, 2)}
+
+
+def _mask(causal: bool) -> dict[str, str]:
+    return {"KEEP": "causal", "RANGE": "keys_before"} if causal else {"KEEP": "every", "RANGE": "all_keys"}
 
 
 @functools.cache
@@ -97,41 +113,96 @@ def _attention_of(dtype: torch.dtype, d: int, causal: bool, device: torch.device
     keys, consumers = _TILES.get(d, (64, 2))
     blocks = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 2
     return _native.attention.with_parameters(
-        T={torch.bfloat16: "bf16", torch.float16: "f16"}[dtype], D=d, DV=d, BN=keys, CONSUMERS=consumers, SMS=blocks,
-        KEEP="causal" if causal else "every", RANGE="keys_before" if causal else "all_keys", SCORE="plain",
-        PACKED=False, BY_HEADS=not causal,
+        T=_ELEMENTS[dtype], D=d, DV=d, BN=keys, CONSUMERS=consumers, SMS=blocks, SCORE="plain", PACKED=False,
+        BY_HEADS=not causal, **_mask(causal),
     )  # fmt: skip
 
 
-def _attend(q, k, v, causal: bool, scale: float) -> torch.Tensor:
+@functools.cache
+def _gradients_of(dtype: torch.dtype, d: int, causal: bool):
+    both = dict(T=_ELEMENTS[dtype], D=d, DV=d, SCORE="plain", SLOPE="one", **_mask(causal))
+    return (
+        _native.attention_prepare.with_parameters(T=_ELEMENTS[dtype], DV=d),
+        _native.attention_of_keys.with_parameters(**both),
+        _native.attention_of_queries.with_parameters(**both),
+    )
+
+
+def _attend(q, k, v, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
     batch, heads, places, d = q.shape
-    if q.dtype not in (torch.bfloat16, torch.float16):
+    if q.dtype not in _ELEMENTS:
         raise TypeError(f"attention takes bfloat16 and float16, not {q.dtype}")
     out, logs = torch.empty_like(q), q.new_empty((batch, heads, places), dtype=torch.float32)
     none = _empty(q.device, torch.int32)
     kernel = _attention_of(q.dtype, d, causal, q.device)
     kernel(q, k, v, none, none, out, logs, places, scale, 1.0, 0)
-    return out
+    return out, logs
 
 
 @torch.library.custom_op("layout_kernels::attention", mutates_args=())
-def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float) -> torch.Tensor:
+def _attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, scale: float
+) -> tuple[torch.Tensor, torch.Tensor]:
     return _attend(q, k, v, causal, scale)
 
 
 @_attention.register_fake
 def _(q, k, v, causal, scale):
-    return torch.empty_like(q)
+    return torch.empty_like(q), q.new_empty(q.shape[:3], dtype=torch.float32)
+
+
+def _addressable(x: torch.Tensor) -> torch.Tensor:
+    """As TMA reads it: a gradient may be one number expanded."""
+    *outer, inner = x.stride()
+    fits = inner == 1 and all(step > 0 and step * x.element_size() % 16 == 0 for step in outer)
+    return x if fits and x.data_ptr() % 16 == 0 else x.clone(memory_format=torch.contiguous_format)
+
+
+@torch.library.custom_op("layout_kernels::attention_backward", mutates_args=())
+def _attention_backward(
+    do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor, logs: torch.Tensor,
+    causal: bool, scale: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
+    batch, heads, places, d = q.shape
+    if d > 128:
+        raise ValueError(f"attention's gradient takes heads of up to 128 elements, not {d}")
+    prepare, of_keys, of_queries = _gradients_of(q.dtype, d, causal)
+    do = _addressable(do)
+    facts = logs.new_empty((batch, heads, 2, max(1, -(-places // 128)) * 128))
+    dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    prepare(out, do, logs, facts)
+    of_keys(q, k, v, do, facts, dk, dv, scale, 1.0, 0)
+    of_queries(q, k, v, do, facts, dq, scale, 1.0, 0)
+    return dq, dk, dv
+
+
+@_attention_backward.register_fake
+def _(do, q, k, v, out, logs, causal, scale):
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+
+
+def _setup_attention(ctx, inputs, output):
+    *tensors, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(*tensors, *output)
+
+
+def _attention_gradients(ctx, do, _):
+    backward = torch.ops.layout_kernels.attention_backward
+    return *backward(do, *ctx.saved_tensors, ctx.causal, ctx.scale), None, None
+
+
+_attention.register_autograd(_attention_gradients, setup_context=_setup_attention)
 
 
 def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, scale: float | None = None
 ) -> torch.Tensor:
-    """``softmax(scale q kᵀ) v`` of (batch, heads, places, d); heads of q may share those of k and v. Hopper; forward only.
+    """``softmax(scale q kᵀ) v`` of (batch, heads, places, d); heads of q may share those of k and v. Hopper.
 
-    ``scale`` is 1 / sqrt(d) without it. The elements of a head are contiguous, the other modes lie in any order.
+    ``scale`` is 1 / sqrt(d) without it. The elements of a head are contiguous, the other modes lie in any order. A gradient is of heads
+    of up to 128 elements; it has the same bits in every run.
     """
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if _plain(q, k, v):
-        return _attend(q, k, v, causal, scale)
-    return torch.ops.layout_kernels.attention(q, k, v, causal, scale)
+        return _attend(q, k, v, causal, scale)[0]
+    return torch.ops.layout_kernels.attention(q, k, v, causal, scale)[0]

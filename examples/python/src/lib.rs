@@ -1,11 +1,13 @@
 //! The native half of the package: each kernel is a function of the module. `layout_kernels/__init__.py` makes torch operators of
-//! them. Attention is the examples' own.
+//! them. Attention and its gradients are the examples' own.
 
 #[path = "../../kernels/scores.rs"]
 #[macro_use]
 mod scores;
 #[path = "../../kernels/attention.rs"]
 mod attention;
+#[path = "../../kernels/backward.rs"]
+mod backward;
 mod kernels;
 
 use layout_python::Kernel;
@@ -14,6 +16,9 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("attention", Kernel::new(&attention::attention::DEFINITION)?)?;
+    module.add("attention_prepare", Kernel::new(&backward::prepare::DEFINITION)?)?;
+    module.add("attention_of_keys", Kernel::new(&backward::of_keys::DEFINITION)?)?;
+    module.add("attention_of_queries", Kernel::new(&backward::of_queries::DEFINITION)?)?;
     module.add("rms_norm", Kernel::new(&kernels::rms_norm::DEFINITION)?)?;
     module.add("rms_norm_dx", Kernel::new(&kernels::rms_norm_dx::DEFINITION)?)?;
     module.add("rms_norm_dweight", Kernel::new(&kernels::rms_norm_dweight::DEFINITION)?)

@@ -68,9 +68,43 @@ def test_attention(device, causal):
     torch.testing.assert_close(ours.float(), expected, rtol=2e-2, atol=2e-2)
     # As rows of (batch, places, heads, d), which is how a model has them.
     turned = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]
-    assert torch.equal(torch.ops.layout_kernels.attention(*turned, causal, 0.125), ours)
+    assert torch.equal(torch.ops.layout_kernels.attention(*turned, causal, 0.125)[0], ours)
     with pytest.raises(TypeError, match="not torch.float32"):
         layout_kernels.attention(q.float(), k, v)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype,bound", [(torch.bfloat16, 2e-2), (torch.float16, 3e-3)])
+def test_gradients_of_attention_are_those_of_torch(device, causal, dtype, bound):
+    generator = torch.Generator().manual_seed(4)
+    shapes = [(1, 4, 37, 64), (1, 2, 37, 64), (1, 2, 37, 64)]
+    ours = [torch.randn(shape, generator=generator).to(device, dtype).requires_grad_() for shape in shapes]
+    # In (batch, places, heads, d), which is how a model has the gradient, too.
+    do = torch.randn((1, 37, 4, 64), generator=generator).to(device, dtype).transpose(1, 2)
+    layout_kernels.attention(*ours, causal).backward(do)
+    theirs = [x.detach().float().requires_grad_() for x in ours]
+    whole = torch.nn.functional.scaled_dot_product_attention
+    whole(*theirs, is_causal=causal, enable_gqa=True).backward(do.float())
+    for own, other in zip(ours, theirs):
+        assert own.grad.dtype == dtype
+        torch.testing.assert_close(own.grad.float(), other.grad, rtol=bound, atol=bound * other.grad.abs().max().item())
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gradients_of_attention_that_lie_otherwise(device):
+    generator = torch.Generator().manual_seed(5)
+    q, k, v = [torch.randn((2, 1, 9, 64), generator=generator).to(device, torch.bfloat16) for _ in range(3)]
+    q.requires_grad_(), v.requires_grad_()
+    # The gradient of a sum is one number expanded; nobody asks for k's.
+    layout_kernels.attention(q, k, v).sum().backward()
+    sums = torch.softmax(q.float() @ k.float().mT / 8, -1).sum(-2).unsqueeze(-1).expand_as(v)
+    torch.testing.assert_close(v.grad.float(), sums, rtol=2e-2, atol=2e-2)
+    assert k.grad is None and q.grad.shape == q.shape
+    torch.library.opcheck(torch.ops.layout_kernels.attention.default, (q, k, v, True, 0.125))
+    wide = torch.zeros((1, 1, 3, 256), device=device, dtype=torch.bfloat16, requires_grad=True)
+    with pytest.raises(ValueError, match="not 256"):
+        layout_kernels.attention(wide, wide, wide).sum().backward()
 
 
 @pytest.mark.parametrize("device", DEVICES)

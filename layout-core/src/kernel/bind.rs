@@ -66,8 +66,26 @@ pub struct Bound {
     pub values: Vec<i64>,
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
-    /// Extent and stride, in elements, of each mode of each argument; empty for an argument that is no tensor.
-    pub tensors: Vec<Vec<(u64, u64)>>,
+    /// Argument, extent and stride, in elements, of each mode of each tensor. One list: a launch pays for every allocation.
+    modes: Vec<(usize, u64, u64)>,
+}
+
+impl Bound {
+    /// Extent and stride, in elements, of each mode of an argument; none for an argument that is no tensor.
+    ///
+    /// ```
+    /// # use layout_core::kernel::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+    /// let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[100], strides: &[1], address: 0, len: 100 };
+    /// assert!(checked.plan().bind(&[x], None)?.modes(0).eq([(100, 1)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn modes(&self, argument: usize) -> impl Iterator<Item = (u64, u64)> {
+        let own = self.modes.iter().filter(move |(number, ..)| *number == argument);
+        own.map(|(_, extent, stride)| (*extent, *stride))
+    }
 }
 
 /// A tensor as a tensor map describes it, the contiguous mode first.
@@ -98,6 +116,14 @@ pub struct BoundMap {
     pub extents: Vec<u64>,
     /// Bytes from one element to the next along each mode after the first; multiples of 16 below 2⁴⁰.
     pub strides: Vec<u64>,
+}
+
+/// The modes of an argument.
+fn rank(argument: &LaunchArgument<'_>) -> usize {
+    match argument {
+        LaunchArgument::Tensor { shape, .. } => shape.len(),
+        LaunchArgument::Scalar(..) | LaunchArgument::Index(_) => 0,
+    }
 }
 
 /// The most blocks of a grid along each axis.
@@ -179,14 +205,14 @@ impl LaunchPlan {
             .collect();
         let maps = self.maps.iter().map(|map| self.map(map, arguments));
         let maps = maps.collect::<Result<Vec<_>, BindError>>()?;
-        let tensors = arguments.iter().map(|argument| match argument {
-            LaunchArgument::Tensor { shape, strides, .. } => {
-                shape.iter().zip(*strides).map(|(extent, stride)| (*extent as u64, *stride as u64)).collect()
+        let mut modes = Vec::with_capacity(arguments.iter().map(rank).sum());
+        for (number, argument) in arguments.iter().enumerate() {
+            if let LaunchArgument::Tensor { shape, strides, .. } = argument {
+                let both = shape.iter().zip(*strides);
+                modes.extend(both.map(|(extent, stride)| (number, *extent as u64, *stride as u64)));
             }
-            LaunchArgument::Scalar(..) | LaunchArgument::Index(_) => Vec::new(),
-        });
-        let tensors = tensors.collect();
-        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps, tensors })
+        }
+        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps, modes })
     }
 
     /// A tensor for TMA, which asks for addresses and pitches that are multiples of 16 bytes.

@@ -46,7 +46,7 @@ pub(super) fn bench(
             for (number, elements) in elements.iter().enumerate() {
                 tensors.push(match (elements, &arguments[number]) {
                     (Some(elements), SimulatorArgument::Write(bytes)) => {
-                        let modes = bound.tensors.get(number).cloned().unwrap_or_default();
+                        let modes = bound.modes(number).collect();
                         Some(Coverage::new(*elements, bytes, modes).ok_or_else(|| too_large(number))?)
                     }
                     _ => None,
