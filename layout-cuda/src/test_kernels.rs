@@ -126,6 +126,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         filter: Vec::new(),
         dims: vec!["N".to_string()],
         types: Vec::new(),
+        own_types: Vec::new(),
         arguments: vec![tensor("a", false), tensor("b", false), tensor("c", true), scalar],
         block: vec![threads],
         grid: Some(vec![blocks]),

@@ -67,7 +67,7 @@ pub struct Bound {
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
     /// Argument, extent and stride, in elements, of each mode of each tensor. One list: a launch pays for every allocation.
-    modes: Vec<(usize, u64, u64)>,
+    pub(in crate::kernel) modes: Vec<(usize, u64, u64)>,
 }
 
 impl Bound {

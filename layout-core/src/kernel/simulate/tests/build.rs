@@ -87,7 +87,7 @@ impl Build {
                 dims: dims.to_vec(),
                 values: Vec::new(),
                 maps: Vec::new(),
-                tensors: Vec::new(),
+                modes: Vec::new(),
             },
         }
     }
