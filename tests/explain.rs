@@ -5,6 +5,8 @@
 use layout_core::kernel::{
     Degradation, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
 };
+use layout_examples::kernels::{attention, backward, decode, mesh};
+use layout_tests::kernels::definitions;
 
 const USUAL: Promises = Promises::USUAL;
 
@@ -220,6 +222,52 @@ fn deny_speaks_of_the_variant_that_keeps_every_promise() {
     // Without the condition of a variant the usual one is meant.
     let errors = refused(&rows(", deny(narrowed)", OWN), USUAL);
     assert_eq!(errors.as_slice().len(), 1, "{errors}");
+}
+
+/// Files of kernels that show what is slow, or how to learn.
+const SHOWN: [&str; 4] = ["puzzles/", "matmul.rs", "banks.rs", "peaks.rs"];
+
+/// What none of a kernel's sets loses, `deny` names: so no later change loses it in silence.
+#[test]
+fn every_fast_kernel_denies_what_it_does_not_lose() {
+    let is_fast =
+        |file: &str| file.contains("examples/kernels/") && !SHOWN.iter().any(|shown| file.contains(shown));
+    let of_attention = [
+        &attention::attention::DEFINITION,
+        &decode::decode::DEFINITION,
+        &decode::combine::DEFINITION,
+        &backward::prepare::DEFINITION,
+        &backward::of_keys::DEFINITION,
+        &backward::of_queries::DEFINITION,
+        &mesh::add_onto::DEFINITION,
+        &mesh::rectify::DEFINITION,
+    ];
+    let all = definitions().into_iter().chain(of_attention);
+    let fast = all.filter(|definition| is_fast(definition.file));
+    let (mut missing, mut count) = (vec![], 0);
+    for definition in fast {
+        let kernel = definition.kernel().expect("a kernel");
+        let promises = Promises { variant_if: (!kernel.variant_if.is_empty()).then_some(0), ..USUAL };
+        let compiled = kernel.parameter_sets().into_iter().map(|set| compile(&kernel, &set, promises));
+        let explained: Vec<_> = compiled.map(|checked| explain(&checked.expect("a variant"))).collect();
+        let accesses = || explained.iter().flat_map(|one| &one.accesses);
+        let asynchronous = accesses().any(|access| matches!(access.means, Means::CopyAsync | Means::Tma));
+        let concerns =
+            [(Degradation::Narrowed, accesses().next().is_some()), (Degradation::Synchronous, asynchronous)];
+        for (what, _) in concerns.into_iter().filter(|(_, concerned)| *concerned) {
+            let is_lost = accesses().any(|access| access.degraded.iter().any(|lost| lost.what == what));
+            if !is_lost && !kernel.deny.contains(&what) {
+                missing.push(format!("{}: {what} ({})", definition.name, definition.file));
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 50, "{count} kernels");
+    assert!(
+        missing.is_empty(),
+        "deny(..) of these does not name what they do not lose:\n{}",
+        missing.join("\n")
+    );
 }
 
 #[test]

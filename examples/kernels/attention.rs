@@ -390,6 +390,7 @@ mod kernels {
         filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * BM], min_blocks = 1, grid = [SMS],
         require(HQ % HK == 0, M.div_ceil(BM) * HQ * (B + ENDS) <= 1 << 24),
+        deny(narrowed, synchronous),
     )]
     pub fn attention<
         T,

@@ -334,7 +334,7 @@ mod kernels {
 
     /// For each query the logarithm of its weights' sum, to base 2, and `Σ dO O`. A query that sees no key, and a row
     /// behind the last query, has plus infinity and 0, so its weights are 0.
-    #[tiled_kernel(T = [bf16, f16], DV = 128, arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)])]
+    #[tiled_kernel(T = [bf16, f16], DV = 128, arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], deny(narrowed))]
     pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize>(
         o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
@@ -379,6 +379,7 @@ mod kernels {
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [N.div_ceil(FIXED) * HK * B],
         require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24),
+        deny(narrowed, synchronous),
     )]
     pub fn of_keys<
         T,
@@ -445,6 +446,7 @@ mod kernels {
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [M.div_ceil(FIXED) * HQ * B],
         require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24),
+        deny(narrowed, synchronous),
     )]
     pub fn of_queries<
         T,

@@ -253,6 +253,7 @@ mod kernels {
         filter(U == f32 || U == T && SCORE == plain, T == bf16 || KEEP == causal, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [32 * WARPS], grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
         require(HQ % HK == 0, PARTS % B.max(1) == 0, LISTS == if PAGED { B } else { 0 }, P == if PAGED { P } else { B }, N % if PAGED { CHUNK } else { 1 } == 0),
+        deny(narrowed, synchronous),
     )]
     pub fn decode<
         T,
@@ -370,6 +371,7 @@ mod kernels {
     #[tiled_kernel(
         T = [bf16, f16], DV = 128, GROUPS = 8,
         arch = "sm_90a", block = [DV / 4 * GROUPS], grid = [B * HQ * M], require(PARTS % B.max(1) == 0),
+        deny(narrowed),
     )]
     pub fn combine<T, const B: usize, const HQ: usize, const M: usize, const PARTS: usize>(
         parts: &LayoutTensor<f32, RowMajor<PARTS, HQ, M, DV>>,

@@ -9,6 +9,7 @@ use layout_cuda::tiled_kernel;
 #[tiled_kernel(
     ROWS = [1, 4], PARTS = 64, ROUNDS = 16,
     block = [PARTS * 16], grid = [N.div_ceil(16)], require(M <= ROWS),
+    deny(narrowed),
 )]
 pub fn last_rows<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, Pitched<M, K>>,

@@ -239,6 +239,7 @@ mod products {
         filter((T == U && size_of::<T>() == 2) || (A_MODE == 1 && B_MODE == 0 && !DIRECT && T != f16 && U != f16)),
         arch = "sm_90a", block = [384], min_blocks = 1,
         grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+        deny(narrowed, synchronous),
     )]
     pub fn gemm<T, U, const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<T, Contiguous<A_MODE, M, K>>,
@@ -306,6 +307,7 @@ mod products {
         BM = 256, BN = 128, BK = 32, STAGES = 4, GROUP = 8, SMS = 132,
         arch = "sm_90a", block = [384], min_blocks = 1,
         grid = [(M.div_ceil(BM) * N.div_ceil(BN)).min(SMS)], require(M.div_ceil(BM) * N.div_ceil(BN) <= 1 << 24),
+        deny(synchronous),
     )]
     pub fn gemm_swapped<const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<f32, Pitched<M, K>>,

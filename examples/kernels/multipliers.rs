@@ -149,6 +149,7 @@ mod products {
         grid = [N.div_ceil(BN), M.div_ceil(BM)],
         variant_if(M % BM == 0, N % BN == 0, K % BK == 0),
         variant_if(N % 4 == 0, K % 4 == 0),
+        deny(narrowed, synchronous),
     )]
     pub fn sgemm<const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<f32, RowMajor<M, K>>,
@@ -211,6 +212,7 @@ mod products {
         min_blocks = if SLICES == 1 { 2 } else { 1 }, opt_level = 1,
         grid = [N.div_ceil(BN), M.div_ceil(BM)],
         variant_if(M % BM == 0, N % BN == 0),
+        deny(narrowed, synchronous),
     )]
     pub fn sgemm_fed<const M: usize, const N: usize, const K: usize>(
         a: &LayoutTensor<f32, Pitched<M, K>>,

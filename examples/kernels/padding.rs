@@ -19,6 +19,7 @@ mod padding {
     #[tiled_kernel(
         T = [f32, bf16, f16, e4m3], THREADS = 256, ROUNDS = 16,
         block = [THREADS], grid = [P, Q.div_ceil(THREADS * ROUNDS)],
+        deny(narrowed),
     )]
     pub fn resize<T, const M: usize, const N: usize, const P: usize, const Q: usize>(
         src: &LayoutTensor<T, Pitched<M, N>>,
@@ -33,6 +34,7 @@ mod padding {
     #[tiled_kernel(
         THREADS = 256, ROUNDS = 16,
         block = [THREADS], grid = [P + R, Q.max(S).div_ceil(THREADS * ROUNDS)],
+        deny(narrowed),
     )]
     pub fn resize_both<
         const M: usize,
@@ -64,6 +66,7 @@ mod padding {
         T = [f32, e4m3],
         block = [256],
         grid = [M.div_ceil(64), N.div_ceil(64)],
+        deny(narrowed),
     )]
     pub fn transpose_pitched<T, const M: usize, const N: usize>(
         x: &LayoutTensor<T, Pitched<M, N>>,

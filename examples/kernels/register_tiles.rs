@@ -14,6 +14,7 @@ use layout_cuda::tiled_kernel;
     BM = 64, BN = 64, BK = 32, TM = 16,
     block = [BM * BN / TM],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
+    deny(narrowed, synchronous),
 )]
 pub fn tiled_register<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,
@@ -52,6 +53,7 @@ pub fn tiled_register<const M: usize, const N: usize, const K: usize>(
     BM = 64, BN = 64, BK = 16, TM = 8, TN = 8,
     block = [BM * BN / (TM * TN)],
     grid = [N.div_ceil(BN), M.div_ceil(BM)],
+    deny(synchronous),
 )]
 pub fn block_tiled<const M: usize, const N: usize, const K: usize>(
     a: &LayoutTensor<f32, RowMajor<M, K>>,

@@ -190,7 +190,11 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("fn f() -> usize { n } let y = f();", "does not see `n`"),
         ("fn f() -> usize { M } let y = f();", "does not see the dimension `M`"),
         ("fn f<const S: usize>(x: f32) -> f32 { x } let y = f(1.0);", "has type parameters only"),
-        ("fn f<T: Element>(x: View<T, Read>) { let y = shared::<T>(row_major([4])); }", "no element type"),
+        ("fn f<T>(x: View<T, Read>) { let y = shared::<T>(row_major([4])); }", "no element type"),
+        (
+            "fn f<T: Element>(n: usize) { let y = shared::<T>(row_major([4])); } f(1);",
+            "no argument tells what `T` is",
+        ),
         ("fn barrier() {}", "cannot be defined again"),
         ("const C: usize = M;", "a `const` item cannot name `M`"),
         ("let M = 1;", "`M` is a dimension and cannot be bound again"),
@@ -303,7 +307,7 @@ fn what_the_signature_may_not_say_is_refused() {
 }
 
 #[test]
-fn the_type_parameter_of_a_function_is_not_the_kernels() {
+fn the_type_parameter_of_a_function_is_its_own() {
     let item = |type_inside: &str| {
         format!(
             "fn k<T, const N: usize>(c: &mut LayoutTensor<T, RowMajor<N>>) {{
@@ -315,9 +319,9 @@ fn the_type_parameter_of_a_function_is_not_the_kernels() {
             }}"
         )
     };
-    for (type_inside, wrong) in [("f32", 1), ("U", 2)] {
+    for (type_inside, wrong) in [("f32", 0), ("U", 0), ("V", 1)] {
         let found = messages("T = f32, block = [1]", &item(type_inside));
-        assert_eq!(found.len(), wrong, "{found:#?}");
+        assert_eq!(found.len(), wrong, "{type_inside}: {found:#?}");
         assert!(found.iter().all(|message| message.contains("no element type")), "{found:#?}");
     }
 }

@@ -65,7 +65,7 @@ pub fn column_sums_of_parts<const M: usize, const N: usize, const SPLITS: usize>
 }
 
 /// `out[j]`: the sum of column `j` of the parts.
-#[tiled_kernel(SPLITS = 16, block = [128], grid = [N.div_ceil(128)])]
+#[tiled_kernel(SPLITS = 16, block = [128], grid = [N.div_ceil(128)], deny(narrowed))]
 pub fn column_sums<const N: usize, const SPLITS: usize>(
     parts: &LayoutTensor<f32, RowMajor<SPLITS, N>>,
     out: &mut LayoutTensor<f32, RowMajor<N>>,

@@ -16,7 +16,7 @@ use layout_cuda::tiled_kernel;
     arch = "sm_90a",
     block = [1024 / COLUMNS],
     grid = [M.div_ceil(32), N.div_ceil(32)],
-    deny(narrowed, masked),
+    deny(masked, narrowed, synchronous),
 )]
 pub fn transpose_by_boxes<const M: usize, const N: usize>(
     x: &LayoutTensor<f32, RowMajor<M, N>>,

@@ -7,7 +7,7 @@
 use layout_cuda::tiled_kernel;
 
 /// Adds to `counts[v]` how often `v` occurs in `x`.
-#[tiled_kernel(BLOCKS = 924, THREADS = 256, block = [THREADS], grid = [BLOCKS])]
+#[tiled_kernel(BLOCKS = 924, THREADS = 256, block = [THREADS], grid = [BLOCKS], deny(narrowed))]
 pub fn histogram<const N: usize>(
     x: &LayoutTensor<u8, RowMajor<N>>,
     counts: &mut LayoutTensor<u32, RowMajor<256>>,

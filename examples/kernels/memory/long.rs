@@ -45,6 +45,7 @@ mod long {
         arch = "sm_90a",
         require(N + if ODD { 3 } else { 0 } <= PARTS * THREADS * ROUNDS * 4),
         variant_if(N % 4 == 0),
+        deny(narrowed),
     )]
     pub fn softmax_in_parts<const M: usize, const N: usize>(
         x: &LayoutTensor<f32, RowMajor<M, N>>,
@@ -165,6 +166,7 @@ mod long {
         arch = "sm_90a",
         require(N + if ODD { 3 } else { 0 } <= PARTS * THREADS * ROUNDS * 4),
         variant_if(N % 4 == 0),
+        deny(narrowed, synchronous),
     )]
     pub fn layer_norm_in_parts<const M: usize, const N: usize>(
         x: &LayoutTensor<f32, RowMajor<M, N>>,

@@ -34,7 +34,7 @@ pub fn argmax_of_parts<const N: usize, const P: usize>(
 }
 
 /// The index of the largest of the parts.
-#[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1])]
+#[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1], deny(narrowed))]
 pub fn total_argmax<const P: usize>(
     parts: &LayoutTensor<f32, RowMajor<P>>,
     places: &LayoutTensor<u32, RowMajor<P>>,

@@ -38,6 +38,7 @@ mod prefix {
         EXCLUSIVE = [false, true], THREADS = 512, ROWS = 8, TICKET = false, min_blocks = 1024 / THREADS,
         block = [THREADS],
         grid = [N.div_ceil(THREADS * ROWS * 4)],
+        deny(narrowed),
     )]
     pub fn scan<const N: usize, const STATE: usize>(
         x: &LayoutTensor<f32, RowMajor<N>>,
@@ -160,7 +161,7 @@ mod prefix {
     }
 
     /// Nothing is there yet: every element of `state` NaN, `ticket` zero.
-    #[tiled_kernel(block = [256], grid = [STATE.div_ceil(256)])]
+    #[tiled_kernel(block = [256], grid = [STATE.div_ceil(256)], deny(narrowed))]
     pub fn scan_start<const STATE: usize>(
         state: &mut LayoutTensor<f64, RowMajor<STATE>>,
         ticket: &mut LayoutTensor<u32, RowMajor<1>>,

@@ -38,7 +38,7 @@ pub fn sum_of_parts<const N: usize, const P: usize>(
 }
 
 /// `parts[p]`: the sum of the products of the tiles of block `p`.
-#[tiled_kernel(P = 1056, THREADS = 256, ROUNDS = 4, block = [THREADS], grid = [P], min_blocks = 8)]
+#[tiled_kernel(P = 1056, THREADS = 256, ROUNDS = 4, block = [THREADS], grid = [P], min_blocks = 8, deny(narrowed))]
 pub fn dot_of_parts<const N: usize, const P: usize>(
     x: &LayoutTensor<f32, RowMajor<N>>,
     y: &LayoutTensor<f32, RowMajor<N>>,
@@ -95,7 +95,7 @@ pub fn max_of_parts<const N: usize, const P: usize>(
 }
 
 /// The sum of the parts.
-#[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1])]
+#[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1], deny(narrowed))]
 pub fn total_sum<const P: usize>(
     parts: &LayoutTensor<f32, RowMajor<P>>,
     out: &mut LayoutTensor<f32, RowMajor<1>>,
@@ -111,7 +111,7 @@ pub fn total_sum<const P: usize>(
 }
 
 /// The largest of the parts.
-#[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1])]
+#[tiled_kernel(P = 1056, THREADS = 256, block = [THREADS], grid = [1], deny(narrowed))]
 pub fn total_max<const P: usize>(
     parts: &LayoutTensor<f32, RowMajor<P>>,
     out: &mut LayoutTensor<f32, RowMajor<1>>,
