@@ -65,7 +65,7 @@ fn written_operands(x: &LayoutTensor<bf16, RowMajor<128, 64>>, y: &mut LayoutTen
 
 #[test]
 fn operands_are_fenced_in_each_round() {
-    table!(SOURCE, written_operands(&sevens_of([128, 64], |value| bf16::from_f64(value)), &mut empty([128])) {
+    table!(SOURCE, written_operands(&sevens_of([128, 64], bf16::from_f64), &mut empty([128])) {
         0 => None, 1 => Some((MissingFence, "multiplies")), 2 => Some((MissingFence, "multiplies")),
     });
 }
