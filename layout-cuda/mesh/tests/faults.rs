@@ -114,8 +114,9 @@ fn a_port_that_is_taken_for_a_moment_is_waited_for() {
         rank.join().expect("no panic")
     });
     assert_eq!(sum.expect("a sum"), [1.0]);
-    let taken = TcpListener::bind(("0.0.0.0", port)).expect("a free port");
-    let world = process(0, 2, port).expect("a world").limit(Duration::from_millis(200));
+    let other = self::port();
+    let taken = TcpListener::bind(("0.0.0.0", other)).expect("a free port");
+    let world = process(0, 2, other).expect("a world").limit(Duration::from_millis(200));
     let error = world.run(summed).expect_err("another program's port").to_string();
     assert!(error.contains("tried for 200ms; is the port another program's?"), "{error}");
     drop(taken);
