@@ -98,7 +98,8 @@ pub fn unroll<I>(range: I) -> I {
 
 /// The least number of steps of `by` that reach a number that is not negative.
 pub fn div_ceil(number: isize, by: isize) -> isize {
-    (number + by - 1) / by
+    // Without `number + by - 1`, which is no number near the end of the range.
+    number / by + isize::from(number % by > 0)
 }
 
 pub fn byte_perm(a: u32, b: u32, selector: u32) -> u32 {
