@@ -172,7 +172,7 @@ impl Trial {
     pub fn on_device(&self, stream: &Stream) -> Verdict {
         let outside = match interpret(&self.kernel) {
             Ok(outcome) => outcome.outside || outcome.left_64_bits,
-            Err(stuck) => return Verdict::Stuck(stuck.0),
+            Err(stuck) => return stuck.into(),
         };
         let variants = match self.variants() {
             Ok(variants) => variants,

@@ -25,12 +25,21 @@ pub struct Trial {
 pub enum Verdict {
     /// Every variant gave the reference's bits: so many launches.
     Passed(usize),
-    /// The compiler refuses it, in these words.
+    /// The compiler refuses it, in these words; or nobody waits for its end.
     Refused(String),
     /// The interpreter could not run it: the generator's mistake.
     Stuck(String),
     /// Something is wrong.
     Failed(Failure),
+}
+
+impl From<Stuck> for Verdict {
+    fn from(stuck: Stuck) -> Self {
+        match stuck {
+            Stuck::TooLong => Verdict::Refused("it takes too many steps".to_owned()),
+            Stuck::Wrong(why) => Verdict::Stuck(why),
+        }
+    }
 }
 
 /// What is wrong.
@@ -208,7 +217,7 @@ impl Trial {
         });
         match (interpret(&other), self.variants()) {
             (Ok(outcome), Ok(variants)) => self.each(&variants, &outcome),
-            (Err(stuck), _) => Verdict::Stuck(stuck.0),
+            (Err(stuck), _) => stuck.into(),
             (_, Err(verdict)) => verdict,
         }
     }
@@ -268,7 +277,7 @@ impl Trial {
     /// The kernel on the simulator against the interpreter.
     pub fn simulated(&self) -> Verdict {
         let run = || match interpret(&self.kernel) {
-            Err(Stuck(why)) => Verdict::Stuck(why),
+            Err(stuck) => stuck.into(),
             Ok(outcome) => match self.variants() {
                 Err(verdict) => verdict,
                 Ok(variants) => self.each(&variants, &outcome),

@@ -26,9 +26,14 @@ pub struct Outcome {
     pub outside: bool,
 }
 
-/// Why there is no outcome: a kernel that the generator should not have made.
+/// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stuck(pub String);
+pub enum Stuck {
+    /// The launch takes more steps than anybody waits for.
+    TooLong,
+    /// The generator should not have made this kernel.
+    Wrong(String),
+}
 
 /// Runs a kernel.
 pub fn interpret(kernel: &Kernel) -> Result<Outcome, Stuck> {
@@ -54,7 +59,7 @@ pub fn interpret(kernel: &Kernel) -> Result<Outcome, Stuck> {
             (0..kernel.block).map(|thread| Thread::new(kernel, thread, block)).collect();
         machine.together(&kernel.body, &mut threads).map_err(|stop| match stop {
             Stop::Stuck(stuck) => stuck,
-            Stop::Jump(_) => Stuck("a jump out of where threads meet".to_owned()),
+            Stop::Jump(_) => Stuck::Wrong("a jump out of where threads meet".to_owned()),
         })?;
     }
     let tensors = machine.memories.into_iter().take(kernel.tensors.len());
@@ -148,7 +153,7 @@ struct Machine<'a> {
 type Run<T> = Result<T, Stop>;
 
 fn stuck<T>(what: &str) -> Run<T> {
-    Err(Stop::Stuck(Stuck(what.to_owned())))
+    Err(Stop::Stuck(Stuck::Wrong(what.to_owned())))
 }
 
 /// Whether threads meet in it.
@@ -170,6 +175,7 @@ impl<'a> Machine<'a> {
                     let first = &mut threads[0];
                     let (start, end) = (self.index(start, first)?, self.index(end, first)?);
                     for round in rounds(start, end, *step, *reversed) {
+                        self.step()?;
                         threads.iter_mut().for_each(|thread| thread.set(*var, Value::Int(round)));
                         self.together(body, threads)?;
                     }
@@ -213,7 +219,7 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self) -> Run<()> {
         self.steps += 1;
-        if self.steps > STEPS { stuck("too many steps") } else { Ok(()) }
+        if self.steps > STEPS { Err(Stop::Stuck(Stuck::TooLong)) } else { Ok(()) }
     }
 
     /// How a statement ends; a jump out of an expression in it is its own.
@@ -571,13 +577,11 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The values of a range.
-fn rounds(start: i128, end: i128, step: Option<i64>, reversed: bool) -> Vec<i128> {
-    let mut rounds: Vec<i128> = (start..end).step_by(step.unwrap_or(1) as usize).take(10_000).collect();
-    if reversed {
-        rounds.reverse();
-    }
-    rounds
+/// The values of a range, which may have more of them than can be counted out.
+fn rounds(start: i128, end: i128, step: Option<i64>, reversed: bool) -> impl Iterator<Item = i128> {
+    let step = i128::from(step.unwrap_or(1));
+    let count = if start < end { (end - start - 1) / step + 1 } else { 0 };
+    (0..count).map(move |round| start + step * if reversed { count - 1 - round } else { round })
 }
 
 /// What each thread of a block gets where all meet.
