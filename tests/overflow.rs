@@ -174,3 +174,65 @@ fn a_loop_that_begins_far_away_runs_as_rust_says() -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[tiled_kernel(block = [1], grid = [1])]
+fn loops_at_the_ends(y: &mut LayoutTensor<i32, RowMajor<8>>, from: i64, to: i64) {
+    let (from, to) = (from as isize, to as isize);
+    for i in (from..to).step_by(3) {
+        y[[0]] = y[[0]] * 10 + (i % 7) as i32;
+    }
+    for i in (from..to).rev() {
+        y[[1]] = y[[1]] * 10 + (i % 7) as i32;
+    }
+    for i in (from..to).step_by(3).rev() {
+        y[[2]] = y[[2]] * 10 + (i % 7) as i32;
+    }
+    for i in (1..to.min(8)).rev() {
+        y[[3]] = y[[3]] * 10 + (i % 7) as i32;
+    }
+    for i in (1..to.min(8)).step_by(3).rev() {
+        y[[4]] = y[[4]] * 10 + (i % 7) as i32;
+    }
+    for i in (9223372036854775803isize..9223372036854775807).step_by(3) {
+        y[[5]] = y[[5]] * 10 + (i % 7) as i32;
+    }
+    for i in (1..-9223372036854775807isize).step_by(3).rev() {
+        y[[6]] = y[[6]] * 10 + (i % 7) as i32;
+    }
+    for i in (-9223372036854775807isize..-9223372036854775801isize).step_by(3).rev() {
+        y[[7]] = y[[7]] * 10 + (i % 7) as i32;
+    }
+}
+
+#[test]
+fn a_loop_at_the_ends_of_the_numbers_runs_as_rust_says() -> Result<(), Error> {
+    fn all(rounds: impl Iterator<Item = isize>) -> i32 {
+        rounds.fold(0, |all, i| all * 10 + (i % 7) as i32)
+    }
+    let (most, least) = (isize::MAX, isize::MIN);
+    let ends = [
+        (0, 5),
+        (5, 5),
+        (most - 5, most),
+        (most, most - 5),
+        (most, least),
+        (least + 1, least + 6),
+        (7, least),
+    ];
+    for (from, to) in ends {
+        let wanted = [
+            all((from..to).step_by(3)),
+            all((from..to).rev()),
+            all((from..to).step_by(3).rev()),
+            all((1..to.min(8)).rev()),
+            all((1..to.min(8)).step_by(3).rev()),
+            all((most - 4..most).step_by(3)),
+            0,
+            all((-most..-most + 6).step_by(3).rev()),
+        ];
+        guarded(&[0; 8], -9, &wanted, |_, stream, y| {
+            loops_at_the_ends::launch(stream, y, from as i64, to as i64)
+        })?;
+    }
+    Ok(())
+}

@@ -67,6 +67,17 @@ EXTREMA(unsigned long long, unsigned long long, unsigned long long)
 EXTREMA(long long, unsigned long long, unsigned long long)
 EXTREMA(unsigned long long, long long, unsigned long long)
 
+// As the hardware's: the zero of a sign is below the one without.
+#define FLOAT_EXTREMA(T, LEAST, MOST)                                                                          \
+    static inline T ordered_##LEAST(T a, T b) { return a == b ? (__builtin_signbit(a) ? a : b) : LEAST(a, b); } \
+    static inline T ordered_##MOST(T a, T b) { return a == b ? (__builtin_signbit(a) ? b : a) : MOST(a, b); }
+FLOAT_EXTREMA(float, fminf, fmaxf)
+FLOAT_EXTREMA(double, fmin, fmax)
+#define fminf ordered_fminf
+#define fmaxf ordered_fmaxf
+#define fmin ordered_fmin
+#define fmax ordered_fmax
+
 // CUDA's words for bits.
 static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 static inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }

@@ -474,10 +474,11 @@ fn advance(name: &str, step: i64) -> String {
 /// The last value of a loop from `start` to `end`, or one below `start` where there is no round.
 fn last_round(start: Expression, end: Expression, step: i64) -> Expression {
     use BinaryOp::{Add, Div, Mul, Sub};
+    let parsed = |text: &str| text.trim_end_matches("LL").parse::<i64>().ok();
     let number = |expression: &Expression| match expression {
-        Expression::Leaf(text) => text.parse::<i64>().ok(),
+        Expression::Leaf(text) => parsed(text),
         Expression::Prefix("-", inner) => match &**inner {
-            Expression::Leaf(text) => text.parse::<i64>().ok().map(|value| -value),
+            Expression::Leaf(text) => parsed(text).map(|value| -value),
             _ => None,
         },
         _ => None,

@@ -49,7 +49,12 @@ fn breaks(body: &[TileStatement]) -> bool {
     })
 }
 
-/// A loop whose step is known at launch.
+/// Whether the length of `first..last` is a number of 64 bits though it be negative, and what is below `last` is one too.
+fn wide_enough(first: Range, last: Range) -> bool {
+    (last.low - first.high.max(0)) > i128::from(i64::MIN)
+}
+
+/// A loop that counts its rounds: its step is known at launch, or its counter might leave 64 bits.
 struct Counted<'k> {
     local: LocalId,
     of: Option<Elem>,
@@ -270,23 +275,7 @@ impl Evaluator<'_> {
                 }
             };
             if unroll {
-                let (Some(first), Some(last)) = (s.as_constant(), e.as_constant()) else {
-                    if self.ask(&[&s, &e]) {
-                        return Err(Failed);
-                    }
-                    return self.fail_help(
-                        origin,
-                        "the range of `unroll` is not known at compile time",
-                        "leave `unroll` away, or take the bound from a parameter of the attribute",
-                    );
-                };
-                let rounds = (last.saturating_sub(first)).max(0) / step;
-                if rounds > MAX_UNROLL {
-                    return self.fail(
-                        origin,
-                        format!("`unroll` of {rounds} rounds, at most {MAX_UNROLL} are unrolled"),
-                    );
-                }
+                self.few_rounds(&s, &e, step, origin)?;
             }
             Ok((s, e, step))
         });
@@ -297,7 +286,16 @@ impl Evaluator<'_> {
         };
         let changed = self.assigned_indices(None, &[body]);
         let atoms = &mut self.tables.atoms;
-        let (first, last) = (atoms.signed(&first), atoms.signed(&last));
+        let (first, mut last) = (atoms.signed(&first), atoms.signed(&last));
+        let far = !wide_enough(atoms.range(&first), atoms.range(&last));
+        if !unroll && stride.is_none() && self.leaves_64_bits(&first, &last, step, reversed) {
+            stride = Some(Index::constant(step));
+        }
+        if far && (reversed || stride.is_some()) {
+            // Rounds are counted from the end: not where the end is far below the start.
+            let end = self.tables.atoms.extremum(&last, &first, true);
+            last = self.index(origin, end)?;
+        }
         let rings = self.at_head(&changed);
         let atoms = &self.tables.atoms;
         let (low, mut high) = (atoms.range(&first).low, atoms.range(&last).high - 1);
@@ -397,6 +395,41 @@ impl Evaluator<'_> {
         match reversed {
             true => first.add(Range::of(-step)).union(last.add(Range::of(-1))),
             false => first.union(last.add(Range::of(step - 1))),
+        }
+    }
+
+    /// What `unroll` asks of a range.
+    fn few_rounds(&mut self, first: &Index, last: &Index, step: i64, origin: Origin) -> Outcome<()> {
+        let (Some(first), Some(last)) = (first.as_constant(), last.as_constant()) else {
+            if self.ask(&[first, last]) {
+                return Err(Failed);
+            }
+            return self.fail_help(
+                origin,
+                "the range of `unroll` is not known at compile time",
+                "leave `unroll` away, or take the bound from a parameter of the attribute",
+            );
+        };
+        match (last.saturating_sub(first)).max(0) / step {
+            rounds if rounds > MAX_UNROLL => {
+                self.fail(origin, format!("`unroll` of {rounds} rounds, at most {MAX_UNROLL} are unrolled"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether what a loop's counter holds beside the numbers of its rounds, or what finds the last round, may have more than
+    /// 64 bits: then rounds are counted. No launch lives to see 2⁴⁰ of them.
+    fn leaves_64_bits(&self, first: &Index, last: &Index, step: i64, reversed: bool) -> bool {
+        if step == 1 {
+            // Its counter ends at `last`, or begins below.
+            return false;
+        }
+        let (first, last) = (self.tables.atoms.range(first), self.tables.atoms.range(last));
+        let step = i128::from(step);
+        !match reversed {
+            true => Range::new(first.low - step, last.high.max(last.high - first.low + step - 1)).fits_i64(),
+            false => (first.high + (step << 40)).min(last.high + step - 1) <= i128::from(i64::MAX),
         }
     }
 

@@ -289,12 +289,13 @@ impl Compiler<'_> {
             if uniform { Sum::scalar(self.take_scalar()) } else { Sum::vector(self.take(Bank::Int, 1)) };
         let (first, op, bound) = if it.reversed {
             // The last round first: start + (end - start - 1) / step * step, which is below start for no round at all.
-            let span = self.binary(IndexOp::Sub, end, start);
+            let behind = self.binary(IndexOp::Max, end, start);
+            let span = self.binary(IndexOp::Sub, behind, start);
             let span = self.binary(IndexOp::Sub, span, Sum::constant(1));
             let whole = self.binary(IndexOp::Div, span, Sum::constant(it.step));
             let whole = self.binary(IndexOp::Mul, whole, Sum::constant(it.step));
             let last = self.binary(IndexOp::Add, start, whole);
-            // Without a round, span is negative and the quotient truncates to at least -|span|: pick the bound then.
+            // Without a round, span is -1.
             let none = self.binary(IndexOp::Min, span, Sum::constant(0));
             (self.binary(IndexOp::Add, last, none), BinaryOp::Ge, start)
         } else {
