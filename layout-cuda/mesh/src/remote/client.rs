@@ -10,7 +10,7 @@ use super::message::{
 use crate::board::{Key, Post};
 use crate::call::{Reader, decode, encode};
 use crate::error::{MeshError, Result};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -46,8 +46,8 @@ impl Remote {
         let start = Instant::now();
         let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let failed = |why: String| MeshError::Rendezvous { address: address.clone(), why };
-        // What rank 0 said tells more than that it is gone since.
-        let mut said = None;
+        // Why it is not in yet. What rank 0 said tells more than that it is gone since, and a try that the limit cuts short tells nothing.
+        let (mut why, mut said) = (None, false);
         loop {
             let rest = limit.saturating_sub(start.elapsed());
             let refusal = match resolved(host, port, rest) {
@@ -60,12 +60,14 @@ impl Remote {
                 },
                 Err(why) => Refusal::Now(format!("`{host}` is no address that this machine knows: {why}")),
             };
-            let why = match refusal {
+            match refusal {
                 Refusal::Forever(why) => return Err(failed(why)),
-                Refusal::Later(why) => said.insert(why).clone(),
-                Refusal::Now(why) => said.clone().unwrap_or(why),
-            };
+                Refusal::Later(now) => (why, said) = (Some(now), true),
+                Refusal::Now(now) if why.is_none() || !said && rest > 5 * AGAIN => why = Some(now),
+                Refusal::Now(_) => {}
+            }
             if start.elapsed() >= limit {
+                let why = why.unwrap_or_default();
                 return Err(failed(format!("{guest}: {why}, for {limit:?}")));
             }
             std::thread::sleep(AGAIN);
@@ -158,6 +160,9 @@ impl Remote {
 
 /// The addresses of a name. A resolver has time limits of its own, so it is asked by another thread.
 fn resolved(host: &str, port: u16, limit: Duration) -> std::result::Result<Vec<SocketAddr>, String> {
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
     let (send, receive) = channel();
     let own = host.to_owned();
     std::thread::spawn(move || {
