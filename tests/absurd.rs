@@ -35,6 +35,13 @@ fn entries_that_no_gpu_takes() {
         ("block = [100000]", "x", "a GPU takes at most 1024"),
         ("block = [0]", "x", "0 is no entry of `block`"),
         ("block = [32], arch = \"sm_999\"", "x", "`sm_999` is no architecture"),
+        ("block = [32], arch = \"sm_90a\", cluster = [16]", "x", "nothing"),
+        (
+            "block = [32], arch = \"sm_90a\", cluster = [4, 5]",
+            "x",
+            "a cluster of 20 blocks; sm_90a runs at most 16",
+        ),
+        ("block = [32], arch = \"sm_120\", cluster = [16]", "x", "sm_120 runs at most 8 as one"),
         ("block = [32], opt_level = 77", "x", "it may be 0 to 3"),
         ("block = [32]", "DEFINITION", "an argument is called `DEFINITION`"),
         ("block = [32]", "SOURCE", "an argument is called `SOURCE`"),

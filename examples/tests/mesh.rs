@@ -1,4 +1,7 @@
-//! Two layers over a mesh against one device: the same elements, whatever the number of ranks.
+//! Work over a mesh against one device: the same elements, whatever the number of ranks.
+
+#[path = "mesh/heads.rs"]
+mod heads;
 
 use layout_cuda::{Device, Element, Tensor, bf16};
 use layout_examples::host::mesh::{Beside, Layers};

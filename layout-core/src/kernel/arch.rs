@@ -98,6 +98,21 @@ impl Arch {
         self.number >= first && KNOWN.contains(&self.number)
     }
 
+    /// The most blocks of a cluster: 16 on sm_90 and sm_100 and their kin, which is more than the 8 that CUDA calls
+    /// portable; 8 from sm_110 on; 1 where there are no clusters.
+    ///
+    /// ```
+    /// use layout_core::kernel::Arch;
+    /// assert_eq!((Arch::SM_80.max_cluster(), Arch::SM_90A.max_cluster()), (1, 16));
+    /// ```
+    pub const fn max_cluster(self) -> u32 {
+        match self.number {
+            ..90 => 1,
+            90..110 => 16,
+            110.. => 8,
+        }
+    }
+
     /// The known ones, in words.
     ///
     /// ```

@@ -37,6 +37,8 @@ struct State {
     /// How each rank that is gone ended.
     ended: Vec<Option<String>>,
     broken: Option<MeshError>,
+    /// Who came and does not belong here.
+    turned_away: Vec<String>,
 }
 
 /// The ranks' meeting place.
@@ -53,6 +55,7 @@ impl Board {
             waiting: vec![None; ranks],
             ended: vec![None; ranks],
             broken: None,
+            turned_away: Vec::new(),
         };
         Board { state: Mutex::new(state), news: Condvar::new() }
     }
@@ -71,6 +74,15 @@ impl Board {
     pub(crate) fn fail(&self, error: MeshError) {
         self.lock().broken.get_or_insert(error);
         self.news.notify_all();
+    }
+
+    /// Notes that somebody was turned away, and why: who misses a rank is told.
+    pub(crate) fn turned_away(&self, why: String) {
+        let mut state = self.lock();
+        // A few are enough to see what is wrong, however many come.
+        if state.turned_away.len() < 8 && !state.turned_away.contains(&why) {
+            state.turned_away.push(why);
+        }
     }
 
     /// A rank is gone.
@@ -135,7 +147,11 @@ impl Board {
             let error = state.hopeless(key, &text).or_else(|| {
                 let absent = || group.iter().filter(|other| !state.posted(key, **other)).copied().collect();
                 let late = start.elapsed() >= limit;
-                late.then(|| MeshError::Late { call: text.clone(), limit, absent: absent() })
+                let call = || match &state.turned_away[..] {
+                    [] => text.clone(),
+                    others => format!("{text} (turned away: {})", others.join("; ")),
+                };
+                late.then(|| MeshError::Late { call: call(), limit, absent: absent() })
             });
             if let Some(error) = error {
                 state.broken = Some(error);

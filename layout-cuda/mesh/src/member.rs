@@ -43,7 +43,7 @@ impl Place {
     fn fail(&self, error: &MeshError) {
         match self {
             Place::Here(board) => board.fail(error.clone()),
-            Place::There(remote) => remote.fail(error.clone()),
+            Place::There(remote) => remote.fail(error),
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::board::Board;
 use crate::error::{MeshError, Result};
 use crate::member::{Member, Place, Terms};
-use crate::remote::{Remote, serve};
+use crate::remote::{Guest, Remote, listen};
 use layout_cuda::Device;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,13 @@ use std::time::Duration;
 const TERMS: Terms = Terms { limit: Duration::from_secs(60), blocks: None };
 /// The most ranks, as of a mesh.
 const MOST: usize = 1024;
+
+/// What launchers call the rank, the number of ranks, the rank on its machine, and the job.
+const LAUNCHERS: [[&str; 4]; 3] = [
+    ["RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID"],
+    ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE"],
+    ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID"],
+];
 
 /// All ranks, and where they run.
 #[derive(Clone, Debug)]
@@ -28,7 +35,7 @@ enum Kind {
     /// A thread each.
     Threads(Vec<Device>),
     /// One of several processes.
-    Process { rank: usize, size: usize, local: usize, address: String },
+    Process { guest: Guest, local: usize, host: String, port: u16 },
 }
 
 fn environment<T>(variable: &str, why: impl Into<String>) -> Result<T> {
@@ -54,8 +61,15 @@ impl World {
     /// These GPUs, a thread of this process each.
     ///
     /// # Errors
-    /// [`MeshError::Cuda`] for a GPU that is not there; [`MeshError::NoNccl`] for several without NCCL.
+    /// [`MeshError::Cuda`] for a GPU that is not there; [`MeshError::NoNccl`] for several without NCCL; [`MeshError::Refused`] for one that
+    /// is named twice.
     pub fn gpus(ordinals: impl IntoIterator<Item = usize>) -> Result<World> {
+        let ordinals: Vec<usize> = ordinals.into_iter().collect();
+        let twice = ordinals.iter().enumerate().find(|(at, gpu)| ordinals[..*at].contains(gpu));
+        if let Some((rank, gpu)) = twice {
+            let why = format!("GPU {gpu} is another rank's in {ordinals:?}; NCCL takes a GPU for one rank");
+            return Err(MeshError::Refused { rank, why });
+        }
         let devices: Vec<Device> =
             ordinals.into_iter().map(Device::gpu).collect::<std::result::Result<_, _>>()?;
         if devices.len() > 1 {
@@ -72,8 +86,11 @@ impl World {
     }
 
     /// This process as one rank of several, as `torchrun` or `mpirun` started it: `RANK`, `WORLD_SIZE` and `LOCAL_RANK`, or Open MPI's
-    /// or Slurm's; `MASTER_ADDR` and `MASTER_PORT`, where rank 0 listens (on the port after that one where `torchrun` listens there
-    /// itself; `LAYOUT_MESH_PORT` names another). The GPU is that of the local rank.
+    /// or Slurm's; `MASTER_ADDR`, a name or an address, IPv6 among them, and `MASTER_PORT`, where rank 0 listens (on the port after that
+    /// one where `torchrun` listens there itself; `LAYOUT_MESH_PORT` names another). The GPU is that of the local rank.
+    ///
+    /// Ranks of two jobs that meet at one port are told, where the launcher names its jobs: `TORCHELASTIC_RUN_ID`, `PMIX_NAMESPACE`,
+    /// `SLURM_JOB_ID`.
     ///
     /// # Errors
     /// [`MeshError::Environment`] that names the variable.
@@ -86,36 +103,41 @@ impl World {
     /// # Errors
     /// As there.
     pub fn process_of(variable: &dyn Fn(&str) -> Option<String>) -> Result<World> {
-        let number = |names: [&str; 3]| {
-            let found = names.into_iter().find_map(|name| Some((name, variable(name)?)));
-            let Some((name, value)) = found else { return environment(names[0], "it is not set") };
-            match value.parse::<usize>() {
+        let number = |name: &str| match variable(name) {
+            None => environment(name, "it is not set"),
+            Some(value) => match value.parse::<usize>() {
                 Ok(number) => Ok(number),
                 Err(_) => environment(name, format!("`{value}` is no number")),
-            }
+            },
         };
-        let rank = number(["RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"])?;
-        let size = number(["WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"])?;
+        // Of the launcher whose rank is set; of the first one where none is, to say what is missing.
+        let known = LAUNCHERS.iter().find(|[rank, ..]| variable(rank).is_some());
+        let [rank_name, size_name, local_name, job] = *known.unwrap_or(&LAUNCHERS[0]);
+        let (rank, size) = (number(rank_name)?, number(size_name)?);
         if !(1..=MOST).contains(&size) || rank >= size {
-            return environment("RANK", format!("{rank} of {size} ranks; a world has 1 to {MOST}"));
+            return environment(rank_name, format!("{rank} of {size} ranks; a world has 1 to {MOST}"));
         }
-        let local = ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"];
-        let local = if local.iter().any(|name| variable(name).is_some()) { number(local)? } else { rank };
+        let local = if variable(local_name).is_some() { number(local_name)? } else { rank };
         let host = variable("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".into());
-        let port = match variable("LAYOUT_MESH_PORT") {
-            Some(_) => number(["LAYOUT_MESH_PORT"; 3])?,
-            None => {
-                let port =
-                    if variable("MASTER_PORT").is_some() { number(["MASTER_PORT"; 3])? } else { 29500 };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&host).to_owned();
+        let (port_name, port) = match ["LAYOUT_MESH_PORT", "MASTER_PORT"].map(|name| variable(name).is_some())
+        {
+            [true, _] => ("LAYOUT_MESH_PORT", number("LAYOUT_MESH_PORT")?),
+            [_, set] => {
+                let port = if set { number("MASTER_PORT")? } else { 29500 };
                 let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value == "True");
-                port + usize::from(taken)
+                ("MASTER_PORT", port.saturating_add(usize::from(taken)))
             }
         };
-        if u16::try_from(port).is_err() {
-            return environment("MASTER_PORT", format!("{port} is no port"));
-        }
-        let kind = Kind::Process { rank, size, local, address: format!("{host}:{port}") };
-        Ok(World { kind, terms: TERMS })
+        let Some(port) = u16::try_from(port).ok().filter(|port| *port > 0) else {
+            return environment(port_name, format!("{port} is no port"));
+        };
+        // As much of a name as one message has room for.
+        let job = variable(job).unwrap_or_default().chars().take(256).collect();
+        Ok(World {
+            kind: Kind::Process { guest: Guest { rank, size, job }, local, host, port },
+            terms: TERMS,
+        })
     }
 
     /// With another time limit than a minute, for each wait for others.
@@ -136,7 +158,7 @@ impl World {
     pub fn size(&self) -> usize {
         match &self.kind {
             Kind::Threads(devices) => devices.len(),
-            Kind::Process { size, .. } => *size,
+            Kind::Process { guest, .. } => guest.size,
         }
     }
 
@@ -148,14 +170,14 @@ impl World {
     pub fn run<R: Send>(&self, body: impl Fn(&Member) -> Result<R> + Sync) -> Result<Vec<R>> {
         match &self.kind {
             Kind::Threads(devices) => self.threads(devices, &body),
-            Kind::Process { rank, size, local, address } => {
+            Kind::Process { guest, local, host, port } => {
                 let device = match Device::gpu(*local) {
                     Ok(device) => device,
                     // Of a machine without GPUs the processes are simulators.
                     Err(_) if layout_cuda::driver::device_count().unwrap_or(0) == 0 => Device::simulator(),
                     Err(error) => return Err(error.into()),
                 };
-                self.one_process(*rank, *size, device, address, &body)
+                self.one_process(guest, device, (host, *port), &body)
             }
         }
     }
@@ -197,31 +219,35 @@ impl World {
 
     fn one_process<R: Send>(
         &self,
-        rank: usize,
-        size: usize,
+        guest: &Guest,
         device: Device,
-        address: &str,
+        (host, port): (&str, u16),
         body: &(impl Fn(&Member) -> Result<R> + Sync),
     ) -> Result<Vec<R>> {
+        let Guest { rank, size, .. } = *guest;
         let board = Arc::new(Board::new(size));
-        let place = if rank == 0 {
-            // The address that others connect to need not be one that this machine has under that name.
-            let port = address.rsplit(':').next().unwrap_or_default();
-            serve(&board, &format!("0.0.0.0:{port}"), size, self.terms.limit)?;
-            Place::Here(board.clone())
+        // The port is open until this comes back, or everybody is there.
+        let (place, _listening) = if rank == 0 {
+            let listening = listen(&board, port, guest.clone(), self.terms.limit)?;
+            (Place::Here(board.clone()), Some(listening))
         } else {
-            Place::There(Arc::new(Remote::connect(address, rank, size, self.terms.limit)?))
+            let remote = Remote::connect((host, port), guest, self.terms.limit)?;
+            (Place::There(Arc::new(remote)), None)
         };
+        // Of rank 0 the board is told here, of the others by what serves their connections.
+        let leaving = (rank == 0).then_some(Leaving { board: &board, rank });
         let member = Member::new(rank, (0..size).collect(), vec![], device, place.clone(), self.terms)?;
         let result = of_rank(&member, body);
         match (&place, &result) {
             (Place::There(remote), Ok(_)) => remote.farewell(),
             (Place::There(remote), Err(error)) => {
                 let (rank, how) = (member.rank(), format!("failed: {error}"));
-                remote.fail(MeshError::Ended { rank, how, call: "what is in flight".into() });
+                remote.fail(&MeshError::Ended { rank, how, call: "what is in flight".into() });
             }
             (Place::Here(board), result) => {
-                Leaving { board, rank }.with(result);
+                if let Some(leaving) = leaving {
+                    leaving.with(result);
+                }
                 // Those in other processes still have to hear of it, or to end.
                 board.empty(self.terms.limit);
             }

@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         self.open_dims();
         let block = self.threads();
         let grid = kernel.grid.as_ref().map(|grid| self.extents(grid)).transpose();
-        let cluster = self.numbers(&kernel.cluster, "cluster");
+        let cluster = self.blocks_of_a_cluster();
         let min_blocks = kernel.min_blocks.map(|id| self.numbers(&[id], "min_blocks")).transpose();
         let opt_level = kernel.opt_level.map(|id| {
             let (origin, datum) = (self.origin(id), self.expr(id)?);
@@ -80,9 +80,6 @@ impl Evaluator<'_> {
             variant_if.extend(tested);
         }
         let (block, grid, cluster) = (block?, grid?, cluster?);
-        if let Some(first) = kernel.cluster.first() {
-            self.needs("cluster", Arch::SM_90, self.origin(*first))?;
-        }
         let (min_blocks, opt_level, fast_math) = (min_blocks?, opt_level?, fast_math?);
         self.cooperative = cooperative?;
         if let (true, Some(id)) =
@@ -159,6 +156,27 @@ impl Evaluator<'_> {
         let fast = promises.aligned && (promises.variant_if.is_some() || kernel.variant_if.is_empty());
         let deny = if fast { kernel.deny.clone() } else { Vec::new() };
         Head { entry, arch: kernel.arch, min_blocks, opt_level, fast_math, deny }
+    }
+
+    /// The extents of a cluster, no more blocks than the architecture's hardware runs as one.
+    fn blocks_of_a_cluster(&mut self) -> Outcome<Vec<u32>> {
+        let kernel = self.kernel;
+        let extents = self.numbers(&kernel.cluster, "cluster")?;
+        let Some(first) = kernel.cluster.first() else { return Ok(extents) };
+        let origin = self.origin(*first);
+        self.needs("cluster", Arch::SM_90, origin)?;
+        let blocks = extents.iter().fold(1u64, |blocks, extent| blocks.saturating_mul(u64::from(*extent)));
+        // A kernel of clusters names its architecture.
+        let arch = kernel.arch.unwrap_or(Arch::SM_90);
+        let most = arch.max_cluster();
+        if blocks > u64::from(most) {
+            return self.fail_help(
+                origin,
+                format!("a cluster of {blocks} blocks; {arch} runs at most {most} as one"),
+                "8 blocks run on every device that has clusters, 16 on sm_90 and sm_100: take fewer blocks, each with more tiles",
+            );
+        }
+        Ok(extents)
     }
 
     /// An entry that is true or false, and false where it is left out.

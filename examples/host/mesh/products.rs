@@ -8,8 +8,8 @@
 //! Law: rank r starts with what it has, or with what others wait for, so that no two ranks send to one at once: in step d it
 //! sends to r + d and receives from r - d. A product beside messages leaves them as many multiprocessors as NCCL was allowed.
 
-use super::product::{Kernel, Machine, Matrix, Place, Plan, Precision, Product};
-use crate::kernels::mesh::{add_onto, rectify};
+use crate::host::product::{Kernel, Machine, Matrix, Place, Plan, Precision, Product};
+use crate::kernels::mesh::add_onto;
 use layout_cuda::{Argument, Element, LaunchConfig, ParamValue, Stream, Tensor, TensorView, TensorViewMut};
 use layout_mesh::{Member, MeshError, Result};
 use std::ops::Range;
@@ -68,8 +68,25 @@ impl Beside {
     }
 }
 
-/// Rows `rows.0[rows.1] b` as those rows of `c`, with so many multiprocessors left to others.
-fn multiply_rows<T: Element>(
+/// Sets rows of a matrix to zero: of a product of no depth.
+fn clear<T: Element>(stream: &Stream, c: &mut Tensor<T, 2>, rows: Range<usize>) -> Result<()> {
+    let ([_, columns], [pitch, _]) = (c.shape(), c.strides());
+    for row in rows {
+        let mut view = c.part_mut(row * pitch, [columns], [1])?;
+        if let Some(bytes) = view.host_mut() {
+            bytes.fill(0);
+            continue;
+        }
+        if let (Some(cuda), Some(memory)) = (stream.cuda(), view.cuda_mut()) {
+            cuda.memset_zeros(memory).map_err(driver("cuMemsetD8Async"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Rows `rows.0[rows.1] b` as those rows of `c`, with so many multiprocessors left to others. A rank that has no columns of `b` has
+/// nothing to do, and one that has no rows of it gives zeros.
+pub(super) fn multiply_rows<T: Element>(
     stream: &Stream,
     (a, rows): Rows<'_, T>,
     b: &Tensor<T, 2>,
@@ -79,6 +96,12 @@ fn multiply_rows<T: Element>(
     let shape = |rows: usize, columns: usize| [rows, columns];
     let ([_, k], [_, n]) = (a.shape(), b.shape());
     let (m, operand, result) = (rows.len(), T::ELEM, T::ELEM);
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
+    if k == 0 {
+        return clear(stream, c, into..into + m);
+    }
     let product = Product {
         a: Matrix { shape: shape(m, k), strides: a.strides() },
         b: Matrix { shape: shape(k, n), strides: b.strides() },
@@ -200,61 +223,4 @@ pub fn scattered_product<T: Element>(
         add_onto::launch(stream, &term, &mut share.part_mut(0, [rows * columns], [1])?)?;
     }
     Ok(())
-}
-
-/// Two layers, `max(x first, 0) second`: each rank has rows of `x`, columns of `first` and rows of `second`, and ends with its rows of the
-/// result.
-#[derive(Debug)]
-pub struct Layers<T: Element> {
-    first: Tensor<T, 2>,
-    second: Tensor<T, 2>,
-    others: Vec<Tensor<T, 2>>,
-    hidden: Tensor<T, 2>,
-    parts: Vec<Tensor<T, 2>>,
-    sent: Vec<Tensor<T, 2>>,
-}
-
-impl<T: Element> Layers<T> {
-    /// With this rank's part of the weights, for so many rows of `x` on each rank.
-    ///
-    /// # Errors
-    /// A device without memory for what the ranks send.
-    pub fn new(
-        member: &Member,
-        stream: &Stream,
-        (first, second): (Tensor<T, 2>, Tensor<T, 2>),
-        rows: usize,
-    ) -> Result<Layers<T>> {
-        let ([width, hidden], [_, out]) = (first.shape(), second.shape());
-        let all = rows * member.size();
-        let room = |wide: usize| {
-            (1..member.size()).map(|_| Ok(stream.zeros([rows, wide])?)).collect::<Result<Vec<_>>>()
-        };
-        Ok(Layers {
-            first,
-            second,
-            others: room(width)?,
-            hidden: stream.zeros([all, hidden])?,
-            parts: room(out)?,
-            sent: room(out)?,
-        })
-    }
-
-    /// This rank's rows of the result, from its rows of `x`.
-    ///
-    /// # Errors
-    /// [`MeshError`], on every rank.
-    pub fn run(
-        &mut self,
-        member: &Member,
-        streams: (&Stream, &Beside),
-        x: &Tensor<T, 2>,
-        y: &mut Tensor<T, 2>,
-    ) -> Result<()> {
-        let Layers { first, second, others, hidden, parts, sent } = self;
-        gathered_product(member, streams, x, others, first, hidden)?;
-        let len = hidden.len();
-        rectify::launch(streams.0, &mut hidden.part_mut(0, [len], [1])?)?;
-        scattered_product(member, streams, (hidden, second), parts, sent, y)
-    }
 }
