@@ -23,8 +23,9 @@ RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --all-features "${package
 echo "docs: as docs.rs makes them, all features"
 
 oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-if rustup toolchain list 2>/dev/null | grep -q "^$oldest"; then
-    CARGO_TARGET_DIR=target/oldest cargo "+$oldest" check --quiet --all-features "${packages[@]}"
+toolchain=$(rustup toolchain list 2>/dev/null | grep -oE "^$oldest[.0-9]*" | head -1 || true)
+if [ -n "$toolchain" ]; then
+    CARGO_TARGET_DIR=target/oldest cargo "+$toolchain" check --quiet --all-features "${packages[@]}"
     echo "Rust $oldest: it is enough"
 else
     echo "Rust $oldest: NOT TESTED, since it is not installed: rustup toolchain install $oldest"
