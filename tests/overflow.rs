@@ -176,7 +176,7 @@ fn a_loop_that_begins_far_away_runs_as_rust_says() -> Result<(), Error> {
 }
 
 #[tiled_kernel(block = [1], grid = [1])]
-fn loops_at_the_ends(y: &mut LayoutTensor<i32, RowMajor<8>>, from: i64, to: i64) {
+fn loops_at_the_ends(y: &mut LayoutTensor<i32, RowMajor<11>>, from: i64, to: i64) {
     let (from, to) = (from as isize, to as isize);
     for i in (from..to).step_by(3) {
         y[[0]] = y[[0]] * 10 + (i % 7) as i32;
@@ -202,6 +202,16 @@ fn loops_at_the_ends(y: &mut LayoutTensor<i32, RowMajor<8>>, from: i64, to: i64)
     for i in (-9223372036854775807isize..-9223372036854775801isize).step_by(3).rev() {
         y[[7]] = y[[7]] * 10 + (i % 7) as i32;
     }
+    for i in (-9223372036854775807..9223372036854775807isize).step_by(3).rev() {
+        y[[8]] = y[[8]] * 10 + (i % 7) as i32;
+        if i < 9223372036854775800 {
+            break;
+        }
+    }
+    for i in (9223372036854775807..-9223372036854775807isize).rev() {
+        y[[9]] = (i % 7) as i32;
+    }
+    y[[10]] = (1isize.min(-9223372036854775807) - (9223372036854775807u64 << 1) as isize) as i32;
 }
 
 #[test]
@@ -229,8 +239,14 @@ fn a_loop_at_the_ends_of_the_numbers_runs_as_rust_says() -> Result<(), Error> {
             all((most - 4..most).step_by(3)),
             0,
             all((-most..-most + 6).step_by(3).rev()),
+            all((-most..most)
+                .step_by(3)
+                .rev()
+                .scan(true, |on, i| std::mem::replace(on, i >= most - 7).then_some(i))),
+            0,
+            (1isize.min(-most) - (9223372036854775807u64 << 1) as isize) as i32,
         ];
-        guarded(&[0; 8], -9, &wanted, |_, stream, y| {
+        guarded(&[0; 11], -9, &wanted, |_, stream, y| {
             loops_at_the_ends::launch(stream, y, from as i64, to as i64)
         })?;
     }

@@ -533,7 +533,11 @@ impl Atoms {
     /// The smaller or the larger of two values.
     pub(crate) fn extremum(&mut self, a: &Index, b: &Index, larger: bool) -> Result<Index, IndexOverflow> {
         let (a, b) = &self.alike(a, b);
-        let difference = self.range(&a.sub(b)?);
+        // A difference that leaves 64 bits is one of the bounds.
+        let difference = match a.sub(b) {
+            Ok(difference) => self.range(&difference),
+            Err(IndexOverflow) => self.range(a).add(self.range(b).mul(Range::of(-1))),
+        };
         if difference.low >= 0 {
             return Ok(if larger { a.clone() } else { b.clone() });
         }

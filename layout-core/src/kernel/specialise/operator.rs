@@ -468,6 +468,8 @@ impl Evaluator<'_> {
                     Ok(known) if known >= 0 || ty != TypeRef::Usize => {
                         Ok(Datum::Index(Index::constant(known)))
                     }
+                    // Modulo 2⁶⁴, as Rust's `as`.
+                    _ if ty == TypeRef::Isize => Ok(Datum::Index(Index::constant(value as i64))),
                     _ => self.no_usize(value, origin),
                 }
             }

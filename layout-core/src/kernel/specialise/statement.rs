@@ -445,7 +445,8 @@ impl Evaluator<'_> {
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
         let stride = self.name_index("step", &stride, origin);
-        let span = self.index(origin, last.sub(&first))?;
+        let span = self.tables.atoms.sum(&last, &first, -1);
+        let span = self.index(origin, span)?;
         let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
         let span = self.index(origin, span)?;
         let rounds = self.tables.atoms.div_ceil(&span, &stride);
