@@ -46,7 +46,7 @@ pub enum Score {
     Plain,
     /// `cap * tanh(score / cap)`
     SoftCap(f32),
-    /// `score - 2^(-8 (head + 1) / heads) * distance`
+    /// `score - 2^(-8 (head + 1) / heads) * distance`, of up to 2²² keys and queries
     Alibi,
 }
 
@@ -89,7 +89,7 @@ impl Score {
 ///             (from.clamp(0, keys), to.clamp(0, keys), 0, 0)
 ///         }
 ///         fn nearer(score: f32, _batch: i32, _head: i32, query: i32, key: i32, strength: f32) -> f32 {
-///             score - strength * (query - key).abs() as f32
+///             score - strength * distance(query, key)
 ///         }
 ///     }
 /// }
@@ -106,7 +106,9 @@ impl Score {
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 ///
-/// The functions of the library stand beside one's own: `KEEP = causal`, `RANGE = keys_before`, `SCORE = plain` and the like.
+/// The functions of the library stand beside one's own: `KEEP = causal`, `RANGE = keys_before`, `SCORE = plain` and the like; `distance(query,
+/// key)` is `(query - key).abs() as f32` of up to 2²² places without a conversion for each score, which would take as long as an exponential. So
+/// would a division: `strength` is for what is the same for all keys, and `UNITS = of_caps` gives the score in units of it.
 #[derive(Clone, Copy)]
 pub struct Own {
     /// The kernel.
@@ -159,16 +161,17 @@ impl Attention<'_> {
     pub fn set(&self, device: &Device, elem: Elem, [d, dv]: [usize; 2], length: usize) -> ParamSet {
         let known = TILES.iter().find(|tiles| tiles[..2] == [d, dv]);
         let [.., keys, consumers] = *known.unwrap_or(&TILES[TILES.len() - 1]);
-        // A score, or ends of sequences, take registers that three warpgroups do not leave, a tangent more than large heads do.
-        let (keys, consumers) = match self.score {
-            _ if self.own.is_some() => (if d > 192 { 32 } else { keys }, 2),
-            Score::Plain if self.packed.is_none() => (keys, consumers),
-            Score::SoftCap(_) if d > 192 => (32, 2),
-            _ => (keys, 2),
+        // Ends of sequences take registers that three warpgroups do not leave, and so do distances where no key is hidden; functions of
+        // one's own may.
+        let spreads = self.score == Score::Alibi && self.mask == Mask::Every;
+        let (keys, consumers) = match self.own {
+            Some(_) => (if d > 192 { 32 } else { keys }, 2),
+            None if self.packed.is_some() || spreads => (keys, 2),
+            None => (keys, consumers),
         };
-        // Without any of these, and with no lower end, more keys at once.
+        // Without these, with no tangent, and with no lower end, more keys at once.
         let bare = self.own.is_none()
-            && self.score == Score::Plain
+            && !matches!(self.score, Score::SoftCap(_))
             && self.packed.is_none()
             && !matches!(self.mask, Mask::Sliding(_));
         let full = bare && self.mask == Mask::Every;

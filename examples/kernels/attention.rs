@@ -74,21 +74,37 @@ mod kernels {
         }
     }
 
-    /// Applies the score's function; a key that the query does not see becomes minus infinity.
-    fn mask(mut scores: View<f32, Write>, first: i32, at: (i32, (i32, i32), i32, i32, f32, f32)) {
+    /// Applies the score's function, and hides keys where some query does not see them all: their scores become minus infinity.
+    fn judge(
+        mut scores: View<f32, Write>,
+        first: i32,
+        hides: bool,
+        at: (i32, (i32, i32), i32, i32, f32, f32),
+    ) {
         let (own, (batch, head), keys, window, strength, scale) = at;
-        for h in unroll(0..2) {
-            for i in unroll(0..BN / 4) {
-                let query = own + 8 * h as i32;
-                let key = first + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
-                if SCORED {
+        if SCORED {
+            for h in unroll(0..2) {
+                for i in unroll(0..BN / 4) {
+                    let (query, key) = (own + 8 * h as i32, first + column_of(i));
                     scores[[h, i]] = SCORE(scores[[h, i]] * scale, batch, head, query, key, strength);
-                }
-                if key >= keys || !KEEP(batch, head, query, key, window) {
-                    scores[[h, i]] = f32::NEG_INFINITY;
                 }
             }
         }
+        if hides {
+            for h in unroll(0..2) {
+                for i in unroll(0..BN / 4) {
+                    let (query, key) = (own + 8 * h as i32, first + column_of(i));
+                    if key >= keys || !KEEP(batch, head, query, key, window) {
+                        scores[[h, i]] = f32::NEG_INFINITY;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The column of a thread's score in its block.
+    fn column_of(i: usize) -> i32 {
+        (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
     /// Turns the scores of a block into weights. The sum of the weights is rescaled to the new maximum; gives the factors
@@ -265,7 +281,8 @@ mod kernels {
     ) {
         let group = warp_group() - 1;
         let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
-        let factor = if SCORED { consts::LOG2_E } else { scale * consts::LOG2_E };
+        let (unit, _) = UNITS(0, strength);
+        let factor = if SCORED { unit * consts::LOG2_E } else { scale * consts::LOG2_E };
         let (mut scores, mut sums) = (accumulator([64, BN]).fill(0.0), accumulator([64, DV]).fill(0.0));
         let mut weights = local::<T>(row_major([2, BN / 4]));
         let (most, sum) = (local::<f32>(row_major([2])), local::<f32>(row_major([2])));
@@ -284,7 +301,8 @@ mod kernels {
                 let place = row as i32 + keys - queries;
                 let (low, high, all_from, all_to) = blocks(place, keys, window);
                 let whose = (sequence as i32, head as i32);
-                let at = (place + own_row as i32, whose, keys, window, strength, scale);
+                let (_, strength) = UNITS(head as i32, strength);
+                let at = (place + own_row as i32, whose, keys, window, strength, scale.div_approx(unit));
                 most.fill(f32::NEG_INFINITY);
                 sum.fill(0.0);
                 sums.fill(0.0);
@@ -298,9 +316,7 @@ mod kernels {
                     wgmma_commit_group();
                     wgmma_wait_group(0);
                     release(k_empty, &mut next);
-                    if SCORED || first < all_from || first + BN as i32 > all_to {
-                        mask(scores, first, at);
-                    }
+                    judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
                     worth = weigh(scores, most, sum, factor);
                     if !LATE {
                         settle(sums, worth, weights, scores, (v_empty, &mut read, false));
@@ -327,9 +343,7 @@ mod kernels {
                     give_turn(group);
                     wgmma_wait_group(1);
                     release(k_empty, &mut next);
-                    if SCORED || first < all_from || first + BN as i32 > all_to {
-                        mask(scores, first, at);
-                    }
+                    judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
                     worth = weigh(scores, most, sum, factor);
                     if !LATE {
                         wgmma_wait_group(0);
@@ -384,12 +398,13 @@ mod kernels {
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
+        DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         ROOM = BM * (D + DV) + STAGES * BN * (D + DV) <= 110_000, TURNS = true, LATE = D < 256,
         PACKED = [false, true], BY_HEADS = false, SMS = 132,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * BM], min_blocks = 1, grid = [SMS],
-        require(HQ % HK == 0, M.div_ceil(BM) * HQ * (B + ENDS) <= 1 << 24),
+        require(HQ % HK == 0, M.div_ceil(BM) * HQ * (B + ENDS) <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn attention<

@@ -23,13 +23,14 @@ pub use kernels::{of_keys, of_queries, prepare};
 
 #[tiled_kernels(open = backward_with, functions = attention_scores)]
 mod kernels {
-    /// The derivative of a score by its product, from the score itself, which is minus infinity where a key is not seen.
+    /// The derivative of a score by its product, from the score itself in its unit, which is minus infinity where a key is not
+    /// seen.
     fn one(_score: f32, _strength: f32) -> f32 {
         1.0
     }
 
-    fn of_cap(score: f32, strength: f32) -> f32 {
-        let part = (score / strength).max(-1.0);
+    fn of_cap(score: f32, _strength: f32) -> f32 {
+        let part = score.max(-1.0);
         1.0 - part * part
     }
 
@@ -127,27 +128,40 @@ mod kernels {
         }
     }
 
-    /// Applies the score's function; a key that the query does not see becomes minus infinity.
-    fn mask(
+    /// Applies the score's function, and hides keys where some query does not see them all: their scores become minus infinity.
+    fn judge(
         mut scores: View<f32, Write>,
-        (fixed, moving): (i32, i32),
+        (fixed, moving, hides): (i32, i32, bool),
         (queries, keys, window): (i32, i32, i32),
         (batch, head, scale, strength): (i32, i32, f32, f32),
     ) {
-        for h in unroll(0..2) {
-            for i in unroll(0..MOVING / 4) {
-                let (own, other) =
-                    (fixed + 8 * h as i32, moving + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32);
-                let (query, key) = if OF_KEYS { (other, own) } else { (own, other) };
-                let place = query + keys - queries;
-                if SCORED {
+        if SCORED {
+            for h in unroll(0..2) {
+                for i in unroll(0..MOVING / 4) {
+                    let (query, key) = pair_of(h, i, fixed, moving);
+                    let place = query + keys - queries;
                     scores[[h, i]] = SCORE(scores[[h, i]] * scale, batch, head, place, key, strength);
-                }
-                if key >= keys || !KEEP(batch, head, place, key, window) {
-                    scores[[h, i]] = f32::NEG_INFINITY;
                 }
             }
         }
+        if hides {
+            for h in unroll(0..2) {
+                for i in unroll(0..MOVING / 4) {
+                    let (query, key) = pair_of(h, i, fixed, moving);
+                    let place = query + keys - queries;
+                    if key >= keys || !KEEP(batch, head, place, key, window) {
+                        scores[[h, i]] = f32::NEG_INFINITY;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The query and the key of a thread's score.
+    fn pair_of(h: usize, i: usize, fixed: i32, moving: i32) -> (i32, i32) {
+        let own = fixed + 8 * h as i32;
+        let other = moving + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
+        if OF_KEYS { (other, own) } else { (own, other) }
     }
 
     /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `told` has
@@ -252,7 +266,8 @@ mod kernels {
     ) -> (View<f32, Write>, View<f32, Write>) {
         let group = warp_group() - 1;
         let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
-        let factor = if SCORED { consts::LOG2_E } else { scale * consts::LOG2_E };
+        let (unit, _) = UNITS(0, strength);
+        let factor = if SCORED { unit * consts::LOG2_E } else { scale * consts::LOG2_E };
         let (mut scores, mut rest) =
             (accumulator([64, MOVING]).fill(0.0), accumulator([64, MOVING]).fill(0.0));
         let mut sums = accumulator([64, D]).fill(0.0);
@@ -271,6 +286,7 @@ mod kernels {
         stays.wait(0);
         let mut begun = false;
         for head in first_head..first_head + heads {
+            let (_, strength) = UNITS(head as i32, strength);
             for block in 0..blocks {
                 let moving = (block * MOVING) as i32;
                 let (counts, whole) = pair(row as i32, moving, sizes);
@@ -301,14 +317,12 @@ mod kernels {
                         release(empty, &mut read);
                     }
                     begun = true;
-                    if SCORED || !whole {
-                        mask(
-                            scores,
-                            ((row + own_row) as i32, moving),
-                            sizes,
-                            (batch as i32, head as i32, scale, strength),
-                        );
-                    }
+                    judge(
+                        scores,
+                        ((row + own_row) as i32, moving, !whole),
+                        sizes,
+                        (batch as i32, head as i32, scale.div_approx(unit), strength),
+                    );
                     let of_columns = told.slice(next.stage());
                     weigh(scores, weights, of_columns, own, (factor, strength));
                     if OF_KEYS {
@@ -374,11 +388,13 @@ mod kernels {
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
-        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one, BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
+        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
+        DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
+        BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [N.div_ceil(FIXED) * HK * B],
-        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24),
+        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_keys<
@@ -441,11 +457,13 @@ mod kernels {
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = false,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
-        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one, BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
+        SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
+        DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
+        BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [M.div_ceil(FIXED) * HQ * B],
-        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24),
+        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_queries<

@@ -58,29 +58,38 @@ mod kernels {
         }
     }
 
-    /// Applies the score's function; a key that the query does not see becomes minus infinity.
-    fn mask(
+    /// Applies the score's function, and hides keys where some query does not see them all: their scores become minus infinity.
+    fn judge(
         mut scores: View<f32, Write>,
-        (first, keys, window): (i32, i32, i32),
+        (first, keys, window, hides): (i32, i32, i32, bool),
         (row, shared_by, place): (usize, usize, i32),
-        (batch, first_head, scale, strength): (usize, usize, f32, f32),
+        (batch, first_head, scale, strength): (i32, usize, f32, f32),
     ) {
         for h in unroll(0..ROWS / 8) {
             let own = row + 8 * h + lane_id() / 4;
-            let query = place + (own / shared_by) as i32;
-            let (batch, head) = (batch as i32, (first_head + own % shared_by) as i32);
-            for i in unroll(0..BN / 4) {
-                let key = first + (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32;
-                let at = 4 * (i / 2) + 2 * (h % 2) + i % 2;
-                if SCORED {
-                    scores[[h / 2, at]] =
-                        SCORE(scores[[h / 2, at]] * scale, batch, head, query, key, strength);
+            let (query, head) = (place + (own / shared_by) as i32, (first_head + own % shared_by) as i32);
+            if SCORED {
+                let (unit, strength) = UNITS(head, strength);
+                for i in unroll(0..BN / 4) {
+                    let (key, at) = (first + column_of(i), 4 * (i / 2) + 2 * (h % 2) + i % 2);
+                    let score = scores[[h / 2, at]] * scale.div_approx(unit);
+                    scores[[h / 2, at]] = SCORE(score, batch, head, query, key, strength);
                 }
-                if key >= keys || !KEEP(batch, head, query, key, window) {
-                    scores[[h / 2, at]] = f32::NEG_INFINITY;
+            }
+            if hides {
+                for i in unroll(0..BN / 4) {
+                    let (key, at) = (first + column_of(i), 4 * (i / 2) + 2 * (h % 2) + i % 2);
+                    if key >= keys || !KEEP(batch, head, query, key, window) {
+                        scores[[h / 2, at]] = f32::NEG_INFINITY;
+                    }
                 }
             }
         }
+    }
+
+    /// The column of a thread's score in its block.
+    fn column_of(i: usize) -> i32 {
+        (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
     /// Turns scores into weights, and rescales the sums of the weights and those of the products to the new maximum.
@@ -249,10 +258,11 @@ mod kernels {
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 }, PAGED = [false, true],
         KEEP = [causal, every, sliding], RANGE = [keys_before, all_keys, keys_within],
         SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
+        DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(U == f32 || U == T && SCORE == plain, T == bf16 || KEEP == causal, SCORE == plain || T == bf16 && KEEP == causal),
         arch = "sm_90a", block = [32 * WARPS], grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
-        require(HQ % HK == 0, PARTS % B.max(1) == 0, LISTS == if PAGED { B } else { 0 }, P == if PAGED { P } else { B }, N % if PAGED { CHUNK } else { 1 } == 0),
+        require(HQ % HK == 0, PARTS % B.max(1) == 0, LISTS == if PAGED { B } else { 0 }, P == if PAGED { P } else { B }, N % if PAGED { CHUNK } else { 1 } == 0, !DISTANT || N * TABLE.max(1) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn decode<
@@ -320,7 +330,8 @@ mod kernels {
         let mma = mma_atom::<T>([16, 8, 16]);
         // Few rows stay in registers.
         let q_own = mma.load_a(&q_smem.tile([ROWS, if ROWS * D <= 2048 { D } else { 16 }], [0, 0]));
-        let factor = if SCORED { consts::LOG2_E } else { scale * consts::LOG2_E };
+        let (unit, _) = UNITS(0, strength);
+        let factor = if SCORED { unit * consts::LOG2_E } else { scale * consts::LOG2_E };
         let mut sums = local::<f32>(row_major([ROWS / 16, DV / 2])).fill(0.0);
         let most = local::<f32>(row_major([ROWS / 8])).fill(f32::NEG_INFINITY);
         let sum = local::<f32>(row_major([ROWS / 8])).fill(0.0);
@@ -339,10 +350,9 @@ mod kernels {
                     mma.mma(&mut scores, &mma.load_a(&q_smem.tile([ROWS, W], [0, slab])), &of_k);
                 }
             }
-            if SCORED || key < all_from || key + BN as i32 > all_to {
-                let head = (sequence, group * shared_by, scale, strength);
-                mask(scores, (key, keys, window), (row, shared_by, place), head);
-            }
+            let hides = key < all_from || key + BN as i32 > all_to;
+            let of_heads = (sequence as i32, group * shared_by, scale, strength);
+            judge(scores, (key, keys, window, hides), (row, shared_by, place), of_heads);
             if key + BN as i32 > keys {
                 clear(own_v, keys - key);
             }

@@ -1,7 +1,8 @@
 //! What the kernels of attention may do to a score, and which keys a query may see: forward, backward and decoding share these.
 //!
 //! Law: a mask `KEEP(batch, head, query, key, window)` says whether a query sees a key. Its range, of the queries `first..last`, is `(from, to,
-//! all_from, all_to)`: no key outside of `from..to` is seen by any of them, and every key of `all_from..all_to` by all.
+//! all_from, all_to)`: no key outside of `from..to` is seen by any of them, and every key of `all_from..all_to` by all. A score is `unit * SCORE(scale * product / unit, ..)`: what a softmax multiplies
+//! by anyway costs nothing there, and a function of keys is spared what is the same for all.
 
 use layout_cuda::tiled_kernels;
 
@@ -41,14 +42,32 @@ mod functions {
         score
     }
 
-    /// Never beyond `strength`.
-    fn soft_cap(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, strength: f32) -> f32 {
-        strength * (score / strength).tanh_approx()
+    /// In which unit `SCORE` takes and gives scores, the same for all heads, and what a head's `SCORE` is told as its strength.
+    fn as_it_is(_head: i32, strength: f32) -> (f32, f32) {
+        (1.0, strength)
     }
 
-    /// ALiBi: a key counts less the farther it is, by 2⁻⁸ᑫ a place, `q` the head's place among `heads`.
-    fn alibi(score: f32, _batch: i32, head: i32, query: i32, key: i32, heads: f32) -> f32 {
-        let slope = (-8.0 * (head + 1) as f32).div_approx(heads).exp2_approx();
-        score - slope * (query - key).abs() as f32
+    fn of_caps(_head: i32, strength: f32) -> (f32, f32) {
+        (strength, strength)
+    }
+
+    fn of_slopes(head: i32, heads: f32) -> (f32, f32) {
+        (1.0, (-8.0 * (head + 1) as f32).div_approx(heads).exp2_approx())
+    }
+
+    /// Never beyond `strength`, which is the unit.
+    fn soft_cap(score: f32, _batch: i32, _head: i32, _query: i32, _key: i32, _strength: f32) -> f32 {
+        score.tanh_approx()
+    }
+
+    /// ALiBi: a key counts less the farther it is, by `slope` a place: 2⁻⁸ᑫ, `q` the head's place among the heads.
+    fn alibi(score: f32, _batch: i32, _head: i32, query: i32, key: i32, slope: f32) -> f32 {
+        score - slope * distance(query, key)
+    }
+
+    /// How many places a key is from its query, up to 2²². `as f32` takes as long as an exponential; an integer added to the
+    /// bits of 1.5 · 2²³ adds itself to the number.
+    fn distance(query: i32, key: i32) -> f32 {
+        (f32::from_bits((query - key + 0x4b40_0000) as u32) - 12_582_912.0).abs()
     }
 }
