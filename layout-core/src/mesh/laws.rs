@@ -1,7 +1,7 @@
 //! The law of resharding over random pairs of distributions, on meshes of 1 to 16 ranks: every element arrives once, from an
 //! owner. `MESH_PAIRS` says how many pairs; 400 where it does not.
 
-use super::{Collective, Distributed, Mesh, Reshard};
+use super::{Collective, Distributed, Mesh, Piece, Reshard};
 use crate::{IntTuple, Layout, LayoutError};
 
 /// A small generator of numbers, the same on every run.
@@ -134,6 +134,7 @@ fn every_element_arrives_once_from_an_owner() {
     let pairs = std::env::var("MESH_PAIRS").ok().and_then(|pairs| pairs.parse().ok()).unwrap_or(400);
     let mut numbers = Numbers(21);
     let (mut seen, mut uneven, mut cut) = (std::collections::HashMap::new(), 0, 0);
+    let (mut copied, mut partial, mut apart, mut sizes) = (0, 0, 0, std::collections::HashSet::new());
     for pair in 0..pairs {
         let (from, to) = numbers.pair();
         let ranks = from.mesh().size();
@@ -161,6 +162,11 @@ fn every_element_arrives_once_from_an_owner() {
         }
         let held = |tensor: &Distributed| (0..ranks).map(|rank| tensor.held(rank)).collect::<Vec<_>>();
         uneven += usize::from(held(&from).iter().any(|size| *size != held(&from)[0]));
+        let either = |says: &dyn Fn(&Distributed) -> bool| usize::from(says(&from) || says(&to));
+        copied += either(&|tensor| tensor.copy_and_term(&vec![0; tensor.mesh().axes().count()]).0.len() > 1);
+        partial += either(&|tensor| tensor.terms() > 1);
+        apart += either(&|tensor| tensor.memory().cosize() > tensor.memory().size());
+        sizes.insert(ranks);
         cut += usize::from(plan.transfers().iter().any(|transfer| transfer.pieces.len() > 1));
         *seen.entry(plan.collective()).or_insert(0) += 1;
     }
@@ -168,6 +174,93 @@ fn every_element_arrives_once_from_an_owner() {
     assert_eq!(seen.len(), 8, "{seen:?}");
     assert!(uneven * 10 > pairs && cut * 20 > pairs, "{uneven} uneven and {cut} in pieces of {pairs}");
     assert!(seen[&Collective::Local] < pairs / 2, "{seen:?}");
+    assert!(copied * 10 > pairs && partial * 10 > pairs && apart * 20 > pairs, "{copied} {partial} {apart}");
+    assert_eq!(sizes.len(), 16, "meshes of 1 to 16 ranks");
+}
+
+/// A fault in a plan, where it has one of that kind to give: what it does to one of its transfers.
+type Fault = (&'static str, fn(&mut Reshard, usize) -> bool);
+
+/// The piece that a fault is planted in.
+fn first(plan: &mut Reshard, at: usize) -> &mut Piece {
+    &mut plan.transfers[at].pieces[0]
+}
+
+/// Without the last step of its last mode.
+fn shorter(piece: &mut Piece) -> bool {
+    let cut = |layout: &Layout| {
+        let (mut shape, stride): (Vec<i64>, Vec<i64>) =
+            layout.leaves().map(|mode| (mode.shape, mode.stride)).unzip();
+        let last = shape.last_mut().filter(|last| **last > 1)?;
+        *last -= 1;
+        Some(Layout::new(IntTuple::flat(shape), IntTuple::flat(stride)).expect("smaller"))
+    };
+    let Some((source, target)) = cut(&piece.source).zip(cut(&piece.target)) else { return false };
+    (piece.source, piece.target) = (source, target);
+    true
+}
+
+const FAULTS: [Fault; 9] = [
+    ("a transfer is missing", |plan, at| {
+        plan.transfers.remove(at);
+        true
+    }),
+    ("a transfer comes twice", |plan, at| {
+        let twice = plan.transfers[at].clone();
+        plan.transfers.insert(at, twice);
+        true
+    }),
+    ("it is read beside its place", |plan, at| {
+        first(plan, at).from += 1;
+        true
+    }),
+    ("it is written beside its place", |plan, at| {
+        first(plan, at).to += 1;
+        true
+    }),
+    ("it is added where it is first, or written over a term", |plan, at| {
+        plan.transfers[at].adds ^= true;
+        true
+    }),
+    ("the last elements are left out", |plan, at| shorter(first(plan, at))),
+    ("source and target are each other's", |plan, at| {
+        let piece = first(plan, at);
+        let same = piece.from == piece.to && piece.source == piece.target;
+        std::mem::swap(&mut piece.from, &mut piece.to);
+        std::mem::swap(&mut piece.source, &mut piece.target);
+        // Memories that lie alike are read where they are written.
+        !same
+    }),
+    ("another rank's term is taken", |plan, at| {
+        let (ranks, from) = (plan.source().mesh().size(), plan.transfers[at].from);
+        let terms = |rank: usize| {
+            let at = plan.source().mesh().coordinate(rank).expect("a rank");
+            plan.source().copy_and_term(&at).1
+        };
+        let Some(other) = (0..ranks).find(|other| terms(*other) != terms(from)) else { return false };
+        plan.transfers[at].from = other;
+        true
+    }),
+    ("a rank without terms is not zeroed", |plan, _| plan.zeroed.pop().is_some()),
+];
+
+#[test]
+fn a_planted_fault_is_found() {
+    let (mut numbers, mut planted) = (Numbers(22), [0; FAULTS.len()]);
+    for pair in 0..300 {
+        let (from, to) = numbers.pair();
+        let plan = Reshard::new(&from, &to).expect("a plan");
+        let at = numbers.next(plan.transfers().len().max(1));
+        for (number, (name, plant)) in FAULTS.into_iter().enumerate() {
+            let mut wrong = plan.clone();
+            if plan.transfers().is_empty() || !plant(&mut wrong, at) {
+                continue;
+            }
+            planted[number] += 1;
+            assert!(wrong.verify().is_err(), "{pair}: {name}, at {at} of {plan}");
+        }
+    }
+    assert!(planted.iter().all(|count| *count >= 10), "{planted:?}");
 }
 
 #[test]

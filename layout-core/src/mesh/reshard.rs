@@ -90,8 +90,8 @@ impl Transfer {
 pub struct Reshard {
     from: Distributed,
     to: Distributed,
-    transfers: Vec<Transfer>,
-    zeroed: Vec<usize>,
+    pub(super) transfers: Vec<Transfer>,
+    pub(super) zeroed: Vec<usize>,
     collective: Collective,
     groups: Vec<Vec<usize>>,
 }

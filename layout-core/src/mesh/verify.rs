@@ -52,6 +52,12 @@ impl Reshard {
             let terms =
                 (0..self.source().terms()).filter(|term| term % self.target().terms() == ending[rank].term);
             let terms: Vec<i64> = terms.collect();
+            if terms.is_empty() != self.zeroed().contains(&rank) {
+                return refuse(format!(
+                    "rank {rank} has the terms {terms:?}, and the zeroed ranks are {:?}",
+                    self.zeroed()
+                ));
+            }
             for (place, (element, arrived)) in places.iter().zip(arrived).enumerate() {
                 if element.is_some() && arrived != terms || element.is_none() && !arrived.is_empty() {
                     return refuse(format!(
