@@ -318,6 +318,7 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/mesh/src/copies.rs",
         "layout-cuda/mesh/src/member.rs",
         "layout-cuda/mesh/src/reshard/pairs.rs",
+        "layout-cuda/mesh/src/reshard/reach.rs",
         "layout-cuda/python/src/kernel.rs",
         "layout-cuda/python/src/operand.rs",
         "layout-cuda/python/src/stream.rs",

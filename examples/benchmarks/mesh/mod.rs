@@ -1,10 +1,12 @@
 //! Several GPUs: collectives, rows to columns, products that hide their communication. Times are of the slowest rank, on the
 //! host's clock around many calls; `examples/benchmarks/mesh/run.sh` sets PyTorch's beside them.
 
+mod attention;
+mod columns;
+
 use crate::host::mesh::{Beside, gathered_product, scattered_product};
-use layout_core::mesh::{Distributed, Mesh};
 use layout_cuda::{Stream, Tensor, bf16};
-use layout_mesh::{Member, MeshError, Reduction, Resharding, Result, World};
+use layout_mesh::{Member, MeshError, Reduction, Result, World};
 use std::time::{Duration, Instant};
 
 /// What is run.
@@ -16,7 +18,7 @@ pub struct Options {
     /// This process is one rank of those that torchrun or mpirun started
     #[arg(long)]
     process: bool,
-    /// Only what has this in its name: collectives, columns, product, faults
+    /// Only what has this in its name: collectives, columns, product, attention, faults
     #[arg(long, default_value = "")]
     only: String,
     /// Thread blocks that NCCL may take beside products; 0: the copy engines move what they exchange
@@ -28,6 +30,9 @@ pub struct Options {
     /// Packs with the whole device
     #[arg(long)]
     at_once: bool,
+    /// Rows to columns in every way that is worth a try, instead of in the usual one
+    #[arg(long)]
+    sweep: bool,
     /// Rows, columns and depth of the products
     #[arg(long, num_args = 3, default_values_t = [16384, 8192, 8192])]
     shape: Vec<usize>,
@@ -104,47 +109,6 @@ fn collectives(world: &World) -> Result<Vec<(String, f64)>> {
             member.trust(false);
         }
         Ok(times)
-    })?;
-    Ok(slowest(times))
-}
-
-/// Rows to columns of a square matrix of float32.
-fn columns(world: &World, options: &Options) -> Result<Vec<(String, f64)>> {
-    let ranks = world.size();
-    let mesh = Mesh::new([("gpu", ranks as i64)])?;
-    let plan = |square: usize| -> Result<Resharding> {
-        let tensor = Distributed::new(&mesh, [square as i64, square as i64])?;
-        let plan = Resharding::new(&tensor.clone().split(0, ["gpu"])?, &tensor.split(1, ["gpu"])?)?;
-        let plan = plan.with_parts(options.part << 20);
-        Ok(if options.at_once { plan.at_once() } else { plan })
-    };
-    let square = options.square;
-    let (small, large) = (plan(4096)?, plan(square)?);
-    println!("{}", large.plan().to_string().lines().take(2).collect::<Vec<_>>().join("\n"));
-    let times = world.run(|member| {
-        let stream = member.device().new_stream()?;
-        // Every element of the small one is a number of its own.
-        let (rank, wide) = (member.rank(), 4096 / ranks);
-        let own: Vec<f32> = (0..wide * 4096).map(|place| (rank * wide * 4096 + place) as f32).collect();
-        let source = stream.upload(&own, [wide, 4096])?;
-        let mut target = stream.zeros::<f32, 2>([4096, wide])?;
-        small.run(member, &stream, &source, &mut target)?;
-        member.wait(&stream)?;
-        let held = target.download()?;
-        let wrong = (0..held.len())
-            .find(|place| held[*place] != ((place / wide) * 4096 + rank * wide + place % wide) as f32);
-        if let Some(place) = wrong {
-            let by = format!("rows to columns: rank {rank} has {} at {place}", held[place]);
-            return Err(MeshError::Broken { by });
-        }
-        let part = square / ranks;
-        let source = stream.zeros::<f32, 2>([part, square])?;
-        let mut target = stream.zeros::<f32, 2>([square, part])?;
-        let mut prepared = large.prepare::<f32>(member, &stream)?;
-        member.trust(true);
-        let time = timed(member, &stream, || prepared.run(member, &stream, &source, &mut target))?;
-        member.trust(false);
-        Ok(vec![(format!("rows to columns {square}"), time)])
     })?;
     Ok(slowest(times))
 }
@@ -271,10 +235,16 @@ pub fn run(options: &Options) -> Result<()> {
         rows.extend(collectives(&world)?);
     }
     if wanted("columns") {
-        rows.extend(columns(&world, options)?);
+        rows.extend(columns::columns(&world, options)?);
     }
     if wanted("product") {
         rows.extend(products(&world, options)?);
+    }
+    if wanted("attention") && !options.process {
+        attention::checked(options.gpus)?;
+    }
+    if wanted("attention") {
+        rows.extend(attention::timings(&world)?);
     }
     for (name, time) in &rows {
         println!("{name}: {time:.4}");

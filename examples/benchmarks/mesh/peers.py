@@ -89,6 +89,21 @@ def main():
     share = torch.empty(m // size, n, device="cuda", dtype=torch.bfloat16)
     say(f"scattered product, one after the other {m} {n} {k}", lambda: dist.reduce_scatter_tensor(share, a @ b))
     say(f"scattered product {m} {n} {k}", lambda: torch.ops.symm_mem.fused_matmul_reduce_scatter(a, b, "sum", 0, group))
+    del a, b, share
+    # Attention by heads: 32 of queries on 8 of keys, 128 elements each.
+    sequences, length, width, d = 4, 4096, 4096, 128
+    queries, keys = 32 // size, 8 // size
+    x, into = rand(sequences * length // size, width), rand(width, (queries + 2 * keys) * d) / 16
+    out, all_x = rand(queries * d, width), torch.empty(sequences * length, width, device="cuda", dtype=torch.bfloat16)
+    y = torch.empty(sequences * length // size, width, device="cuda", dtype=torch.bfloat16)
+
+    def by_heads():
+        dist.all_gather_into_tensor(all_x, x)
+        q, k, v = (all_x @ into).view(sequences, length, -1, d).transpose(1, 2).split([queries, keys, keys], 1)
+        o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        dist.reduce_scatter_tensor(y, o.transpose(1, 2).reshape(sequences * length, -1) @ out)
+
+    say("attention by heads 4 x 4096, 32 on 8 of 128", by_heads)
     dist.destroy_process_group()
 
 

@@ -3,6 +3,7 @@
 //! Law: a receiver copies when the sender's stream has come to its call, and the sender's stream goes on when everything that it
 //! sent is copied. The events that say so are kept until the ranks have met again, by when everybody waits for them.
 
+use crate::board::Post;
 use crate::call::{Call, Reader};
 use crate::error::{MeshError, Result};
 use crate::member::Member;
@@ -14,13 +15,28 @@ fn failed(call: &'static str) -> impl Fn(result::DriverError) -> MeshError {
     move |error| MeshError::Nccl { call, code: error.0 as i32, words: format!("{:?}", error.0) }
 }
 
-/// Lets every other GPU of the machine that can reach this one's memory do so: the pool's that cudarc allocates from.
-pub(crate) fn open(stream: &CudaStream) -> Result<()> {
+/// Whether each of so many GPUs reaches the memory of every other one.
+pub(crate) fn all_reach(gpus: usize) -> bool {
+    let number = |ordinal: usize| i32::try_from(ordinal).unwrap_or(i32::MAX);
+    let reaches = |(one, other): (usize, usize)| {
+        let mut can = 0;
+        // SAFETY: the driver is ready, since the GPUs were counted; the pointer is to a live integer.
+        let asked = unsafe { sys::cuDeviceCanAccessPeer(&mut can, number(one), number(other)) };
+        asked.result().is_ok() && can != 0
+    };
+    let pairs = (0..gpus).flat_map(|one| (0..gpus).map(move |other| (one, other)));
+    pairs.filter(|(one, other)| one != other).all(reaches)
+}
+
+/// Lets every other GPU of the machine that can reach this one's memory do so: the pool's that cudarc allocates from. Gives whether
+/// all can.
+pub(crate) fn open(stream: &CudaStream) -> Result<bool> {
     let own = stream.context().ordinal();
     let count = layout_cuda::driver::device_count().map_err(layout_cuda::Error::from)?;
     stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
     // Ordinals are of `c_int`, as the driver counts them.
     let number = |ordinal: usize| i32::try_from(ordinal).unwrap_or(i32::MAX);
+    let mut all = true;
     for other in (0..count).filter(|other| *other != own) {
         let (mut can, mut pool) = (0, std::ptr::null_mut());
         // SAFETY: the driver is ready, as there is a stream; the pointers are to live values, and both devices are there.
@@ -29,6 +45,7 @@ pub(crate) fn open(stream: &CudaStream) -> Result<()> {
                 .result()
                 .map_err(failed("cuDeviceCanAccessPeer"))?;
             if can == 0 {
+                all = false;
                 continue;
             }
             sys::cuDeviceGetDefaultMemPool(&mut pool, number(own))
@@ -44,7 +61,7 @@ pub(crate) fn open(stream: &CudaStream) -> Result<()> {
                 .map_err(failed("cuMemPoolSetAccess"))?;
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// The events of an exchange, as they are kept.
@@ -56,6 +73,59 @@ fn wait(stream: &CudaStream, event: u64) -> Result<()> {
     waited.result().map_err(failed("cuStreamWaitEvent"))
 }
 
+/// What the ranks have offered one of them: addresses that it may read until its stream comes to the end of the offer.
+pub(crate) struct Offers<'a> {
+    posts: &'a [Post],
+    rank: usize,
+    stream: &'a CudaStream,
+}
+
+impl Offers<'_> {
+    /// The addresses that a rank offers, in the order of its offers. From here on the stream comes after what that rank's stream had
+    /// before them.
+    pub(crate) fn of(&self, peer: usize) -> Result<Vec<u64>> {
+        let mut reader = Reader(self.posts.get(peer).map_or(&[], |post| &post.bytes));
+        let Some(event) = reader.number() else { return Ok(vec![]) };
+        let pairs = std::iter::from_fn(|| Some((reader.number()?, reader.number()?)));
+        let own = pairs.filter(|(to, _)| *to == self.rank as u64).map(|(_, address)| address).collect();
+        wait(self.stream, event)?;
+        Ok(own)
+    }
+}
+
+/// Offers these addresses to these ranks, and takes what they offer in `body`, in the stream's order; gives the events to keep. The
+/// stream goes on when all that was offered is taken.
+pub(crate) fn offered(
+    member: &Member,
+    stream: &Arc<CudaStream>,
+    call: Call,
+    offers: &[(usize, u64)],
+    body: impl FnOnce(&Offers<'_>) -> Result<()>,
+) -> Result<Kept> {
+    stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
+    let ready = stream.record_event(None).map_err(failed("cuEventRecord"))?;
+    let mut message = (ready.cu_event() as u64).to_le_bytes().to_vec();
+    for (peer, address) in offers {
+        message.extend((*peer as u64).to_le_bytes());
+        message.extend(address.to_le_bytes());
+    }
+    let posts = member.meet(call, message)?;
+    body(&Offers { posts: &posts, rank: member.rank(), stream })?;
+    let done = stream.record_event(None).map_err(failed("cuEventRecord"))?;
+    let copied =
+        Call::Collective { name: "copied".into(), elem: String::new(), count: 0, how: String::new() };
+    let posts = member.meet(copied, (done.cu_event() as u64).to_le_bytes().to_vec())?;
+    let mut receivers: Vec<usize> = offers.iter().map(|(peer, _)| *peer).collect();
+    receivers.sort_unstable();
+    receivers.dedup();
+    for peer in receivers.into_iter().filter(|peer| *peer != member.rank()) {
+        if let Some(event) = Reader(&posts[peer].bytes).number() {
+            wait(stream, event)?;
+        }
+    }
+    Ok(vec![ready, done])
+}
+
 /// The exchange, in the stream's order; gives the events to keep.
 pub(crate) fn exchange<T: Element>(
     member: &Member,
@@ -65,12 +135,12 @@ pub(crate) fn exchange<T: Element>(
     receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
 ) -> Result<Kept> {
     stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
-    let (mut guards, mut offered) = (Vec::new(), Vec::new());
+    let (mut guards, mut offers) = (Vec::new(), Vec::new());
     for (peer, view) in sends {
         let Some(memory) = view.cuda() else { continue };
         let (address, guard) = memory.device_ptr(stream);
         guards.push(guard);
-        offered.push((*peer as u64, address));
+        offers.push((*peer, address));
     }
     let (mut written, mut targets) = (Vec::new(), Vec::new());
     for (peer, view) in receives {
@@ -80,47 +150,56 @@ pub(crate) fn exchange<T: Element>(
         written.push(guard);
         targets.push((*peer, address, bytes));
     }
-    let ready = stream.record_event(None).map_err(failed("cuEventRecord"))?;
-    let mut message = (ready.cu_event() as u64).to_le_bytes().to_vec();
-    for (peer, address) in &offered {
-        message.extend(peer.to_le_bytes());
-        message.extend(address.to_le_bytes());
-    }
-    let posts = member.meet(call, message)?;
-    // What each rank offers this one, in order, and the event from when on it is there.
-    let offers = |rank: usize| -> Option<(u64, Vec<u64>)> {
-        let mut reader = Reader(&posts[rank].bytes);
-        let event = reader.number()?;
-        let pairs = std::iter::from_fn(|| Some((reader.number()?, reader.number()?)));
-        Some((
-            event,
-            pairs.filter(|(to, _)| *to == member.rank() as u64).map(|(_, address)| address).collect(),
-        ))
+    offered(member, stream, call, &offers, |offers| {
+        let mut left: Vec<Option<std::vec::IntoIter<u64>>> = (0..member.size()).map(|_| None).collect();
+        for (peer, to, bytes) in targets {
+            if left[peer].is_none() {
+                left[peer] = Some(offers.of(peer)?.into_iter());
+            }
+            let Some(from) = left[peer].as_mut().and_then(Iterator::next) else { continue };
+            // SAFETY: both ends are of so many bytes, as the ranks have agreed. The sender's views are borrowed by its call, and its stream
+            // goes on after what is copied; the target is borrowed here, in this stream's order.
+            let copied = unsafe { result::memcpy_dtod_async(to, from, bytes, stream.cu_stream()) };
+            copied.map_err(failed("cuMemcpyDtoDAsync"))?;
+        }
+        Ok(())
+    })
+}
+
+/// Rows of a copy: so many, of so many bytes, and how far apart they are on both sides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+    pub(crate) from_pitch: usize,
+    pub(crate) to_pitch: usize,
+}
+
+/// Copies rows by a copy engine, in the stream's order.
+///
+/// # Safety
+/// - So many rows lie at both addresses until the stream has done it; nobody writes the ones or touches the others meanwhile.
+pub(crate) unsafe fn copy_lines(stream: &CudaStream, from: u64, to: u64, lines: Lines) -> Result<()> {
+    let Lines { count, bytes, from_pitch, to_pitch } = lines;
+    let unified = sys::CUmemorytype::CU_MEMORYTYPE_UNIFIED;
+    let copy = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: unified,
+        srcHost: std::ptr::null(),
+        srcDevice: from,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: from_pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: unified,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: to,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: to_pitch,
+        WidthInBytes: bytes,
+        Height: count,
     };
-    let mut taken = vec![0; posts.len()];
-    for (peer, to, bytes) in targets {
-        let Some((event, addresses)) = offers(peer) else { continue };
-        let Some(from) = addresses.get(taken[peer]) else { continue };
-        if taken[peer] == 0 {
-            wait(stream, event)?;
-        }
-        taken[peer] += 1;
-        // SAFETY: both ends are of so many bytes, as the ranks have agreed. The sender's views are borrowed by its call, and its stream goes
-        // on after the event below; the target is borrowed here, in this stream's order.
-        let copied = unsafe { result::memcpy_dtod_async(to, *from, bytes, stream.cu_stream()) };
-        copied.map_err(failed("cuMemcpyDtoDAsync"))?;
-    }
-    let done = stream.record_event(None).map_err(failed("cuEventRecord"))?;
-    let copied =
-        Call::Collective { name: "copied".into(), elem: String::new(), count: 0, how: String::new() };
-    let posts = member.meet(copied, (done.cu_event() as u64).to_le_bytes().to_vec())?;
-    let mut receivers: Vec<usize> = sends.iter().map(|(peer, _)| *peer).collect();
-    receivers.sort_unstable();
-    receivers.dedup();
-    for peer in receivers.into_iter().filter(|peer| *peer != member.rank()) {
-        if let Some(event) = Reader(&posts[peer].bytes).number() {
-            wait(stream, event)?;
-        }
-    }
-    Ok(vec![ready, done])
+    // SAFETY: as the caller promises; the description is read before the call comes back.
+    unsafe { sys::cuMemcpy2DAsync_v2(&copy, stream.cu_stream()) }.result().map_err(failed("cuMemcpy2DAsync"))
 }

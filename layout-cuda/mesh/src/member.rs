@@ -491,6 +491,34 @@ impl Member {
         Ok(())
     }
 
+    /// Whether every rank of the group is a GPU of this process whose memory the others reach. Every rank calls this.
+    pub(crate) fn reaches_all(&self) -> Result<bool> {
+        let stream = self.device.stream();
+        let own = match (stream.cuda(), &self.place) {
+            (Some(cuda), Place::Here(_)) => copies::open(cuda)?,
+            _ => false,
+        };
+        let posts = self.meet(self.call("reach", "", 0, String::new()), vec![u8::from(own)])?;
+        Ok(posts.iter().all(|post| post.bytes[..] == [1]))
+    }
+
+    /// Offers these addresses to these ranks, and takes what they offer in `body`: of ranks that reach one another.
+    pub(crate) fn offered(
+        &self,
+        stream: &Stream,
+        offers: &[(usize, u64)],
+        body: impl FnOnce(&copies::Offers<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(cuda) = stream.cuda() else { return Ok(()) };
+        self.uses(stream);
+        let mut own = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = self.call("offer", "", 0, String::new());
+        let kept = copies::offered(self, cuda, call, offers, body)?;
+        own.1.swap(0, 1);
+        own.1[0] = kept;
+        Ok(())
+    }
+
     /// Messages between addresses on GPUs, of a plan that the ranks have agreed on: (peer, address, bytes).
     ///
     /// # Safety

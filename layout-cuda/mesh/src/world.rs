@@ -16,6 +16,9 @@ const TERMS: Terms = Terms { limit: Duration::from_secs(60), blocks: None };
 /// The most ranks, as of a mesh.
 const MOST: usize = 1024;
 
+/// What is said of a variable that is not there.
+pub(crate) const UNSET: &str = "it is not set";
+
 /// What launchers call the rank, the number of ranks, the rank on its machine, and the job.
 const LAUNCHERS: [[&str; 4]; 3] = [
     ["RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID"],
@@ -104,7 +107,7 @@ impl World {
     /// As there.
     pub fn process_of(variable: &dyn Fn(&str) -> Option<String>) -> Result<World> {
         let number = |name: &str| match variable(name) {
-            None => environment(name, "it is not set"),
+            None => environment(name, UNSET),
             Some(value) => match value.parse::<usize>() {
                 Ok(number) => Ok(number),
                 Err(_) => environment(name, format!("`{value}` is no number")),
@@ -253,6 +256,22 @@ impl World {
             }
         }
         Ok(vec![result?])
+    }
+}
+
+impl std::fmt::Display for World {
+    /// `3 simulators`, or `rank 0 of 2, who meet at 10.0.0.1, port 29500`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            Kind::Threads(devices) => {
+                let simulators = devices.iter().filter(|device| device.is_simulator()).count();
+                match simulators {
+                    0 => write!(f, "{} GPUs", devices.len()),
+                    all => write!(f, "{all} simulators"),
+                }
+            }
+            Kind::Process { guest, host, port, .. } => write!(f, "{guest}, who meet at {host}, port {port}"),
+        }
     }
 }
 

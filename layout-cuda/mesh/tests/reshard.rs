@@ -104,6 +104,82 @@ fn every_collective_and_pairs() {
     }
 }
 
+/// Some distribution of a matrix over the axes of a mesh.
+fn distributed(mesh: &Mesh, extents: [i64; 2], mut random: impl FnMut(usize) -> usize) -> Distributed {
+    let mut tensor = Distributed::new(mesh, extents).expect("a tensor");
+    for (name, _) in mesh.axes() {
+        let mode = random(2);
+        let more = match random(6) {
+            0 => continue,
+            1 => tensor.clone().partial([name]),
+            2 => tensor.clone().deal(mode, [name], 1 + random(3) as i64),
+            _ => tensor.clone().split(mode, [name]),
+        };
+        // What does not fit beside the other axes is left out.
+        tensor = more.unwrap_or(tensor);
+    }
+    let [rows, columns] = tensor.local_shape()[..] else { return tensor };
+    match random(3) {
+        0 => tensor.with_strides([1, rows + 1]).expect("columns"),
+        1 => tensor.with_strides([columns + 2, 1]).expect("rows"),
+        _ => tensor,
+    }
+}
+
+#[test]
+fn random_plans() {
+    let mut state = 7_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let meshes = [
+        [("x", 1), ("y", 2)],
+        [("x", 3), ("y", 1)],
+        [("x", 2), ("y", 2)],
+        [("x", 3), ("y", 2)],
+        [("x", 4), ("y", 2)],
+    ]
+    .map(|axes| Mesh::new(axes).expect("a mesh"));
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..120 {
+        let mesh = &meshes[random(meshes.len())];
+        // Half of them such that every split is even: what collectives come from.
+        let extents = if random(2) == 0 { [24, 24] } else { [1 + random(20) as i64, 1 + random(20) as i64] };
+        let (from, to) = (distributed(mesh, extents, &mut random), distributed(mesh, extents, &mut random));
+        let plan = Resharding::new(&from, &to)
+            .expect("a plan")
+            .with_parts(1 + random(200))
+            .with_rounds(1 + random(6));
+        seen.insert(plan.plan().collective());
+        carried_out(&plan, |rank, place| (1000 * rank + place) as i32, |a, b| a + b);
+    }
+    assert!(seen.len() >= 6, "{seen:?}");
+}
+
+/// Each GPU reads what it gets; simulators, which do not, send it.
+#[test]
+fn memory_that_is_reached() {
+    let (two, four) = (Mesh::new([("gpu", 2)]).expect("a mesh"), Mesh::new([("gpu", 4)]).expect("a mesh"));
+    for mesh in [two, four] {
+        let of = |extents: [i64; 2]| Distributed::new(&mesh, extents).expect("a tensor");
+        let cases = [
+            (of([64, 256]).split(0, ["gpu"]), of([64, 256]).split(1, ["gpu"])),
+            (of([63, 255]).split(1, ["gpu"]), of([63, 255]).deal(0, ["gpu"], 3)),
+            (of([63, 255]).split(0, ["gpu"]), of([63, 255]).with_strides([1, 64])),
+            (of([64, 256]).partial(["gpu"]), of([64, 256]).split(0, ["gpu"])),
+        ];
+        for (from, to) in cases {
+            let plan = Resharding::new(&from.expect("a tensor"), &to.expect("a tensor")).expect("a plan");
+            for plan in
+                [plan.clone().by_reading(), plan.clone().by_reading().with_blocks(3), plan.by_copies()]
+            {
+                carried_out(&plan, |rank, place| (1000 * rank + place) as i32, |a, b| a + b);
+            }
+        }
+    }
+}
+
 #[test]
 fn messages_in_rounds() {
     // Rows to columns and back, in parts of no even size, some of fewer rounds than others.

@@ -6,6 +6,7 @@
 mod collective;
 mod pairs;
 mod pieces;
+mod reach;
 mod side;
 
 use crate::call::Call;
@@ -16,9 +17,14 @@ use layout_core::mesh::{Collective, Distributed, Reshard};
 use layout_cuda::{Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
 use pairs::Pairs;
 use pieces::Pace;
+use reach::{Reach, Reached};
 
 /// A part of a message has so many bytes at least, where nobody says otherwise.
 const PART: usize = 4 << 20;
+/// It has so many parts at most.
+const PARTS: usize = 4;
+/// So many blocks pack beside messages.
+const BLOCKS: u32 = 64;
 
 /// A redistribution of tensors, planned once.
 ///
@@ -42,9 +48,11 @@ const PART: usize = 4 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resharding {
     plan: Reshard,
-    /// The least bytes of a part of a message.
-    part: usize,
+    /// The least bytes of a part of a message, and the most parts.
+    part: [usize; 2],
     pace: Pace,
+    /// Without messages, where the ranks reach one another's memory.
+    reach: Option<Reach>,
 }
 
 /// A redistribution with the buffers that this rank needs for it, to be run again and again.
@@ -61,6 +69,8 @@ enum Way<T: Element> {
     Collected(Box<Collected<T>>),
     /// By messages between pairs.
     Pairs(Pairs<T>),
+    /// Each rank reads what it gets from the others' memory.
+    Reached(Reached),
 }
 
 impl Resharding {
@@ -69,14 +79,47 @@ impl Resharding {
     /// # Errors
     /// As [`Reshard::new`].
     pub fn new(from: &Distributed, to: &Distributed) -> Result<Resharding> {
-        Ok(Resharding { plan: Reshard::new(from, to)?, part: PART, pace: Pace::Few })
+        let plan = Reshard::new(from, to)?;
+        Ok(Resharding { plan, part: [PART, PARTS], pace: Pace::Few(BLOCKS), reach: None })
     }
 
     /// With messages cut into up to four parts of so many bytes each, or more, instead of 4 MiB: while one is on its way the next
     /// is packed. The same on every rank.
     #[must_use]
     pub fn with_parts(mut self, bytes: usize) -> Resharding {
-        self.part = bytes.max(1);
+        self.part[0] = bytes.max(1);
+        self
+    }
+
+    /// With messages cut into up to so many parts instead of four. The same on every rank.
+    #[must_use]
+    pub fn with_rounds(mut self, most: usize) -> Resharding {
+        self.part[1] = most.max(1);
+        self
+    }
+
+    /// With so many thread blocks instead of 64 for what is packed, and for what stays, while messages are on their way.
+    #[must_use]
+    pub fn with_blocks(mut self, blocks: u32) -> Resharding {
+        self.pace = Pace::Few(blocks.max(1));
+        self
+    }
+
+    /// With no messages between GPUs of one process that reach one another's memory: each reads what it gets there, by kernels, and
+    /// nothing is packed. Elsewhere it is what it is without this. The same on every rank.
+    ///
+    /// Sources have to lie in memory of the device's pool, as every [`layout_cuda::Tensor`] does; other GPUs do not reach what
+    /// another library allocated.
+    #[must_use]
+    pub fn by_reading(mut self) -> Resharding {
+        self.reach = Some(Reach::Kernels);
+        self
+    }
+
+    /// As [`Resharding::by_reading`], but the copy engines read, which take no multiprocessor. What is added, kernels read.
+    #[must_use]
+    pub fn by_copies(mut self) -> Resharding {
+        self.reach = Some(Reach::Copies);
         self
     }
 
@@ -103,6 +146,15 @@ impl Resharding {
             return member.refuse(format!("a plan for {ranks} ranks in a group of {}", member.size()));
         }
         let named = [Collective::AllGather, Collective::ReduceScatter, Collective::AllReduce];
+        // Asked of every rank, so that all go one way.
+        let how = match self.reach {
+            Some(how) if member.reaches_all()? => Some(how),
+            _ => None,
+        };
+        if let Some(how) = how {
+            let way = Way::Reached(Reached::new(&self.plan, (how, self.pace), member)?);
+            return Ok(Prepared { plan: &self.plan, way });
+        }
         let way = match named.contains(&self.plan.collective()) {
             true => Way::Collected(Box::new(Collected::new(&self.plan, member, stream)?)),
             false => Way::Pairs(Pairs::new(&self.plan, (self.part, self.pace), member, stream)?),
@@ -156,6 +208,7 @@ impl<T: Element> Prepared<'_, T> {
         match &mut self.way {
             Way::Collected(collected) => collected.run(stream, &source, &mut target),
             Way::Pairs(pairs) => pairs.run(member, stream, &source, &mut target),
+            Way::Reached(reached) => reached.run(member, stream, &source, &mut target),
         }
     }
 

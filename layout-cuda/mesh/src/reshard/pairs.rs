@@ -18,9 +18,6 @@ use layout_core::{IntTuple, Layout};
 use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DriverError};
 use layout_cuda::{Element, Stream, TensorView, TensorViewMut};
 
-/// A message has so many parts at most.
-const PARTS: usize = 4;
-
 /// A part of a message.
 #[derive(Debug)]
 struct Part<T: Element> {
@@ -51,10 +48,10 @@ pub(super) struct Pairs<T: Element> {
     pace: Pace,
 }
 
-/// How many parts a message of elements of `size` bytes has.
-fn count(transfer: &Transfer, size: usize, part: usize) -> usize {
+/// How many parts a message of elements of `size` bytes has: of so many bytes at least, and so many at most.
+fn count(transfer: &Transfer, size: usize, [part, most]: [usize; 2]) -> usize {
     match transfer.pieces[..] {
-        [_] => (transfer.size() as usize * size / part).clamp(1, PARTS),
+        [_] => (transfer.size() as usize * size / part).clamp(1, most),
         _ => 1,
     }
 }
@@ -88,7 +85,7 @@ fn driver(error: DriverError) -> MeshError {
 impl<T: Element> Pairs<T> {
     pub(super) fn new(
         plan: &Reshard,
-        (part, pace): (usize, Pace),
+        (part, pace): ([usize; 2], Pace),
         member: &Member,
         stream: &Stream,
     ) -> Result<Pairs<T>> {

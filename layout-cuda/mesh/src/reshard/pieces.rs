@@ -6,7 +6,9 @@ use crate::error::Result;
 use crate::kernels::{add_elements, move_elements, move_rows, move_rows_beside};
 use layout_core::Layout;
 use layout_core::mesh::Piece;
-use layout_cuda::{Element, Stream, TensorArg, TensorView, TensorViewMut};
+use layout_cuda::{
+    Element, LaunchConfig, ParamSet, ParamValue, Stream, TensorArg, TensorView, TensorViewMut,
+};
 
 /// Rows of so many bytes are worth a block of threads each.
 const ROW: usize = 512;
@@ -70,8 +72,8 @@ pub(super) fn is_run(layout: &Layout) -> bool {
 pub(super) enum Pace {
     /// All of it.
     Whole,
-    /// A few blocks.
-    Few,
+    /// So many blocks, which leave NCCL's kernels the other multiprocessors.
+    Few(u32),
 }
 
 /// Moves a piece from one view into another one.
@@ -118,7 +120,13 @@ pub(super) fn transfer<T: Element, const R: usize, const S: usize>(
             (_, true) => add_elements::launch(stream, &source, &mut target)?,
             (true, false) => match pace {
                 Pace::Whole => move_rows::launch(stream, &source, &mut target)?,
-                Pace::Few => move_rows_beside::launch(stream, &source, &mut target)?,
+                Pace::Few(blocks) => {
+                    let set = ParamSet::default()
+                        .with("T", ParamValue::Type(T::ELEM))
+                        .with("BLOCKS", ParamValue::Int(i64::from(blocks)));
+                    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+                    move_rows_beside::launch_with(config, stream, &source, &mut target)?;
+                }
             },
             (false, false) => move_elements::launch(stream, &source, &mut target)?,
         }
