@@ -4,6 +4,7 @@ use super::outputs::{output, same};
 use layout_core::LayoutError;
 use layout_core::draw::mesh_svg;
 use layout_core::mesh::{Distributed, Mesh, Reshard};
+use layout_examples::host::mesh::Heads;
 use layout_mesh::{Reduction, World};
 use std::fmt::Write;
 
@@ -50,4 +51,35 @@ fn a_mistake_of_ranks() {
         }
     });
     output("mesh_mistake.txt", &format!("{}\n", result.expect_err("a mistake")));
+}
+
+#[test]
+fn which_rank_has_which_heads() -> Result<(), LayoutError> {
+    let (line, square) = (Mesh::new([("gpu", 2)])?, Mesh::new([("group", 2), ("part", 2)])?);
+    let kinds = [
+        ("12 on 3 over gpu=2", Heads::new(&line, [12, 3], ["gpu"], [])?),
+        ("8 on 2 over group=2,part=2", Heads::new(&square, [8, 2], ["group"], ["part"])?),
+    ];
+    let mut text = String::new();
+    for (name, heads) in kinds {
+        writeln!(text, "{name}: queries {}, keys {}", heads.queries().layout(), heads.keys().layout())
+            .expect("text");
+        for rank in 0..heads.ranks() {
+            let own = heads.of(rank)?;
+            writeln!(text, "  rank {rank}: queries {:?} read keys {:?}", own.queries, own.keys)
+                .expect("text");
+        }
+    }
+    output("mesh_heads.txt", &text);
+    Ok(())
+}
+
+#[test]
+fn the_program_turns_a_matrix() {
+    let held = layout_book::by_columns(&World::simulators(2).expect("a world")).expect("columns");
+    for (rank, columns) in held.iter().enumerate() {
+        let want: Vec<f32> = (0..32).map(|at| (8 * (at / 4) + 4 * rank + at % 4) as f32 / 63.0).collect();
+        assert_eq!(*columns, want, "rank {rank}");
+    }
+    assert_eq!(World::simulators(2).expect("a world").to_string(), "2 simulators");
 }
