@@ -82,4 +82,5 @@ fn the_program_turns_a_matrix() {
         assert_eq!(*columns, want, "rank {rank}");
     }
     assert_eq!(World::simulators(2).expect("a world").to_string(), "2 simulators");
+    layout_book::turned_on_several().expect("GPUs, or simulators");
 }

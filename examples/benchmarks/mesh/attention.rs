@@ -83,7 +83,8 @@ pub(super) fn checked(ranks: usize) -> Result<()> {
     let largest = one.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
     // Each rank's term is rounded, and their sum.
     let most = largest * (ranks as f32 + 1.0) / 256.0;
-    match one.iter().zip(&all).position(|(one, all)| !((one - all).abs() <= most)) {
+    let far = |(one, all): (&f32, &f32)| (one - all).abs() > most || one.is_nan() || all.is_nan();
+    match one.iter().zip(&all).position(far) {
         Some(place) => {
             let by =
                 format!("attention by heads is {} at {place}, and {} on one device", all[place], one[place]);

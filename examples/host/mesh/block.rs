@@ -54,7 +54,7 @@ impl<T: Element> Layers<T> {
     /// This rank's rows of the result, from its rows of `x`.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank.
+    /// [`layout_mesh::MeshError`], on every rank.
     pub fn run(
         &mut self,
         member: &Member,

@@ -151,12 +151,12 @@ fn attended(
 
 /// The bit of a token's place in its sequence, as a sign.
 fn sign(token: usize, bit: usize) -> f32 {
-    if token % LENGTH >> bit & 1 == 0 { 1.0 } else { -1.0 }
+    if ((token % LENGTH) >> bit) & 1 == 0 { 1.0 } else { -1.0 }
 }
 
 /// The token that a head looks at: one of the bits of its place turned over.
 fn seen(token: usize, head: usize) -> usize {
-    token ^ 1 << head % 4
+    token ^ (1 << (head % 4))
 }
 
 /// 1 and -1, and 0 of most: two of `of` are not.
