@@ -243,6 +243,68 @@ fn what_was_refused() {
     );
 }
 
+/// Counts of shifts, truth values as indices, registers by what a loop found, effects behind `&&`.
+#[test]
+fn what_strangers_wrote() {
+    held(
+        &[
+            (
+                "let k = keys[[0]] % 5; y[[1 << k]] = 3; y[[(N >> k) - 1]] = 4; let far = s << k; y[[8]] = (far >> 30) as i32;",
+                1 << 33,
+                |g| {
+                    let k = g.keys[0] % 5;
+                    (g.y[1 << k], g.y[(N >> k) - 1]) = (3, 4);
+                    g.y[8] = ((g.s << k) >> 30) as i32;
+                },
+            ),
+            (
+                "for stage in 0..5 { let half = 1 << stage; y[[half]] += (s >> stage) as i32; } y[[0]] = ((y[[1]] as isize) >> (s % 3)) as i32;",
+                29,
+                |g| {
+                    (0..5).for_each(|stage| g.y[1 << stage] += (g.s >> stage) as i32);
+                    g.y[0] = ((g.y[1] as isize) >> (g.s % 3)) as i32;
+                },
+            ),
+            (
+                "y[[(x[[0, 0]] > 0.0) as usize]] = 9; y[[2 + true as usize]] = 8; let mut above = 0; for k in 0..8 { above += (x[[1, k]] > 2.0) as usize; } y[[4]] = above as i32;",
+                0,
+                |g| {
+                    g.y[usize::from(g.x[0] > 0.0)] = 9;
+                    g.y[3] = 8;
+                    g.y[4] = g.x[8..16].iter().filter(|x| **x > 2.0).count() as i32;
+                },
+            ),
+            (
+                "let row = x.tile([1, 8], [1, 0]).to_local(); let mut first = 0; for e in 1..8 { if row[[0, e]] * row[[0, e]] > row[[0, first]] * 2.0 { first = e; } } y[[first]] = (row[[0, first]] * 2.0) as i32; let mut own = local::<i32>(row_major([2, 2])); for e in 0..4 { own[[e / 2, e % 2]] = e as i32; } y[[9]] = own[[s % 2, 1]];",
+                3,
+                |g| {
+                    let row = &g.x[8..16];
+                    let mut first = 0;
+                    for e in 1..8 {
+                        if row[e] * row[e] > row[first] * 2.0 {
+                            first = e;
+                        }
+                    }
+                    g.y[first] = (row[first] * 2.0) as i32;
+                    g.y[9] = 3;
+                },
+            ),
+            (
+                "let mut n = 0; while n < 3 && y.atomic_add([0], 1) < 100 { n += 1; } y[[1]] = n; let more = n > 5 && y.atomic_max([2], 50) < 50; y[[3]] = more as i32;",
+                0,
+                |g| (g.y[0], g.y[1], g.y[3]) = (g.y[0] + 3, 3, 0),
+            ),
+            (
+                "y[[0]] = if 1 > 1.min(-9223372036854775807) { 1 } else { 0 }; y[[1]] = ((9223372036854775807u64 << 1u64) as isize) as i32;",
+                0,
+                |g| (g.y[0], g.y[1]) = (1, -2),
+            ),
+        ],
+        1,
+        false,
+    );
+}
+
 #[test]
 fn indices_that_come_round() {
     held(

@@ -67,7 +67,8 @@ impl Lower {
                 return self.fail(
                     origin,
                     format!("the index of the local tensor `{}` is not known at compile time", place.name),
-                    "registers have no addresses: put the loop's range into `unroll(..)`, or use `shared`",
+                    "registers have no addresses: put the loop's range into `unroll(..)`, take an array (`let mut own = [0.0; 4]`), \
+                     whose elements an index is compared with, or use `shared`",
                 );
             }
             if !mask.is_empty() {

@@ -146,6 +146,8 @@ pub(super) struct Evaluator<'k> {
     /// The variables of the unrolled loops around that are still variables, the outermost first; and of those that an
     /// element of an array may ask to unroll.
     pub unrolled: Vec<(VarId, bool)>,
+    /// The variables of the loops around under `unroll`, also of those that a `break` leaves.
+    pub unrolls: Vec<VarId>,
     /// The one of them that must be a number: its loop is written out.
     pub asked: Option<VarId>,
     /// Loops around the current statement, and nested calls.

@@ -148,6 +148,20 @@ impl Evaluator<'_> {
         found
     }
 
+    /// Whether the index is made of numbers and variables of loops under `unroll` only, also of such as a `break` leaves.
+    pub(super) fn is_made_of_unrolled(&self, index: &Index) -> bool {
+        let Ok(expanded) = self.tables.atoms.expand(index) else { return false };
+        expanded.atoms().all(|atom| match self.tables.atoms.atom(atom) {
+            Atom::Variable(var, 0) => self.unrolls.contains(var),
+            Atom::Special(..)
+            | Atom::Dim { .. }
+            | Atom::Stride { .. }
+            | Atom::Argument(_)
+            | Atom::Variable(..) => false,
+            compound => compound.parts().all(|part| self.is_made_of_unrolled(part)),
+        })
+    }
+
     /// Whether the index is made of numbers and variables of unrolled loops only; `found` is the outermost so far.
     fn only_unrolled(&self, index: &Index, short: bool, found: &mut Option<usize>) -> bool {
         index.atoms().all(|atom| self.atom_only_unrolled(atom, short, found))

@@ -275,7 +275,10 @@ impl Evaluator<'_> {
         let mut operands = self.exprs(&[&[view], coordinates].concat())?.into_iter();
         let view = operands.next().unwrap_or(Datum::Unknown);
         let (access, elem) = self.place(view, operands.collect(), origin)?;
-        Ok(Datum::Scalar(Value::Load(Box::new(access)), elem))
+        match self.runs_in_registers(&access)? {
+            true => self.register_of(access, elem, origin),
+            false => Ok(Datum::Scalar(Value::Load(Box::new(access)), elem)),
+        }
     }
 
     /// The datums as coordinates of a view with these numbers of elements: an offset made of them stays within 64 bits.

@@ -16,6 +16,7 @@ mod expand;
 mod expression;
 mod hint;
 mod layouts;
+mod local;
 mod matrix;
 mod movement;
 mod numbers;
@@ -24,6 +25,7 @@ mod order;
 mod place;
 mod range;
 mod registers;
+mod shift;
 mod statement;
 mod threads;
 mod tile;
@@ -38,6 +40,7 @@ pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 
 use super::arch::Arch;
 use super::index::{Atoms, Index};
+use super::intrinsic::Intrinsic;
 use super::ir::{ExprKind, Kernel, LocalId};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
@@ -119,6 +122,12 @@ pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Res
     Ok(Specialised { head, plan, tables, facts, thread, body })
 }
 
+/// Whether an expression makes or names registers: then loops over known numbers may have to be written out.
+fn in_registers(expr: &ExprKind) -> bool {
+    use Intrinsic::{Local, ToLocal};
+    matches!(expr, ExprKind::Element(..) | ExprKind::Intrinsic(Local | ToLocal, ..))
+}
+
 /// The locals that closures change, or hand on to be changed.
 fn captured(kernel: &Kernel) -> Vec<LocalId> {
     let mut out = Vec::new();
@@ -178,9 +187,10 @@ fn evaluator<'k>(
         shared_bytes: 0,
         shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
         unrolled: Vec::new(),
+        unrolls: Vec::new(),
         captured: captured(kernel),
         own_types: vec![None; kernel.own_types.len()],
-        has_elements: kernel.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::Element(..))),
+        has_elements: kernel.exprs.iter().any(|expr| in_registers(&expr.kind)),
         asked: None,
         loops: 0,
         calls: 0,

@@ -65,8 +65,8 @@ impl Evaluator<'_> {
             return self.binary(op, left?, right?, origin);
         }
         let together = |statement: &TileStatement| {
-            use StatementKind::{Atomic, Barrier, Collective};
-            matches!(statement.kind, Collective(..) | Atomic { .. } | Barrier(_))
+            use StatementKind::{Barrier, Collective};
+            matches!(statement.kind, Collective(..) | Barrier(_))
         };
         // Where the left side is known, the right one is all there is.
         let decides = !matches!(left, Ok(Datum::Bool(_)));
@@ -133,6 +133,15 @@ impl Evaluator<'_> {
         }
         match (&left, &right) {
             (Datum::Index(a), Datum::Index(b)) => self.index_binary(op, a, b, origin),
+            (Datum::Index(a), Datum::Scalar(_, elem))
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
+            {
+                let a = a.clone();
+                match self.known_count(&right) {
+                    Some(count) => self.index_binary(op, &a, &count, origin),
+                    None => self.shifted(op, &a, right, origin),
+                }
+            }
             // The count may be of any integer type: its low bits are what counts, and those are the same in every type.
             (Datum::Scalar(_, elem), Datum::Index(_) | Datum::Scalar(..))
                 if matches!(op, BinaryOp::Shl | BinaryOp::Shr)
@@ -175,17 +184,6 @@ impl Evaluator<'_> {
                 let (left, right, elem) = self.unify(left, right, op.symbol(), origin)?;
                 self.scalar_binary(op, left, right, elem, origin)
             }
-        }
-    }
-
-    /// The count of a shift, of any integer type: only its lowest bits count, and a conversion keeps them.
-    fn shift_count(&mut self, count: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
-        match count {
-            Datum::Scalar(value, from) if from.is_integer() && from != elem => {
-                Ok(Value::Cast(elem, Box::new(value)))
-            }
-            Datum::Index(index) if index.as_constant().is_none() => Ok(Value::Index(index, elem)),
-            other => self.coerce(other, elem, origin),
         }
     }
 
@@ -366,6 +364,10 @@ impl Evaluator<'_> {
                 Some(count @ 0..=62) if op == B::Shl => atoms.product(a, &Index::constant(1 << count)),
                 Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
                 None if self.ask(&[b]) => return Err(Failed),
+                None => {
+                    let count = Datum::Index(b.clone());
+                    return self.shifted(op, a, count, origin);
+                }
                 _ => {
                     return self.fail_help(
                         origin,
@@ -461,6 +463,13 @@ impl Evaluator<'_> {
             (Datum::Bool(value), Some(elem)) if elem.is_integer() => {
                 let constant = Constant { elem, bits: u64::from(value) };
                 Ok(Datum::Scalar(Value::Constant(constant), elem))
+            }
+            (Datum::Bool(value), None) => Ok(Datum::Index(Index::constant(i64::from(value)))),
+            (Datum::Scalar(value, Elem::Bool), None) => {
+                let one =
+                    |value: i64| Box::new(Value::Constant(Constant { elem: Elem::I32, bits: value as u64 }));
+                let value = Value::Select(Box::new(value), one(1), one(0));
+                Ok(Datum::Index(self.index_from_value(value, Elem::I32, origin)))
             }
             (Datum::Scalar(Value::Constant(constant), from), None) if from.is_integer() => {
                 let value = constant.as_i128();

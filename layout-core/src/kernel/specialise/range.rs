@@ -197,7 +197,12 @@ impl Evaluator<'_> {
 
 fn binary(op: BinaryOp, a: Range, b: Range, elem: Elem) -> Option<Range> {
     let known = (b.low == b.high).then_some(b.low);
-    let count = known.map(|count| (count & i128::from(elem.bits() - 1)) as u32);
+    // The least and the largest count of a shift: the width is never reached.
+    let width = i128::from(elem.bits());
+    let counts = match known {
+        Some(count) => Some((count & (width - 1), count & (width - 1))),
+        None => (b.low >= 0 && b.high < width).then_some((b.low, b.high)),
+    };
     // The bits of two natural numbers reach no further than those of the larger.
     let bits = |most: i128| (1i128 << (128 - most.leading_zeros())) - 1;
     match op {
@@ -222,9 +227,16 @@ fn binary(op: BinaryOp, a: Range, b: Range, elem: Elem) -> Option<Range> {
             let by = known.filter(|by| *by > 0)?;
             Some(Range::new(a.low / by, a.high / by))
         }
-        BinaryOp::Shr => Some(Range::new(a.low >> count?, a.high >> count?)),
-        BinaryOp::Shl if a.low >= 0 && a.high.leading_zeros() > count? => {
-            Some(Range::new(a.low << count?, a.high << count?))
+        BinaryOp::Shr => {
+            let (least, most) = counts?;
+            let (low, high) = (a.low.signum(), a.high.signum());
+            let (low, high) = (if low < 0 { least } else { most }, if high < 0 { most } else { least });
+            Some(Range::new(a.low >> low, a.high >> high))
+        }
+        BinaryOp::Shl => {
+            let (least, most) = counts?;
+            let fits = a.low >= 0 && i128::from(a.high.leading_zeros()) > most;
+            fits.then(|| Range::new(a.low << least, a.high << most))
         }
         _ => None,
     }

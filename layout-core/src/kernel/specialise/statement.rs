@@ -7,7 +7,7 @@ use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::expression::leaves;
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::{Constant, Elem};
-use crate::kernel::index::{Atom, Index, Range, VarId};
+use crate::kernel::index::{Atom, Atoms, Index, Range, VarId};
 use crate::kernel::ir::{
     Annotation, Block, ExprId, LocalId, Pattern, Statement, StatementKind as Ast, TypeRef, UnaryOp,
 };
@@ -52,6 +52,13 @@ fn breaks(body: &[TileStatement]) -> bool {
 /// Whether the length of `first..last` is a number of 64 bits though it be negative, and what is below `last` is one too.
 fn wide_enough(first: Range, last: Range) -> bool {
     (last.low - first.high.max(0)) > i128::from(i64::MIN)
+}
+
+/// What divides each value of a loop's variable: of the step that which divides the first value, too.
+fn kept(atoms: &Atoms, first: &Index, step: i64) -> i64 {
+    let halves = std::iter::successors(Some(step), |part| (part % 2 == 0).then_some(part / 2));
+    let whole = halves.into_iter().find(|part| *part > 1 && atoms.divides(first, *part));
+    whole.unwrap_or(1).max(gcd(atoms.divisor(first), step))
 }
 
 /// A loop that counts its rounds: its step is known at launch, or its counter might leave 64 bits.
@@ -309,7 +316,7 @@ impl Evaluator<'_> {
             let counted = Counted { local, of, body, reversed, range, changed, rings };
             return self.strided_loop(counted, (first, last, stride), origin);
         }
-        let divisor = gcd(atoms.divisor(&first), step).max(1);
+        let divisor = kept(atoms, &first, step);
         let kernel = self.kernel;
         let name = kernel.locals[local.0 as usize].name.clone();
         let wide = !self.held(&first, &last, step, reversed).union(range).fits_i32();
@@ -321,6 +328,7 @@ impl Evaluator<'_> {
         };
         self.bindings.insert(local, Binding::Value(counted));
         self.loops += 1;
+        self.unrolls.extend(unroll.then_some(var));
         self.heads.push(rings.clone());
         let evaluated = match (first.as_constant(), last.as_constant()) {
             (Some(first), Some(last))
@@ -334,6 +342,7 @@ impl Evaluator<'_> {
             _ => Some(self.round(body)),
         };
         self.loops -= 1;
+        self.unrolls.retain(|known| *known != var);
         self.heads.pop();
         self.forget_late();
         changed.iter().for_each(|var| self.forget(*var));
