@@ -44,6 +44,30 @@ fn rows<const M: usize, const K: usize>(
 const OWN: &str =
     "x.tile([1, 128], [block_idx.x, k]).vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x)";
 
+/// A loop's variable keeps what divides both its first value and its step, also where only a remainder says so.
+#[test]
+fn a_loop_keeps_its_place() {
+    for (first, step, whole) in [
+        ("from - from % 8", 8, true),
+        ("from - from % 8", 24, true),
+        ("from - from % 4", 8, true),
+        ("from - from % 2", 8, false),
+        ("from", 8, false),
+    ] {
+        let text = format!(
+            "#[tiled_kernel(block = [32], grid = [1], require(K % 4 == 0))]
+fn kept<const K: usize>(x: &LayoutTensor<f32, RowMajor<K>>, y: &mut LayoutTensor<f32, RowMajor<K>>, from: usize) {{
+    let first = {first};
+    for k in (first..K).step_by({step}) {{
+        y.window([4], [k]).vectorize([4]).copy_from(&x.window([4], [k]).vectorize([4]));
+    }}
+}}"
+        );
+        let bytes: Vec<u32> = explained(&text, USUAL).accesses.iter().map(|access| access.bytes).collect();
+        assert_eq!(bytes.iter().all(|bytes| *bytes == 16), whole, "{first}, {step}: {bytes:?}");
+    }
+}
+
 #[test]
 fn what_is_whole_lost_nothing() {
     for entries in [

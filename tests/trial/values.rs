@@ -290,6 +290,22 @@ fn what_strangers_wrote() {
                 },
             ),
             (
+                "let mut own = [0.0; 4]; for k in 0..4 { own[k] = x[[1, k]] * x[[1, k]]; } let mut first = 0; for k in 1..4 { if own[k] > own[first] { first = k; } } let mut second = if first == 0 { 1 } else { 0 }; for k in 0..4 { if k != first && own[k] > own[second] { second = k; } } y[[first.min(second)]] = (own[first.max(second)] * 4.0) as i32;",
+                0,
+                |g| {
+                    let own: Vec<f32> = g.x[8..12].iter().map(|x| x * x).collect();
+                    let mut order: Vec<usize> = (0..4).collect();
+                    order.sort_by(|a, b| own[*b].total_cmp(&own[*a]));
+                    let (first, second) = (order[0], order[1]);
+                    g.y[first.min(second)] = (own[first.max(second)] * 4.0) as i32;
+                },
+            ),
+            (
+                "let filled = |by: i32| -> i32 { let mut k: usize = 0; let mut own = [0; 3]; for _ in 0..2 { k = 1; let mut n = 0; loop { n += 1; if n > 1 { break; } own[k] += by; } } own[1] }; y[[0]] = filled(4);",
+                0,
+                |g| g.y[0] = 8,
+            ),
+            (
                 "let mut n = 0; while n < 3 && y.atomic_add([0], 1) < 100 { n += 1; } y[[1]] = n; let more = n > 5 && y.atomic_max([2], 50) < 50; y[[3]] = more as i32;",
                 0,
                 |g| (g.y[0], g.y[1], g.y[3]) = (g.y[0] + 3, 3, 0),

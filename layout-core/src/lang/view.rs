@@ -124,7 +124,9 @@ pub fn shared<T: Element>(_layout: Layout) -> View<T, Write> {
     device_only()
 }
 
-/// A tensor in registers, one for each thread, uninitialised. Its indices must be numbers once its loops are unrolled.
+/// A tensor in registers, one for each thread, uninitialised. Registers have no addresses: a loop over known
+/// numbers whose variable is an index is written out, and an index known only at run time is read by comparing it with each
+/// of at most 64. What is written has its index known at compile time.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -314,7 +314,7 @@ impl Generator {
         if !views.is_empty() && self.chance(60) {
             let view = &views[self.below(views.len())];
             let at = match view.kind {
-                KnownKind::Local => self.register(&view.extents),
+                KnownKind::Local => self.register_read(&view.extents),
                 KnownKind::Own | KnownKind::Read => {
                     view.extents.iter().map(|extent| self.inside(*extent)).collect()
                 }
@@ -352,6 +352,16 @@ impl Generator {
             number(self.between(0, extent - 1))
         };
         extents.iter().map(each).collect()
+    }
+
+    /// Coordinates of a register that is read: few enough are found at run time.
+    fn register_read(&mut self, extents: &[i64]) -> Vec<Expr> {
+        let mut at = self.register(extents);
+        if extents.iter().product::<i64>() <= 64 && self.chance(25) {
+            let mode = self.below(extents.len());
+            at[mode] = self.inside(extents[mode]);
+        }
+        at
     }
 
     /// A call of a function with this result.

@@ -39,7 +39,8 @@ impl Generator {
                 Expr::Math(function, vec![self.index(depth - 1), self.index(depth - 1)])
             }
             8 => {
-                let mut from: Vec<Type> = self.types.iter().copied().filter(|ty| ty.is_integer()).collect();
+                let mut from: Vec<Type> =
+                    self.types.iter().copied().filter(|ty| ty.is_integer() || *ty == Type::Bool).collect();
                 if !self.huge {
                     from.retain(|ty| ty.bytes() < 8);
                 }
@@ -106,7 +107,12 @@ impl Generator {
             5 => {
                 let op = self.pick(&[Shl, Shr]);
                 let most = if self.huge { 40 } else { 4 };
-                binary(op, self.natural(depth - 1), number(self.between(0, most)))
+                let count = match self.below(3) {
+                    // Known only at run time.
+                    0 => binary(Rem, self.natural(depth - 1), number(most + 1)),
+                    _ => number(self.between(0, most)),
+                };
+                binary(op, self.natural(depth - 1), count)
             }
             6 => Expr::Math(Math::Max, vec![self.index(depth - 1), number(0)]),
             7 => Expr::Math(Math::DivCeil, vec![self.natural(depth - 1), number(self.between(1, 9))]),

@@ -8,6 +8,7 @@ use crate::value::Value;
 use crate::words::{Form, WORDS};
 use std::fmt::Write;
 
+mod shadow;
 mod whole;
 
 /// The text of a kernel: the attribute and the function.
@@ -15,7 +16,7 @@ pub fn kernel(kernel: &Kernel) -> String {
     let mut printer =
         Printer { kernel, out: String::new(), depth: 0, loops: 0, labelled: false, plain: false };
     printer.whole();
-    printer.out
+    shadow::shadowed(printer.out, kernel.seed)
 }
 
 /// The function as plain Rust: an index is an `isize`, and tensors are those of `plain/prelude.rs`.
@@ -27,7 +28,7 @@ pub fn plain_rust(kernel: &Kernel) -> String {
     let scalars = kernel.scalars.iter().enumerate().map(|(n, (ty, _))| format!("s{n}: {}", ty.name()));
     printer.line(&format!("fn random({}) {{", list(tensors.chain(scalars), |one| one)));
     printer.inside();
-    printer.out
+    shadow::shadowed(printer.out, kernel.seed)
 }
 
 struct Printer<'a> {

@@ -41,7 +41,7 @@ pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
 use super::arch::Arch;
 use super::index::{Atoms, Index};
 use super::intrinsic::Intrinsic;
-use super::ir::{ExprKind, Kernel, LocalId};
+use super::ir::{ExprKind, Kernel, LocalId, Pattern, Seen, Statement as Ast, StatementKind};
 use super::launch::LaunchPlan;
 use super::origin::{Errors, KernelError};
 use super::params::{ParamSet, Promises};
@@ -128,16 +128,30 @@ fn in_registers(expr: &ExprKind) -> bool {
     matches!(expr, ExprKind::Element(..) | ExprKind::Intrinsic(Local | ToLocal, ..))
 }
 
-/// The locals that closures change, or hand on to be changed.
+/// The locals that closures change, or hand on to be changed, but for those that are their own.
 fn captured(kernel: &Kernel) -> Vec<LocalId> {
     let mut out = Vec::new();
     for function in kernel.functions.iter().filter(|function| function.name == "closure") {
+        let (mut changed, mut own) = (Vec::new(), Vec::new());
         kernel.each_statement(&function.body, &mut |seen| {
-            out.extend(seen.changed().and_then(|place| kernel.local_of(place)));
+            changed.extend(seen.changed().and_then(|place| kernel.local_of(place)));
+            if let Seen::Statement(Ast { kind: StatementKind::Let { pattern, .. }, .. }) = seen {
+                locals(pattern, &mut own);
+            }
             true
         });
+        out.extend(changed.into_iter().filter(|local| !own.contains(local)));
     }
     out
+}
+
+/// The names that a pattern binds.
+fn locals(pattern: &Pattern, out: &mut Vec<LocalId>) {
+    match pattern {
+        Pattern::Local(local) => out.push(*local),
+        Pattern::Tuple(parts) => parts.iter().for_each(|part| locals(part, out)),
+        Pattern::Wildcard => {}
+    }
 }
 
 fn evaluator<'k>(

@@ -345,7 +345,10 @@ impl Evaluator<'_> {
         self.unrolls.retain(|known| *known != var);
         self.heads.pop();
         self.forget_late();
-        changed.iter().for_each(|var| self.forget(*var));
+        // Behind rounds that are written out everything is as the last one left it.
+        if evaluated.is_some() {
+            changed.iter().for_each(|var| self.forget(*var));
+        }
         header?;
         let Some((body, result)) = evaluated else { return Ok(()) };
         result?;
