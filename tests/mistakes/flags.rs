@@ -308,3 +308,42 @@ fn who_reads_a_count_comes_after() {
         3 => Some((ReadWriteRace, "not undivided")), 4 => None,
     });
 }
+
+/// A flag of the block has its first value before anybody looks at it.
+#[tiled_kernel(FLAW = [0, 1, 2, 3], block = [64], grid = [1])]
+fn begun(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<32>>) {
+    let mut line = shared::<f32>(row_major([32]));
+    let mut ready = shared::<u32>(row_major([1]));
+    if thread_idx.x == 0 {
+        ready[[0]] = 0;
+    }
+    if FLAW == 0 || FLAW == 2 {
+        barrier();
+    }
+    if warp_id() == 0 {
+        line[[lane_id()]] = x[[lane_id()]];
+        sync_warp();
+        if lane_id() == 0 {
+            ready.store_release([0], 1);
+        }
+    } else {
+        let mut there = 0;
+        while there == 0 {
+            if FLAW < 2 {
+                there = ready.load_acquire([0]); // here: acquires what may not have begun
+            } else {
+                there = ready.load_relaxed([0]); // here: looks at what may not have begun
+            }
+        }
+        fence_block();
+        y[[lane_id()]] = line[[31 - lane_id()]];
+    }
+}
+
+#[test]
+fn a_flag_begins_before_it_is_read() {
+    table!(SOURCE, begun(&sevens([32]), &mut empty([32])) {
+        0 => None, 1 => Some((ReadWriteRace, "acquires what may not have begun")),
+        2 => None, 3 => Some((ReadWriteRace, "looks at what may not have begun")),
+    });
+}

@@ -203,8 +203,9 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let touch = self.ready(warp, address, mask, number, Kind::Write);
         let reads = matches!(change, AtomicChange::Load(_));
-        // Loads and stores order what comes behind them, changes what is theirs.
-        let at_once = matches!(change, AtomicChange::Load(_) | AtomicChange::Store(_));
+        // What a store gives is what was done before it. What a load is given orders what comes behind it and not itself: a
+        // plain write that it alone would put before itself might as well come after it.
+        let at_once = matches!(change, AtomicChange::Store(_));
         if at_once {
             self.synchronise(warp, site, &touch, (change, scope), touch.open);
         }
