@@ -1,21 +1,23 @@
-//! Attention backward against float64: every mask and score, head dimensions, groups of heads, odd lengths; the same bits twice; no spills.
+//! Attention backward against float64: every mask and score, head dimensions, groups of heads, odd lengths, packed sequences; the same bits
+//! twice; no spills.
 
 use layout_core::kernel::Definition;
-use layout_cuda::{Device, Elem, Element, Error, Options, Tensor, bf16, f16, testing};
-use layout_examples::host::attention::{Attention, Mask, Score};
+use layout_cuda::{Device, Elem, Element, Error, Options, ParamValue, Tensor, bf16, f16, testing};
+use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::host::backward::{Changes, Forward, Workspace};
 use layout_examples::kernels::backward::{of_keys, of_queries, prepare};
 use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 use layout_tests::support::parallel::in_parallel;
+use std::ops::Range;
 
 /// The simulator, and a GPU with Hopper's units where there is one.
 fn devices() -> Vec<Device> {
     [Some(Device::simulator()), hopper()].into_iter().flatten().collect()
 }
 
-/// Batches, heads of Q and of K, queries and keys, elements of a head and of a value, and the description.
+/// Batches, heads of Q and of K, queries and keys, elements of a head and of a value, the description, and where packed sequences end.
 #[derive(Clone, Copy, Debug)]
 struct Problem {
     batches: usize,
@@ -24,6 +26,7 @@ struct Problem {
     depth: [usize; 2],
     mask: Mask,
     score: Score,
+    ends: Option<[&'static [i32]; 2]>,
 }
 
 const SMALL: Problem = Problem {
@@ -33,6 +36,7 @@ const SMALL: Problem = Problem {
     depth: [64, 64],
     mask: Mask::Causal,
     score: Score::Plain,
+    ends: None,
 };
 
 /// A tensor as the host has it: batch, head, row, element.
@@ -59,6 +63,25 @@ impl Values {
     fn row(&self, at: [usize; 3]) -> &[f64] {
         let first = self.place(at);
         &self.all[first..first + self.shape[3]]
+    }
+
+    /// Some rows of every head.
+    fn part(&self, rows: &Range<usize>) -> Values {
+        let [batches, heads, _, depth] = self.shape;
+        let mut part = Values::zeros([batches, heads, rows.len(), depth]);
+        for (head, row) in (0..heads).flat_map(|head| (0..rows.len()).map(move |row| (head, row))) {
+            part.add([0, head, row], 1.0, self.row([0, head, rows.start + row]));
+        }
+        part
+    }
+
+    /// Puts rows of every head in the place of those from `first` on.
+    fn put(&mut self, first: usize, part: &Values) {
+        let [_, heads, rows, depth] = part.shape;
+        for (head, row) in (0..heads).flat_map(|head| (0..rows).map(move |row| (head, row))) {
+            let to = self.place([0, head, first + row]);
+            self.all[to..to + depth].copy_from_slice(part.row([0, head, row]));
+        }
     }
 
     fn add(&mut self, at: [usize; 3], factor: f64, row: &[f64]) {
@@ -127,7 +150,49 @@ impl Problem {
         }
     }
 
-    fn exact(&self, [q, k, v, d_o]: &[Values; 4]) -> Exact {
+    /// The rows of the sequences of queries and of keys, ends out of range taken as the nearest that are in it.
+    fn sequences(&self) -> Vec<[Range<usize>; 2]> {
+        let Some(ends) = self.ends else { return vec![[0..self.rows[0], 0..self.rows[1]]] };
+        let of = |which: usize, z: usize| {
+            let rows = self.rows[which] as i32;
+            let first = ends[which][z].clamp(0, rows);
+            first as usize..ends[which][z + 1].clamp(first, rows) as usize
+        };
+        (0..ends[0].len() - 1).map(|z| [of(0, z), of(1, z)]).collect()
+    }
+
+    /// Each sequence as if it were alone; what belongs to none stays no number.
+    fn exact(&self, operands: &[Values; 4]) -> Exact {
+        if self.ends.is_none() {
+            return self.alone(operands);
+        }
+        let [q, k, v, d_o] = operands;
+        let (m, all) = (self.rows[0], || [q, k, v].map(|of| Values::zeros(of.shape)));
+        let mut whole = Exact {
+            o: Values::zeros(d_o.shape),
+            logs: vec![f32::NEG_INFINITY; self.heads[0] * m],
+            changes: all(),
+            sizes: all(),
+        };
+        whole.changes.iter_mut().for_each(|change| change.all.fill(f64::NAN));
+        for [queries, keys] in self.sequences() {
+            let parts = [q.part(&queries), k.part(&keys), v.part(&keys), d_o.part(&queries)];
+            let one = Problem { rows: [queries.len(), keys.len()], ends: None, ..*self }.alone(&parts);
+            whole.o.put(queries.start, &one.o);
+            for head in 0..self.heads[0] {
+                let to = head * m + queries.start;
+                let from = &one.logs[head * queries.len()..(head + 1) * queries.len()];
+                whole.logs[to..to + queries.len()].copy_from_slice(from);
+            }
+            for (which, rows) in [&queries, &keys, &keys].into_iter().enumerate() {
+                whole.changes[which].put(rows.start, &one.changes[which]);
+                whole.sizes[which].put(rows.start, &one.sizes[which]);
+            }
+        }
+        whole
+    }
+
+    fn alone(&self, [q, k, v, d_o]: &[Values; 4]) -> Exact {
         let Problem { batches, heads: [heads, groups], rows: [m, n], depth: [d, _], .. } = *self;
         let scale = 1.0 / (d as f64).sqrt();
         let mut o = Values::zeros(d_o.shape);
@@ -197,7 +262,10 @@ impl Problem {
             device.upload_strided(&vec![round(f64::NAN); of.len()], of.shape(), of.strides())
         };
         let (mut d_q, mut d_k, mut d_v) = (nothing(&q)?, nothing(&k)?, nothing(&v)?);
-        let what = Attention { mask: self.mask, score: self.score, ..Attention::default() };
+        let [q_ends, k_ends] = self.ends.unwrap_or([&[]; 2]).map(|ends| device.upload(ends, [ends.len()]));
+        let (q_ends, k_ends) = (q_ends?, k_ends?);
+        let packed = self.ends.map(|_| Packed { queries: &q_ends, keys: &k_ends, longest: m });
+        let what = Attention { mask: self.mask, score: self.score, packed, ..Attention::default() };
         {
             let of = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
             let (mut of_q, mut of_k, mut of_v) = (d_q.view_mut(), d_k.view_mut(), d_v.view_mut());
@@ -217,15 +285,23 @@ impl Problem {
     }
 
     fn check<T: Element + Into<f64>>(&self, round: fn(f64) -> T) -> Result<(), Error> {
-        let operands = self.operands(round);
-        let exact = self.exact(&operands);
+        self.check_of(&self.operands(round), round)
+    }
+
+    fn check_of<T: Element + Into<f64>>(
+        &self,
+        operands: &[Values; 4],
+        round: fn(f64) -> T,
+    ) -> Result<(), Error> {
+        let exact = self.exact(operands);
         for device in devices() {
-            let found = self.run(&device, (&operands, &exact), round)?;
+            let found = self.run(&device, (operands, &exact), round)?;
             for (name, at) in ["dQ", "dK", "dV"].into_iter().zip(0..) {
                 let (wanted, sizes) = (&exact.changes[at], &exact.sizes[at]);
                 for (i, value) in found[at].iter().enumerate() {
                     // Weights, dS, O and the result are rounded to 8 bits; `tanh_approx` is coarse.
-                    let near = (value - wanted.all[i]).abs() <= sizes.all[i] / 64.0 + 1e-5;
+                    let near = (value - wanted.all[i]).abs() <= sizes.all[i] / 64.0 + 1e-5
+                        || value.is_nan() && wanted.all[i].is_nan();
                     assert!(
                         near,
                         "{self:?}: {name} {i}: {value}, not {} within {}",
@@ -268,21 +344,64 @@ fn every_length() -> Result<(), Error> {
     Ok(())
 }
 
+const PACKED: Problem = Problem {
+    heads: [4, 2],
+    rows: [260, 300],
+    ends: Some([&[0, 1, 1, 200, 250], &[0, 30, 31, 140, 290]]),
+    ..SMALL
+};
+
+/// One of a row, one without a query, some that reach over the end of a tile; and rows that belong to none.
+#[test]
+fn packed_sequences() -> Result<(), Error> {
+    for mask in [Mask::Every, Mask::Causal, Mask::Sliding(33)] {
+        Problem { mask, ..PACKED }.check(bf16::from_f64)?;
+    }
+    for (depth, score) in [([128, 128], Score::SoftCap(2.0)), ([96, 96], Score::Alibi)] {
+        Problem { depth, score, heads: [2, 1], ..PACKED }.check(f16::from_f64)?;
+    }
+    Ok(())
+}
+
+/// What is no number in one sequence stays in it, although tiles of the other one reach over.
+#[test]
+fn a_sequence_knows_nothing_of_the_next() -> Result<(), Error> {
+    let problem = Problem { mask: Mask::Every, ends: Some([&[0, 100, 260], &[0, 70, 300]]), ..PACKED };
+    let mut operands = problem.operands(bf16::from_f64);
+    for (operand, first) in operands.iter_mut().zip([100, 70, 70, 100]) {
+        let [_, heads, rows, depth] = operand.shape;
+        for head in 0..heads {
+            operand.all[(head * rows + first) * depth..(head + 1) * rows * depth].fill(f64::NAN);
+        }
+    }
+    problem.check_of(&operands, bf16::from_f64)
+}
+
+/// Ends beyond the tensor, and out of order, are the nearest ones within it.
+#[test]
+fn wrong_ends_reach_nothing_outside() -> Result<(), Error> {
+    let ends: [&[i32]; 2] = [&[-5, 100, 400, 90], &[-3, 200, 1000, 7]];
+    Problem { ends: Some(ends), ..PACKED }.check(bf16::from_f64)
+}
+
 /// Orders of warps, blocks and asynchronous copies: no finding, and the same bits.
 #[test]
 fn every_order() -> Result<(), Error> {
-    let problem = Problem { rows: [140, 200], ..SMALL };
-    let operands = problem.operands(bf16::from_f64);
-    let exact = problem.exact(&operands);
-    let device = Device::simulator();
-    let usual = problem.run(&device, (&operands, &exact), bf16::from_f64)?;
-    let options = Options { schedules: 6, ..Options::default() };
-    let again = testing::replaced(&of_keys::DEFINITION, &of_keys::DEFINITION, options, || {
-        testing::replaced(&of_queries::DEFINITION, &of_queries::DEFINITION, options, || {
-            problem.run(&device, (&operands, &exact), bf16::from_f64)
-        })
-    })?;
-    assert!(usual == again, "another order gave other bits");
+    for problem in [Problem { rows: [140, 200], ..SMALL }, Problem { heads: [1, 1], ..PACKED }] {
+        let operands = problem.operands(bf16::from_f64);
+        let exact = problem.exact(&operands);
+        let device = Device::simulator();
+        let usual = problem.run(&device, (&operands, &exact), bf16::from_f64)?;
+        let options = Options { schedules: 6, ..Options::default() };
+        let again = testing::replaced(&of_keys::DEFINITION, &of_keys::DEFINITION, options, || {
+            testing::replaced(&of_queries::DEFINITION, &of_queries::DEFINITION, options, || {
+                problem.run(&device, (&operands, &exact), bf16::from_f64)
+            })
+        })?;
+        let same =
+            usual.iter().flatten().zip(again.iter().flatten()).all(|(a, b)| a.to_bits() == b.to_bits());
+        assert!(same, "{problem:?}: another order gave other bits");
+    }
     Ok(())
 }
 
@@ -300,6 +419,10 @@ fn the_texts_become_cubins() {
         ] {
             let set = Attention { mask, score, ..Attention::default() }.backward_set(Elem::Bf16, depth);
             sets.extend(kernels[..2].iter().map(|kernel| (kernel, set.clone())));
+            if depth == [128, 128] {
+                let packed = set.with("PACKED", ParamValue::Bool(true));
+                sets.extend(kernels[..2].iter().map(|kernel| (kernel, packed.clone())));
+            }
         }
     }
     in_parallel(&sets, |(kernel, set)| becomes_fast_code(kernel, set));

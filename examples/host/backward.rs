@@ -68,16 +68,20 @@ impl Attention<'_> {
             .with("RANGE", ParamValue::Function(range))
             .with("SCORE", ParamValue::Function(self.score.function()))
             .with("SLOPE", ParamValue::Function(slope))
+            .with("PACKED", ParamValue::Bool(self.packed.is_some()))
     }
 
-    /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description `packed` and `own`
-    /// are not looked at.
+    /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description `own` is not looked at.
+    ///
+    /// Of packed sequences every row has its change, also behind `longest` queries, so the forward must have been given no less than
+    /// there are. Rows that no sequence holds stay as they are. Each block of threads looks for its sequence from the first one on.
     ///
     /// Elements are bf16 or f16, heads of 32 to 128 elements in multiples of 32; sums are float32, weights and what they change by are
     /// rounded to the elements' type.
     ///
     /// # Errors
-    /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, a device without memory, and those of a launch.
+    /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, lists of ends that are not equally long, a device
+    /// without memory, and those of a launch.
     pub fn backward<T: Element>(
         &self,
         stream: &Stream,
@@ -117,11 +121,16 @@ impl Attention<'_> {
         prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts)?;
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
         let (window, strength) = (self.mask.window(), self.score.strength(heads));
+        let none = stream.zeros::<i32, 1>([0])?;
+        let [q_ends, k_ends] = self.packed.map_or([&none; 2], |packed| [packed.queries, packed.keys]);
+        let (q, k, v, facts) = (of.q, of.k, of.v, &*facts);
         let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
         of_keys::launch_with(
-            config, stream, of.q, of.k, of.v, d_o, &*facts, to.k, to.v, scale, strength, window,
+            config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.k, to.v, scale, strength, window,
         )?;
         let config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
-        of_queries::launch_with(config, stream, of.q, of.k, of.v, d_o, &*facts, to.q, scale, strength, window)
+        of_queries::launch_with(
+            config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.q, scale, strength, window,
+        )
     }
 }

@@ -22,16 +22,6 @@ pub use kernels::attention;
 
 #[tiled_kernels(open = attention_with, functions = attention_scores)]
 mod kernels {
-    /// The first row of a sequence in the tensor, and its number of rows. Ends out of range are clamped to the tensor.
-    fn rows_of(ends: impl Tensor<Elem = i32>, sequence: usize, rows: usize) -> (i32, i32) {
-        if PACKED {
-            let first = ends[[sequence]].clamp(0, rows as i32);
-            (first, ends[[sequence + 1]].clamp(first, rows as i32) - first)
-        } else {
-            (0, rows as i32)
-        }
-    }
-
     /// The tile of a block of threads in one step, and whether there is one. With a causal mask every other round goes
     /// backwards, so that each block has about as many keys.
     fn tile_of(step: usize, pieces: usize) -> (usize, bool) {

@@ -42,19 +42,54 @@ mod kernels {
             if OF_KEYS { (MOVING as i32, FIXED as i32) } else { (FIXED as i32, MOVING as i32) };
         let place = query + keys - queries;
         let (from, to, all_from, all_to) = RANGE(place, place + rows, keys, window);
-        (key < to && key + columns > from, key >= all_from && key + columns <= all_to)
+        let ends = PACKED && OF_KEYS && query + rows > queries;
+        (key < to && key + columns > from, key >= all_from && key + columns <= all_to && !ends)
     }
 
-    /// The tile of a block of threads: its first row, its head, its batch. The tile that sees most comes first.
-    fn tile_of(tiles: usize, heads: usize, batches: usize) -> (usize, usize, usize) {
-        let others = heads * batches;
-        let (row, rest) = if BY_HEADS {
-            (block_idx.x % tiles, block_idx.x / tiles)
+    /// The tile of a block of threads: its first row, its head, its batch or its sequence, and whether there is one. The tile
+    /// that sees most comes first; those of packed sequences are counted sequence by sequence.
+    fn tile_of(
+        ends: impl Tensor<Elem = i32>,
+        rows: usize,
+        heads: usize,
+        batches: usize,
+    ) -> (usize, usize, usize, bool) {
+        if PACKED {
+            let (item, head) = (block_idx.x / heads, block_idx.x % heads);
+            let (mut row, mut sequence, mut is, mut before) = (0, 0, false, 0);
+            for z in 1..ends.dim(0) {
+                let (_, count) = rows_of(ends, z - 1, rows);
+                let tiles = (count as usize).div_ceil(FIXED);
+                if !is && item < before + tiles {
+                    row = if OF_KEYS { item - before } else { before + tiles - 1 - item };
+                    sequence = z - 1;
+                    is = true;
+                }
+                before += tiles;
+            }
+            (row * FIXED, head, sequence, is)
         } else {
-            (block_idx.x / others, block_idx.x % others)
-        };
-        let row = if OF_KEYS { row } else { tiles - 1 - row };
-        (row * FIXED, rest % heads, rest / heads)
+            let (tiles, others) = (rows.div_ceil(FIXED), heads * batches);
+            let (row, rest) = if BY_HEADS {
+                (block_idx.x % tiles, block_idx.x / tiles)
+            } else {
+                (block_idx.x / others, block_idx.x % others)
+            };
+            let row = if OF_KEYS { row } else { tiles - 1 - row };
+            (row * FIXED, rest % heads, rest / heads, true)
+        }
+    }
+
+    /// Of sequence `z`: its first query and its first key in the tensors, and what its masks need of it.
+    fn sequence_of(
+        (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
+        z: usize,
+        (queries, keys): (usize, usize),
+        window: i32,
+    ) -> (usize, usize, (i32, i32, i32)) {
+        let (q_first, own_queries) = rows_of(q_ends, z, queries);
+        let (k_first, own_keys) = rows_of(k_ends, z, keys);
+        (q_first as usize, k_first as usize, (own_queries, own_keys, window))
     }
 
     /// Shared memory and barriers of a block, made; then the next launch may begin, and this one waits for those before. Of each row that
@@ -78,6 +113,11 @@ mod kernels {
         ((f1, f2, m1, m2, told), (stays, full, empty))
     }
 
+    /// How many tiles of rows go by.
+    fn blocks_of((queries, keys, _): (i32, i32, i32)) -> usize {
+        (if OF_KEYS { queries } else { keys } as usize).div_ceil(MOVING)
+    }
+
     /// The producer: it loads the rows that stay, then those that go by, of each head that reads them.
     fn load(
         (fixed_1, fixed_2): (impl Tensor<Elem = T>, impl Tensor<Elem = T>),
@@ -91,13 +131,14 @@ mod kernels {
         ),
         (stays, full, empty): (Mbarrier, Mbarriers, Mbarriers),
         (row, first_head, heads, sizes): (usize, usize, usize, (i32, i32, i32)),
+        (own, other): (usize, usize),
     ) {
         stays.arrive_expect(f1.bytes() + f2.bytes());
-        tma_load(&mut f1, &fixed_1.window([FIXED, D], [row, 0]), stays);
-        tma_load(&mut f2, &fixed_2.window([FIXED, DV], [row, 0]), stays);
+        tma_load(&mut f1, &fixed_1.window([FIXED, D], [own + row, 0]), stays);
+        tma_load(&mut f2, &fixed_2.window([FIXED, DV], [own + row, 0]), stays);
         let mut next = pipeline_state(STAGES);
         for head in first_head..first_head + heads {
-            for block in 0..moving_1.dim(1).div_ceil(MOVING) {
+            for block in 0..blocks_of(sizes) {
                 let (counts, _) = pair(row as i32, (block * MOVING) as i32, sizes);
                 if counts {
                     let arrived = full.at(next.stage());
@@ -107,18 +148,18 @@ mod kernels {
                     arrived.arrive_expect(to_1.bytes() + to_2.bytes() + if OF_KEYS { to.bytes() } else { 0 });
                     tma_load(
                         &mut to_1,
-                        &moving_1.slice(head).window([MOVING, D], [block * MOVING, 0]),
+                        &moving_1.slice(head).window([MOVING, D], [other + block * MOVING, 0]),
                         arrived,
                     );
                     tma_load(
                         &mut to_2,
-                        &moving_2.slice(head).window([MOVING, DV], [block * MOVING, 0]),
+                        &moving_2.slice(head).window([MOVING, DV], [other + block * MOVING, 0]),
                         arrived,
                     );
                     if OF_KEYS {
                         tma_load(
                             &mut to,
-                            &facts.slice(head).window([2, MOVING], [0, block * MOVING]),
+                            &facts.slice(head).window([2, MOVING], [0, other + block * MOVING]),
                             arrived,
                         );
                     }
@@ -149,7 +190,8 @@ mod kernels {
                 for i in unroll(0..MOVING / 4) {
                     let (query, key) = pair_of(h, i, fixed, moving);
                     let place = query + keys - queries;
-                    if key >= keys || !KEEP(batch, head, place, key, window) {
+                    let ends = key >= keys || PACKED && OF_KEYS && query >= queries;
+                    if ends || !KEEP(batch, head, place, key, window) {
                         scores[[h, i]] = f32::NEG_INFINITY;
                     }
                 }
@@ -215,6 +257,27 @@ mod kernels {
         }
     }
 
+    /// Clears the rows that go by behind a sequence's end, which belong to the next one: a weight of zero times a NaN would be
+    /// NaN.
+    fn clear((mut m1, mut m2, mut told): (View<T, Write>, View<T, Write>, View<f32, Write>), left: i32) {
+        let (thread, group) = (thread_idx.x % 128, warp_group() - 1);
+        for line in (group..MOVING).step_by(CONSUMERS) {
+            if line as i32 >= left {
+                for column in (thread..D).step_by(128) {
+                    m1[[column / W, line, column % W]] = T::ZERO;
+                }
+                for column in (thread..DV).step_by(128) {
+                    m2[[column / W, line, column % W]] = T::ZERO;
+                }
+                if OF_KEYS && thread < 2 {
+                    told[[thread, line]] = 0.0;
+                }
+            }
+        }
+        fence_async_proxy();
+        named_barrier(7, 128 * CONSUMERS);
+    }
+
     /// A warp releases a stage: its products and its lanes have read it.
     fn release(empty: Mbarriers, read: &mut PipelineState) {
         sync_warp();
@@ -262,7 +325,7 @@ mod kernels {
         ),
         (stays, full, empty): (Mbarrier, Mbarriers, Mbarriers),
         (row, first_head, heads, sizes): (usize, usize, usize, (i32, i32, i32)),
-        (blocks, batch, scale, strength): (usize, usize, f32, f32),
+        (own_first, batch, scale, strength): (usize, usize, f32, f32),
     ) -> (View<f32, Write>, View<f32, Write>) {
         let group = warp_group() - 1;
         let own_row = 64 * group + 16 * (thread_idx.x % 128 / 32) + lane_id() / 4;
@@ -278,8 +341,8 @@ mod kernels {
         if !OF_KEYS {
             for h in unroll(0..2) {
                 let of_head = facts.slice(first_head);
-                own[[0, h]] = of_head.slice(0).tile([1], [row + own_row + 8 * h])[[0]];
-                own[[1, h]] = of_head.slice(1).tile([1], [row + own_row + 8 * h])[[0]];
+                own[[0, h]] = of_head.slice(0).tile([1], [own_first + row + own_row + 8 * h])[[0]];
+                own[[1, h]] = of_head.slice(1).tile([1], [own_first + row + own_row + 8 * h])[[0]];
             }
         }
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
@@ -287,12 +350,17 @@ mod kernels {
         let mut begun = false;
         for head in first_head..first_head + heads {
             let (_, strength) = UNITS(head as i32, strength);
-            for block in 0..blocks {
+            for block in 0..blocks_of(sizes) {
                 let moving = (block * MOVING) as i32;
                 let (counts, whole) = pair(row as i32, moving, sizes);
                 if counts {
                     let (own_1, own_2) = (m1.slice(next.stage()), m2.slice(next.stage()));
                     full.at(next.stage()).wait(next.phase());
+                    let (queries, keys, _) = sizes;
+                    let left = if OF_KEYS { queries - moving } else { keys - moving };
+                    if PACKED && left < MOVING as i32 {
+                        clear((own_1, own_2, told.slice(next.stage())), left);
+                    }
                     for slab in unroll(0..D / W) {
                         wgmma(
                             &mut scores,
@@ -383,17 +451,18 @@ mod kernels {
         }
     }
 
-    /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query stands at the last key.
+    /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query stands at the last key. With `PACKED`
+    /// the one batch holds all sequences, as in `attention`.
     #[tiled_kernel(
         T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
+        PACKED = [false, true], BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
-        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
-        arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [N.div_ceil(FIXED) * HK * B],
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
+        arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { N / FIXED + ENDS } else { N.div_ceil(FIXED) * B } * HK],
         require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
@@ -405,11 +474,14 @@ mod kernels {
         const M: usize,
         const MP: usize,
         const N: usize,
+        const ENDS: usize,
     >(
         q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
         k: &LayoutTensor<T, Pitched<B, HK, N, D>>,
         v: &LayoutTensor<T, Pitched<B, HK, N, DV>>,
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
+        k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         facts: &LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
         d_k: &mut LayoutTensor<T, Pitched<B, HK, N, D>>,
         d_v: &mut LayoutTensor<T, Pitched<B, HK, N, DV>>,
@@ -419,36 +491,31 @@ mod kernels {
     ) {
         let (memory, ring) = begin(MOVING);
         let (f1, f2, _, _, _) = memory;
-        let (row, head, batch) = tile_of(N.div_ceil(FIXED), HK, B);
-        let shared_by = HQ / HK;
-        let at = (row, head * shared_by, shared_by, (M as i32, N as i32, window));
+        let (row, head, sequence, is) = tile_of(k_ends, N, HK, B);
+        let (q_first, k_first, sizes) = sequence_of((q_ends, k_ends), sequence, (M, N), window);
+        let (batch, shared_by) = (if PACKED { 0 } else { sequence }, HQ / HK);
+        let at = (row, head * shared_by, shared_by, sizes);
         if warp_group() == 0 {
             set_max_registers(24);
-            if thread_idx.x == 0 {
+            if is && thread_idx.x == 0 {
                 let fixed = (k.slice(batch).slice(head), v.slice(batch).slice(head));
-                load(fixed, (q.slice(batch), d_o.slice(batch), facts.slice(batch)), memory, ring, at);
+                let moving = (q.slice(batch), d_o.slice(batch), facts.slice(batch));
+                load(fixed, moving, memory, ring, at, (k_first, q_first));
             }
         } else {
             set_max_registers(240);
-            let group = warp_group() - 1;
-            let of_all = (M.div_ceil(MOVING), batch, scale, strength);
-            let (sums, values) = multiply(facts.slice(batch), memory, ring, at, of_all);
-            let (start, left) = (row + 64 * group, N as i32 - (row + 64 * group) as i32);
-            let (of_k, of_v) = (d_k.slice(batch).slice(head), d_v.slice(batch).slice(head));
-            store(
-                of_k.window([64, D], [start, 0]),
-                f1.tile([D / W, 64, W], [0, group, 0]),
-                sums,
-                scale,
-                left,
-            );
-            store(
-                of_v.window([64, DV], [start, 0]),
-                f2.tile([DV / W, 64, W], [0, group, 0]),
-                values,
-                1.0,
-                left,
-            );
+            if is {
+                let group = warp_group() - 1;
+                let of_all = (k_first, sequence, scale, strength);
+                let (sums, values) = multiply(facts.slice(batch), memory, ring, at, of_all);
+                let (own, (_, keys, _)) = (row + 64 * group, sizes);
+                let (start, left) = (k_first + own, keys - own as i32);
+                let (of_k, of_v) = (d_k.slice(batch).slice(head), d_v.slice(batch).slice(head));
+                let to_k = of_k.window([64, D], [start, 0]);
+                store(to_k, f1.tile([D / W, 64, W], [0, group, 0]), sums, scale, left);
+                let to_v = of_v.window([64, DV], [start, 0]);
+                store(to_v, f2.tile([DV / W, 64, W], [0, group, 0]), values, 1.0, left);
+            }
         }
     }
 
@@ -459,10 +526,10 @@ mod kernels {
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
+        PACKED = [false, true], BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
-        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal),
-        arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [M.div_ceil(FIXED) * HQ * B],
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
+        arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { M / FIXED + ENDS } else { M.div_ceil(FIXED) * B } * HQ],
         require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
@@ -474,11 +541,14 @@ mod kernels {
         const M: usize,
         const MP: usize,
         const N: usize,
+        const ENDS: usize,
     >(
         q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
         k: &LayoutTensor<T, Pitched<B, HK, N, D>>,
         v: &LayoutTensor<T, Pitched<B, HK, N, DV>>,
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
+        q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
+        k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         facts: &LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
         d_q: &mut LayoutTensor<T, Pitched<B, HQ, M, D>>,
         scale: f32,
@@ -487,30 +557,27 @@ mod kernels {
     ) {
         let (memory, ring) = begin(4);
         let (f1, _, _, _, _) = memory;
-        let (row, head, batch) = tile_of(M.div_ceil(FIXED), HQ, B);
-        let group_of = head * HK / HQ;
-        let sizes = (M as i32, N as i32, window);
+        let (row, head, sequence, is) = tile_of(q_ends, M, HQ, B);
+        let (q_first, k_first, sizes) = sequence_of((q_ends, k_ends), sequence, (M, N), window);
+        let (batch, group_of) = (if PACKED { 0 } else { sequence }, head * HK / HQ);
         if warp_group() == 0 {
             set_max_registers(24);
-            if thread_idx.x == 0 {
+            if is && thread_idx.x == 0 {
                 let fixed = (q.slice(batch).slice(head), d_o.slice(batch).slice(head));
                 let moving = (k.slice(batch), v.slice(batch), facts.slice(batch));
-                load(fixed, moving, memory, ring, (row, group_of, 1, sizes));
+                load(fixed, moving, memory, ring, (row, group_of, 1, sizes), (q_first, k_first));
             }
         } else {
             set_max_registers(240);
-            let group = warp_group() - 1;
-            let of_all = (N.div_ceil(MOVING), batch, scale, strength);
-            let (sums, _) = multiply(facts.slice(batch), memory, ring, (row, head, 1, sizes), of_all);
-            let (start, left) = (row + 64 * group, M as i32 - (row + 64 * group) as i32);
-            let of_q = d_q.slice(batch).slice(head);
-            store(
-                of_q.window([64, D], [start, 0]),
-                f1.tile([D / W, 64, W], [0, group, 0]),
-                sums,
-                scale,
-                left,
-            );
+            if is {
+                let group = warp_group() - 1;
+                let of_all = (q_first, sequence, scale, strength);
+                let (sums, _) = multiply(facts.slice(batch), memory, ring, (row, head, 1, sizes), of_all);
+                let (own, (queries, _, _)) = (row + 64 * group, sizes);
+                let (start, left) = (q_first + own, queries - own as i32);
+                let to_q = d_q.slice(batch).slice(head).window([64, D], [start, 0]);
+                store(to_q, f1.tile([D / W, 64, W], [0, group, 0]), sums, scale, left);
+            }
         }
     }
 }

@@ -65,6 +65,16 @@ mod functions {
         score - slope * distance(query, key)
     }
 
+    /// The first row of a sequence in the tensor, and its number of rows. Ends out of range are clamped to the tensor.
+    fn rows_of(ends: impl Tensor<Elem = i32>, sequence: usize, rows: usize) -> (i32, i32) {
+        if PACKED {
+            let first = ends[[sequence]].clamp(0, rows as i32);
+            (first, ends[[sequence + 1]].clamp(first, rows as i32) - first)
+        } else {
+            (0, rows as i32)
+        }
+    }
+
     /// How many places a key is from its query, up to 2²². `as f32` takes as long as an exponential; an integer added to the
     /// bits of 1.5 · 2²³ adds itself to the number.
     fn distance(query: i32, key: i32) -> f32 {

@@ -36,8 +36,9 @@ pub fn smallest() -> Vec<Case> {
         });
         Case::new(&decode::DEFINITION, vec![[1, 150, 2]], decoded).at(&numbers, &others.collect::<Vec<_>>())
     };
-    let back = |case: Case| {
-        case.at(&[("D", 32), ("DV", 32), ("CONSUMERS", 1), ("MOVING", 32), ("STAGES", 2)], &EVERY)
+    let back = |case: Case, packed: bool| {
+        let rest = [&EVERY[..], &[("PACKED", ParamValue::Bool(packed))]].concat();
+        case.at(&[("D", 32), ("DV", 32), ("CONSUMERS", 1), ("MOVING", 32), ("STAGES", 2)], &rest)
     };
     vec![
         forward(&[[130, 200, 1]]).at(&of(64, 64), &EVERY),
@@ -48,8 +49,10 @@ pub fn smallest() -> Vec<Case> {
         decoding(32, 128, true),
         Case::new(&combine::DEFINITION, vec![[2, 5, 3]], combined).at(&[("DV", 32), ("GROUPS", 4)], &[]),
         Case::new(&prepare::DEFINITION, vec![[70, 0, 2]], prepared).at(&[("DV", 32)], &[]),
-        back(Case::new(&of_keys::DEFINITION, vec![[130, 70, 1]], changed_keys)),
-        back(Case::new(&of_queries::DEFINITION, vec![[70, 130, 1]], changed_queries)),
+        back(Case::new(&of_keys::DEFINITION, vec![[130, 70, 1]], changed_keys), false),
+        back(Case::new(&of_queries::DEFINITION, vec![[70, 130, 1]], changed_queries), false),
+        back(Case::new(&of_keys::DEFINITION, vec![[60, 100, 1]], changed_keys), true),
+        back(Case::new(&of_queries::DEFINITION, vec![[100, 60, 1]], changed_queries), true),
     ]
 }
 
@@ -63,15 +66,21 @@ fn is(run: &Run<'_>, name: &str) -> bool {
     run.set.get(name) == Some(ParamValue::Bool(true))
 }
 
+/// Where the two sequences of queries and of keys end, nothing where they are not packed.
+fn ends(run: &Run<'_>) -> Result<[Tensor<i32, 1>; 2], Error> {
+    let of = |rows: usize| {
+        let all = [0, rows as i32 / 3, rows as i32];
+        let all = if is(run, "PACKED") { &all[..] } else { &[] };
+        run.device.upload(all, [all.len()])
+    };
+    Ok([of(run.size[0])?, of(run.size[1])?])
+}
+
 fn forward(run: &Run<'_>) -> Result<Outcome, Error> {
     let ([m, n, heads], [d, dv]) = (run.size, ["D", "DV"].map(|name| run.number(name)));
     let (q, k) = (values(run, [1, heads, m, d], 1)?, values(run, [1, heads, n, d], 2)?);
     let v = values(run, [1, heads, n, dv], 3)?;
-    let (queries, keys) = ([0, m as i32 / 3, m as i32], [0, n as i32 / 3, n as i32]);
-    let none: [&[i32]; 2] = [&[]; 2];
-    let ends = if is(run, "PACKED") { [&queries[..], &keys] } else { none };
-    let (q_ends, k_ends) =
-        (run.device.upload(ends[0], [ends[0].len()])?, run.device.upload(ends[1], [ends[1].len()])?);
+    let [q_ends, k_ends] = ends(run)?;
     let mut o = run.device.zeros::<bf16, 4>([1, heads, m, dv])?;
     let mut logs = run.device.zeros::<f32, 3>([1, heads, m])?;
     let (config, stream, scale) = (run.config(), run.stream(), 1.0 / (d as f32).sqrt());
@@ -158,7 +167,10 @@ fn changed_keys(run: &Run<'_>) -> Result<Outcome, Error> {
     let mut d_k = run.device.zeros::<bf16, 4>(k.shape())?;
     let mut d_v = run.device.zeros::<bf16, 4>(v.shape())?;
     let (config, stream) = (run.config(), run.stream());
-    of_keys::launch_with(config, &stream, &q, &k, &v, &d_o, &facts, &mut d_k, &mut d_v, 0.125, 1.0, 0)?;
+    let [q_ends, k_ends] = ends(run)?;
+    of_keys::launch_with(
+        config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut d_k, &mut d_v, 0.125, 1.0, 0,
+    )?;
     Ok(Outcome::own(d_k.download()?).and(Outcome::own(d_v.download()?)))
 }
 
@@ -166,6 +178,9 @@ fn changed_queries(run: &Run<'_>) -> Result<Outcome, Error> {
     let ([q, k, v, d_o], facts) = backward(run)?;
     let mut d_q = run.device.zeros::<bf16, 4>(q.shape())?;
     let (config, stream) = (run.config(), run.stream());
-    of_queries::launch_with(config, &stream, &q, &k, &v, &d_o, &facts, &mut d_q, 0.125, 1.0, 0)?;
+    let [q_ends, k_ends] = ends(run)?;
+    of_queries::launch_with(
+        config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut d_q, 0.125, 1.0, 0,
+    )?;
     Ok(Outcome::own(d_q.download()?))
 }

@@ -120,7 +120,7 @@ def _attention_of(dtype: torch.dtype, d: int, causal: bool, device: torch.device
 
 @functools.cache
 def _gradients_of(dtype: torch.dtype, d: int, causal: bool):
-    both = dict(T=_ELEMENTS[dtype], D=d, DV=d, SCORE="plain", SLOPE="one", **_mask(causal))
+    both = dict(T=_ELEMENTS[dtype], D=d, DV=d, SCORE="plain", SLOPE="one", PACKED=False, **_mask(causal))
     return (
         _native.attention_prepare.with_parameters(T=_ELEMENTS[dtype], DV=d),
         _native.attention_of_keys.with_parameters(**both),
@@ -171,8 +171,9 @@ def _attention_backward(
     facts = logs.new_empty((batch, heads, 2, max(1, -(-places // 128)) * 128))
     dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
     prepare(out, do, logs, facts)
-    of_keys(q, k, v, do, facts, dk, dv, scale, 1.0, 0)
-    of_queries(q, k, v, do, facts, dq, scale, 1.0, 0)
+    none = _empty(q.device, torch.int32)
+    of_keys(q, k, v, do, none, none, facts, dk, dv, scale, 1.0, 0)
+    of_queries(q, k, v, do, none, none, facts, dq, scale, 1.0, 0)
     return dq, dk, dv
 
 
