@@ -6,12 +6,12 @@
 use super::Result;
 use super::ledger::Ledger;
 use super::trial::{Case, Errors, Operands, Run, Trial};
-use crate::host::attention::{Attention, Mask};
+use crate::host::attention::{Attention, Mask, Packed};
 use crate::host::backward::{Changes, Forward, Workspace};
 use layout_cuda::{Element, ParamSet, Tensor, bf16, roofline};
 use std::cell::RefCell;
 
-/// Sequences of a length, heads, elements of a head, causal or not.
+/// Sequences of a length, heads, elements of a head, causal or not, packed or not.
 pub struct Backward {
     name: String,
     sequences: usize,
@@ -19,6 +19,8 @@ pub struct Backward {
     heads: usize,
     depth: usize,
     causal: bool,
+    /// Where packed sequences begin, and the last one's end; of the length they are parts of.
+    ends: Option<Vec<i32>>,
 }
 
 /// Rows that are sampled of dQ, and of dK and dV.
@@ -37,12 +39,16 @@ struct Found<'a> {
 
 impl Backward {
     fn flops(&self) -> f64 {
-        let pairs = (self.length * self.length) as f64 / if self.causal { 2.0 } else { 1.0 };
+        let whole = [0, self.length as i32];
+        let ends = self.ends.as_deref().unwrap_or(&whole);
+        let pairs: f64 = ends.windows(2).map(|end| f64::from(end[1] - end[0]).powi(2)).sum();
+        let pairs = pairs / if self.causal { 2.0 } else { 1.0 };
         10.0 * pairs * (self.sequences * self.heads * self.depth) as f64
     }
 
     fn seen(&self, query: usize, key: usize) -> bool {
-        !self.causal || key <= query
+        let of = |row: usize| self.ends.as_ref().map(|ends| ends.partition_point(|end| *end as usize <= row));
+        of(query) == of(key) && (!self.causal || key <= query)
     }
 
     /// Of one row of one head the exact change by `which` (0 of Q, 1 of K, 2 of V), and the sizes of what it is a sum of.
@@ -111,7 +117,8 @@ impl Backward {
     fn json(&self) -> serde_json::Value {
         serde_json::json!({
             "backward": true, "sequences": self.sequences, "length": self.length, "heads": [self.heads, self.heads],
-            "depth": self.depth, "causal": self.causal, "flops": self.flops(),
+            "depth": self.depth, "causal": self.causal, "ends": self.ends,
+            "flops": self.flops(),
         })
     }
 }
@@ -130,9 +137,18 @@ impl Case for Backward {
                         format!("backward d {depth} S {length} {}", if causal { "causal" } else { "full" });
                     let heads = if small { 2 } else { 2048 / depth };
                     let sequences = if small { 1 } else { 16_384 / length };
-                    all.push(Backward { name, sequences, length: *length, heads, depth, causal });
+                    all.push(Backward { name, sequences, length: *length, heads, depth, causal, ends: None });
                 }
             }
+            // As long and as uneven as those of the forward.
+            let length = if small { 257 } else { 16_384 };
+            let ends = [0, 3, 40, 47, 130, 131, 220, 256].map(|part: i32| part * length as i32 / 256);
+            let (name, heads) = (
+                format!("backward d {depth} S {length} causal packed"),
+                if small { 2 } else { 2048 / depth },
+            );
+            let ends = Some(ends.to_vec());
+            all.push(Backward { name, sequences: 1, length, heads, depth, causal: true, ends });
         }
         all
     }
@@ -153,7 +169,10 @@ impl Case for Backward {
         let change = || device.zeros::<bf16, 1>([count]);
         let changes = RefCell::new([change()?, change()?, change()?]);
         let mask = if *causal { Mask::Causal } else { Mask::Every };
-        let what = Attention { mask, ..Attention::default() };
+        let starts =
+            device.upload(self.ends.as_deref().unwrap_or(&[]), [self.ends.as_ref().map_or(0, Vec::len)])?;
+        let packed = self.ends.as_ref().map(|_| Packed { queries: &starts, keys: &starts, longest: *length });
+        let what = Attention { mask, packed, ..Attention::default() };
         let q_view = q.on_device.part(0, shape, strides)?;
         let k_view = k.on_device.part(0, shape, strides)?;
         let v_view = v.on_device.part(0, shape, strides)?;
