@@ -1,11 +1,12 @@
 //! The layouts of the matmul tutorial, printed: the matrix of its introduction, and the tiles and thread layouts of
-//! its kernels.
+//! its kernels; and a matrix over several devices, each element with the devices that hold it.
 
 use clap::Parser;
-use layout_core::draw::layout_table;
+use layout_core::draw::{layout_table, mesh_table};
+use layout_core::mesh::{Distributed, Mesh};
 use layout_core::{Layout, LayoutError};
 
-/// Prints the layouts of the matmul tutorial.
+/// Prints the layouts of the matmul tutorial, and a matrix over devices.
 #[derive(Parser)]
 struct Command;
 
@@ -29,6 +30,15 @@ fn main() -> Result<(), LayoutError> {
         if layout.size() <= 64 {
             print!("{}", layout_table(&layout));
         }
+    }
+    let mesh = Mesh::new([("row", 2), ("column", 2)])?;
+    let matrix = Distributed::new(&mesh, [4, 6])?;
+    for (name, tensor) in [
+        ("rows over `row`, columns over `column`", matrix.clone().split(0, ["row"])?.split(1, ["column"])?),
+        ("columns dealt over `column`, copies along `row`", matrix.clone().deal(1, ["column"], 1)?),
+        ("rows over `row`, terms of sums along `column`", matrix.split(0, ["row"])?.partial(["column"])?),
+    ] {
+        print!("\n{name}: {}", mesh_table(&tensor)?);
     }
     Ok(())
 }

@@ -10,7 +10,10 @@ use super::heads::Heads;
 use super::products::{Beside, gathered_product, multiply_rows, scattered_product};
 use crate::host::attention::Attention;
 use layout_cuda::{Element, Stream, Tensor};
-use layout_mesh::{Member, MeshError, Reduction, Result};
+use layout_mesh::{Member, Reduction, Result};
+
+/// What attention over a mesh does not take.
+const PACKED: &str = "packed sequences, whose ends are those of one batch, in attention by heads; give sequences of one length";
 
 /// A rank's part of attention over so many sequences of equal length, and the room for what is between.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl<T: Element> ByHeads<T> {
     /// Every rank calls this.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank, for heads over other ranks, weights of other shapes, tokens that the sequences do not divide, or
+    /// [`layout_mesh::MeshError`], on every rank, for heads over other ranks, weights of other shapes, tokens that the sequences do not divide, or
     /// a device without memory.
     pub fn new(
         member: &Member,
@@ -82,7 +85,7 @@ impl<T: Element> ByHeads<T> {
     /// This rank's tokens of the result, from its tokens of `x`: an all-gather before, a reduce-scatter after.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank.
+    /// [`layout_mesh::MeshError`], on every rank.
     pub fn run(
         &mut self,
         member: &Member,
@@ -91,6 +94,9 @@ impl<T: Element> ByHeads<T> {
         x: &Tensor<T, 2>,
         y: &mut Tensor<T, 2>,
     ) -> Result<()> {
+        if what.packed.is_some() {
+            return member.refuse(PACKED);
+        }
         let ByHeads { into, others, projected, .. } = self;
         gathered_product(member, streams, x, others, into, projected)?;
         self.attend(streams.0, what)?;
@@ -102,7 +108,7 @@ impl<T: Element> ByHeads<T> {
     /// wants alone. `term` is room for this rank's term.
     ///
     /// # Errors
-    /// [`MeshError`], on every rank.
+    /// [`layout_mesh::MeshError`], on every rank.
     pub fn run_on_copies(
         &mut self,
         member: &Member,
@@ -111,6 +117,9 @@ impl<T: Element> ByHeads<T> {
         x: &Tensor<T, 2>,
         [term, y]: [&mut Tensor<T, 2>; 2],
     ) -> Result<()> {
+        if what.packed.is_some() {
+            return member.refuse(PACKED);
+        }
         let (rows, wide) = (self.projected.shape()[0], self.out.shape()[1]);
         let fits =
             x.shape() == [rows, self.into.shape()[0]] && [term.shape(), y.shape()] == [[rows, wide]; 2];
@@ -136,10 +145,6 @@ impl<T: Element> ByHeads<T> {
         let [all, columns] = self.projected.shape();
         if queries == 0 || all == 0 {
             return Ok(());
-        }
-        if what.packed.is_some() {
-            let why = "packed sequences over a mesh: their ends are of a batch of one; give sequences of one length";
-            return Err(MeshError::Broken { by: why.into() });
         }
         let length = all / self.sequences;
         let part = |first: usize, heads: usize| {

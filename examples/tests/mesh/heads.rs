@@ -3,9 +3,9 @@
 
 use layout_core::mesh::Mesh;
 use layout_cuda::{Device, Tensor, bf16};
-use layout_examples::host::attention::{Attention, Mask};
+use layout_examples::host::attention::{Attention, Mask, Packed};
 use layout_examples::host::mesh::{Beside, Block, ByHeads, Heads, Layers};
-use layout_mesh::{Member, Result, World};
+use layout_mesh::{Member, MeshError, Result, World};
 
 /// Elements of a head, and of a token.
 const D: usize = 64;
@@ -362,6 +362,20 @@ fn heads_that_no_layout_splits_are_refused() {
         error.contains("rank 1 refuses") && error.contains("weights of 64 x 320 and 128 x 64"),
         "{error}"
     );
+
+    // Packed sequences are refused on all ranks, before anything is sent.
+    let refused = World::simulators(2).expect("a world").run(|member| {
+        let stream = member.device().stream();
+        let weights = (stream.zeros::<bf16, 2>([WIDTH, 4 * D])?, stream.zeros([2 * D, WIDTH])?);
+        let mut attention = ByHeads::new(member, &stream, (&made, D), weights, [1, 8])?;
+        let ends = stream.upload(&[0, 16], [2])?;
+        let packed = Some(Packed { queries: &ends, keys: &ends, longest: 16 });
+        let what = Attention { packed, ..Attention::default() };
+        let (x, mut y) = (stream.zeros([8, WIDTH])?, stream.zeros([8, WIDTH])?);
+        let result = attention.run(member, (&stream, &Beside::new(member, 0)?), &what, &x, &mut y);
+        Ok(matches!(result, Err(MeshError::Refused { .. })))
+    });
+    assert_eq!(refused, Ok(vec![true, true]));
 }
 
 #[test]
