@@ -311,6 +311,17 @@ fn what_strangers_wrote() {
                 |g| (g.y[0], g.y[1], g.y[3]) = (g.y[0] + 3, 3, 0),
             ),
             (
+                "let mask = (1 << (s % 32)) - 1; y[[0]] = ((keys[[1]].count_ones() * 1000) & mask) as i32; y[[1]] = (x[[0, 1]].to_bits() >> 20 | (1 << keys[[0]] % 8)) as i32; let small = 3 << (keys[[0]] + 5); y[[2]] = (keys[[2]] as u8 | small) as i32;",
+                5,
+                |g| {
+                    let mask = (1 << (g.s % 32)) - 1;
+                    g.y[0] = ((g.keys[1].count_ones() * 1000) & mask) as i32;
+                    g.y[1] = (g.x[1].to_bits() >> 20 | (1 << (g.keys[0] % 8))) as i32;
+                    let small = 3 << (g.keys[0] + 5);
+                    g.y[2] = (g.keys[2] as u8 | small) as i32;
+                },
+            ),
+            (
                 "y[[0]] = if 1 > 1.min(-9223372036854775807) { 1 } else { 0 }; y[[1]] = ((9223372036854775807u64 << 1u64) as isize) as i32;",
                 0,
                 |g| (g.y[0], g.y[1]) = (1, -2),

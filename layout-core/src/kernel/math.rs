@@ -182,6 +182,20 @@ macro_rules! words {
                 (self.operands().iter().map(same).collect(), same(&self.result()))
             }
 
+            /// The type of the result, as far as it follows from that of the first operand.
+            ///
+            /// ```
+            /// use layout_core::kernel::{Elem, math::Math};
+            /// assert_eq!(Math::CountOnes.result_of(None), Some(Elem::U32));
+            /// assert_eq!(Math::ToBits.result_of(Some(Elem::F64)), Some(Elem::U64));
+            /// ```
+            pub fn result_of(self, first: Option<Elem>) -> Option<Elem> {
+                match (self.result(), first) {
+                    (Type::Same | Type::Unsigned, None) => None,
+                    (result, first) => Some(result.of(first.unwrap_or(Elem::Bool))),
+                }
+            }
+
             /// The types of the operands behind the first one.
             pub(crate) const fn operands(self) -> &'static [Type] {
                 match self { $(Math::$variant => &[$(Type::$operand),*],)+ }

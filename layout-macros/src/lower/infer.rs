@@ -277,7 +277,11 @@ impl Inference<'_> {
                     BinaryOp::And | BinaryOp::Or => Ty::Other,
                     op => {
                         self.unify(&left, &right);
-                        if op.is_comparison() { Ty::Other } else { left }
+                        match left {
+                            _ if op.is_comparison() => Ty::Other,
+                            Ty::Other => right,
+                            left => left,
+                        }
                     }
                 }
             }
@@ -370,8 +374,17 @@ impl Inference<'_> {
             for (other, _) in arguments.iter().skip(1).zip(operands).filter(|(_, same)| *same) {
                 self.unify(&first, other);
             }
-            return if result { first } else { Ty::Other };
+            let known = match resolve(&self.known, &first) {
+                Ty::Number(TypeRef::Elem(elem)) => Some(elem),
+                _ => None,
+            };
+            return match word.result_of(known) {
+                _ if result => first,
+                Some(elem) => Ty::Number(TypeRef::Elem(elem)),
+                None => Ty::Other,
+            };
         }
+        let index = Ty::Number(TypeRef::Usize);
         match word.name() {
             "shared" | "local" => Ty::View(Box::new(types.first().map_or(Ty::Other, |ty| Ty::Number(*ty)))),
             "tile" | "window" | "vectorize" | "distribute" | "transpose" | "slice" | "to_local"
@@ -394,7 +407,8 @@ impl Inference<'_> {
                 arguments.iter().skip(2).for_each(|value| self.unify(value, &elem));
                 elem
             }
-            "div_ceil" => {
+            "div_ceil" | "wrapping_add" | "wrapping_sub" | "wrapping_mul" | "wrapping_div"
+            | "wrapping_rem" | "div_euclid" | "rem_euclid" => {
                 arguments.iter().skip(1).for_each(|other| self.unify(&first, other));
                 first
             }
@@ -403,12 +417,16 @@ impl Inference<'_> {
                 arguments.iter().skip(2).for_each(|other| self.unify(&chosen, other));
                 chosen
             }
-            "shuffle" | "shuffle_up" | "shuffle_down" | "shuffle_xor" | "warp_sum" | "warp_max"
-            | "warp_min" | "warp_prefix_sum" | "block_sum" | "block_max" | "block_min"
-            | "block_prefix_sum" => first,
-            "lane_id" | "warp_id" | "warp_group" | "cluster_rank" | "dim" | "size_of" | "bytes" => {
-                Ty::Number(TypeRef::Usize)
+            "shuffle" | "shuffle_up" | "shuffle_down" | "shuffle_xor" => {
+                arguments.iter().skip(1).for_each(|lane| self.unify(lane, &index));
+                first
             }
+            "warp_sum" | "warp_max" | "warp_min" | "warp_and" | "warp_or" | "warp_xor"
+            | "warp_prefix_sum" | "block_sum" | "block_max" | "block_min" | "block_prefix_sum"
+            | "wrapping_shl" | "wrapping_shr" | "wrapping_neg" => first,
+            "ballot" | "match_any" => Ty::Number(TypeRef::Elem(Elem::U32)),
+            "lane_id" | "warp_id" | "warp_group" | "cluster_rank" | "dim" | "size_of" | "bytes" | "stage"
+            | "phase" => index,
             _ => Ty::Other,
         }
     }

@@ -56,9 +56,15 @@ fn wide_enough(first: Range, last: Range) -> bool {
 
 /// What divides each value of a loop's variable: of the step that which divides the first value, too.
 fn kept(atoms: &Atoms, first: &Index, step: i64) -> i64 {
-    let halves = std::iter::successors(Some(step), |part| (part % 2 == 0).then_some(part / 2));
-    let whole = halves.into_iter().find(|part| *part > 1 && atoms.divides(first, *part));
-    whole.unwrap_or(1).max(gcd(atoms.divisor(first), step))
+    // The largest of the number, its half, the half of that..
+    let half = |of: i64| {
+        let mut parts = std::iter::successors(Some(of), |part| (part % 2 == 0).then_some(part / 2));
+        parts.find(|part| *part > 1 && atoms.divides(first, *part)).unwrap_or(1)
+    };
+    // .. and the same of its largest power of two: 24 keeps 8 where 24, 12, 6 and 3 do not divide.
+    let (of_step, of_power) = (half(step), half(step & step.wrapping_neg()));
+    let both = of_step / gcd(of_step, of_power) * of_power;
+    both.max(gcd(atoms.divisor(first), step))
 }
 
 /// A loop that counts its rounds: its step is known at launch, or its counter might leave 64 bits.
