@@ -1,7 +1,9 @@
 //! Attention against float64: every mask, score and head dimension, odd lengths, packed sequences, strides, groups of heads; the
 //! simulator's findings, and bounds by element.
 
-use layout_cuda::{Device, Elem, Element, Error, Tensor, TensorView, TensorViewMut, bf16, f16};
+use layout_cuda::{
+    Device, Elem, Element, Error, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16, f16,
+};
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::kernels::attention::attention;
 use layout_tests::support::cubin::becomes_fast_code;
@@ -108,7 +110,18 @@ impl<T: Element + Into<f64>> Launched<T> {
         (by_place, ends): (bool, Option<[&[i32]; 2]>),
         round: fn(f64) -> T,
     ) -> Result<Self, Error> {
-        let Sizes { batches, heads: [heads, _], rows: [m, _], depth: [_, dv] } = sizes;
+        Launched::changed(device, (sizes, plan), operands, (by_place, ends), (round, |set| set))
+    }
+
+    /// The same with other parameters.
+    fn changed(
+        device: &Device,
+        (sizes, plan): (Sizes, (Mask, Score)),
+        operands: [Operand<T>; 3],
+        (by_place, ends): (bool, Option<[&[i32]; 2]>),
+        (round, change): (fn(f64) -> T, fn(ParamSet) -> ParamSet),
+    ) -> Result<Self, Error> {
+        let Sizes { batches, heads: [heads, groups], rows: [m, n], depth: [d, dv] } = sizes;
         let o_shape = [batches, heads, m, dv];
         let (o_strides, count) = (strides(o_shape, by_place), o_shape.iter().product());
         let mut o = device.upload(&vec![round(UNTOUCHED); count], [count])?;
@@ -122,7 +135,8 @@ impl<T: Element + Into<f64>> Launched<T> {
         {
             let [q, k, v] = &operands;
             let mut out: TensorViewMut<'_, T, 4> = o.part_mut(0, o_shape, o_strides)?;
-            what.run(&device.stream(), &q.view()?, [&k.view()?, &v.view()?], &mut out, &mut logs)?;
+            let set = change(what.set(device, T::ELEM, [batches, heads, m, d], [batches, groups, n, dv]));
+            what.run_with(&set, &device.stream(), &q.view()?, [&k.view()?, &v.view()?], &mut out, &mut logs)?;
         }
         let o = o.download()?.into_iter().map(Into::into).collect();
         Ok(Launched { sizes, plan, operands, o_strides, o, logs: logs.download()? })
@@ -229,6 +243,51 @@ fn every_mask_and_score() -> Result<(), Error> {
     Ok(())
 }
 
+/// Of one tile to four for each head, and heads that fill the last round or do not.
+#[test]
+fn tiles_in_pairs() -> Result<(), Error> {
+    for device in devices() {
+        for (rows, heads) in [(70, [3, 1]), (200, [1, 1]), (390, [3, 3]), (580, [2, 1])] {
+            for mask in [Mask::Causal, Mask::Sliding(250)] {
+                let sizes = Sizes { heads, rows: [rows, rows + 7], depth: [64, 64], batches: 1 };
+                let [shape, kv] = [[1, heads[0], rows, 64], [1, heads[1], rows + 7, 64]];
+                let q = Operand::new(&device, shape, true, 1, bf16::from_f64)?;
+                let k = Operand::new(&device, kv, true, 2, bf16::from_f64)?;
+                let v = Operand::new(&device, kv, true, 3, bf16::from_f64)?;
+                let change: fn(ParamSet) -> ParamSet = |set| set.with("PAIRED", ParamValue::Bool(true));
+                let (plan, round) =
+                    ((sizes, (mask, Score::Plain)), (bf16::from_f64 as fn(f64) -> bf16, change));
+                Launched::changed(&device, plan, [q, k, v], (true, None), round)?.check(&[(
+                    0,
+                    [0, rows],
+                    [0, rows + 7],
+                )]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tiles come in pairs where K and V are read from memory again and again, and the last round is nearly full.
+#[test]
+fn which_tiles_come_in_pairs() {
+    let device = Device::simulator();
+    let paired = |mask, q, v| {
+        let set = Attention { mask, ..Attention::default() }.set(&device, Elem::Bf16, q, v);
+        set.get("PAIRED") == Some(ParamValue::Bool(true))
+    };
+    let of = |batches, heads, length| [batches, heads, length, 128];
+    assert!(paired(Mask::Causal, of(4, 16, 4096), of(4, 16, 4096)));
+    assert!(paired(Mask::Sliding(1024), of(32, 16, 512), of(32, 16, 512)));
+    // Every key; K and V that stay in L2; long sequences; an odd number of items on the simulator's two blocks.
+    assert!(!paired(Mask::Every, of(4, 16, 4096), of(4, 16, 4096)));
+    assert!(!paired(Mask::Causal, of(4, 16, 4096), of(4, 2, 4096)));
+    assert!(!paired(Mask::Causal, of(1, 16, 16384), of(1, 16, 16384)));
+    assert!(!paired(Mask::Causal, of(5, 1, 200), of(5, 1, 12000)));
+    // Any numbers are taken.
+    assert!(paired(Mask::Causal, of(usize::MAX, 9, 200), of(usize::MAX, 9, 200)));
+}
+
 #[test]
 fn every_head_dimension() -> Result<(), Error> {
     for device in devices() {
@@ -319,23 +378,31 @@ fn the_texts_become_cubins() {
                 sets.push(Attention { mask, score, ..Attention::default() }.set(
                     &device,
                     Elem::Bf16,
-                    depth,
-                    64,
+                    [1, 1, 64, depth[0]],
+                    [1, 1, 64, depth[1]],
                 ));
             }
         }
     }
     for mask in [Mask::Every, Mask::Causal] {
         let what = Attention { mask, ..Attention::default() };
-        sets.push(what.set(&device, Elem::Bf16, [128, 128], 1 << 14));
+        sets.push(what.set(&device, Elem::Bf16, [1, 1, 1 << 14, 128], [1, 1, 1 << 14, 128]));
     }
     let ends = device.upload(&[0, 1], [2]).expect("two numbers");
     let packed = Some(Packed { queries: &ends, keys: &ends, longest: 1 });
     for depth in [[64, 64], [128, 128], [256, 256]] {
         for mask in [Mask::Every, Mask::Causal, Mask::Sliding(9)] {
             let what = Attention { mask, packed, ..Attention::default() };
-            sets.push(what.set(&device, Elem::Bf16, depth, 64));
+            sets.push(what.set(&device, Elem::Bf16, [1, 1, 64, depth[0]], [1, 1, 64, depth[1]]));
         }
     }
+    // Tiles in pairs of all of them that fall.
+    let falls = |set: &&ParamSet| {
+        set.get("KEEP") != Some(ParamValue::Function("every"))
+            && set.get("PACKED") == Some(ParamValue::Bool(false))
+    };
+    let paired = |set: &ParamSet| set.clone().with("PAIRED", ParamValue::Bool(true));
+    let pairs: Vec<ParamSet> = sets.iter().filter(falls).map(paired).collect();
+    sets.extend(pairs);
     in_parallel(&sets, |set| becomes_fast_code(&kernel, set));
 }

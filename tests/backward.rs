@@ -344,6 +344,12 @@ fn every_length() -> Result<(), Error> {
     Ok(())
 }
 
+/// Tiles of eight heads at once, and of the two that are left.
+#[test]
+fn ten_heads() -> Result<(), Error> {
+    Problem { batches: 5, heads: [2, 2], rows: [140, 150], ..SMALL }.check(bf16::from_f64)
+}
+
 const PACKED: Problem = Problem {
     heads: [4, 2],
     rows: [260, 300],

@@ -167,7 +167,7 @@ fn the_librarys_functions_give_the_librarys_text() {
         ParamSet(all.0.into_iter().filter(|(name, _)| !BOUND.contains(&name.as_str())).collect())
     };
     const BOUND: [&str; 4] = ["KEEP", "RANGE", "SCORE", "SLOPE"];
-    let forward = causal.set(&device, layout_cuda::Elem::Bf16, [64, 64], 64);
+    let forward = causal.set(&device, layout_cuda::Elem::Bf16, [1, 1, 64, 64], [1, 1, 64, 64]);
     let backward = causal.backward_set(layout_cuda::Elem::Bf16, [64, 64]);
     let decoding =
         Decoding { mask: Mask::Causal, ..Decoding::default() }.set(layout_cuda::Elem::Bf16, [64, 64], 4, 16);

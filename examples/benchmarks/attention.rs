@@ -224,7 +224,7 @@ impl Case for Forward {
         let q_view = q.on_device.part(0, views[0].0, views[0].1)?;
         let k_view = k.on_device.part(0, views[1].0, views[1].1)?;
         let v_view = v.on_device.part(0, views[2].0, views[2].1)?;
-        let own = what.set(device, bf16::ELEM, [*depth; 2], *length);
+        let own = what.set(device, bf16::ELEM, q_view.shape(), v_view.shape());
         let (o, logs) = (RefCell::new(o), RefCell::new(logs));
         let launch = |set: &ParamSet| {
             let (mut o, mut logs) = (o.borrow_mut(), logs.borrow_mut());

@@ -23,12 +23,30 @@ pub use kernels::attention;
 #[tiled_kernels(open = attention_with, functions = attention_scores)]
 mod kernels {
     /// The tile of a block of threads in one step, and whether there is one. With a causal mask every other round goes
-    /// backwards, so that each block has about as many keys.
-    fn tile_of(step: usize, pieces: usize) -> (usize, bool) {
-        let round = step / SMS;
-        let back = !BY_HEADS && round % 2 == 1;
-        let tile = if back { round * SMS + (SMS - 1 - step % SMS) } else { step };
+    /// backwards, so that each block has about as many keys. `PAIRED`: a long tile of a head is followed by the short one that
+    /// makes up for it, and one head by the next, whose K and V stay in L2 meanwhile.
+    fn tile_of(step: usize, tiles: usize, pieces: usize) -> (usize, bool) {
+        let (round, place) = (step / SMS, step % SMS);
+        let tile = if PAIRED {
+            let (item, pairs) = (round / 2 * SMS + place, tiles.div_ceil(2));
+            let (far, first) = (item % pairs, item / pairs * tiles);
+            // The middle one has no other.
+            if round % 2 == 0 {
+                first + far
+            } else if 2 * far + 1 == tiles {
+                pieces
+            } else {
+                first + tiles - 1 - far
+            }
+        } else {
+            if !BY_HEADS && round % 2 == 1 { round * SMS + (SMS - 1 - place) } else { step }
+        };
         (tile.min(pieces - 1), tile < pieces)
+    }
+
+    /// The rounds of all blocks of threads.
+    fn rounds(tiles: usize, pieces: usize) -> usize {
+        if PAIRED { 2 * (pieces / tiles * tiles.div_ceil(2)).div_ceil(SMS) } else { pieces.div_ceil(SMS) }
     }
 
     /// A tile of the work: its first query in its sequence, its head, and its sequence. With a causal mask the long tiles
@@ -36,7 +54,7 @@ mod kernels {
     fn piece(tile: usize, tiles: usize, heads: usize, sequences: usize) -> (usize, usize, usize) {
         let others = heads * sequences;
         let (row, rest) =
-            if BY_HEADS { (tile % tiles, tile / tiles) } else { (tile / others, tile % others) };
+            if BY_HEADS || PAIRED { (tile % tiles, tile / tiles) } else { (tile / others, tile % others) };
         ((tiles - 1 - row) * BM, rest % heads, rest / heads)
     }
 
@@ -170,8 +188,8 @@ mod kernels {
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
     ) {
         let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
-        for step in (block_idx.x..pieces.div_ceil(SMS) * SMS).step_by(SMS) {
-            let (tile, is) = tile_of(step, pieces);
+        for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
+            let (tile, is) = tile_of(step, tiles, pieces);
             let (row, head, sequence) = piece(tile, tiles, q.dim(1), sequences);
             let (q_first, queries) = rows_of(&q_ends, sequence, q.dim(2));
             let (k_first, keys) = rows_of(&k_ends, sequence, k.dim(2));
@@ -206,6 +224,13 @@ mod kernels {
             empty.at(read.stage()).arrive();
         }
         read.advance();
+    }
+
+    /// One thread releases Q after its last product: the next tile's is on its way while this one ends.
+    fn release_q(empty: Mbarrier, is_last: bool) {
+        if ROOM && is_last && thread_idx.x % 128 == 0 {
+            empty.arrive();
+        }
     }
 
     /// Clears the rows of V behind a sequence's end, which belong to the next one: a weight of zero times a NaN would be
@@ -281,8 +306,8 @@ mod kernels {
         if group == CONSUMERS - 1 {
             give_turn(group);
         }
-        for step in (block_idx.x..pieces.div_ceil(SMS) * SMS).step_by(SMS) {
-            let (tile, is) = tile_of(step, pieces);
+        for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
+            let (tile, is) = tile_of(step, tiles, pieces);
             let (row, head, sequence) = piece(tile, tiles, o.dim(1), sequences);
             let (q_first, queries) = rows_of(&q_ends, sequence, o.dim(2));
             let (_, keys) = rows_of(&k_ends, sequence, all_keys);
@@ -298,6 +323,7 @@ mod kernels {
                 sums.fill(0.0);
                 q_full.wait(given.phase());
                 given.advance();
+                release_q(q_empty, low >= high);
                 let mut worth = (1.0, 1.0);
                 if low < high {
                     let first = (high - 1) * BN as i32;
@@ -306,6 +332,7 @@ mod kernels {
                     wgmma_commit_group();
                     wgmma_wait_group(0);
                     release(k_empty, &mut next);
+                    release_q(q_empty, low == high - 1);
                     judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
                     worth = weigh(scores, most, sum, factor);
                     if !LATE {
@@ -333,15 +360,13 @@ mod kernels {
                     give_turn(group);
                     wgmma_wait_group(1);
                     release(k_empty, &mut next);
+                    release_q(q_empty, step == high - 1);
                     judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
                     worth = weigh(scores, most, sum, factor);
                     if !LATE {
                         wgmma_wait_group(0);
                         settle(sums, worth, weights, scores, (v_empty, &mut read, true));
                     }
-                }
-                if ROOM && thread_idx.x % 128 == 0 {
-                    q_empty.arrive();
                 }
                 if low < high {
                     v_full.at(shown.stage()).wait(shown.phase());
@@ -390,7 +415,7 @@ mod kernels {
         SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         ROOM = BM * (D + DV) + STAGES * BN * (D + DV) <= 110_000, TURNS = true, LATE = D < 256,
-        PACKED = [false, true], BY_HEADS = false, SMS = 132,
+        PACKED = [false, true], BY_HEADS = false, PAIRED = false, SMS = 132,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * BM], min_blocks = 1, grid = [SMS],

@@ -28,8 +28,7 @@ impl Operation for Attention {
             other => bail!("the matrix units multiply bf16 and f16, not {other:?}"),
         };
         let (batch, heads, queries, d) = operands[0].layout.shape().dims4()?;
-        let (_, _, keys, _) = operands[1].layout.shape().dims4()?;
-        let (_, _, _, dv) = operands[2].layout.shape().dims4()?;
+        let (_, groups, keys, dv) = operands[2].layout.shape().dims4()?;
         let mask = if self.causal { Mask::Causal } else { Mask::Every };
         let choice = Choice { mask, scale: self.scale, ..Choice::default() };
         let arguments = vec![
@@ -47,7 +46,7 @@ impl Operation for Attention {
         ];
         Ok(Call {
             kernel: &kernel::DEFINITION,
-            set: choice.set(device, elem, [d, dv], keys),
+            set: choice.set(device, elem, [batch, heads, queries, d], [batch, groups, keys, dv]),
             arguments,
             output: (dtype, (batch, heads, queries, dv).into()),
         })
