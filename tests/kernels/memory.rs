@@ -12,6 +12,11 @@ fn lengths(tile: usize) -> Vec<[usize; 3]> {
     [0, 1, 31, 33, tile - 1, tile, tile + 1, 3 * tile + 5].map(|n| [n, 1, 1]).to_vec()
 }
 
+/// Sizes around the tile of `conv2d`, and two with a block that lies inside with all that it reads.
+fn with_a_block_inside() -> Vec<[usize; 3]> {
+    [around_tile([32, 128, 1]), vec![[70, 261, 1], [70, 264, 1]]].concat()
+}
+
 /// The part that block `p` takes of tiles of 4096.
 fn part(n: usize, p: usize) -> std::ops::Range<usize> {
     (p * 4096).min(n)..((p + 1) * 4096).min(n)
@@ -58,7 +63,7 @@ fn reductions() -> Vec<Case> {
             let out = output_of!(run, total_max(x: [PARTS]) -> [1]);
             Ok(Outcome::exact(out, [x.iter().fold(f32::NEG_INFINITY, |a, b| a.max(*b))]))
         }),
-        Case::new(&histogram::DEFINITION, lengths(4096), how_often),
+        Case::new(&histogram::DEFINITION, lengths(8192), how_often),
     ]
 }
 
@@ -193,7 +198,7 @@ pub fn smallest() -> Vec<Case> {
     };
     vec![
         Case::new(&histogram::DEFINITION, vec![[33, 1, 1], [5005, 1, 1]], how_often)
-            .at(&[("BLOCKS", 2), ("THREADS", 64)], &[]),
+            .at(&[("BLOCKS", 2), ("THREADS", 256)], &[]),
         parts(layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 1000, 1]]), false),
         parts(layer_norm_case!(layer_norm_in_parts, vec![[3, 5, 1], [5, 1003, 1]]), true),
     ]
@@ -306,7 +311,7 @@ fn stencils() -> Vec<Case> {
             let of = |i: usize| (0..5).map(|k| taps[k] * near(i as isize + k as isize - 2)).sum();
             Ok(Outcome::exact(out.read()?, (0..n).map(of)))
         }),
-        Case::new(&conv2d::DEFINITION, around_tile([32, 128, 1]), |run| {
+        Case::new(&conv2d::DEFINITION, with_a_block_inside(), |run| {
             let [m, n, ..] = run.size;
             let Some(ParamValue::Int(size)) = run.set.get("SIZE") else {
                 return Ok(Outcome::exact(vec![1.0f32], []));

@@ -54,23 +54,41 @@ pub fn conv2d<const M: usize, const N: usize, const SIZE: usize>(
 ) {
     const REACH: usize = SIZE / 2;
     assert!(REACH <= 4, "a window reaches four elements to each side");
-    let (rows, cols) = (block_idx.y * 8 + thread_idx.y, block_idx.x * 32 + thread_idx.x);
-    let weights = weights.tile([SIZE, SIZE], [0, 0]).to_local();
-    let mut sums = local::<f32>(row_major([ROWS, COLS])).fill(0.0);
-    for row in unroll(0..ROWS + SIZE - 1) {
-        let near = x.window([1, COLS + 8], [rows * ROWS + row - REACH, cols * COLS - 4]);
-        let near = near.vectorize([1, 4]).to_local();
-        for k in unroll(0..SIZE) {
-            if row >= k && row - k < ROWS {
-                for l in unroll(0..SIZE) {
-                    for j in unroll(0..COLS) {
-                        sums[[row - k, j]] += weights[[k, l]] * near[[0, 4 + j + l - REACH]];
+    /// A thread's part, row by row. Where the block lies wholly inside nothing is tested, so that the loads of the next rows
+    /// begin before the products of this one; a row that is done is stored, which leaves its registers to later ones.
+    fn convolve(
+        x: impl Tensor<Elem = f32, Access = Read>,
+        weights: View<f32, Read>,
+        out: impl Tensor<Elem = f32, Access = Write>,
+    ) {
+        let (rows, cols) = (block_idx.y * 8 + thread_idx.y, block_idx.x * 32 + thread_idx.x);
+        let mut sums = local::<f32>(row_major([ROWS, COLS])).fill(0.0);
+        for row in unroll(0..ROWS + SIZE - 1) {
+            let near = x.window([1, COLS + 8], [rows * ROWS + row - REACH, cols * COLS - 4]);
+            let near = near.vectorize([1, 4]).to_local();
+            for k in unroll(0..SIZE) {
+                if row >= k && row - k < ROWS {
+                    for l in unroll(0..SIZE) {
+                        for j in unroll(0..COLS) {
+                            sums[[row - k, j]] += weights[[k, l]] * near[[0, 4 + j + l - REACH]];
+                        }
                     }
                 }
             }
+            if row + 1 >= SIZE {
+                let done = sums.tile([1, COLS], [row + 1 - SIZE, 0]).vectorize([1, 4]);
+                let at = [rows * ROWS + row + 1 - SIZE, cols];
+                out.tile([1, COLS], at).vectorize([1, 4]).copy_from(&done);
+            }
         }
     }
-    out.tile([ROWS, COLS], [rows, cols]).vectorize([1, 4]).copy_from(&sums.vectorize([1, 4]));
+    let weights = weights.tile([SIZE, SIZE], [0, 0]).to_local();
+    let (row, col) = (block_idx.y * 8 * ROWS, block_idx.x * 32 * COLS);
+    if block_idx.x > 0 && block_idx.y > 0 && row + 8 * ROWS + REACH <= M && col + 32 * COLS + 4 <= N {
+        convolve(x, weights, out);
+    } else {
+        convolve(x, weights, out);
+    }
 }
 
 /// Of the `WINDOW` elements that end with `x[i]`, as far as they exist: their sum (`KIND` 0), their mean (1), the largest (2).
