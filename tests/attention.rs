@@ -85,6 +85,9 @@ struct Launched<T: Element> {
     logs: Vec<f32>,
 }
 
+/// Other parameters than the description's.
+type Change = fn(ParamSet) -> ParamSet;
+
 /// What an element holds that nobody writes.
 const UNTOUCHED: f64 = 77.0;
 
@@ -119,7 +122,7 @@ impl<T: Element + Into<f64>> Launched<T> {
         (sizes, plan): (Sizes, (Mask, Score)),
         operands: [Operand<T>; 3],
         (by_place, ends): (bool, Option<[&[i32]; 2]>),
-        (round, change): (fn(f64) -> T, fn(ParamSet) -> ParamSet),
+        (round, change): (fn(f64) -> T, Change),
     ) -> Result<Self, Error> {
         let Sizes { batches, heads: [heads, groups], rows: [m, n], depth: [d, dv] } = sizes;
         let o_shape = [batches, heads, m, dv];
@@ -254,7 +257,7 @@ fn tiles_in_pairs() -> Result<(), Error> {
                 let q = Operand::new(&device, shape, true, 1, bf16::from_f64)?;
                 let k = Operand::new(&device, kv, true, 2, bf16::from_f64)?;
                 let v = Operand::new(&device, kv, true, 3, bf16::from_f64)?;
-                let change: fn(ParamSet) -> ParamSet = |set| set.with("PAIRED", ParamValue::Bool(true));
+                let change: Change = |set| set.with("PAIRED", ParamValue::Bool(true));
                 let (plan, round) =
                     ((sizes, (mask, Score::Plain)), (bf16::from_f64 as fn(f64) -> bf16, change));
                 Launched::changed(&device, plan, [q, k, v], (true, None), round)?.check(&[(
