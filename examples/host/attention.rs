@@ -185,6 +185,7 @@ impl Attention<'_> {
         let [keep, range] = self.mask.functions();
         // Two blocks on the simulator: what they do by turns is seen.
         let blocks = device.properties().map_or(2, |gpu| gpu.multiprocessors as usize);
+        let l2 = device.properties().map_or(60 << 20, |gpu| gpu.l2_bytes as usize);
         let set =
             memory::set(&[("D", d), ("DV", dv), ("BN", keys), ("CONSUMERS", consumers), ("SMS", blocks)]);
         let set = set
@@ -192,7 +193,7 @@ impl Attention<'_> {
             .with("TURNS", ParamValue::Bool(keys != 160 || !full))
             .with("PACKED", ParamValue::Bool(self.packed.is_some()))
             .with("BY_HEADS", ParamValue::Bool(self.own.is_none() && self.mask == Mask::Every))
-            .with("PAIRED", ParamValue::Bool(self.in_pairs(q, v, (64 * consumers, blocks))));
+            .with("PAIRED", ParamValue::Bool(self.in_pairs(q, v, (64 * consumers, blocks, l2))));
         if self.own.is_some() {
             return set;
         }
@@ -201,16 +202,16 @@ impl Attention<'_> {
             .with("SCORE", ParamValue::Function(self.score.function()))
     }
 
-    /// Whether tiles come in pairs. Tiles of all heads at once, the longest first, read K and V about eight times from memory where all of them are
-    /// more than half of 50 MB of L2: a gigabyte at 16384 tokens, which takes 0.26 ms at 4 TB/s. Pairs of one head after the other read them
-    /// once, and may leave places of the last round empty: at most a sixteenth here. Of long sequences the products take longer.
-    fn in_pairs(&self, q: [usize; 4], v: [usize; 4], (tile, blocks): (usize, usize)) -> bool {
+    /// Whether tiles come in pairs. Tiles of all heads at once, the longest first, read K and V about eight times from memory where all of them
+    /// are more than half of L2: a gigabyte at 16384 tokens of 16 heads of 128, which takes 0.26 ms at 4 TB/s. Pairs of one head after the
+    /// other read them once, and may leave places of the last round empty: at most a sixteenth here. Of long sequences the products take longer.
+    fn in_pairs(&self, q: [usize; 4], v: [usize; 4], (tile, blocks, l2): (usize, usize, usize)) -> bool {
         let ([batches, heads, queries, d], [_, groups, keys, dv]) = (q, v);
         let bytes = [batches, groups, keys, 2 * (d + dv)].into_iter().fold(1usize, usize::saturating_mul);
         let items = queries.div_ceil(tile).div_ceil(2).saturating_mul(batches.saturating_mul(heads));
         let rounds = items.div_ceil(blocks.max(1)).saturating_mul(blocks);
         let falls = self.own.is_none() && self.packed.is_none() && self.mask != Mask::Every;
-        falls && bytes > 25 << 20 && queries <= 8192 && rounds - rounds / 17 <= items
+        falls && bytes > l2 / 2 && queries <= 8192 && rounds - rounds / 17 <= items
     }
 
     /// `o = softmax(q kᵀ) v` for each head, and `logs` the natural logarithms of the sums of the exponentials. The modes of the

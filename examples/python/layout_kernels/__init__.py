@@ -109,6 +109,12 @@ def _mask(causal: bool) -> dict[str, str]:
 
 
 @functools.cache
+def _half_of_l2(device: torch.device) -> int:
+    properties = torch.cuda.get_device_properties(device) if device.type == "cuda" else None
+    return getattr(properties, "L2_cache_size", 60 << 20) // 2
+
+
+@functools.cache
 def _attention_of(dtype: torch.dtype, d: int, causal: bool, in_pairs: bool, device: torch.device):
     keys, consumers = _TILES.get(d, (64, 2))
     blocks = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 2
@@ -134,8 +140,9 @@ def _attend(q, k, v, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Te
         raise TypeError(f"attention takes bfloat16 and float16, not {q.dtype}")
     out, logs = torch.empty_like(q), q.new_empty((batch, heads, places), dtype=torch.float32)
     none = _empty(q.device, torch.int32)
-    # Half of 50 MB of L2: what K and V of all heads may take where tiles do not come in pairs of one head.
-    in_pairs = causal and places <= 8192 and 2 * k.numel() * k.element_size() > 25 << 20 and batch * heads * places > 1 << 15
+    # As `in_pairs` of `examples/host/attention.rs`: K and V of all heads are more than half of L2, and there is work enough.
+    in_pairs = causal and places <= 8192 < batch * heads * places // 4
+    in_pairs = in_pairs and 2 * k.numel() * k.element_size() > _half_of_l2(q.device)
     kernel = _attention_of(q.dtype, d, causal, in_pairs, q.device)
     kernel(q, k, v, none, none, out, logs, places, scale, 1.0, 0)
     return out, logs
