@@ -311,7 +311,7 @@ fn what_strangers_wrote() {
                 |g| (g.y[0], g.y[1], g.y[3]) = (g.y[0] + 3, 3, 0),
             ),
             (
-                "let mask = (1 << (s % 32)) - 1; y[[0]] = ((keys[[1]].count_ones() * 1000) & mask) as i32; y[[1]] = (x[[0, 1]].to_bits() >> 20 | (1 << keys[[0]] % 8)) as i32; let small = 3 << (keys[[0]] + 5); y[[2]] = (keys[[2]] as u8 | small) as i32;",
+                "let mask = (1 << (s % 32)) - 1; y[[0]] = ((keys[[1]].count_ones() * 1000) & mask) as i32; y[[1]] = (x[[0, 1]].to_bits() >> 20 | (1 << keys[[0]] % 8)) as i32; let small = 3 << (keys[[0]] + 5); y[[2]] = (keys[[2]] as u8 | small) as i32; y[[4]] = ((1 << (s + 26)) as u64 >> 40) as i32; y[[5]] = ((1u64 << (s + 26)) >> 20) as i32; y[[6]] = ((1 << s) + keys[[3]]) as i32;",
                 5,
                 |g| {
                     let mask = (1 << (g.s % 32)) - 1;
@@ -319,6 +319,9 @@ fn what_strangers_wrote() {
                     g.y[1] = (g.x[1].to_bits() >> 20 | (1 << (g.keys[0] % 8))) as i32;
                     let small = 3 << (g.keys[0] + 5);
                     g.y[2] = (g.keys[2] as u8 | small) as i32;
+                    g.y[4] = ((1 << (g.s + 26)) as u64 >> 40) as i32;
+                    g.y[5] = ((1u64 << (g.s + 26)) >> 20) as i32;
+                    g.y[6] = ((1 << g.s) + g.keys[3]) as i32;
                 },
             ),
             (

@@ -27,6 +27,8 @@ impl Lowering<'_> {
             known: vec![],
             literals: vec![],
             arrays: vec![],
+            shifted: vec![],
+            cast: vec![],
             done: HashMap::new(),
         };
         inference.block(&self.kernel.body);
@@ -37,6 +39,14 @@ impl Lowering<'_> {
         // Registers have an element type: where nothing says which, it is rustc's, i32.
         for elem in std::mem::take(&mut inference.arrays) {
             inference.default_to_i32(&elem, MAX_DEPTH);
+        }
+        // So is what was shifted, where it is converted and no index: `(1 << 31) as u64` is negative first.
+        let shifted: Vec<Ty> = inference.shifted.iter().map(|ty| resolve(&inference.known, ty)).collect();
+        for ty in std::mem::take(&mut inference.cast) {
+            let ty = resolve(&inference.known, &ty);
+            if shifted.contains(&ty) {
+                inference.default_to_i32(&ty, MAX_DEPTH);
+            }
         }
         let Inference { known, literals, .. } = inference;
         let typed: Vec<(ExprId, TypeRef)> = literals
@@ -68,6 +78,10 @@ struct Inference<'k> {
     literals: Vec<(ExprId, usize)>,
     /// The elements of arrays that may be assigned.
     arrays: Vec<Ty>,
+    /// What is shifted to the left.
+    shifted: Vec<Ty>,
+    /// What is converted.
+    cast: Vec<Ty>,
     done: HashMap<u32, Ty>,
 }
 
@@ -270,23 +284,10 @@ impl Inference<'_> {
                 ArgumentKind::Scalar(ty) => Ty::Number(*ty),
             },
             ExprKind::Unary(_, operand) | ExprKind::Borrow(operand) => self.expr(*operand),
-            ExprKind::Binary(op, left, right) => {
-                let (left, right) = (self.expr(*left), self.expr(*right));
-                match op {
-                    BinaryOp::Shl | BinaryOp::Shr => left,
-                    BinaryOp::And | BinaryOp::Or => Ty::Other,
-                    op => {
-                        self.unify(&left, &right);
-                        match left {
-                            _ if op.is_comparison() => Ty::Other,
-                            Ty::Other => right,
-                            left => left,
-                        }
-                    }
-                }
-            }
+            ExprKind::Binary(op, left, right) => self.binary(*op, *left, *right),
             ExprKind::Cast(operand, ty) => {
                 let operand = self.expr(*operand);
+                self.cast.push(operand.clone());
                 match resolve(&self.known, &operand) {
                     Ty::View(_) => Ty::View(Box::new(Ty::Number(*ty))),
                     _ => Ty::Number(*ty),
@@ -345,6 +346,26 @@ impl Inference<'_> {
                 let (then, otherwise) = (self.block(then), self.block(otherwise));
                 self.unify(&then, &otherwise);
                 if then == Ty::Other { otherwise } else { then }
+            }
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> Ty {
+        let (left, right) = (self.expr(left), self.expr(right));
+        match op {
+            BinaryOp::Shl => {
+                self.shifted.push(left.clone());
+                left
+            }
+            BinaryOp::Shr => left,
+            BinaryOp::And | BinaryOp::Or => Ty::Other,
+            op => {
+                self.unify(&left, &right);
+                match left {
+                    _ if op.is_comparison() => Ty::Other,
+                    Ty::Other => right,
+                    left => left,
+                }
             }
         }
     }
