@@ -143,6 +143,7 @@ fn kernel(name: &str, guarded: bool) -> Kernel {
         body: Block { statements: body, value: None },
         locals: vec![Local { name: "i".to_string(), mutable: false, left: false, origin: Origin(0) }],
         exprs: arena.0,
+        signed: Vec::new(),
         positions: vec![Position { line: 7, column: 5 }],
     }
 }

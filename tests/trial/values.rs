@@ -325,6 +325,11 @@ fn what_strangers_wrote() {
                 },
             ),
             (
+                "let far = s as isize + 2; if -far > far * far { y[[0]] = 1; } let mut r: isize = 0; while r < 9 { r += 1; if far - 7 < r * r { break; } if -far > r * r { y[[1]] = 1; } } y[[2]] = r as i32; y[[3]] = (far * far * far).min(-far) as i32;",
+                3,
+                |g| (g.y[2], g.y[3]) = (1, -5),
+            ),
+            (
                 "y[[0]] = if 1 > 1.min(-9223372036854775807) { 1 } else { 0 }; y[[1]] = ((9223372036854775807u64 << 1u64) as isize) as i32;",
                 0,
                 |g| (g.y[0], g.y[1]) = (1, -2),

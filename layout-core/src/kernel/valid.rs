@@ -47,7 +47,8 @@ pub(super) fn valid(kernel: &Kernel) -> bool {
             && check.block(&function.body, u32::MAX)
     });
     let expressions = (0..kernel.exprs.len() as u32).all(|id| check.parts(ExprId(id)));
-    attribute && arguments && functions && expressions && check.block(&kernel.body, u32::MAX)
+    let signed = kernel.signed.iter().all(|id| check.expr(*id, u32::MAX));
+    attribute && arguments && functions && expressions && signed && check.block(&kernel.body, u32::MAX)
 }
 
 /// Blocks inside blocks, beyond what the macro lets through.

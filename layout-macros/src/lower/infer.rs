@@ -10,6 +10,7 @@ use layout_core::kernel::intrinsic::Intrinsic;
 use layout_core::kernel::ir::Annotation;
 use layout_core::kernel::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
+    UnaryOp,
 };
 use layout_core::kernel::{Elem, ParamValue};
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ impl Lowering<'_> {
             arrays: vec![],
             shifted: vec![],
             cast: vec![],
+            sums: vec![],
             done: HashMap::new(),
         };
         inference.block(&self.kernel.body);
@@ -48,7 +50,10 @@ impl Lowering<'_> {
                 inference.default_to_i32(&ty, MAX_DEPTH);
             }
         }
-        let Inference { known, literals, .. } = inference;
+        let Inference { known, literals, sums, .. } = inference;
+        let signed = |ty: &Ty| resolve(&known, ty) == Ty::Number(TypeRef::Isize);
+        let mut signed: Vec<ExprId> =
+            sums.iter().filter(|(_, operands)| operands.iter().any(signed)).map(|(id, _)| *id).collect();
         let typed: Vec<(ExprId, TypeRef)> = literals
             .into_iter()
             .filter_map(|(id, variable)| match resolve(&known, &Ty::Open(variable)) {
@@ -64,6 +69,8 @@ impl Lowering<'_> {
                 _ => {}
             }
         }
+        signed.sort_unstable();
+        self.kernel.signed = signed;
     }
 }
 
@@ -82,6 +89,8 @@ struct Inference<'k> {
     shifted: Vec<Ty>,
     /// What is converted.
     cast: Vec<Ty>,
+    /// Sums, differences, products and shifts, with their operands.
+    sums: Vec<(ExprId, [Ty; 2])>,
     done: HashMap<u32, Ty>,
 }
 
@@ -283,8 +292,13 @@ impl Inference<'_> {
                 ArgumentKind::Tensor { elem, .. } => Ty::View(Box::new(Ty::Number(*elem))),
                 ArgumentKind::Scalar(ty) => Ty::Number(*ty),
             },
+            // What is negated is no `usize`.
+            ExprKind::Unary(UnaryOp::Neg, operand) => match self.expr(*operand) {
+                ty if resolve(&self.known, &ty) == index => Ty::Number(TypeRef::Isize),
+                ty => ty,
+            },
             ExprKind::Unary(_, operand) | ExprKind::Borrow(operand) => self.expr(*operand),
-            ExprKind::Binary(op, left, right) => self.binary(*op, *left, *right),
+            ExprKind::Binary(op, left, right) => self.binary(id, *op, *left, *right),
             ExprKind::Cast(operand, ty) => {
                 let operand = self.expr(*operand);
                 self.cast.push(operand.clone());
@@ -350,8 +364,11 @@ impl Inference<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> Ty {
+    fn binary(&mut self, id: ExprId, op: BinaryOp, left: ExprId, right: ExprId) -> Ty {
         let (left, right) = (self.expr(left), self.expr(right));
+        if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl) {
+            self.sums.push((id, [left.clone(), right.clone()]));
+        }
         match op {
             BinaryOp::Shl => {
                 self.shifted.push(left.clone());
@@ -361,9 +378,11 @@ impl Inference<'_> {
             BinaryOp::And | BinaryOp::Or => Ty::Other,
             op => {
                 self.unify(&left, &right);
+                let isize = |ty: &Ty| resolve(&self.known, ty) == Ty::Number(TypeRef::Isize);
                 match left {
                     _ if op.is_comparison() => Ty::Other,
                     Ty::Other => right,
+                    _ if isize(&right) => right,
                     left => left,
                 }
             }

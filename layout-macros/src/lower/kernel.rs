@@ -46,6 +46,7 @@ pub fn lower(
         body: Block::default(),
         locals: vec![],
         exprs: vec![],
+        signed: vec![],
         positions: vec![],
     };
     let mut lowering = Lowering {

@@ -76,7 +76,10 @@ impl Evaluator<'_> {
             }
             ExprKind::Binary(op, left, right) => match self.types_compared(*op, *left, *right) {
                 Some(equal) => Ok(Datum::Bool(equal)),
-                None => self.binary_expr(*op, *left, *right, origin),
+                None => {
+                    let datum = self.binary_expr(*op, *left, *right, origin)?;
+                    Ok(self.signed_index(id, datum))
+                }
             },
             ExprKind::Cast(operand, ty) => {
                 let operand = self.expr(*operand)?;

@@ -562,6 +562,16 @@ impl Evaluator<'_> {
         }
     }
 
+    /// What an expression of `isize` gives: an index that may leave 64 bits wraps as one.
+    pub(super) fn signed_index(&mut self, id: ExprId, datum: Datum) -> Datum {
+        match datum {
+            Datum::Index(index) if self.kernel.signed.binary_search(&id).is_ok() => {
+                Datum::Index(self.as_index(index, TypeRef::Isize))
+            }
+            other => other,
+        }
+    }
+
     fn no_usize<T>(&mut self, value: i128, origin: Origin) -> Outcome<T> {
         self.fail_help(
             origin,
