@@ -34,7 +34,7 @@ fn a_missing_barrier_comes_before_what_it_leaves_unset() {
 fn zeroed_late(x: &LayoutTensor<f32, RowMajor<2, 64>>, y: &mut LayoutTensor<u32, RowMajor<2, 64>>) {
     let mut counts = shared::<u32>(row_major([64]));
     let own = thread_idx.x;
-    if FLAW != 2 || own != 3 {
+    if FLAW != 2 || own != 61 {
         counts[[own]] = 0;
     }
     if FLAW != 1 && FLAW != 3 {
