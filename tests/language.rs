@@ -222,3 +222,71 @@ fn element_types_are_picked_by_the_tensors() -> Result<(), Error> {
     assert!(scale::launch(&stream, &mut integers, 2).is_err());
     Ok(())
 }
+
+#[tiled_kernel(block = [32], grid = [1])]
+fn truths(x: &LayoutTensor<i32, RowMajor<32>>, y: &mut LayoutTensor<i32, RowMajor<5, 32>>) {
+    let lane = lane_id();
+    let odd = x[[lane]] % 2 != 0;
+    y[[0, lane]] = odd.shuffle_up(1) as i32;
+    y[[1, lane]] = odd.shuffle_down(3) as i32;
+    y[[2, lane]] = odd.shuffle_xor(7) as i32;
+    y[[3, lane]] = odd.shuffle(5 * lane) as i32;
+    y[[4, lane]] = match_any(odd).count_ones() as i32 + match_all(odd) as i32;
+}
+
+#[test]
+fn truth_values_are_shuffled() -> Result<(), Error> {
+    let device = Device::simulator();
+    let x: Vec<i32> = (0..32).map(|i| i * i % 11 + i / 3).collect();
+    let mut y = device.zeros::<i32, 2>([5, 32])?;
+    truths::launch(&device.stream(), &device.upload(&x, [32])?, &mut y)?;
+    let odd = |lane: usize| x[lane] % 2;
+    let sources: [fn(usize) -> usize; 4] = [
+        |lane| lane.saturating_sub(1),
+        |lane| if lane < 29 { lane + 3 } else { lane },
+        |lane| lane ^ 7,
+        |lane| 5 * lane % 32,
+    ];
+    let mut wanted: Vec<i32> =
+        sources.iter().flat_map(|source| (0..32).map(move |lane| source(lane))).map(odd).collect();
+    wanted.extend((0..32).map(|lane| (0..32).filter(|other| odd(*other) == odd(lane)).count() as i32));
+    assert_eq!(y.download()?, wanted);
+    Ok(())
+}
+
+/// The rounds of an mbarrier, counted on: a parity is the round's lowest bit.
+#[tiled_kernel(WAY = [0, 1, 2], arch = "sm_90a", block = [32], grid = [1])]
+fn counted_on(y: &mut LayoutTensor<i32, RowMajor<5, 32>>) {
+    let mut held = shared::<i32>(row_major([32]));
+    let all = mbarriers(1, 32).at(0);
+    barrier();
+    for round in 0..5 {
+        held[[lane_id()]] = (32 * round + lane_id()) as i32;
+        all.arrive();
+        all.wait(if WAY == 0 {
+            round % 2
+        } else if WAY == 1 {
+            round
+        } else {
+            7 * round + 2
+        });
+        y[[round, lane_id()]] = held[[(lane_id() + 1) % 32]];
+        barrier();
+    }
+}
+
+#[test]
+fn a_parity_is_a_bit() -> Result<(), Error> {
+    let device = Device::simulator();
+    let wanted: Vec<i32> = (0..160).map(|at| at / 32 * 32 + (at + 1) % 32).collect();
+    for (way, variant) in counted_on::variants().iter().enumerate() {
+        let set = layout_cuda::ParamSet(vec![("WAY".into(), layout_cuda::ParamValue::Int(way as i64))]);
+        let config = layout_cuda::LaunchConfig { set: Some(&set), ..Default::default() };
+        let mut y = device.zeros::<i32, 2>([5, 32])?;
+        let report = counted_on::simulate_with(config, &Default::default(), &mut y)?;
+        assert!(report.clean(), "{way}: {report}");
+        assert_eq!(y.download()?, wanted, "{way}");
+        assert!(variant.text.contains(" % 2);"), "{}", variant.text);
+    }
+    Ok(())
+}

@@ -3,7 +3,7 @@
 //! Law: an index of natural numbers wraps as Rust's `usize` does, and where it is not meant to (`wrapping_*`) the simulator
 //! tells (`tests/mistakes/arithmetic.rs`); a place that is named by a product beyond 64 bits does not exist.
 
-use layout_cuda::{Error, tiled_kernel};
+use layout_cuda::{Device, Error, tiled_kernel};
 use layout_tests::support::guarded::guarded;
 
 const FAR: usize = 2_000_000_000;
@@ -249,6 +249,64 @@ fn a_loop_at_the_ends_of_the_numbers_runs_as_rust_says() -> Result<(), Error> {
         guarded(&[0; 11], -9, &wanted, |_, stream, y| {
             loops_at_the_ends::launch(stream, y, from as i64, to as i64)
         })?;
+    }
+    Ok(())
+}
+
+/// Comparisons of numbers that may be beyond 63 bits with such as may be negative.
+#[tiled_kernel(block = [1], grid = [1])]
+fn far_apart(y: &mut LayoutTensor<i32, RowMajor<14>>, low: isize, far: isize, by: usize) {
+    let high = 9223372036854775807 - far;
+    let near = if low < 5 { low } else { -2 };
+    y[[0]] = (high <= near) as i32;
+    y[[1]] = (high < near) as i32;
+    y[[2]] = (high >= near) as i32;
+    y[[3]] = (high > near) as i32;
+    y[[4]] = (high == near) as i32;
+    y[[5]] = (high != near) as i32;
+    y[[6]] = (near <= high) as i32;
+    y[[7]] = (near < high) as i32;
+    y[[8]] = (near >= high) as i32;
+    y[[9]] = (near > high) as i32;
+    y[[10]] = (near == high) as i32;
+    y[[11]] = (near != high) as i32;
+    let product = 4294967295 * by;
+    let place = thread_idx.x * by;
+    // The narrow variant has a product of 64 bits, the wide one none.
+    y[[12]] = (place as isize - 7 < product as isize) as i32;
+    y[[13]] = if high <= near { 1 } else { 2 };
+}
+
+#[test]
+fn numbers_far_apart_are_compared_as_what_they_are() -> Result<(), Error> {
+    for (low, far) in [(1, 1), (-2, 1), (-9, 1 << 40), (0, 0), (4, 1 << 47), (7, 5)] {
+        let (high, near) = (i64::MAX - far, if low < 5 { low } else { -2 });
+        let mut wanted: Vec<i32> = [
+            high <= near,
+            high < near,
+            high >= near,
+            high > near,
+            high == near,
+            high != near,
+            near <= high,
+            near < high,
+            near >= high,
+            near > high,
+            near == high,
+            near != high,
+            true,
+        ]
+        .map(i32::from)
+        .to_vec();
+        wanted.push(if high <= near { 1 } else { 2 });
+        for by in [1usize, 1 << 20] {
+            let mut y = Device::simulator().zeros::<i32, 1>([14])?;
+            let report = far_apart::simulate(&mut y, low as isize, far as isize, by)?;
+            assert!(report.clean(), "{report}");
+            guarded(&[0; 14], -9, &wanted, |_, stream, y| {
+                far_apart::launch(stream, y, low as isize, far as isize, by)
+            })?;
+        }
     }
     Ok(())
 }

@@ -128,6 +128,11 @@ together! {
     WarpMax = "warp_max",
     WarpSum = "warp_sum",
     WarpPrefixSum = "warp_prefix_sum",
+    WarpAnd = "warp_and",
+    WarpOr = "warp_or",
+    WarpXor = "warp_xor",
+    MatchAny = "match_any",
+    MatchAll = "match_all",
     BlockMin = "block_min",
     BlockMax = "block_max",
     BlockSum = "block_sum",
@@ -146,6 +151,11 @@ impl Together {
     /// Whether it takes a condition.
     pub fn votes(self) -> bool {
         matches!(self, Together::Ballot | Together::Any | Together::All)
+    }
+
+    /// Whether it compares bits of whatever type.
+    pub fn matches(self) -> bool {
+        matches!(self, Together::MatchAny | Together::MatchAll)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Law: `cases()` and `tested()` name every kernel of this folder and of the examples; `definitions()` has each once.
 
 mod attention;
+mod bits;
 mod chain;
 mod clusters;
 mod control;
@@ -47,6 +48,7 @@ pub fn cases() -> Vec<Case> {
         examples::cases(),
         types::cases(),
         control::cases(),
+        bits::cases(),
         chain::cases(),
         clusters::cases(),
         hints::cases(),

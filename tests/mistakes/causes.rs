@@ -1,7 +1,7 @@
 //! Of several findings the cause comes first: the barrier that is missing before the read that finds nothing there.
 
 use super::zeros;
-use layout_cuda::FindingKind::{MissingFence, ReadWriteRace, StepLimit, Uninitialised};
+use layout_cuda::FindingKind::{MissingFence, ReadWriteRace, StepLimit, Uninitialised, WriteWriteRace};
 use layout_cuda::{Device, tiled_kernel};
 
 const SOURCE: &str = include_str!("causes.rs");
@@ -27,6 +27,32 @@ fn a_missing_barrier_comes_before_what_it_leaves_unset() {
     let mut y = Device::simulator().zeros::<f32, 2>([2, 64]).expect("y");
     let race = Some((ReadWriteRace, "read"));
     table!(SOURCE, reversed(&mut y) { 0 => None, 1 => race, 2 => Some((Uninitialised, "read")), 3 => race, });
+}
+
+/// Counts of a block: zeroed before a barrier, behind which all add to them; without the barrier, or with one left unset.
+#[tiled_kernel(FLAW = [0, 1, 2, 3], block = [64], grid = [2])]
+fn zeroed_late(x: &LayoutTensor<f32, RowMajor<2, 64>>, y: &mut LayoutTensor<u32, RowMajor<2, 64>>) {
+    let mut counts = shared::<u32>(row_major([64]));
+    let own = thread_idx.x;
+    if FLAW != 2 || own != 61 {
+        counts[[own]] = 0;
+    }
+    if FLAW != 1 && FLAW != 3 {
+        barrier();
+    }
+    let bin = if FLAW == 3 { 63 - own } else { (61 * x[[block_idx.x, own]] as usize) % 64 };
+    counts.atomic_add([bin], 1); // here: adds
+    barrier();
+    y[[block_idx.x, own]] = counts[[own]];
+}
+
+#[test]
+fn a_count_that_is_zeroed_too_late() {
+    let x: Vec<f32> = (0..128).map(|at| (at % 7) as f32).collect();
+    let x = Device::simulator().upload(&x, [2, 64]).expect("x");
+    let mut y = Device::simulator().zeros::<u32, 2>([2, 64]).expect("y");
+    let race = Some((WriteWriteRace, "adds"));
+    table!(SOURCE, zeroed_late(&x, &mut y) { 0 => None, 1 => race, 2 => Some((Uninitialised, "adds")), 3 => race, });
 }
 
 /// All write a line, each fences its part, and one hands it to TMA: behind a barrier, or not; the fence may stand behind it.

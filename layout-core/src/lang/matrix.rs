@@ -19,6 +19,7 @@ use std::marker::PhantomData;
 /// | `f32` (TF32), `f16`, `bf16`, `e4m3`, `e5m2` | `f32`: products are exact, a GPU may round the sum more than once |
 /// | `f16` | `f16` too, in half the registers; rounded to it at least once an instruction |
 /// | `i8`, `u8` | `i32`, exact modulo 2³² |
+/// | `u32`, each 32 bits of K | `i32`, the number of bits that both have, modulo 2³² |
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -39,6 +40,29 @@ use std::marker::PhantomData;
 /// let mut c = device.zeros::<i32, 2>([16, 8])?;
 /// product::launch(&device.stream(), &a, &b, &mut c)?;
 /// assert_eq!(c.download()?, [-320_000; 128]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+///
+/// How many of 256 bits two rows have in common, each row of 8 words:
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn in_common(
+///     a: &LayoutTensor<u32, RowMajor<16, 8>>,
+///     b: &LayoutTensor<u32, RowMajor<8, 8>>,
+///     c: &mut LayoutTensor<i32, RowMajor<16, 8>>,
+/// ) {
+///     let mma = mma_atom::<u32>([16, 8, 8]);
+///     let mut acc = local::<i32>(row_major([1, 4])).fill(0);
+///     mma.mma(&mut acc, &mma.load_a(a), &mma.load_b(&b.transpose()));
+///     mma.store_d(&mut c.tile([16, 8], [0, 0]), &acc);
+/// }
+/// # let device = Device::simulator();
+/// let (a, b) = (device.upload(&[0xff00u32; 128], [16, 8])?, device.upload(&[0x0ff0u32; 64], [8, 8])?);
+/// let mut c = device.zeros::<i32, 2>([16, 8])?;
+/// in_common::launch(&device.stream(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?, [8 * 4; 128]);
 /// # Ok::<(), layout_cuda::Error>(())
 /// ```
 ///
@@ -78,6 +102,7 @@ pub struct TensorCore<T>(PhantomData<T>);
 /// | `e4m3`, `e5m2` | `[16, 8, 32]` | sm_89 and later |
 /// | `i8`, `u8` | `[16, 8, 32]` | sums in `i32` |
 /// | `f64` | `[8, 8, 4]` | sums in `f64` |
+/// | `u32` | `[16, 8, 8]` | words of 32 bits; a product counts the bits that both have, in `i32` |
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

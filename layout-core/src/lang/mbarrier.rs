@@ -210,7 +210,7 @@ impl Mbarrier {
     }
 
     /// Waits until the phase of this parity has ended: 0 for the first phase, then 1, then 0. Parity 1 of a fresh barrier
-    /// counts as ended.
+    /// counts as ended. The number of a round will do: its lowest bit counts.
     ///
     /// ```
     /// # use layout_cuda::{Device, tiled_kernel};

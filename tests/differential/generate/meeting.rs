@@ -49,16 +49,22 @@ impl Generator {
         let what = self.pick(Together::ALL);
         let ty = match what {
             _ if what.votes() => Type::Bool,
-            Shuffle | ShuffleUp | ShuffleDown | ShuffleXor => {
-                self.pick(&[Type::I32, Type::U32, Type::I64, Type::F32, Type::F64])
+            _ if what.takes_number() || what.matches() => {
+                let own = if self.chance(25) { Type::Bool } else { self.element_type() };
+                // Which NaN there is, is open.
+                if what.matches() && own.is_float() { Type::U32 } else { own }
             }
             // Sums of floats depend on their order; which zero is the least one is open.
-            _ => self.pick(&[Type::I32, Type::U32, Type::I64]),
+            _ => {
+                let own = self.element_type();
+                if own.is_integer() { own } else { self.pick(&[Type::I32, Type::U32, Type::I64]) }
+            }
         };
         let value = self.expr(ty, 2);
         let number = what.takes_number().then(|| self.natural(1));
         let result = match what {
-            Ballot => Type::U32,
+            Ballot | MatchAny => Type::U32,
+            MatchAll => Type::Bool,
             _ => ty,
         };
         let var = self.var(VarType::Scalar(result));

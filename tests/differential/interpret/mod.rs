@@ -590,6 +590,7 @@ fn meeting(what: Together, ty: Type, values: &[Value], numbers: &[i128]) -> Vec<
     let add = |a, b| value::binary(BinaryOp::Add, ty, a, b).unwrap_or(a);
     let least = |a, b| value::math(Math::Min, ty, &[a, b]);
     let most = |a, b| value::math(Math::Max, ty, &[a, b]);
+    let bits = |op: BinaryOp| move |a, b| value::binary(op, ty, a, b).unwrap_or(a);
     let each = |thread: usize| {
         let (lane, first) = (thread % 32, thread - thread % 32);
         let warp = &values[first..first + 32];
@@ -606,6 +607,14 @@ fn meeting(what: Together, ty: Type, values: &[Value], numbers: &[i128]) -> Vec<
             WarpMax => fold(warp, &most),
             WarpSum => fold(warp, &add),
             WarpPrefixSum => fold(&warp[..=lane], &add),
+            WarpAnd => fold(warp, &bits(BinaryOp::BitAnd)),
+            WarpOr => fold(warp, &bits(BinaryOp::BitOr)),
+            WarpXor => fold(warp, &bits(BinaryOp::Xor)),
+            MatchAny => {
+                let same = warp.iter().enumerate().filter(|(_, value)| value.same(warp[lane]));
+                Value::Int(same.map(|(lane, _)| 1 << lane).sum())
+            }
+            MatchAll => Value::Bool(warp.iter().all(|value| value.same(warp[0]))),
             BlockMin => fold(values, &least),
             BlockMax => fold(values, &most),
             BlockSum => fold(values, &add),

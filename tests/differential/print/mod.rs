@@ -269,7 +269,7 @@ impl Printer<'_> {
                 let value = self.expr(value);
                 let name = what.name();
                 let text = match number {
-                    _ if what.votes() => format!("{name}({value})"),
+                    _ if what.votes() || what.matches() => format!("{name}({value})"),
                     Some(number) => format!("{value}.{name}({})", self.expr(number)),
                     None => format!("{value}.{name}()"),
                 };

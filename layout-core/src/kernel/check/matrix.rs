@@ -111,7 +111,12 @@ impl Lower {
         let width = ROW_BYTES / bytes;
         let shared = matches!(place.space, Space::Shared { .. });
         let unbroken = source.swizzle.is_none_or(|swizzle| width <= 1 << swizzle.base().min(16));
-        if bytes == 1 || !shared || !unbroken || i64::from(place.align) < ROW_BYTES {
+        if bytes == 1
+            || core == TensorCore::Bits
+            || !shared
+            || !unbroken
+            || i64::from(place.align) < ROW_BYTES
+        {
             return Ok(false);
         }
         let [rows, columns] = core.tile(operand);

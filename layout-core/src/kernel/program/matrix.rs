@@ -32,11 +32,13 @@ pub(crate) enum TensorCore {
     U8,
     /// 8 x 8 x 4, each product added by one rounding.
     F64,
+    /// 16 x 8 x 8 words of 32 bits: a product is the number of bits that both have; sums of `i32` that wrap.
+    Bits,
 }
 
 impl TensorCore {
     /// Every instruction.
-    pub(crate) const ALL: [TensorCore; 9] = [
+    pub(crate) const ALL: [TensorCore; 10] = [
         TensorCore::Tf32,
         TensorCore::F16,
         TensorCore::Bf16,
@@ -46,6 +48,7 @@ impl TensorCore {
         TensorCore::I8,
         TensorCore::U8,
         TensorCore::F64,
+        TensorCore::Bits,
     ];
 
     /// The instruction for operands of a type, with the most precise sums.
@@ -61,6 +64,7 @@ impl TensorCore {
             TensorCore::I8 => Elem::I8,
             TensorCore::U8 => Elem::U8,
             TensorCore::F64 => Elem::F64,
+            TensorCore::Bits => Elem::U32,
             TensorCore::Bf16 => Elem::Bf16,
             TensorCore::E4m3 => Elem::E4m3,
             TensorCore::E5m2 => Elem::E5m2,
@@ -71,7 +75,7 @@ impl TensorCore {
     pub(crate) const fn sums(self) -> Elem {
         match self {
             TensorCore::F16InF16 => Elem::F16,
-            TensorCore::I8 | TensorCore::U8 => Elem::I32,
+            TensorCore::I8 | TensorCore::U8 | TensorCore::Bits => Elem::I32,
             TensorCore::F64 => Elem::F64,
             TensorCore::Tf32 | TensorCore::F16 | TensorCore::Bf16 | TensorCore::E4m3 | TensorCore::E5m2 => {
                 Elem::F32
@@ -87,7 +91,7 @@ impl TensorCore {
     /// M, N, K.
     pub(crate) const fn shape(self) -> [i64; 3] {
         match self {
-            TensorCore::Tf32 => [16, 8, 8],
+            TensorCore::Tf32 | TensorCore::Bits => [16, 8, 8],
             TensorCore::F64 => [8, 8, 4],
             TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 => [16, 8, 16],
             TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => [16, 8, 32],
@@ -106,6 +110,7 @@ impl TensorCore {
             TensorCore::I8 => "mma_16x8x32_s8",
             TensorCore::U8 => "mma_16x8x32_u8",
             TensorCore::F64 => "mma_8x8x4_f64",
+            TensorCore::Bits => "mma_16x8x256_bits",
         }
     }
 
@@ -113,7 +118,8 @@ impl TensorCore {
     /// atoms' layouts are fixed.
     pub(crate) fn layout(self, operand: Operand) -> Option<Layout> {
         let atom = match self {
-            TensorCore::Tf32 => MmaAtom::m16n8k8_tf32(),
+            // The words of 16 x 8 x 256 bits lie as the elements of TF32 do.
+            TensorCore::Tf32 | TensorCore::Bits => MmaAtom::m16n8k8_tf32(),
             TensorCore::F64 => MmaAtom::m8n8k4_f64(),
             TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 => MmaAtom::m16n8k16_f16(),
             TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => MmaAtom::m16n8k32_8bit(),

@@ -59,7 +59,8 @@ impl Evaluator<'_> {
             }
             Intrinsic::Wait => {
                 let barrier = self.barrier(next(), name, origin)?;
-                Signal::BarrierWait { barrier, parity: self.expect_index(next(), origin)? }
+                let round = self.expect_index(next(), origin)?;
+                Signal::BarrierWait { barrier, parity: self.parity(round, origin)? }
             }
             Intrinsic::NamedBarrier | Intrinsic::NamedBarrierArrive => {
                 let barrier = self.expect_index(next(), origin)?;
@@ -253,6 +254,20 @@ impl Evaluator<'_> {
             self.push(origin, StatementKind::If(Value::Compare(first), making, Vec::new()));
         }
         Ok(Datum::Barriers(place, i64::from(count)))
+    }
+
+    /// The parity of a round: PTX takes 0 and 1 only, so what may be another number is taken modulo 2.
+    fn parity(&mut self, round: Index, origin: Origin) -> Outcome<Index> {
+        if self.is_within(&round, 2) {
+            return Ok(round);
+        }
+        let (atoms, two) = (&mut self.tables.atoms, Index::constant(2));
+        let rest = atoms.rem(&round, &two);
+        let rest = match atoms.range(&round).low >= 0 {
+            true => rest,
+            false => rest.and_then(|rest| atoms.rem(&rest.add(&two)?, &two)),
+        };
+        self.index(origin, rest)
     }
 
     fn barrier_at(&mut self, barriers: Datum, at: Datum, origin: Origin) -> Outcome<Datum> {

@@ -102,8 +102,8 @@ impl Evaluator<'_> {
             _ => None,
         };
         let shape = self.sizes(shape, "mma_atom", origin)?;
-        let known =
-            "f64 [8, 8, 4], f32 [16, 8, 8], f16 and bf16 [16, 8, 16], i8, u8, e4m3 and e5m2 [16, 8, 32]";
+        let known = "f64 [8, 8, 4], f32 and u32 [16, 8, 8], f16 and bf16 [16, 8, 16], \
+                     i8, u8, e4m3 and e5m2 [16, 8, 32]";
         match elem.and_then(TensorCore::of) {
             Some(core) if core.shape() == *shape => Ok(Datum::TensorCore(core)),
             _ => {

@@ -387,8 +387,50 @@ impl Evaluator<'_> {
         Ok(Datum::Index(self.tables.atoms.wrapped(result)))
     }
 
+    /// A number that may be beyond `i64` is compared with one that may be negative as what they are: no 64 bits hold both, so
+    /// there are two comparisons. `None` where one will do.
+    fn compare_far(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Option<Datum> {
+        use BinaryOp as B;
+        let (left, right) = (self.tables.atoms.range(a), self.tables.atoms.range(b));
+        if left.low < 0 && right.beyond_i64() {
+            let mirrored = match op {
+                B::Lt => B::Gt,
+                B::Le => B::Ge,
+                B::Gt => B::Lt,
+                B::Ge => B::Le,
+                same => same,
+            };
+            return self.compare_far(mirrored, b, a);
+        }
+        if !left.beyond_i64() || right.low >= 0 || right.high < 0 {
+            return None;
+        }
+        // The far one is the larger where the other is negative.
+        let all = matches!(op, B::Lt | B::Le | B::Eq);
+        let (sign, joined) = if all { (B::Ge, B::And) } else { (B::Lt, B::Or) };
+        let first = self.compare(sign, b, &Index::constant(0));
+        let natural = self.tables.atoms.natural(b);
+        let second = self.compare(op, a, &natural);
+        Some(match (first, second) {
+            (Datum::Scalar(first, _), Datum::Scalar(second, _)) => {
+                Datum::Scalar(Value::Binary(joined, Box::new(first), Box::new(second)), Elem::Bool)
+            }
+            (Datum::Bool(known), other) | (other, Datum::Bool(known)) => {
+                if known == all {
+                    other
+                } else {
+                    Datum::Bool(known)
+                }
+            }
+            (_, second) => second,
+        })
+    }
+
     fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Datum {
         use BinaryOp as B;
+        if let Some(found) = self.compare_far(op, a, b) {
+            return found;
+        }
         let (a, b) = &self.tables.atoms.alike(a, b);
         let atoms = &self.tables.atoms;
         let difference = a.sub(b).ok();

@@ -121,6 +121,7 @@ impl Evaluator<'_> {
         let elem = match &datum {
             Datum::Scalar(_, elem) => *elem,
             Datum::Float(_) => Elem::F32,
+            Datum::Bool(_) => Elem::Bool,
             Datum::Unknown => return Err(super::evaluator::Failed),
             other => {
                 let message = format!("`{name}` does not apply to {}", other.kind());

@@ -89,12 +89,12 @@ pub(in super::super) fn matrices() -> Vec<String> {
             ("places", places),
             ("outputs", &outputs.join(", ")),
         ];
-        fill(paragraph(MMA, 5), &row)
+        fill(paragraph(MMA, 6), &row)
     });
     let fixed = |number: usize| paragraph(MMA, number).to_owned();
     let (floats, integers) = products.split_at(4);
     let single = [vec![fixed(0), fixed(1)], floats.to_vec(), vec![fixed(3)]].concat();
-    [single, integers.to_vec(), vec![fixed(4)], loads.to_vec()].concat()
+    [single, integers.to_vec(), vec![fixed(4), fixed(5)], loads.to_vec()].concat()
 }
 
 /// The threads of a warp together.

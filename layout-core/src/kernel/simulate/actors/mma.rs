@@ -2,7 +2,8 @@
 //!
 //! Laws: products of floats narrower than 64 bits are exact. Each element is the sum of its products and its old value,
 //! rounded once; a GPU may round more often and drop low bits of small terms. TF32 operands lose their low 13 bits.
-//! Products of `f64` are added along K with one rounding each. Sums of integers wrap.
+//! Products of `f64` are added along K with one rounding each. Sums of integers wrap; a product of words is the number of
+//! bits that both have.
 
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
@@ -67,9 +68,12 @@ pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
     let active = warp.active;
     let own = |value: usize| d as usize + value;
     match core {
-        TensorCore::I8 | TensorCore::U8 => {
+        TensorCore::I8 | TensorCore::U8 | TensorCore::Bits => {
             let (a, b) = (tile(&warp.int, a, &places.a, |v| v), tile(&warp.int, b, &places.b, |v| v));
-            let sums = product(vec![0; m * n], (&a, &b), [m, n], |sum, left, right| sum + left * right);
+            let sums = product(vec![0; m * n], (&a, &b), [m, n], |sum, left, right| match core {
+                TensorCore::Bits => sum + i64::from(((left & right) as u32).count_ones()),
+                _ => sum + left * right,
+            });
             for (value, places) in places.c.iter().enumerate() {
                 for lane in each_lane(active) {
                     let element = &mut warp.int[own(value)][lane];

@@ -69,13 +69,31 @@ pub(crate) fn collective(
             put(&mut warp.int[dst as usize], &[votes; LANES], active);
         }
         (Register::Mask(dst), Register::Mask(from)) => {
-            let votes = warp.mask[from as usize] & active;
+            let mask = warp.mask[from as usize];
+            let votes = mask & active;
+            let everywhere = |holds: bool| if holds { u32::MAX } else { 0 };
             let lanes = match function {
                 // The last one: which it is, is the hardware's affair, and no kernel may count on the first.
                 Collective::ElectOne => 1 << (31 - active.leading_zeros().min(31)),
-                Collective::All if votes != active => 0,
-                _ if votes == 0 => 0,
-                _ => u32::MAX,
+                Collective::All => everywhere(votes == active),
+                Collective::Any => everywhere(votes != 0),
+                Collective::Shuffle
+                | Collective::ShuffleUp
+                | Collective::ShuffleDown
+                | Collective::ShuffleXor => {
+                    sources.iter().enumerate().fold(0, |all, (lane, from)| all | (mask >> from & 1) << lane)
+                }
+                // Not of truth values, or of another type.
+                Collective::Sum
+                | Collective::Max
+                | Collective::Min
+                | Collective::And
+                | Collective::Or
+                | Collective::Xor
+                | Collective::PrefixSum
+                | Collective::Ballot
+                | Collective::MatchAny
+                | Collective::MatchAll => 0,
             };
             warp.put_mask(dst, lanes);
         }

@@ -44,7 +44,12 @@ impl Case<'_> {
         if matches!(site.target, Target::Shared(_)) {
             self.causes((warp, number), (lanes, index, byte), hazard, kind, scene);
         }
-        let what = if kind == Kind::Read { "read" } else { "write" };
+        let what = match (kind, hazard) {
+            (Kind::Read, _) => "read",
+            // An atomic operation.
+            (_, Hazard::Uninitialised) => "update",
+            (Kind::Write, _) => "write",
+        };
         let written = if equal { FindingKind::EqualWrites } else { FindingKind::WriteWriteRace };
         let race = if kind == Kind::Read { FindingKind::ReadWriteRace } else { written };
         if let Hazard::Narrow { .. } | Hazard::OtherBlock { .. } = hazard {
@@ -56,8 +61,8 @@ impl Case<'_> {
         }
     }
 
-    /// Keeps a read in mind of what nobody has written; if a write comes that nothing orders with it, that is its cause: on a
-    /// GPU the write may be first.
+    /// Keeps a read or an atomic operation in mind of what nobody has written; if a write comes that nothing orders with it, that
+    /// is its cause: on a GPU the write may be first.
     fn causes(
         &mut self,
         (warp, number): (&Warp, u32),
@@ -74,19 +79,22 @@ impl Case<'_> {
             Hazard::Uninitialised if self.early.len() < MOST => {
                 self.early.entry(byte).or_insert(number);
             }
-            Hazard::Reader { .. } if kind == Kind::Write => {
-                let Some(read) = self.early.remove(&byte) else { return };
+            Hazard::Reader { .. } | Hazard::Writer { .. } if kind == Kind::Write => {
+                let Some(early) = self.early.get(&byte).copied() else { return };
+                let (what, race) = match hazard {
+                    // Of an atomic operation: that one, and none after it.
+                    Hazard::Writer { site, .. } if site != early => return,
+                    Hazard::Writer { .. } => ("write", FindingKind::WriteWriteRace),
+                    _ => ("read", FindingKind::ReadWriteRace),
+                };
+                self.early.remove(&byte);
                 let name = program.names.get(known.place as usize).map_or("", String::as_str);
                 let message = format!(
-                    "read of element {index} of `{name}`, which {} writes in line {}; no barrier stands between",
+                    "{what} of element {index} of `{name}`, which {} writes in line {}; no barrier stands between",
                     scene.actor(warp.number * LANES as u32 + lanes.trailing_zeros().min(31)),
                     known.line
                 );
-                scene.told.borrow_mut().findings.explain(
-                    (FindingKind::Uninitialised, read),
-                    FindingKind::ReadWriteRace,
-                    message,
-                );
+                scene.told.borrow_mut().findings.explain((FindingKind::Uninitialised, early), race, message);
             }
             _ => {}
         }
