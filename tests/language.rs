@@ -247,8 +247,7 @@ fn truth_values_are_shuffled() -> Result<(), Error> {
         |lane| lane ^ 7,
         |lane| 5 * lane % 32,
     ];
-    let mut wanted: Vec<i32> =
-        sources.iter().flat_map(|source| (0..32).map(move |lane| source(lane))).map(odd).collect();
+    let mut wanted: Vec<i32> = sources.iter().flat_map(|source| (0..32).map(source)).map(odd).collect();
     wanted.extend((0..32).map(|lane| (0..32).filter(|other| odd(*other) == odd(lane)).count() as i32));
     assert_eq!(y.download()?, wanted);
     Ok(())
