@@ -107,6 +107,7 @@ impl Scope<'_> {
         if index.offset() != 0 {
             terms.push(Term { coefficient: index.offset(), factors: Vec::new() });
         }
+        let steps = if steps == Steps::Promised && leaps(&terms) { Steps::Proved } else { steps };
         self.polynomial(terms, steps)
     }
 
@@ -393,6 +394,15 @@ fn magnitude(coefficient: i64) -> Typed {
 
 fn point(value: i128) -> Range {
     Range { low: value, high: value }
+}
+
+/// Whether large multiples are added and taken away again, `c * row - c * first`, or one is beyond 32 bits: then the parts may
+/// leave 32 bits although the whole is promised to fit.
+fn leaps(terms: &[Term]) -> bool {
+    terms.iter().any(|term| {
+        let is_beyond = i32::try_from(term.coefficient).is_err();
+        is_beyond || !term.factors.is_empty() && term.coefficient <= -(1 << 16)
+    })
 }
 
 fn fits(range: Range) -> bool {
