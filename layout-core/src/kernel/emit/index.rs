@@ -6,7 +6,8 @@
 //!
 //! Law: the text's value is the polynomial's, provided that it fits the text's type. In [`Steps::Proved`] no step overflows
 //! 32 bits: a step that the intervals do not prove is computed in `long long`, and the remainder of a 64-bit position is
-//! cast to `int` where it meets `int`s. An index that may leave 64 bits ([`Atom::Wrapped`]) is computed in `unsigned long
+//! cast to `int` where it meets `int`s. In [`Steps::Promised`] sizes and what they count are `int`s, since the whole fits; what
+//! is added only to be taken away again is computed as in `Proved`. An index that may leave 64 bits ([`Atom::Wrapped`]) is computed in `unsigned long
 //! long`, whose overflow C defines; no other step is unsigned.
 
 use super::expression::Expression;
@@ -107,8 +108,19 @@ impl Scope<'_> {
         if index.offset() != 0 {
             terms.push(Term { coefficient: index.offset(), factors: Vec::new() });
         }
-        let steps = if steps == Steps::Promised && leaps(&terms) { Steps::Proved } else { steps };
+        let steps = if steps == Steps::Promised && self.leaps(&terms) { Steps::Proved } else { steps };
         self.polynomial(terms, steps)
+    }
+
+    /// Whether parts may leave 32 bits although the whole is promised to fit: where more is taken away again than 32 bits hold,
+    /// `c * row - c * first`, or a multiple is beyond them. Sizes are promised to fit with what they count.
+    fn leaps(&self, terms: &[Term]) -> bool {
+        terms.iter().any(|Term { coefficient, factors }| {
+            let range = |factor: &Factor| self.tables.atoms.facts(factor.atom).range;
+            let values = factors.iter().map(range).fold(point((*coefficient).into()), times);
+            let is_sized = factors.iter().any(|factor| factor.size);
+            i32::try_from(*coefficient).is_err() || !is_sized && values.low < i32::MIN.into()
+        })
     }
 
     /// `left op right`, both in types that hold them.
@@ -394,15 +406,6 @@ fn magnitude(coefficient: i64) -> Typed {
 
 fn point(value: i128) -> Range {
     Range { low: value, high: value }
-}
-
-/// Whether large multiples are added and taken away again, `c * row - c * first`, or one is beyond 32 bits: then the parts may
-/// leave 32 bits although the whole is promised to fit.
-fn leaps(terms: &[Term]) -> bool {
-    terms.iter().any(|term| {
-        let is_beyond = i32::try_from(term.coefficient).is_err();
-        is_beyond || !term.factors.is_empty() && term.coefficient <= -(1 << 16)
-    })
 }
 
 fn fits(range: Range) -> bool {

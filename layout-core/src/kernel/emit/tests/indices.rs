@@ -32,6 +32,33 @@ fn sum(parts: &[&Index]) -> Index {
     parts.iter().fold(number(0), |sum, part| plus(&sum, part))
 }
 
+/// The address of `x[i][(row - col) * far]`: it fits where `row` is `col`, its parts do not.
+#[test]
+fn what_is_taken_away_again_is_wide_in_a_promised_whole() {
+    let found = texts(true, Steps::Promised, |_, [row, col, big, m, _, _]| {
+        let apart = |far: i64| plus(&times(&row, &number(far)), &times(&col, &number(-far)));
+        vec![
+            plus(&times(&row, &number(8)), &apart(2_147_483_645)),
+            apart(3_000_000),
+            apart(1000),
+            times(&plus(&row, &times(&col, &number(-1))), &m),
+            plus(&big, &times(&big, &number(-3))),
+            plus(&row, &times(&big, &number(-2))),
+        ]
+    });
+    assert_eq!(
+        found,
+        [
+            "row * 2147483653LL - (long long)col * 2147483645",
+            "(long long)row * 3000000 - (long long)col * 3000000",
+            "row * 1000 - col * 1000",
+            "(row - col) * M",
+            "-((long long)big * 2)",
+            "row - (long long)big * 2",
+        ]
+    );
+}
+
 #[test]
 fn terms_stand_as_a_person_writes_them() {
     let found = texts(true, Steps::Promised, |b, [row, col, _, m, k, block]| {
