@@ -8,6 +8,7 @@ use crate::hopper::both_halves;
 use crate::tensor_map::copy_boxes;
 use layout_core::kernel::{Arch, Elem, Variant};
 use layout_cuda::{Definition, ParamValue, nvrtc, tiled_kernel};
+use layout_examples::kernels::attention::attention;
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::compiled;
@@ -122,6 +123,40 @@ fn gemm_runs_on_the_matrix_units() {
         assert!(between.count("HGMMA") >= 12, "{}: {:#?}", variant.entry, between.lines());
         assert_eq!(between.count("R2UR"), 0, "{}: {:#?}", variant.entry, between.lines());
     }
+}
+
+/// The products of Q and K of a block are one group with one fence, also where they take several slabs; the wait for the products with V
+/// stands behind the first row's maximum, and what rescales the sums and rounds the weights between the exponentials.
+#[test]
+fn attention_waits_where_it_costs_least() {
+    let wanted = [("D", ParamValue::Int(128)), ("KEEP", ParamValue::Function("every"))];
+    let variants = attention::DEFINITION.variants.iter();
+    let mut variants = variants.filter(|variant| wanted.iter().all(|own| variant.parameters.contains(own)));
+    let variant = variants.next().expect("a variant without a mask");
+    let compiled = compiled(variant.text, "sm_90a", variant.flags).expect("NVRTC takes the text");
+    let code = sass(&compiled.cubin, variant.entry);
+    let lines = code.lines();
+    let of_fence = |line: &String| line.starts_with("WARPGROUP.ARRIVE");
+    let slabs = lines
+        .split(of_fence)
+        .skip(1)
+        .map(|after| after.iter().filter(|line| line.starts_with("HGMMA")).count());
+    // The first block's, a block's, V's of the block before, V's of the last one.
+    assert_eq!(slabs.collect::<Vec<_>>(), [8; 4]);
+    let at = |what: &str, from: usize| {
+        from + lines[from..].iter().position(|line| line.contains(what)).expect(what)
+    };
+    let scores = at("DEPBAR.LE gsb0, 0x1", 0);
+    let values = at("DEPBAR.LE gsb0, 0x0", scores);
+    let next = at("DEPBAR.LE gsb0, 0x0", values + 1);
+    let count = |range: std::ops::Range<usize>, what: &str| {
+        lines[range].iter().filter(|line| line.starts_with(what)).count()
+    };
+    assert!(count(scores..values, "FMNMX") >= 32 && count(scores..values, "MUFU.EX2") <= 16);
+    assert_eq!(count(scores..values, "F2FP") + count(scores..values, "FADD"), 0);
+    let last = values
+        + lines[values..next].iter().rposition(|line| line.starts_with("MUFU.EX2")).expect("exponentials");
+    assert!(count(values..last, "FMUL") >= 48 && count(values..last, "F2FP") >= 20);
 }
 
 #[test]

@@ -162,12 +162,9 @@ impl Attention<'_> {
         let ([_, _, _, d], [_, _, length, dv]) = (q, v);
         let known = TILES.iter().find(|tiles| tiles[..2] == [d, dv]);
         let [.., keys, consumers] = *known.unwrap_or(&TILES[TILES.len() - 1]);
-        // Ends of sequences take registers that three warpgroups do not leave, and so do distances where no key is hidden; functions of
-        // one's own may.
-        let spreads = self.score == Score::Alibi && self.mask == Mask::Every;
+        // Functions of one's own may take registers that three warpgroups do not leave.
         let (keys, consumers) = match self.own {
             Some(_) => (if d > 192 { 32 } else { keys }, 2),
-            None if self.packed.is_some() || spreads => (keys, 2),
             None => (keys, consumers),
         };
         // Without these, with no tangent, and with no lower end, more keys at once.
@@ -178,8 +175,8 @@ impl Attention<'_> {
         let full = bare && self.mask == Mask::Every;
         let keys = match [d, dv] {
             [256, 256] if bare => 80,
-            // Measured on an H200: full 2 % at 4096 keys and 5 % at 16384, without turns; causal 1 to 3 % at 16384, with them.
-            [128, 128] if bare && length >= if full { 4096 } else { 8192 } => 160,
+            // Measured on an H200: 2 % at 16384 keys, and the other way round at 4096.
+            [128, 128] if bare && full && length >= 8192 => 160,
             _ => keys,
         };
         let [keep, range] = self.mask.functions();
@@ -190,7 +187,8 @@ impl Attention<'_> {
             memory::set(&[("D", d), ("DV", dv), ("BN", keys), ("CONSUMERS", consumers), ("SMS", blocks)]);
         let set = set
             .with("T", ParamValue::Type(elem))
-            .with("TURNS", ParamValue::Bool(keys != 160 || !full))
+            // Measured on an H200: without them 3 % at 64, with them 1 to 5 % at 128.
+            .with("TURNS", ParamValue::Bool(d > 64))
             .with("PACKED", ParamValue::Bool(self.packed.is_some()))
             .with("BY_HEADS", ParamValue::Bool(self.own.is_none() && self.mask == Mask::Every))
             .with("PAIRED", ParamValue::Bool(self.in_pairs(q, v, (64 * consumers, blocks, l2))));

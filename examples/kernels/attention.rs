@@ -115,36 +115,39 @@ mod kernels {
         (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
-    /// Turns the scores of a block into weights. The sum of the weights is rescaled to the new maximum; gives the factors
-    /// by which `sums` must be.
-    fn weigh(
-        mut scores: View<f32, Write>,
-        mut most: View<f32, Write>,
-        mut sum: View<f32, Write>,
-        factor: f32,
-    ) -> (f32, f32) {
-        let mut fall = (1.0, 1.0);
-        for h in unroll(0..2) {
-            let mut high = most[[h]];
-            for i in unroll(0..BN / 4) {
-                high = high.max(scores[[h, i]]);
-            }
-            high = high.max(high.shuffle_xor(1));
-            high = high.max(high.shuffle_xor(2));
-            // A row that has seen no key yet.
-            let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
-            let worth = most[[h]].mul_add(factor, -base).exp2_approx();
-            most[[h]] = high;
-            let mut total = sum[[h]] * worth;
-            for i in unroll(0..BN / 4) {
-                let weight = scores[[h, i]].mul_add(factor, -base).exp2_approx();
-                scores[[h, i]] = weight;
-                total += weight;
-            }
-            sum[[h]] = total;
-            fall = if h == 0 { (worth, 1.0) } else { (fall.0, worth) };
+    /// A row's maximum rises to that of its scores, taken in two chains, since a maximum waits for the one before. Gives what the row's
+    /// sums fall by, and what is taken off its scores.
+    fn rise(h: usize, scores: View<f32, Write>, mut most: View<f32, Write>, factor: f32) -> (f32, f32) {
+        let (mut high, mut other) = (most[[h]].max(scores[[h, 0]]), scores[[h, 1]]);
+        for i in unroll(1..BN / 8) {
+            high = high.max(scores[[h, 2 * i]]);
+            other = other.max(scores[[h, 2 * i + 1]]);
         }
-        fall
+        high = high.max(other);
+        high = high.max(high.shuffle_xor(1));
+        high = high.max(high.shuffle_xor(2));
+        // A row that has seen no key yet.
+        let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+        let worth = most[[h]].mul_add(factor, -base).exp2_approx();
+        most[[h]] = high;
+        (worth, base)
+    }
+
+    /// Turns a row's scores into weights, and adds them to its sum.
+    fn weigh(
+        h: usize,
+        mut scores: View<f32, Write>,
+        mut sum: View<f32, Write>,
+        (worth, base): (f32, f32),
+        factor: f32,
+    ) {
+        let mut total = sum[[h]] * worth;
+        for i in unroll(0..BN / 4) {
+            let weight = scores[[h, i]].mul_add(factor, -base).exp2_approx();
+            scores[[h, i]] = weight;
+            total += weight;
+        }
+        sum[[h]] = total;
     }
 
     /// The warpgroups begin their products one after the other.
@@ -158,24 +161,6 @@ mod kernels {
         if TURNS {
             named_barrier_arrive(1 + (group + 1) % CONSUMERS, 256);
         }
-    }
-
-    /// Rescales the sums, and rounds the weights to the left operand of their product with V.
-    fn settle(
-        mut sums: View<f32, Write>,
-        worth: (f32, f32),
-        mut weights: View<T, Write>,
-        scores: View<f32, Write>,
-        (v_empty, read, is_read): (Mbarriers, &mut PipelineState, bool),
-    ) {
-        if is_read {
-            release(v_empty, read);
-        }
-        for i in unroll(0..DV / 4) {
-            sums[[0, i]] *= worth.0;
-            sums[[1, i]] *= worth.1;
-        }
-        weights.copy_from(&scores.cast::<T>());
     }
 
     /// The producer: Q of each tile of this block of threads, then its blocks of K and V from the last one on.
@@ -324,7 +309,6 @@ mod kernels {
                 q_full.wait(given.phase());
                 given.advance();
                 release_q(q_empty, low >= high);
-                let mut worth = (1.0, 1.0);
                 if low < high {
                     let first = (high - 1) * BN as i32;
                     k_full.at(next.stage()).wait(next.phase());
@@ -334,23 +318,19 @@ mod kernels {
                     release(k_empty, &mut next);
                     release_q(q_empty, low == high - 1);
                     judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
-                    worth = weigh(scores, most, sum, factor);
-                    if !LATE {
-                        settle(sums, worth, weights, scores, (v_empty, &mut read, false));
+                    for h in unroll(0..2) {
+                        let rows = rise(h, scores, most, factor);
+                        weigh(h, scores, sum, rows, factor);
                     }
+                    weights.copy_from(&scores.cast::<T>());
+                    v_full.at(shown.stage()).wait(shown.phase());
                     if PACKED && first + BN as i32 > keys {
-                        v_full.at(shown.stage()).wait(shown.phase());
                         clear(v_smem.slice(shown.stage()), keys - first);
                     }
                 }
                 for step in low + 1..high {
                     let first = (low + high - 1 - step) * BN as i32;
                     k_full.at(next.stage()).wait(next.phase());
-                    v_full.at(shown.stage()).wait(shown.phase());
-                    if LATE {
-                        wgmma_wait_group(0);
-                        settle(sums, worth, weights, scores, (v_empty, &mut read, step > low + 1));
-                    }
                     wait_turn(group);
                     multiply(scores, q_smem, k_smem.slice(next.stage()), group);
                     wgmma_commit_group();
@@ -362,20 +342,22 @@ mod kernels {
                     release(k_empty, &mut next);
                     release_q(q_empty, step == high - 1);
                     judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
-                    worth = weigh(scores, most, sum, factor);
-                    if !LATE {
-                        wgmma_wait_group(0);
-                        settle(sums, worth, weights, scores, (v_empty, &mut read, true));
-                    }
-                }
-                if low < high {
+                    let upper = rise(0, scores, most, factor);
+                    // The compiler moves no wait for products across this one. Before it their time is the first row's; behind it what
+                    // rescales the sums and rounds the weights stands between the exponentials, where it costs nothing.
                     v_full.at(shown.stage()).wait(shown.phase());
-                }
-                wgmma_wait_group(0);
-                if low < high {
-                    if LATE {
-                        settle(sums, worth, weights, scores, (v_empty, &mut read, high > low + 1));
+                    wgmma_wait_group(0);
+                    release(v_empty, &mut read);
+                    weigh(0, scores, sum, upper, factor);
+                    let lower = rise(1, scores, most, factor);
+                    weigh(1, scores, sum, lower, factor);
+                    for i in unroll(0..DV / 4) {
+                        sums[[0, i]] *= upper.0;
+                        sums[[1, i]] *= lower.0;
                     }
+                    weights.copy_from(&scores.cast::<T>());
+                }
+                if low < high {
                     wgmma(&mut sums, &weights, &v_smem.slice(shown.stage()), true);
                     wgmma_commit_group();
                     shown.advance();
@@ -403,9 +385,6 @@ mod kernels {
         }
     }
 
-    /// With `LATE` a block's weights are settled behind the waits for the next block. There the compiler cannot move the
-    /// wait for the products that run beside them. It takes registers that large heads do not leave.
-    ///
     /// Head `h` of Q, O and `logs` reads head `h * HK / HQ` of K and V. With `PACKED` the one batch holds all sequences,
     /// one after another: sequence `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands at its last key.
     #[tiled_kernel(
@@ -414,7 +393,7 @@ mod kernels {
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SCORED = SCORE != plain,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        ROOM = BM * (D + DV) + STAGES * BN * (D + DV) <= 110_000, TURNS = true, LATE = D < 256,
+        ROOM = BM * (D + DV) + STAGES * BN * (D + DV) <= 110_000, TURNS = true,
         PACKED = [false, true], BY_HEADS = false, PAIRED = false, SMS = 132,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
