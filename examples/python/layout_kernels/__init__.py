@@ -138,7 +138,8 @@ def _attend(q, k, v, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Te
     batch, heads, places, d = q.shape
     if q.dtype not in _ELEMENTS:
         raise TypeError(f"attention takes bfloat16 and float16, not {q.dtype}")
-    out, logs = torch.empty_like(q), q.new_empty((batch, heads, places), dtype=torch.float32)
+    # `new_empty` of a shape in a tuple, and of another type, takes 2 us more.
+    out, logs = torch.empty_like(q), _empty(q.device, _float32).new_empty(batch, heads, places)
     none = _empty(q.device, torch.int32)
     # As `in_pairs` of `examples/host/attention.rs`: K and V of all heads are more than half of L2, and there is work enough.
     in_pairs = causal and places <= 8192 < batch * heads * places // 4
