@@ -1,5 +1,5 @@
-//! What a launch costs the host: ours from the cache beside the same launch by plain cudarc, alone and as one of a graph's; and the way from a
-//! process's start to its first launch. Needs a GPU.
+//! What a launch costs the host: ours from the cache beside the same launch by plain cudarc, alone and as one of a graph's; the memory of a
+//! result; and the way from a process's start to its first launch. Needs a GPU.
 //!
 //! `cargo run --release -p layout-cuda --example overhead`; run it twice: the first run fills the cache on disk.
 
@@ -78,9 +78,24 @@ fn main() -> Outcome<()> {
     println!("launch from the cache                {ours:9.3} us");
     println!("the same launch by plain cudarc      {theirs:9.3} us");
     println!("ratio                                {:9.3}", ours / theirs);
+    println!("a result's memory, taken and freed   {:9.3} us", allocation(&cuda)?);
     [1, 20]
         .into_iter()
         .try_for_each(|chain| replays(&device, &plain, (upload(1.0)?, upload(2.0)?, upload(0.0)?), chain))
+}
+
+/// What the memory of a result costs the host beside a launch that makes one, microseconds.
+fn allocation(cuda: &Arc<CudaStream>) -> Outcome<f64> {
+    let mut times = Vec::new();
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        for _ in 0..LAUNCHES {
+            // SAFETY: nobody reads it.
+            drop(unsafe { cuda.alloc::<f32>(ELEMENTS) }.map_err(|error| format!("{:?}", error.0))?);
+        }
+        times.push(start.elapsed().as_secs_f64());
+    }
+    Ok(microseconds(times))
 }
 
 /// What a launch costs the host as one of a graph's, which has so many: of ours, and of one that cudarc captured.

@@ -27,14 +27,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("# {}", device.describe());
 
     let (rows, columns) = (4, 1024);
-    // What Python's call does beside the launch: the memory of its result, and its end.
-    let cuda = stream.cuda().ok_or("the device has no stream of cudarc")?;
-    measure("allocation", &stream, || {
-        // SAFETY: nobody reads it.
-        drop(unsafe { cuda.alloc::<bf16>(rows * columns) }.expect("memory"));
-        Ok(())
-    })?;
-
     let x = device.upload(&vec![bf16::from_f32(2.0); rows * columns], [rows, columns])?;
     let weight = device.upload(&vec![bf16::from_f32(3.0); columns], [columns])?;
     let mut out = device.zeros::<bf16, 2>([rows, columns])?;
