@@ -1,5 +1,5 @@
-//! What a launch costs the host: ours from the cache beside the same launch by plain cudarc, alone and as one of a graph's; and the way from a
-//! process's start to its first launch. Needs a GPU.
+//! What a launch costs the host: ours from the cache beside the same launch by plain cudarc, alone and as one of a graph's; the memory of a
+//! result; and the way from a process's start to its first launch. Needs a GPU.
 //!
 //! `cargo run --release -p layout-cuda --example overhead`; run it twice: the first run fills the cache on disk.
 
@@ -78,19 +78,38 @@ fn main() -> Outcome<()> {
     println!("launch from the cache                {ours:9.3} us");
     println!("the same launch by plain cudarc      {theirs:9.3} us");
     println!("ratio                                {:9.3}", ours / theirs);
-    replays(&device, &plain, (a, b, c))
+    println!("a result's memory, taken and freed   {:9.3} us", allocation(&cuda)?);
+    [1, 20]
+        .into_iter()
+        .try_for_each(|chain| replays(&device, &plain, (upload(1.0)?, upload(2.0)?, upload(0.0)?), chain))
 }
 
-/// Launches of one graph.
-const CHAIN: usize = 20;
+/// What the memory of a result costs the host beside a launch that makes one, microseconds.
+fn allocation(cuda: &Arc<CudaStream>) -> Outcome<f64> {
+    let mut times = Vec::new();
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        for _ in 0..LAUNCHES {
+            // SAFETY: nobody reads it.
+            drop(unsafe { cuda.alloc::<f32>(ELEMENTS) }.map_err(|error| format!("{:?}", error.0))?);
+        }
+        times.push(start.elapsed().as_secs_f64());
+    }
+    Ok(microseconds(times))
+}
 
-/// What a launch costs the host as one of a graph's: of ours, and of one that cudarc captured.
-fn replays(device: &Device, plain: &CudaFunction, state: (Vector, Vector, Vector)) -> Outcome<()> {
+/// What a launch costs the host as one of a graph's, which has so many: of ours, and of one that cudarc captured.
+fn replays(
+    device: &Device,
+    plain: &CudaFunction,
+    state: (Vector, Vector, Vector),
+    launches: usize,
+) -> Outcome<()> {
     let context = device.context().ok_or("no GPU")?;
     // SAFETY: from here on one stream at a time is used, and each is waited for.
     unsafe { context.disable_event_tracking() };
-    let chain = |stream: &Stream, (a, b, c): &mut (Vector, Vector, Vector)| {
-        (0..CHAIN).try_for_each(|_| vector_add::launch(stream, a, b, c))
+    let chain = move |stream: &Stream, (a, b, c): &mut (Vector, Vector, Vector)| {
+        (0..launches).try_for_each(|_| vector_add::launch(stream, a, b, c))
     };
     // SAFETY: the tensors are the graph's own, and nobody replaces them.
     let mut ours = unsafe { Graph::record(&device.stream(), state, chain) }?;
@@ -98,7 +117,7 @@ fn replays(device: &Device, plain: &CudaFunction, state: (Vector, Vector, Vector
     cuda.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
         .map_err(|error| format!("{:?}", error.0))?;
     let (a, b, c) = ours.state_mut();
-    plain_launches(&cuda, plain, a, b, c, CHAIN)?;
+    plain_launches(&cuda, plain, a, b, c, launches)?;
     let theirs = cuda.end_capture(CUgraphInstantiate_flags(0)).map_err(|error| format!("{:?}", error.0))?;
     let theirs = theirs.ok_or("an empty graph")?;
     const REPLAYS: usize = 50;
@@ -115,13 +134,13 @@ fn replays(device: &Device, plain: &CudaFunction, state: (Vector, Vector, Vector
                 }
             }
             let times = if turn == 0 { &mut of_ours } else { &mut of_theirs };
-            times.push(start.elapsed().as_secs_f64() / (REPLAYS * CHAIN) as f64 * LAUNCHES as f64);
+            times.push(start.elapsed().as_secs_f64() / (REPLAYS * launches) as f64 * LAUNCHES as f64);
         }
     }
     device.stream().synchronize()?;
     cuda.synchronize().map_err(|error| format!("{:?}", error.0))?;
     let (ours, theirs) = (microseconds(of_ours), microseconds(of_theirs));
-    println!("one of {CHAIN} launches of a graph        {ours:9.3} us");
+    println!("one of {launches:2} launches of a graph        {ours:9.3} us");
     println!("the same of one captured by cudarc   {theirs:9.3} us");
     println!("ratio                                {:9.3}", ours / theirs);
     Ok(())

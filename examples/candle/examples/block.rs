@@ -17,21 +17,34 @@ fn main() -> Result<()> {
         let block = Block::random(sizes, DType::BF16, &device)?;
         let x =
             Tensor::randn(0f32, 1., (batch, sizes.places, sizes.width()), &device)?.to_dtype(DType::BF16)?;
-        let dtype = if on_gpu { DType::BF16 } else { DType::F32 };
-        let (other, y) = (block.to_dtype(dtype)?, x.to_dtype(dtype)?);
-        let apart = (block.forward(&x)?.to_dtype(DType::F32)?
-            - other.forward_by_candle(&y)?.to_dtype(DType::F32)?)?;
-        println!(
-            "{sizes:?}, batch {batch}: at most {:.3} apart",
-            apart.abs()?.max_all()?.to_scalar::<f32>()?
-        );
+        println!("{sizes:?}, batch {batch}");
+        // The same weights in float32: what is rounded in between is each one's own.
+        let exact = block.to_dtype(DType::F32)?.forward_by_candle(&x.to_dtype(DType::F32)?)?;
+        let off = apart(&block.forward(&x)?, &exact)?;
+        println!("  ours at most {off:.3} from float32");
         if on_gpu {
+            println!("  candle's at most {:.3} from float32", apart(&block.forward_by_candle(&x)?, &exact)?);
+            drop(exact);
             let ours = time(&device, || block.forward(&x))?;
-            let own = time(&device, || other.forward_by_candle(&y))?;
+            let own = time(&device, || block.forward_by_candle(&x))?;
             println!("  ours {ours:.3} ms, candle's {own:.3} ms: {:.2} x", own / ours);
+        }
+        if off > BOUND {
+            candle_core::bail!("more than {BOUND} from float32");
         }
     }
     Ok(())
+}
+
+/// How far an element may be from the one in float32.
+const BOUND: f32 = 6e-2;
+
+/// The most that an element is apart from the exact one, of its size where that is above 1; infinite where one is no number.
+fn apart(found: &Tensor, exact: &Tensor) -> Result<f32> {
+    let apart = (found.to_dtype(DType::F32)? - exact)?.abs()?.div(&exact.abs()?.maximum(1f32)?)?;
+    // A maximum passes over what is no number; a sum does not.
+    let known = apart.sum_all()?.to_scalar::<f32>()?.is_finite();
+    if known { apart.max_all()?.to_scalar() } else { Ok(f32::INFINITY) }
 }
 
 /// The median of 21 runs, each of ten, milliseconds a call.

@@ -5,6 +5,7 @@
 use crate::{Then, attention, linear, linear_then, rms_norm, rope};
 use candle_core::{D, DType, Device, IndexOp, Result, Tensor};
 use candle_nn::ops::{silu, softmax_last_dim};
+use candle_nn::{Linear, Module};
 
 /// How large a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ impl Block {
         let (batch, places, _) = x.dims3()?;
         let [cos, sin] = &self.angles;
         let [cos, sin] = [cos.narrow(0, 0, places)?, sin.narrow(0, 0, places)?];
-        let times = |x: &Tensor, weight: &Tensor| x.broadcast_matmul(&weight.t()?);
+        let times = |x: &Tensor, weight: &Tensor| Linear::new(weight.clone(), None).forward(x);
         let qkv = times(&candle_nn::ops::rms_norm(x, &self.norms[0], EPSILON)?, &self.qkv)?;
         let [q, k, v] = self.split(&qkv)?;
         let turned = |heads: &Tensor| candle_nn::rotary_emb::rope(&heads.contiguous()?, &cos, &sin);

@@ -24,7 +24,7 @@ def _empty(device: torch.device, dtype: torch.dtype) -> torch.Tensor:
 # Looked up once: each call of torch's by its full name costs a tenth of a launch.
 _is_compiling, _is_grad_enabled = torch.compiler.is_compiling, torch.is_grad_enabled
 _dispatch_modes, _function_modes = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack
-_Tensor, _Parameter, _float32 = torch.Tensor, torch.nn.Parameter, torch.float32
+_Tensor, _Parameter, _float32, _empty_like = torch.Tensor, torch.nn.Parameter, torch.float32, torch.empty_like
 
 
 def _plain(*tensors: torch.Tensor) -> bool:
@@ -45,8 +45,8 @@ def _rows(x: torch.Tensor) -> torch.Tensor:
 
 def _norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float, keep_scale: bool) -> tuple[torch.Tensor, torch.Tensor]:
     rows = _rows(x)
-    out = torch.empty_like(rows)
-    scale = rows.new_empty(rows.shape[0], dtype=_float32) if keep_scale else _empty(x.device, _float32)
+    out, none = _empty_like(rows), _empty(x.device, _float32)
+    scale = none.new_empty(rows.shape[0]) if keep_scale else none
     (_scaled if keep_scale else _bare)(rows, weight.contiguous(), out, scale, epsilon)
     return out if rows is x else out.view(x.shape), scale
 
@@ -116,12 +116,16 @@ def _half_of_l2(device: torch.device) -> int:
 
 @functools.cache
 def _attention_of(dtype: torch.dtype, d: int, causal: bool, in_pairs: bool, device: torch.device):
+    """The kernel, and of the device what stands for ends of sequences that are not packed, and makes logarithms."""
+    if dtype not in _ELEMENTS:
+        raise TypeError(f"attention takes bfloat16 and float16, not {dtype}")
     keys, consumers = _TILES.get(d, (64, 2))
     blocks = torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 2
-    return _native.attention.with_parameters(
+    kernel = _native.attention.with_parameters(
         T=_ELEMENTS[dtype], D=d, DV=d, BN=keys, CONSUMERS=consumers, SMS=blocks, SCORE="plain", PACKED=False,
         BY_HEADS=not causal, PAIRED=in_pairs, **_mask(causal),
     )  # fmt: skip
+    return kernel, _empty(device, torch.int32), _empty(device, _float32)
 
 
 @functools.cache
@@ -136,14 +140,13 @@ def _gradients_of(dtype: torch.dtype, d: int, causal: bool):
 
 def _attend(q, k, v, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
     batch, heads, places, d = q.shape
-    if q.dtype not in _ELEMENTS:
-        raise TypeError(f"attention takes bfloat16 and float16, not {q.dtype}")
-    out, logs = torch.empty_like(q), q.new_empty((batch, heads, places), dtype=torch.float32)
-    none = _empty(q.device, torch.int32)
+    device = q.device
     # As `in_pairs` of `examples/host/attention.rs`: K and V of all heads are more than half of L2, and there is work enough.
     in_pairs = causal and places <= 8192 < batch * heads * places // 4
-    in_pairs = in_pairs and 2 * k.numel() * k.element_size() > _half_of_l2(q.device)
-    kernel = _attention_of(q.dtype, d, causal, in_pairs, q.device)
+    in_pairs = in_pairs and 2 * k.numel() * k.element_size() > _half_of_l2(device)
+    kernel, none, floats = _attention_of(q.dtype, d, causal, in_pairs, device)
+    # Of its own type and with no tuple, `new_empty` takes 2 us less.
+    out, logs = _empty_like(q), floats.new_empty(batch, heads, places)
     kernel(q, k, v, none, none, out, logs, places, scale, 1.0, 0)
     return out, logs
 

@@ -122,6 +122,23 @@ def test_torch_compile_sees_them_whole(device):
     torch.testing.assert_close(ours, plain, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_torch_compile_sees_attention_whole(device):
+    def block(q, k, v):
+        return layout_kernels.attention(q * 2, k, v, causal=True) + 1
+
+    generator = torch.Generator().manual_seed(6)
+    q, k, v = [torch.randn((1, 1, 40, 64), generator=generator).to(device, torch.bfloat16) for _ in range(3)]
+    backend = "inductor" if device == "cuda" else "aot_eager"
+    compiled = torch.compile(block, fullgraph=True, backend=backend)
+    torch.testing.assert_close(compiled(q, k, v), block(q, k, v), rtol=2e-2, atol=2e-2)
+    for x in (q, k, v):
+        x.requires_grad_()
+    ours, plain = [torch.autograd.grad(of(q, k, v).sum(), (q, k, v)) for of in (compiled, block)]
+    for own, other in zip(ours, plain):
+        torch.testing.assert_close(own, other, rtol=2e-2, atol=2e-2 * other.abs().max().item())
+
+
 @on_gpu
 def test_a_cuda_graph_holds_the_launch():
     x, weight = inputs("cuda", (64, 1024))
@@ -132,6 +149,27 @@ def test_a_cuda_graph_holds_the_launch():
     x.copy_(inputs("cuda", (64, 1024), seed=2)[0])
     graph.replay()
     torch.testing.assert_close(out.double(), reference(x, weight, 1e-6), rtol=1e-5, atol=1e-5)
+
+
+@on_gpu
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_cuda_graph_holds_attention(causal):
+    def tensors(seed):
+        generator = torch.Generator().manual_seed(seed)
+        shapes = [(2, 4, 300, 128), (2, 2, 300, 128), (2, 2, 300, 128)]
+        return [torch.randn(shape, generator=generator).to("cuda", torch.bfloat16) for shape in shapes]
+
+    given = tensors(7)
+    layout_kernels.attention(*given, causal)  # compiles
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = layout_kernels.attention(*given, causal)
+    for own, other in zip(given, tensors(8)):
+        own.copy_(other)
+    graph.replay()
+    whole = torch.nn.functional.scaled_dot_product_attention
+    expected = whole(*(x.float() for x in given), is_causal=causal, enable_gqa=True)
+    torch.testing.assert_close(out.float(), expected, rtol=2e-2, atol=2e-2)
 
 
 @on_gpu
