@@ -39,6 +39,7 @@ mod precision;
 mod products;
 mod promises;
 mod registers;
+mod repeats;
 mod rust;
 mod sass;
 mod simulate;
