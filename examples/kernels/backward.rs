@@ -209,24 +209,37 @@ mod kernels {
         if OF_KEYS { (other, own) } else { (own, other) }
     }
 
-    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `told` has
-    /// the logarithms of the columns, `own` those of the rows.
+    /// Waits for products, and reads the fact of a thread's columns that they are for: before the wait, where registers are left for it.
+    fn wait_and_read(groups: usize, mut found: View<f32, Write>, told: View<f32, Write>) {
+        if !AHEAD {
+            wgmma_wait_group(groups);
+        }
+        if OF_KEYS {
+            for j in unroll(0..MOVING / 8) {
+                found
+                    .slice(j)
+                    .vectorize([2])
+                    .copy_from(&told.tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
+            }
+        }
+        if AHEAD {
+            wgmma_wait_group(groups);
+        }
+    }
+
+    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `logs` are
+    /// the logarithms of the columns, `own` has those of the rows.
     fn weigh(
         mut scores: View<f32, Write>,
         mut weights: View<T, Write>,
-        told: View<f32, Write>,
+        logs: View<f32, Write>,
         own: View<f32, Write>,
         (factor, strength): (f32, f32),
     ) {
         for j in unroll(0..MOVING / 8) {
-            let mut logs = local::<f32>(row_major([2]));
-            if OF_KEYS {
-                logs.vectorize([2])
-                    .copy_from(&told.slice(0).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
-            }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
-                    let log = if OF_KEYS { logs[[e]] } else { own[[0, h]] };
+                    let log = if OF_KEYS { logs[[j, e]] } else { own[[0, h]] };
                     let score = scores[[h, 2 * j + e]];
                     let weight = score.mul_add(factor, -log).exp2_approx();
                     if OF_KEYS {
@@ -242,18 +255,13 @@ mod kernels {
     fn change(
         mut rest: View<f32, Write>,
         weights: View<f32, Write>,
-        told: View<f32, Write>,
+        sums: View<f32, Write>,
         own: View<f32, Write>,
     ) {
         for j in unroll(0..MOVING / 8) {
-            let mut sums = local::<f32>(row_major([2]));
-            if OF_KEYS {
-                sums.vectorize([2])
-                    .copy_from(&told.slice(1).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
-            }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
-                    let less = if OF_KEYS { sums[[e]] } else { own[[1, h]] };
+                    let less = if OF_KEYS { sums[[j, e]] } else { own[[1, h]] };
                     rest[[h, 2 * j + e]] = weights[[h, 2 * j + e]] * (rest[[h, 2 * j + e]] - less);
                 }
             }
@@ -341,6 +349,7 @@ mod kernels {
         let (mut weights, mut changes) =
             (local::<T>(row_major([2, MOVING / 4])), local::<T>(row_major([2, MOVING / 4])));
         let mut own = local::<f32>(row_major([2, 2]));
+        let columns = local::<f32>(row_major([if OF_KEYS { MOVING / 8 } else { 1 }, 2]));
         if !OF_KEYS {
             for h in unroll(0..2) {
                 let of_head = facts.slice(first_head);
@@ -382,8 +391,9 @@ mod kernels {
                         );
                     }
                     wgmma_commit_group();
+                    let told = told.slice(next.stage());
                     // The scores, and the sums of the block before, which were beside them.
-                    wgmma_wait_group(1);
+                    wait_and_read(1, columns, told.slice(0));
                     if BESIDE && begun {
                         release(empty, &mut read);
                     }
@@ -394,14 +404,13 @@ mod kernels {
                         sizes,
                         (batch as i32, head as i32, scale.div_approx(unit), strength),
                     );
-                    let of_columns = told.slice(next.stage());
-                    weigh(scores, weights, of_columns, own, (factor, strength));
+                    weigh(scores, weights, columns, own, (factor, strength));
                     if OF_KEYS {
                         wgmma(&mut values, &weights, &own_2, true);
                         wgmma_commit_group();
                     }
-                    wgmma_wait_group(if OF_KEYS { 1 } else { 0 });
-                    change(rest, scores, of_columns, own);
+                    wait_and_read(if OF_KEYS { 1 } else { 0 }, columns, told.slice(1));
+                    change(rest, scores, columns, own);
                     changes.copy_from(&rest.cast::<T>());
                     wgmma(&mut sums, &changes, &own_1, true);
                     wgmma_commit_group();
@@ -462,7 +471,7 @@ mod kernels {
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        PACKED = [false, true], BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
+        PACKED = [false, true], BESIDE = !OF_KEYS, AHEAD = !PACKED, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { N / FIXED + ENDS } else { N.div_ceil(FIXED) * B } * HK],
@@ -529,7 +538,7 @@ mod kernels {
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        PACKED = [false, true], BESIDE = !OF_KEYS, BY_HEADS = KEEP == every,
+        PACKED = [false, true], BESIDE = !OF_KEYS, AHEAD = !PACKED, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { M / FIXED + ENDS } else { M.div_ceil(FIXED) * B } * HQ],
