@@ -2,7 +2,8 @@
 //! simulator's findings, and bounds by element.
 
 use layout_cuda::{
-    Device, Elem, Element, Error, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16, f16,
+    Device, Elem, Element, Error, Options, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16,
+    f16, testing,
 };
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::kernels::attention::attention;
@@ -326,6 +327,27 @@ fn packed_sequences() -> Result<(), Error> {
             Launched::new(&device, PACKED, plan, (true, Some(ends)), bf16::from_f64)?.check(&sequences(ends));
         }
     }
+    Ok(())
+}
+
+/// Orders of warps, blocks and asynchronous copies: no finding, and the definition's values.
+#[test]
+fn every_order() -> Result<(), Error> {
+    let options = Options { schedules: 8, ..Options::default() };
+    let device = Device::simulator();
+    for (mask, depth) in [(Mask::Every, [128, 128]), (Mask::Causal, [64, 64]), (Mask::Sliding(50), [96, 96])]
+    {
+        let sizes = Sizes { rows: [193, 257], depth, ..SMALL };
+        testing::replaced(&attention::DEFINITION, &attention::DEFINITION, options, || {
+            check(&device, sizes, (mask, Score::Plain), true, bf16::from_f64)
+        })?;
+    }
+    let ends: [&[i32]; 2] = [&[0, 1, 1, 200, 250], &[0, 30, 31, 140, 290]];
+    testing::replaced(&attention::DEFINITION, &attention::DEFINITION, options, || {
+        let plan = (Mask::Causal, Score::Plain);
+        Launched::new(&device, PACKED, plan, (true, Some(ends)), bf16::from_f64)
+    })?
+    .check(&sequences(ends));
     Ok(())
 }
 
