@@ -108,7 +108,10 @@ impl Attention<'_> {
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
         let [batches, heads, queries, d] = of.q.shape();
-        let shape = [batches, heads, 2, queries.div_ceil(128).max(1).saturating_mul(128)];
+        // Packed sequences begin anywhere: four copies, of which TMA takes the one where they are aligned.
+        let copies = if self.packed.is_some() { 4 } else { 1 };
+        let places = (queries.saturating_add(2 * copies - 2)).div_ceil(128).max(1).saturating_mul(128);
+        let shape = [batches, heads, 2 * copies, places];
         if kept.as_ref().is_none_or(|kept| kept.shape() != shape) {
             *kept = None;
         }
@@ -116,7 +119,8 @@ impl Attention<'_> {
             Some(facts) => facts,
             None => kept.insert(stream.zeros(shape)?),
         };
-        let set = memory::set(&[("DV", of.v.shape()[3])]).with("T", ParamValue::Type(T::ELEM));
+        let set = memory::set(&[("DV", of.v.shape()[3]), ("COPIES", copies)]);
+        let set = set.with("T", ParamValue::Type(T::ELEM));
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts)?;
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());

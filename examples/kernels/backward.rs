@@ -160,11 +160,10 @@ mod kernels {
                         arrived,
                     );
                     if OF_KEYS {
-                        tma_load(
-                            &mut to,
-                            &facts.slice(head).window([2, MOVING], [0, other + block * MOVING]),
-                            arrived,
-                        );
+                        // Of the copies the one in which the sequence begins at a multiple of 16 bytes, as TMA wants.
+                        let begin = if PACKED { (other + 3) / 4 * 4 } else { other };
+                        let at = [2 * (begin - other), begin + block * MOVING];
+                        tma_load(&mut to, &facts.slice(head).window([2, MOVING], at), arrived);
                     }
                     next.advance();
                 }
@@ -427,13 +426,17 @@ mod kernels {
     }
 
     /// For each query the logarithm of its weights' sum, to base 2, and `Σ dO O`. A query that sees no key, and a row
-    /// behind the last query, has plus infinity and 0, so its weights are 0.
-    #[tiled_kernel(T = [bf16, f16], DV = 128, arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], deny(narrowed))]
-    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize>(
+    /// behind the last query, has plus infinity and 0, so its weights are 0. Of packed sequences there are four copies, each a place
+    /// farther on.
+    #[tiled_kernel(
+        T = [bf16, f16], DV = 128, COPIES = [1, 4],
+        arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], require(F == 2 * COPIES), deny(narrowed),
+    )]
+    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const F: usize, const MP: usize>(
         o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         logs: &LayoutTensor<f32, RowMajor<B, HQ, M>>,
-        facts: &mut LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
+        facts: &mut LayoutTensor<f32, RowMajor<B, HQ, F, MP>>,
     ) {
         launch_dependents();
         grid_dependency_wait();
@@ -457,9 +460,13 @@ mod kernels {
         let sum = sum.warp_sum();
         if lane_id() == 0 {
             let log = if row < M { logs[[batch, head, row]] } else { f32::NEG_INFINITY };
-            facts[[batch, head, 0, row]] =
-                if log > f32::NEG_INFINITY { log * consts::LOG2_E } else { f32::INFINITY };
-            facts[[batch, head, 1, row]] = sum;
+            let log = if log > f32::NEG_INFINITY { log * consts::LOG2_E } else { f32::INFINITY };
+            for copy in unroll(0..COPIES) {
+                if row + copy < MP {
+                    facts[[batch, head, 2 * copy, row + copy]] = log;
+                    facts[[batch, head, 2 * copy + 1, row + copy]] = sum;
+                }
+            }
         }
     }
 
@@ -475,7 +482,7 @@ mod kernels {
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { N / FIXED + ENDS } else { N.div_ceil(FIXED) * B } * HK],
-        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
+        require(HQ % HK == 0, F == if PACKED { 8 } else { 2 }, M + F <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_keys<
@@ -484,6 +491,7 @@ mod kernels {
         const HQ: usize,
         const HK: usize,
         const M: usize,
+        const F: usize,
         const MP: usize,
         const N: usize,
         const ENDS: usize,
@@ -494,7 +502,7 @@ mod kernels {
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
-        facts: &LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
+        facts: &LayoutTensor<f32, RowMajor<B, HQ, F, MP>>,
         d_k: &mut LayoutTensor<T, Pitched<B, HK, N, D>>,
         d_v: &mut LayoutTensor<T, Pitched<B, HK, N, DV>>,
         scale: f32,
@@ -542,7 +550,7 @@ mod kernels {
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { M / FIXED + ENDS } else { M.div_ceil(FIXED) * B } * HQ],
-        require(HQ % HK == 0, M <= MP, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
+        require(HQ % HK == 0, F == if PACKED { 8 } else { 2 }, M + F <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_queries<
@@ -551,6 +559,7 @@ mod kernels {
         const HQ: usize,
         const HK: usize,
         const M: usize,
+        const F: usize,
         const MP: usize,
         const N: usize,
         const ENDS: usize,
@@ -561,7 +570,7 @@ mod kernels {
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
-        facts: &LayoutTensor<f32, RowMajor<B, HQ, 2, MP>>,
+        facts: &LayoutTensor<f32, RowMajor<B, HQ, F, MP>>,
         d_q: &mut LayoutTensor<T, Pitched<B, HQ, M, D>>,
         scale: f32,
         strength: f32,

@@ -9,7 +9,8 @@ use super::view::Write;
 
 /// One thread starts the copy of a tile of an argument to shared memory; its bytes count at the barrier. Elements beyond
 /// the tensor are zeros. Both have the same extents, or the destination has slabs of one mode first: `[cols / 64, rows,
-/// 64]`, `[rows / 64, 64, cols]`. Rows are 16 bytes or a multiple; with a swizzle they are as long as the swizzle.
+/// 64]`, `[rows / 64, 64, cols]`. Rows are 16 bytes or a multiple, and begin at a multiple of 16 bytes; with a swizzle they are as long as the
+/// swizzle.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -187,6 +187,19 @@ impl Lower {
                 "",
             );
         }
+        let first = &begins[modes[0] as usize];
+        if !self.tables.atoms.divides(first, 16 / bytes.min(16)) {
+            let whole = 16 / bytes;
+            let message = format!(
+                "`{name}`: a box of `{}` that may begin between multiples of {whole} elements along the contiguous mode",
+                from.name
+            );
+            let help = format!(
+                "TMA begins a row at a multiple of 16 bytes, else the GPU stops (an illegal instruction): begin at `x / {whole} * {whole}`, take {whole} \
+                 elements more, and read from `x % {whole}` on"
+            );
+            return self.fail(origin, message, &help);
+        }
         let map = TensorMap {
             argument,
             elem: from.elem,
