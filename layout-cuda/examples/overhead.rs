@@ -1,10 +1,13 @@
 //! What a launch costs the host: ours from the cache beside the same launch by plain cudarc, alone and as one of a graph's; the memory of a
 //! result; and the way from a process's start to its first launch. Needs a GPU.
 //!
+//! Law: what is compared is on streams of one kind. The null stream waits for others, and a replay on it costs more than one on a stream of
+//! its own, whoever asks for it.
+//!
 //! `cargo run --release -p layout-cuda --example overhead`; run it twice: the first run fills the cache on disk.
 
 use layout_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use layout_cuda::cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use layout_cuda::cudarc::driver::{CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg, result};
 use layout_cuda::cudarc::nvrtc::Ptx;
 use layout_cuda::graph::Graph;
 use layout_cuda::{Device, Stream, Tensor, tiled_kernel};
@@ -79,9 +82,15 @@ fn main() -> Outcome<()> {
     println!("the same launch by plain cudarc      {theirs:9.3} us");
     println!("ratio                                {:9.3}", ours / theirs);
     println!("a result's memory, taken and freed   {:9.3} us", allocation(&cuda)?);
-    [1, 20]
-        .into_iter()
-        .try_for_each(|chain| replays(&device, &plain, (upload(1.0)?, upload(2.0)?, upload(0.0)?), chain))
+    // SAFETY: from here on one stream at a time is used, and each is waited for.
+    unsafe { device.context().ok_or("no GPU")?.disable_event_tracking() };
+    let own = device.new_stream()?;
+    for (kind, stream) in [("a stream of its own", &own), ("the null stream", &stream)] {
+        for launches in [1, 20] {
+            replays(stream, kind, &plain, launches)?;
+        }
+    }
+    Ok(())
 }
 
 /// What the memory of a result costs the host beside a launch that makes one, microseconds.
@@ -98,49 +107,58 @@ fn allocation(cuda: &Arc<CudaStream>) -> Outcome<f64> {
     Ok(microseconds(times))
 }
 
-/// What a launch costs the host as one of a graph's, which has so many: of ours, and of one that cudarc captured.
-fn replays(
-    device: &Device,
-    plain: &CudaFunction,
-    state: (Vector, Vector, Vector),
-    launches: usize,
-) -> Outcome<()> {
-    let context = device.context().ok_or("no GPU")?;
-    // SAFETY: from here on one stream at a time is used, and each is waited for.
-    unsafe { context.disable_event_tracking() };
+/// What a launch costs the host as one of a graph's, which has so many, on a stream of one kind: of ours, and of one that cudarc captured.
+fn replays(stream: &Stream, kind: &str, plain: &CudaFunction, launches: usize) -> Outcome<()> {
+    let upload = |value: f32| stream.upload(&[value; ELEMENTS], [ELEMENTS]);
+    let state = (upload(1.0)?, upload(2.0)?, upload(0.0)?);
     let chain = move |stream: &Stream, (a, b, c): &mut (Vector, Vector, Vector)| {
         (0..launches).try_for_each(|_| vector_add::launch(stream, a, b, c))
     };
     // SAFETY: the tensors are the graph's own, and nobody replaces them.
-    let mut ours = unsafe { Graph::record(&device.stream(), state, chain) }?;
-    let cuda = context.new_stream().map_err(|error| format!("{:?}", error.0))?;
-    cuda.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+    let mut ours = unsafe { Graph::record(stream, state, chain) }?;
+    let context = stream.device().context().ok_or("no GPU")?;
+    // The null stream cannot be captured.
+    let captured = context.new_stream().map_err(|error| format!("{:?}", error.0))?;
+    captured
+        .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
         .map_err(|error| format!("{:?}", error.0))?;
     let (a, b, c) = ours.state_mut();
-    plain_launches(&cuda, plain, a, b, c, launches)?;
-    let theirs = cuda.end_capture(CUgraphInstantiate_flags(0)).map_err(|error| format!("{:?}", error.0))?;
+    plain_launches(&captured, plain, a, b, c, launches)?;
+    let theirs =
+        captured.end_capture(CUgraphInstantiate_flags(0)).map_err(|error| format!("{:?}", error.0))?;
     let theirs = theirs.ok_or("an empty graph")?;
+    let cuda = stream.cuda().ok_or("the device has no stream of cudarc")?;
+    // Of the stream's kind: cudarc's own replay is always on the stream that was captured.
+    let replay = || match cuda.cu_stream().is_null() {
+        false => theirs.launch(),
+        true => context.bind_to_thread().and_then(|()| {
+            // SAFETY: the graph and the stream are live, of one context, and used by this thread alone.
+            unsafe { result::graph::launch(theirs.cu_graph_exec(), cuda.cu_stream()) }
+        }),
+    };
+    let wait = || {
+        captured.synchronize().map_err(|error| format!("{:?}", error.0))?;
+        stream.synchronize().map_err(|error| error.to_string())
+    };
     const REPLAYS: usize = 50;
     let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
     for sample in 0..SAMPLES {
         for turn in [sample % 2, 1 - sample % 2] {
-            device.stream().synchronize()?;
-            cuda.synchronize().map_err(|error| format!("{:?}", error.0))?;
+            wait()?;
             let start = Instant::now();
             for _ in 0..REPLAYS {
                 match turn {
                     0 => ours.launch()?,
-                    _ => theirs.launch().map_err(|error| format!("{:?}", error.0))?,
+                    _ => replay().map_err(|error| format!("{:?}", error.0))?,
                 }
             }
             let times = if turn == 0 { &mut of_ours } else { &mut of_theirs };
             times.push(start.elapsed().as_secs_f64() / (REPLAYS * launches) as f64 * LAUNCHES as f64);
         }
     }
-    device.stream().synchronize()?;
-    cuda.synchronize().map_err(|error| format!("{:?}", error.0))?;
+    wait()?;
     let (ours, theirs) = (microseconds(of_ours), microseconds(of_theirs));
-    println!("one of {launches:2} launches of a graph        {ours:9.3} us");
+    println!("one of {launches:2} launches of a graph        {ours:9.3} us, on {kind}");
     println!("the same of one captured by cudarc   {theirs:9.3} us");
     println!("ratio                                {:9.3}", ours / theirs);
     Ok(())

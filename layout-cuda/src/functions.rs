@@ -4,7 +4,7 @@
 //! Law: a launch of what is ready takes one read lock, and allocates nothing here; two threads that need the same
 //! kernel make it once.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaFunction;
@@ -21,7 +21,7 @@ use crate::nvrtc::{Compiled, NvrtcError, Resources, SlowPath, slow_paths};
 /// The ready kernels of one device, by the definition's address and the parameter set.
 #[derive(Default)]
 pub(crate) struct Functions {
-    families: RwLock<HashMap<usize, Vec<Arc<Family>>>>,
+    families: RwLock<BTreeMap<usize, Vec<Arc<Family>>>>,
     /// What launches that choose no set go by.
     #[cfg(feature = "tune")]
     tuned: RwLock<Option<Arc<crate::tune::Tuned>>>,

@@ -5,15 +5,16 @@
 //! [`LaunchError::Findings`], which the simulator found while it ran.
 //!
 //! For speed a launch of a kernel that is ready makes no driver call but the launch itself (and cudarc's events where
-//! several streams exist). It waits for nothing, and so can be captured into a CUDA graph.
+//! several streams exist), and allocates nothing but tensor maps. It waits for nothing, and so can be captured into a CUDA graph.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
 use layout_core::kernel::LaunchArgument::Index;
 use layout_core::kernel::ir::ArgumentKind;
-use layout_core::kernel::launch::KernelParameter;
+use layout_core::kernel::launch::{KernelParameter, LaunchPlan};
 use layout_core::kernel::simulate::Options;
 use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
 
@@ -27,6 +28,14 @@ use crate::view::gpu_name;
 
 /// Kernels of up to this many parameters are launched without an allocation for them.
 const FEW: usize = 32;
+
+/// Launches of up to this many arguments have no allocation for them.
+const FEW_ARGUMENTS: usize = 16;
+
+thread_local! {
+    /// The lists of the thread's last launch, which the next one fills anew.
+    static SPARE: Cell<Bound> = Cell::default();
+}
 
 /// What a launch may say beyond its arguments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,8 +70,7 @@ pub fn launch<const N: usize>(
     launch_in(&family, options, stream, config, arguments, room)
 }
 
-/// As [`launch`], where the number of arguments is known at run time only: see [`Argument::tensor`]. Costs a few allocations
-/// more.
+/// As [`launch`], where the number of arguments is known at run time only: see [`Argument::tensor`].
 ///
 /// # Errors
 /// As [`launch`].
@@ -73,6 +81,16 @@ pub fn launch_slice(
     arguments: &mut [Argument<'_>],
 ) -> Result<()> {
     let count = arguments.len();
+    if count <= FEW_ARGUMENTS {
+        let mut faces = [Index(0); FEW_ARGUMENTS];
+        faces.iter_mut().zip(&*arguments).for_each(|(face, argument)| *face = argument.face());
+        let (family, options) = ready(definition, stream, config, &faces[..count])?;
+        let (mut plain, mut words) = ([Index(0); FEW_ARGUMENTS], [0; FEW_ARGUMENTS]);
+        let mut guards = [const { None }; FEW_ARGUMENTS];
+        let room =
+            Room { plain: &mut plain[..count], words: &mut words[..count], guards: &mut guards[..count] };
+        return launch_in(&family, options, stream, config, arguments, room);
+    }
     let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
     let (family, options) = ready(definition, stream, config, &faces)?;
     let (mut plain, mut words) = (vec![Index(0); count], vec![0; count]);
@@ -120,7 +138,13 @@ fn launch_in<'a>(
 ) -> Result<()> {
     refuse_read_only(family, arguments)?;
     match stream.cuda() {
-        Some(cuda) => launch_on_gpu(family, stream, cuda, config, arguments, room),
+        Some(cuda) => {
+            let mut bound = SPARE.try_with(Cell::take).unwrap_or_default();
+            let started = launch_on_gpu(family, stream, cuda, config, arguments, room, &mut bound);
+            // A thread that ends keeps none.
+            let _ = SPARE.try_with(|spare| spare.set(bound));
+            started
+        }
         None => {
             let options = options.unwrap_or_default();
             let report = crate::simulator::run(family, config, arguments, &options, false)?;
@@ -173,10 +197,23 @@ pub(crate) fn choose<'f>(
     config: LaunchConfig<'_>,
     arguments: &[LaunchArgument<'_>],
 ) -> Result<(&'f Candidate, Bound)> {
+    let mut bound = Bound::default();
+    let (candidate, _) = choose_into(family, config, arguments, &mut bound)?;
+    Ok((candidate, bound))
+}
+
+/// As [`choose`], and the candidate's plan; the launch goes into `bound`.
+fn choose_into<'f>(
+    family: &'f Family,
+    config: LaunchConfig<'_>,
+    arguments: &[LaunchArgument<'_>],
+    bound: &mut Bound,
+) -> Result<(&'f Candidate, &'f LaunchPlan)> {
     let mut broken = None;
     for candidate in &family.candidates {
-        match family.checked(candidate)?.plan().bind(arguments, config.grid) {
-            Ok(bound) => return Ok((candidate, bound)),
+        let plan = family.checked(candidate)?.plan();
+        match plan.bind_into(arguments, config.grid, bound) {
+            Ok(()) => return Ok((candidate, plan)),
             Err(error @ BindError::Promise(_)) => broken = Some(error),
             Err(error) => return Err(refused(family, error)),
         }
@@ -247,6 +284,7 @@ fn launch_on_gpu<'a>(
     config: LaunchConfig<'_>,
     arguments: &'a mut [Argument<'_>],
     room: Room<'_, 'a>,
+    bound: &mut Bound,
 ) -> Result<()> {
     refuse_elsewhere(family, stream, cuda, arguments)?;
     let Room { plain, words, guards } = room;
@@ -265,10 +303,9 @@ fn launch_on_gpu<'a>(
             Kind::Index(value) => (LaunchArgument::Index(*value), 0),
         };
     }
-    let (candidate, bound) = choose(family, config, plain)?;
+    let (candidate, plan) = choose_into(family, config, plain, bound)?;
     if let Some(probe) = config.probe {
-        let shared_bytes = family.checked(candidate)?.plan().shared_bytes;
-        probe.see(planned(candidate.promises, &bound, shared_bytes, plain));
+        probe.see(planned(candidate.promises, bound, plan.shared_bytes, plain));
         if !probe.starts() {
             return Ok(());
         }
@@ -280,7 +317,6 @@ fn launch_on_gpu<'a>(
     if !config.allow_slow_paths {
         family.refuse_slow(&code.slow_paths)?;
     }
-    let plan = family.checked(candidate)?.plan();
     let parameters = &plan.parameters;
     let (mut few_values, mut few_pointers) = ([0u64; FEW], [std::ptr::null_mut::<c_void>(); FEW]);
     let (mut many_values, mut many_pointers) = (Vec::new(), Vec::new());
@@ -292,7 +328,7 @@ fn launch_on_gpu<'a>(
             (many_values.as_mut_slice(), many_pointers.as_mut_slice())
         }
     };
-    let mut maps = crate::tensor_map::encode(plan, &bound, words)?;
+    let mut maps = crate::tensor_map::encode(plan, bound, words)?;
     let shape = crate::module::Shape {
         grid: bound.grid,
         block: bound.block,

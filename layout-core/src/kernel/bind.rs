@@ -54,7 +54,7 @@ pub enum LaunchArgument<'a> {
 /// assert_eq!((bound.grid, bound.block, bound.dims), ([7, 1, 1], [16, 1, 1], vec![100]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
     /// Blocks of the grid. A zero means that there is nothing to do.
     pub grid: [u32; 3],
@@ -66,7 +66,7 @@ pub struct Bound {
     pub values: Vec<i64>,
     /// What each entry of [`LaunchPlan::maps`] is made of.
     pub maps: Vec<BoundMap>,
-    /// Argument, extent and stride, in elements, of each mode of each tensor. One list: a launch pays for every allocation.
+    /// Argument, extent and stride, in elements, of each mode of each tensor.
     pub(in crate::kernel) modes: Vec<(usize, u64, u64)>,
 }
 
@@ -110,20 +110,12 @@ impl Bound {
 /// assert_eq!((&map.extents[..], &map.strides[..]), (&[32, 8][..], &[160][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BoundMap {
     /// The extent of each mode, 1 to 2³².
     pub extents: Vec<u64>,
     /// Bytes from one element to the next along each mode after the first; multiples of 16 below 2⁴⁰.
     pub strides: Vec<u64>,
-}
-
-/// The modes of an argument.
-fn rank(argument: &LaunchArgument<'_>) -> usize {
-    match argument {
-        LaunchArgument::Tensor { shape, .. } => shape.len(),
-        LaunchArgument::Scalar(..) | LaunchArgument::Index(_) => 0,
-    }
 }
 
 /// The most blocks of a grid along each axis.
@@ -147,33 +139,68 @@ impl LaunchPlan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn bind(&self, arguments: &[LaunchArgument<'_>], grid: Option<[u32; 3]>) -> Result<Bound, BindError> {
+        let mut bound = Bound::default();
+        self.bind_into(arguments, grid, &mut bound)?;
+        Ok(bound)
+    }
+
+    /// As [`LaunchPlan::bind`], into the lists of an earlier launch, so that nothing is allocated. After an error they hold nothing of
+    /// use.
+    ///
+    /// # Errors
+    /// As [`LaunchPlan::bind`].
+    ///
+    /// ```
+    /// # use layout_core::kernel::{Bound, Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
+    /// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+    /// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+    /// let checked = compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?;
+    /// let mut bound = Bound::default();
+    /// for n in [100, 7] {
+    ///     let x = LaunchArgument::Tensor { elem: Elem::F32, shape: &[n], strides: &[1], address: 0, len: n };
+    ///     checked.plan().bind_into(&[x], None, &mut bound)?;
+    ///     assert_eq!(bound, checked.plan().bind(&[x], None)?);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bind_into(
+        &self,
+        arguments: &[LaunchArgument<'_>],
+        grid: Option<[u32; 3]>,
+        bound: &mut Bound,
+    ) -> Result<(), BindError> {
         if arguments.len() != self.arguments.len() {
             return Err(BindError::Count { expected: self.arguments.len(), found: arguments.len() });
         }
-        let mut dims = vec![-1i64; self.dims.len()];
+        let Bound { grid: blocks, block, dims, values: parameters, maps, modes } = bound;
+        dims.clear();
+        dims.resize(self.dims.len(), -1);
         for number in 0..arguments.len() {
-            self.extents(number, arguments, &mut dims)?;
+            self.extents(number, arguments, dims)?;
         }
         dims.iter_mut().for_each(|dim| *dim = (*dim).max(0));
+        let values = Values { dims, arguments };
         if !self.computed.is_empty() {
-            self.computed_extents(arguments, &Values { dims: &dims, arguments })?;
+            self.computed_extents(arguments, &values)?;
         }
         for (number, argument) in arguments.iter().enumerate() {
             self.memory(number, argument)?;
         }
-        let values = Values { dims: &dims, arguments };
         // First: where a variant's conditions do not hold, what it makes of the others' dimensions is no number of theirs.
         if !self.variant_if.iter().all(|condition| values.holds(self, condition)) {
             return Err(BindError::Promise(Broken::VariantIf));
         }
         for (condition, text) in &self.require {
             if !values.holds(self, condition) {
-                let parts: Vec<String> =
-                    self.dims.iter().zip(&dims).map(|(name, value)| format!("{name} = {value}")).collect();
+                let parts: Vec<String> = self
+                    .dims
+                    .iter()
+                    .zip(values.dims)
+                    .map(|(name, value)| format!("{name} = {value}"))
+                    .collect();
                 return Err(BindError::Require { condition: text.clone(), values: parts.join(", ") });
             }
         }
-        let mut blocks = [0u32; 3];
         for axis in 0..3 {
             let count = match (&self.grid, grid) {
                 (Some(_), Some(_)) => return Err(BindError::GridTwice),
@@ -190,33 +217,38 @@ impl LaunchPlan {
             }
             blocks[axis] = count as u32;
         }
-        let parameters = self
-            .parameters
-            .iter()
-            .map(|parameter| match *parameter {
-                KernelParameter::Pointer(_)
-                | KernelParameter::TensorMap(_)
-                | KernelParameter::GridCounter
-                | KernelParameter::Scalar(_) => 0,
-                KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
-                KernelParameter::Dim(dim) => dims.get(dim as usize).copied().unwrap_or(0),
-                KernelParameter::Stride { argument, mode } => values.stride(argument, mode).unwrap_or(0),
-            })
-            .collect();
-        let maps = self.maps.iter().map(|map| self.map(map, arguments));
-        let maps = maps.collect::<Result<Vec<_>, BindError>>()?;
-        let mut modes = Vec::with_capacity(arguments.iter().map(rank).sum());
+        *block = self.block;
+        parameters.clear();
+        parameters.extend(self.parameters.iter().map(|parameter| match *parameter {
+            KernelParameter::Pointer(_)
+            | KernelParameter::TensorMap(_)
+            | KernelParameter::GridCounter
+            | KernelParameter::Scalar(_) => 0,
+            KernelParameter::Index(number) => values.argument(number).unwrap_or(0),
+            KernelParameter::Dim(dim) => values.dims.get(dim as usize).copied().unwrap_or(0),
+            KernelParameter::Stride { argument, mode } => values.stride(argument, mode).unwrap_or(0),
+        }));
+        maps.resize_with(self.maps.len(), BoundMap::default);
+        for (map, bound) in self.maps.iter().zip(maps) {
+            self.map(map, arguments, bound)?;
+        }
+        modes.clear();
         for (number, argument) in arguments.iter().enumerate() {
             if let LaunchArgument::Tensor { shape, strides, .. } = argument {
                 let both = shape.iter().zip(*strides);
                 modes.extend(both.map(|(extent, stride)| (number, *extent as u64, *stride as u64)));
             }
         }
-        Ok(Bound { grid: blocks, block: self.block, values: parameters, dims, maps, modes })
+        Ok(())
     }
 
     /// A tensor for TMA, which asks for addresses and pitches that are multiples of 16 bytes.
-    fn map(&self, map: &TensorMap, arguments: &[LaunchArgument<'_>]) -> Result<BoundMap, BindError> {
+    fn map(
+        &self,
+        map: &TensorMap,
+        arguments: &[LaunchArgument<'_>],
+        bound: &mut BoundMap,
+    ) -> Result<(), BindError> {
         let number = map.argument as usize;
         let name = || self.arguments.get(number).map(|argument| argument.name.clone()).unwrap_or_default();
         let Some(LaunchArgument::Tensor { shape, strides, address, .. }) = arguments.get(number) else {
@@ -227,7 +259,9 @@ impl LaunchPlan {
             return refuse(format!("its address {address:#x} is no multiple of 16"));
         }
         let bytes = u64::from(map.elem.bytes());
-        let (mut extents, mut pitches) = (Vec::new(), Vec::new());
+        let BoundMap { extents, strides: pitches } = bound;
+        extents.clear();
+        pitches.clear();
         for (step, mode) in map.modes.iter().map(|mode| *mode as usize).enumerate() {
             let (Some(whole), Some(stride)) = (shape.get(mode), strides.get(mode)) else {
                 return refuse(format!("it has no mode {mode}"));
@@ -257,7 +291,7 @@ impl LaunchPlan {
             }
             pitches.push(pitch);
         }
-        Ok(BoundMap { extents, strides: pitches })
+        Ok(())
     }
 
     /// Kind, rank and extents of an argument.
@@ -391,14 +425,14 @@ impl LaunchPlan {
             return Ok(());
         }
         let rank = shape.len();
-        let mut compact = 1u128;
-        let mut reach = 0u128;
+        let mut compact = 1u64;
+        let mut reach = 0u64;
         for step in 0..rank {
             let mode = if *layout == PlanLayout::ColMajor { step } else { rank - 1 - step };
-            let (extent, stride) = (shape[mode] as u128, strides[mode] as u128);
+            let (extent, stride) = (shape[mode] as u64, strides[mode] as u64);
             let wanted = if matches!(layout, PlanLayout::Contiguous(_)) { 1 } else { compact };
             if !layout.is_free(mode) && extent > 1 && stride != wanted {
-                let (found, expected) = (strides[mode], wanted.min(usize::MAX as u128) as usize);
+                let (found, expected) = (strides[mode], wanted as usize);
                 return Err(BindError::Stride {
                     argument: name(),
                     mode,
@@ -410,17 +444,20 @@ impl LaunchPlan {
             reach = reach.saturating_add((extent - 1).saturating_mul(stride));
             compact = compact.saturating_mul(extent);
         }
+        // What leaves 64 bits stays at their end, and is too large.
         let span = reach.saturating_add(1);
-        if span > WIDE_LIMIT as u128 {
+        if span > WIDE_LIMIT as u64 {
             return Err(BindError::TooLarge { argument: name() });
         }
-        if span > *len as u128 {
-            return Err(BindError::Span { argument: name(), needed: span as u64, found: *len as u64 });
+        if span > *len as u64 {
+            return Err(BindError::Span { argument: name(), needed: span, found: *len as u64 });
         }
-        if self.promises.narrow && span > NARROW_LIMIT as u128 {
+        if self.promises.narrow && span > NARROW_LIMIT as u64 {
             return Err(BindError::Promise(Broken::Narrow));
         }
-        if *mutable && overlaps(shape, strides) {
+        // Compact modes share no address.
+        let compact = matches!(layout, PlanLayout::RowMajor | PlanLayout::ColMajor);
+        if *mutable && !compact && overlaps(shape, strides) {
             return Err(BindError::Overlap { argument: name() });
         }
         let bytes = u64::from(elem.bytes());

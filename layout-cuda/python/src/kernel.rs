@@ -23,13 +23,6 @@ pub struct Kernel {
 /// Blocks of the grid, and parameters.
 type Chosen = (Option<[u32; 3]>, Option<ParamSet>);
 
-/// What an argument was given as.
-enum Given {
-    Tensor(Box<Operand>),
-    Constant(Constant),
-    Index(i64),
-}
-
 impl Kernel {
     /// The kernel of a definition, as `add` of a module takes it.
     ///
@@ -50,7 +43,7 @@ impl Kernel {
     }
 
     /// The tensors among the arguments, and in the others' places nothing: a scalar's type may be a tensor's.
-    fn operands(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<Vec<Option<Box<Operand>>>> {
+    fn operands(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<Vec<Option<Operand>>> {
         let wanted = &self.kernel.arguments;
         if arguments.len() != wanted.len() {
             let names: Vec<&str> = wanted.iter().map(|argument| argument.name.as_str()).collect();
@@ -62,18 +55,18 @@ impl Kernel {
                 arguments.len()
             )));
         }
-        let each = wanted.iter().zip(arguments.iter_borrowed());
-        let taken = each.map(|(argument, object)| match argument.kind {
-            ArgumentKind::Tensor { .. } => {
-                Ok(Some(Box::new(Operand::new(&argument.name, &object.to_owned())?)))
-            }
-            ArgumentKind::Scalar(_) => Ok(None),
-        });
-        taken.collect()
+        let (mut taken, mut known) = (Vec::with_capacity(wanted.len()), None);
+        for (argument, object) in wanted.iter().zip(arguments.iter_borrowed()) {
+            taken.push(match argument.kind {
+                ArgumentKind::Tensor { .. } => Some(Operand::beside(&argument.name, object, &mut known)?),
+                ArgumentKind::Scalar(_) => None,
+            });
+        }
+        Ok(taken)
     }
 
     /// The element type that a scalar has: its own, or that of the first tensor with the same type parameter.
-    fn scalar_elem(&self, ty: TypeRef, operands: &[Option<Box<Operand>>]) -> PyResult<Option<Elem>> {
+    fn scalar_elem(&self, ty: TypeRef, operands: &[Option<Operand>]) -> PyResult<Option<Elem>> {
         match ty {
             TypeRef::Usize | TypeRef::Isize => Ok(None),
             TypeRef::Elem(elem) => Ok(Some(elem)),
@@ -98,7 +91,7 @@ impl Kernel {
 }
 
 /// A number as a scalar of an element type, or as an index.
-fn scalar(what: &str, elem: Option<Elem>, object: &Bound<'_, PyAny>) -> PyResult<Given> {
+fn scalar(what: &str, elem: Option<Elem>, object: &Bound<'_, PyAny>) -> PyResult<Argument<'static>> {
     let named = |error: PyErr| {
         let text = format!("{what}: {}", error.value(object.py()));
         match error.is_instance_of::<PyOverflowError>(object.py()) {
@@ -106,7 +99,7 @@ fn scalar(what: &str, elem: Option<Elem>, object: &Bound<'_, PyAny>) -> PyResult
             false => PyTypeError::new_err(text),
         }
     };
-    let Some(elem) = elem else { return Ok(Given::Index(object.extract::<i64>().map_err(named)?)) };
+    let Some(elem) = elem else { return Ok(Argument::index(object.extract::<i64>().map_err(named)?)) };
     let constant = if elem.is_float() {
         Constant::float(elem, object.extract::<f64>().map_err(named)?)
     } else if elem == Elem::Bool {
@@ -115,7 +108,7 @@ fn scalar(what: &str, elem: Option<Elem>, object: &Bound<'_, PyAny>) -> PyResult
         Constant::integer(elem, object.extract::<i128>().map_err(named)?)
     };
     match constant {
-        Some(constant) => Ok(Given::Constant(constant)),
+        Some(constant) => Ok(Argument::constant(constant)),
         None => Err(PyValueError::new_err(format!("{what}: {object} is no {elem}"))),
     }
 }
@@ -130,9 +123,8 @@ impl Kernel {
     ) -> PyResult<()> {
         let own = parameters.map(|parameters| self.choose(parameters)).transpose()?;
         let (grid, set) = own.as_ref().unwrap_or(&self.chosen);
-        let operands = self.operands(arguments)?;
-        let tensors = || operands.iter().flatten().map(|operand| &**operand);
-        let stream = Operand::stream(tensors())?;
+        let mut operands = self.operands(arguments)?;
+        let stream = Operand::stream(operands.iter().flatten())?;
         let wanted = &self.kernel.arguments;
         for (number, argument) in wanted.iter().enumerate() {
             let ArgumentKind::Tensor { mutable: true, .. } = argument.kind else { continue };
@@ -147,33 +139,24 @@ impl Kernel {
                 )));
             }
         }
-        let elems: Vec<Option<Elem>> = (wanted.iter())
-            .map(|argument| match argument.kind {
-                ArgumentKind::Scalar(ty) => self.scalar_elem(ty, &operands),
-                ArgumentKind::Tensor { .. } => Ok(None),
-            })
-            .collect::<PyResult<_>>()?;
-        let mut given = Vec::with_capacity(operands.len());
-        for (number, operand) in operands.into_iter().enumerate() {
-            given.push(match operand {
-                Some(mut operand) => {
-                    operand.place_on(&stream);
-                    Given::Tensor(operand)
-                }
-                None => scalar(&wanted[number].name, elems[number], &arguments.get_item(number)?)?,
-            });
+        let mut scalars = Vec::with_capacity(operands.len());
+        for (argument, object) in wanted.iter().zip(arguments.iter_borrowed()) {
+            if let ArgumentKind::Scalar(ty) = argument.kind {
+                scalars.push(scalar(&argument.name, self.scalar_elem(ty, &operands)?, &object)?);
+            }
         }
-        let taken = given.iter_mut().zip(wanted).map(|(given, wanted)| match given {
-            Given::Tensor(operand) => {
+        let (mut taken, mut scalars) = (Vec::with_capacity(operands.len()), scalars.into_iter());
+        for (operand, wanted) in operands.iter_mut().zip(wanted) {
+            if let Some(operand) = operand {
+                operand.place_on(&stream);
                 let written = matches!(wanted.kind, ArgumentKind::Tensor { mutable: true, .. });
                 // SAFETY: `arguments` holds the objects during the call. What is written lies apart from all others, as was seen
                 // above; on a GPU the library's own stream keeps the order.
-                unsafe { operand.argument(&wanted.name, written) }
+                taken.push(unsafe { operand.argument(&wanted.name, written) }?);
+            } else {
+                taken.extend(scalars.next());
             }
-            Given::Constant(constant) => Ok(Argument::constant(*constant)),
-            Given::Index(index) => Ok(Argument::index(*index)),
-        });
-        let mut taken = taken.collect::<PyResult<Vec<_>>>()?;
+        }
         let config = LaunchConfig { set: set.as_ref(), grid: *grid, ..LaunchConfig::default() };
         launch_slice(self.definition, &stream, config, &mut taken).map_err(launch_error)
     }

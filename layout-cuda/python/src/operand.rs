@@ -11,7 +11,9 @@ use dlpark::python::{DlpackStream, ImportRequest, ImportedDlpack, StreamArg};
 use layout_cuda::cudarc::driver::CudaSlice;
 use layout_cuda::{Argument, Device, Elem, Stream, TensorBytes};
 use layout_dlpack::{Described, DlpackError};
+use pyo3::Borrowed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi::PyTypeObject;
 use pyo3::prelude::*;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -36,6 +38,10 @@ impl Drop for Operand {
     }
 }
 
+/// The type of the last object that was taken, and its library's C functions, where it has them. For the arguments of one call, which
+/// hold the type.
+pub(crate) type Known = Option<(*mut PyTypeObject, Option<ExchangeApi>)>;
+
 /// The default stream, which a library that has no C functions is asked to be ready on.
 struct OnDefault;
 
@@ -59,6 +65,17 @@ fn described(imported: &ImportedDlpack) -> Result<(Described, bool), DlpackError
     }
 }
 
+/// Refuses a tensor where no launch can work.
+fn placed(what: &str, described: &Described) -> PyResult<()> {
+    match described.device().device_type {
+        DLDeviceType::CPU | DLDeviceType::CUDA => Ok(()),
+        other => Err(PyValueError::new_err(format!(
+            "{what}: it lies on a device of DLPack's kind {}; move it to a CUDA GPU, or to the CPU for the simulator",
+            other.0
+        ))),
+    }
+}
+
 impl Operand {
     /// Takes an object that speaks DLPack; `what` names it in errors.
     ///
@@ -66,17 +83,32 @@ impl Operand {
     /// `TypeError` where it is no tensor, or its elements are of no type that kernels have; `ValueError` where it cannot be one's
     /// argument.
     pub fn new(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+        Operand::beside(what, object.as_borrowed(), &mut None)
+    }
+
+    /// As [`Operand::new`], beside others of the same call: a library is asked for its C functions once for all tensors of a type.
+    pub(crate) fn beside(
+        what: &str,
+        object: Borrowed<'_, '_, PyAny>,
+        known: &mut Known,
+    ) -> PyResult<Operand> {
         let named = |error| tensor_error(what, error);
-        if let Some(api) = ExchangeApi::from_object(object.as_borrowed())? {
+        let kind = object.get_type_ptr();
+        let api = match known {
+            Some((same, api)) if *same == kind => api,
+            _ => &mut known.insert((kind, ExchangeApi::from_object(object)?)).1,
+        };
+        if let Some(api) = api {
             // SAFETY: the library describes its own tensor, which is read before the description goes.
-            let read = api.with_tensor_view_no_sync(object.as_borrowed(), |tensor, stream| unsafe {
+            let read = api.with_tensor_view_no_sync(object, |tensor, stream| unsafe {
                 Described::new(tensor).map(|described| (described, stream))
             });
             let (described, stream) = read?.map_err(named)?;
-            return Operand { described, read_only: false, stream, slice: None, _capsule: None }.placed(what);
+            placed(what, &described)?;
+            return Ok(Operand { described, read_only: false, stream, slice: None, _capsule: None });
         }
         let request = match object.hasattr("__dlpack__")? {
-            true => ImportRequest::new(object.as_borrowed())?,
+            true => ImportRequest::new(object)?,
             false => {
                 let found = object.get_type().name()?.to_string();
                 return Err(PyTypeError::new_err(format!("{what}: a tensor was expected, not `{found}`")));
@@ -86,19 +118,9 @@ impl Operand {
         let stream: Option<&dyn DlpackStream> = if on_gpu { Some(&OnDefault) } else { None };
         let imported = request.import(stream, None)?;
         let (described, read_only) = self::described(&imported).map_err(named)?;
+        placed(what, &described)?;
         let stream = std::ptr::null_mut();
-        Operand { described, read_only, stream, slice: None, _capsule: Some(imported) }.placed(what)
-    }
-
-    /// The same, if a launch can work where it lies.
-    fn placed(self, what: &str) -> PyResult<Operand> {
-        match self.described.device().device_type {
-            DLDeviceType::CPU | DLDeviceType::CUDA => Ok(self),
-            other => Err(PyValueError::new_err(format!(
-                "{what}: it lies on a device of DLPack's kind {}; move it to a CUDA GPU, or to the CPU for the simulator",
-                other.0
-            ))),
-        }
+        Ok(Operand { described, read_only, stream, slice: None, _capsule: Some(imported) })
     }
 
     /// The element type.
