@@ -125,8 +125,8 @@ fn gemm_runs_on_the_matrix_units() {
     }
 }
 
-/// The products of Q and K of a block are one group with one fence, also where they take several slabs; the wait for the products with V
-/// stands behind the first row's maximum, and what rescales the sums and rounds the weights between the exponentials.
+/// The wait for the products with V stands behind the first row's maximum, and what rescales the sums and rounds the weights between the
+/// exponentials.
 #[test]
 fn attention_waits_where_it_costs_least() {
     let wanted = [("D", ParamValue::Int(128)), ("KEEP", ParamValue::Function("every"))];
@@ -136,13 +136,6 @@ fn attention_waits_where_it_costs_least() {
     let compiled = compiled(variant.text, "sm_90a", variant.flags).expect("NVRTC takes the text");
     let code = sass(&compiled.cubin, variant.entry);
     let lines = code.lines();
-    let of_fence = |line: &String| line.starts_with("WARPGROUP.ARRIVE");
-    let slabs = lines
-        .split(of_fence)
-        .skip(1)
-        .map(|after| after.iter().filter(|line| line.starts_with("HGMMA")).count());
-    // The first block's, a block's, V's of the block before, V's of the last one.
-    assert_eq!(slabs.collect::<Vec<_>>(), [8; 4]);
     let at = |what: &str, from: usize| {
         from + lines[from..].iter().position(|line| line.contains(what)).expect(what)
     };

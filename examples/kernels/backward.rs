@@ -208,37 +208,24 @@ mod kernels {
         if OF_KEYS { (other, own) } else { (own, other) }
     }
 
-    /// Waits for products, and reads the fact of a thread's columns that they are for: before the wait, where registers are left for it.
-    fn wait_and_read(groups: usize, mut found: View<f32, Write>, told: View<f32, Write>) {
-        if !AHEAD {
-            wgmma_wait_group(groups);
-        }
-        if OF_KEYS {
-            for j in unroll(0..MOVING / 8) {
-                found
-                    .slice(j)
-                    .vectorize([2])
-                    .copy_from(&told.tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
-            }
-        }
-        if AHEAD {
-            wgmma_wait_group(groups);
-        }
-    }
-
-    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `logs` are
-    /// the logarithms of the columns, `own` has those of the rows.
+    /// Rounds the weights, and replaces each score by the factor of dS: the weight times the score's derivative. `told` has
+    /// the logarithms of the columns, `own` those of the rows.
     fn weigh(
         mut scores: View<f32, Write>,
         mut weights: View<T, Write>,
-        logs: View<f32, Write>,
+        told: View<f32, Write>,
         own: View<f32, Write>,
         (factor, strength): (f32, f32),
     ) {
         for j in unroll(0..MOVING / 8) {
+            let mut logs = local::<f32>(row_major([2]));
+            if OF_KEYS {
+                logs.vectorize([2])
+                    .copy_from(&told.slice(0).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
+            }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
-                    let log = if OF_KEYS { logs[[j, e]] } else { own[[0, h]] };
+                    let log = if OF_KEYS { logs[[e]] } else { own[[0, h]] };
                     let score = scores[[h, 2 * j + e]];
                     let weight = score.mul_add(factor, -log).exp2_approx();
                     if OF_KEYS {
@@ -254,13 +241,18 @@ mod kernels {
     fn change(
         mut rest: View<f32, Write>,
         weights: View<f32, Write>,
-        sums: View<f32, Write>,
+        told: View<f32, Write>,
         own: View<f32, Write>,
     ) {
         for j in unroll(0..MOVING / 8) {
+            let mut sums = local::<f32>(row_major([2]));
+            if OF_KEYS {
+                sums.vectorize([2])
+                    .copy_from(&told.slice(1).tile([2], [4 * j + lane_id() % 4]).vectorize([2]));
+            }
             for h in unroll(0..2) {
                 for e in unroll(0..2) {
-                    let less = if OF_KEYS { sums[[j, e]] } else { own[[1, h]] };
+                    let less = if OF_KEYS { sums[[e]] } else { own[[1, h]] };
                     rest[[h, 2 * j + e]] = weights[[h, 2 * j + e]] * (rest[[h, 2 * j + e]] - less);
                 }
             }
@@ -348,7 +340,6 @@ mod kernels {
         let (mut weights, mut changes) =
             (local::<T>(row_major([2, MOVING / 4])), local::<T>(row_major([2, MOVING / 4])));
         let mut own = local::<f32>(row_major([2, 2]));
-        let columns = local::<f32>(row_major([if OF_KEYS { MOVING / 8 } else { 1 }, 2]));
         if !OF_KEYS {
             for h in unroll(0..2) {
                 let of_head = facts.slice(first_head);
@@ -390,9 +381,8 @@ mod kernels {
                         );
                     }
                     wgmma_commit_group();
-                    let told = told.slice(next.stage());
                     // The scores, and the sums of the block before, which were beside them.
-                    wait_and_read(1, columns, told.slice(0));
+                    wgmma_wait_group(1);
                     if BESIDE && begun {
                         release(empty, &mut read);
                     }
@@ -403,13 +393,14 @@ mod kernels {
                         sizes,
                         (batch as i32, head as i32, scale.div_approx(unit), strength),
                     );
-                    weigh(scores, weights, columns, own, (factor, strength));
+                    let of_columns = told.slice(next.stage());
+                    weigh(scores, weights, of_columns, own, (factor, strength));
                     if OF_KEYS {
                         wgmma(&mut values, &weights, &own_2, true);
                         wgmma_commit_group();
                     }
-                    wait_and_read(if OF_KEYS { 1 } else { 0 }, columns, told.slice(1));
-                    change(rest, scores, columns, own);
+                    wgmma_wait_group(if OF_KEYS { 1 } else { 0 });
+                    change(rest, scores, of_columns, own);
                     changes.copy_from(&rest.cast::<T>());
                     wgmma(&mut sums, &changes, &own_1, true);
                     wgmma_commit_group();
@@ -429,14 +420,14 @@ mod kernels {
     /// behind the last query, has plus infinity and 0, so its weights are 0. Of packed sequences there are four copies, each a place
     /// farther on.
     #[tiled_kernel(
-        T = [bf16, f16], DV = 128, COPIES = [1, 4],
-        arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], require(F == 2 * COPIES), deny(narrowed),
+        T = [bf16, f16], DV = 128, COPIES = [1, 4], FACTS = 2 * COPIES,
+        arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], deny(narrowed),
     )]
-    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const F: usize, const MP: usize>(
+    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize>(
         o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         logs: &LayoutTensor<f32, RowMajor<B, HQ, M>>,
-        facts: &mut LayoutTensor<f32, RowMajor<B, HQ, F, MP>>,
+        facts: &mut LayoutTensor<f32, RowMajor<B, HQ, FACTS, MP>>,
     ) {
         launch_dependents();
         grid_dependency_wait();
@@ -478,11 +469,11 @@ mod kernels {
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        PACKED = [false, true], BESIDE = !OF_KEYS, AHEAD = !PACKED, BY_HEADS = KEEP == every,
+        PACKED = [false, true], BESIDE = !OF_KEYS, FACTS = if PACKED { 8 } else { 2 }, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { N / FIXED + ENDS } else { N.div_ceil(FIXED) * B } * HK],
-        require(HQ % HK == 0, F == if PACKED { 8 } else { 2 }, M + F <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
+        require(HQ % HK == 0, M + FACTS <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_keys<
@@ -491,7 +482,6 @@ mod kernels {
         const HQ: usize,
         const HK: usize,
         const M: usize,
-        const F: usize,
         const MP: usize,
         const N: usize,
         const ENDS: usize,
@@ -502,7 +492,7 @@ mod kernels {
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
-        facts: &LayoutTensor<f32, RowMajor<B, HQ, F, MP>>,
+        facts: &LayoutTensor<f32, RowMajor<B, HQ, FACTS, MP>>,
         d_k: &mut LayoutTensor<T, Pitched<B, HK, N, D>>,
         d_v: &mut LayoutTensor<T, Pitched<B, HK, N, DV>>,
         scale: f32,
@@ -546,11 +536,11 @@ mod kernels {
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
-        PACKED = [false, true], BESIDE = !OF_KEYS, AHEAD = !PACKED, BY_HEADS = KEEP == every,
+        PACKED = [false, true], BESIDE = !OF_KEYS, FACTS = if PACKED { 8 } else { 2 }, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { M / FIXED + ENDS } else { M.div_ceil(FIXED) * B } * HQ],
-        require(HQ % HK == 0, F == if PACKED { 8 } else { 2 }, M + F <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
+        require(HQ % HK == 0, M + FACTS <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_queries<
@@ -559,7 +549,6 @@ mod kernels {
         const HQ: usize,
         const HK: usize,
         const M: usize,
-        const F: usize,
         const MP: usize,
         const N: usize,
         const ENDS: usize,
@@ -570,7 +559,7 @@ mod kernels {
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
-        facts: &LayoutTensor<f32, RowMajor<B, HQ, F, MP>>,
+        facts: &LayoutTensor<f32, RowMajor<B, HQ, FACTS, MP>>,
         d_q: &mut LayoutTensor<T, Pitched<B, HQ, M, D>>,
         scale: f32,
         strength: f32,

@@ -1,7 +1,7 @@
 //! TMA, matrix products of a warpgroup, and the waits and fences that order them: what these words mean.
 
 use super::datum::{Datum, LayoutDatum};
-use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::TileOperation;
 use super::vocabulary::Call;
 use crate::kernel::elem::Elem;
@@ -165,25 +165,6 @@ impl Evaluator<'_> {
             _ => return self.fail(origin, format!("`{name}` is about no asynchronous work")),
         };
         self.effect(origin, StatementKind::Signal(signal))
-    }
-
-    /// The body of a loop of nothing but products into one accumulator, whose fence goes in front of the loop: products of one shape in
-    /// a row need none between them (PTX, `wgmma.fence`), and the units stand still at each.
-    pub(super) fn fenced_once(&mut self, mut body: Vec<TileStatement>) -> Vec<TileStatement> {
-        let mut sums = None;
-        let all = body.iter().all(|statement| match &statement.kind {
-            StatementKind::Signal(Signal::MatrixFence) => true,
-            StatementKind::Operation(TileOperation::Wgmma { accumulator, a, .. }) => {
-                let shared = matches!(self.tables.place(a.place).space, Space::Shared { .. });
-                shared && sums.get_or_insert(accumulator) == &accumulator
-            }
-            _ => false,
-        });
-        if let (true, Some(&Statement { origin, .. })) = (all && sums.is_some(), body.first()) {
-            self.push(origin, StatementKind::Signal(Signal::MatrixFence));
-            body.retain(|statement| matches!(statement.kind, StatementKind::Operation(_)));
-        }
-        body
     }
 
     /// The block's place in its cluster, `x` fastest.

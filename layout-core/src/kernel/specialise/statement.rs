@@ -359,7 +359,6 @@ impl Evaluator<'_> {
         let Some((body, result)) = evaluated else { return Ok(()) };
         result?;
         self.behind(&rings, &body);
-        let body = self.fenced_once(body);
         let kind =
             StatementKind::For { variable: var, start: first, end: last, step, unroll, reversed, body };
         self.push(origin, kind);
