@@ -152,13 +152,18 @@ fn backward(run: &Run<'_>) -> Result<Backward, Error> {
     let ([m, n, heads], [d, dv]) = (run.size, ["D", "DV"].map(|name| run.number(name)));
     let (q, k) = (values(run, [1, heads, m, d], 1)?, values(run, [1, 1, n, d], 2)?);
     let (v, d_o) = (values(run, [1, 1, n, dv], 3)?, values(run, [1, heads, m, dv], 4)?);
-    let rows = m.next_multiple_of(128);
-    let facts = (0..heads * 2 * rows).map(|at| match (at / rows % 2, at % rows < m) {
-        (0, true) => 8.0,
-        (0, false) => f32::INFINITY,
-        _ => (at % 7) as f32,
+    let copies = if is(run, "PACKED") { 4 } else { 1 };
+    let rows = (m + 2 * copies - 2).next_multiple_of(128);
+    let facts = (0..heads * 2 * copies * rows).map(|at| {
+        // Each copy is a place farther on.
+        let (place, fact, copy) = (at % rows, at / rows % 2, at / (2 * rows) % copies);
+        match (fact, place >= copy && place - copy < m) {
+            (0, true) => 8.0,
+            (0, false) => f32::INFINITY,
+            _ => (place.saturating_sub(copy) % 7) as f32,
+        }
     });
-    let facts = run.device.upload(&facts.collect::<Vec<f32>>(), [1, heads, 2, rows])?;
+    let facts = run.device.upload(&facts.collect::<Vec<f32>>(), [1, heads, 2 * copies, rows])?;
     Ok(([q, k, v, d_o], facts))
 }
 
