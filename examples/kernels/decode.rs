@@ -261,7 +261,7 @@ mod kernels {
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(U == f32 || U == T && SCORE == plain, T == bf16 || KEEP == causal, SCORE == plain || T == bf16 && KEEP == causal),
-        arch = "sm_90a", block = [32 * WARPS], grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
+        arch = "sm_90a", block = [32 * WARPS], min_blocks = 1, grid = [HK * (HQ / HK * M).div_ceil(ROWS) * PARTS],
         require(HQ % HK == 0, PARTS % B.max(1) == 0, LISTS == if PAGED { B } else { 0 }, P == if PAGED { P } else { B }, N % if PAGED { CHUNK } else { 1 } == 0, !DISTANT || N * TABLE.max(1) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
