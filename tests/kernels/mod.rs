@@ -2,6 +2,7 @@
 //!
 //! Law: `cases()` and `tested()` name every kernel of this folder and of the examples; `definitions()` has each once.
 
+mod adding;
 mod attention;
 mod bits;
 mod chain;
@@ -60,6 +61,7 @@ pub fn cases() -> Vec<Case> {
         orders::cases(),
         pitch::cases(),
         sharing::cases(),
+        adding::cases(),
         together::cases(),
         puzzles::cases(),
         memory::cases(),

@@ -1,19 +1,14 @@
 //! Blocks that work on one result, and packed data: split-K, look-back, cooperative kernels, sequences, 4-bit weights, boxes of many
 //! modes.
 
-use super::zeros;
+use super::{sevens, zeros};
 use layout_cuda::FindingKind::{
     DivergentBarrier, InFlightAtEnd, MissingWait, OutOfBounds, Overflow, Overwritten, ReadWriteRace,
     ShiftTooFar, TransactionBytes, WriteWriteRace,
 };
-use layout_cuda::{Device, Tensor, tiled_kernel};
+use layout_cuda::{Device, tiled_kernel};
 
 const SOURCE: &str = include_str!("grids.rs");
-
-fn on<const R: usize>(shape: [usize; R]) -> Tensor<f32, R> {
-    let values: Vec<f32> = (0..shape.iter().product::<usize>()).map(|at| (at % 7) as f32).collect();
-    Device::simulator().upload(&values, shape).expect("a tensor")
-}
 
 /// Four blocks give parts, the last one adds them up.
 #[tiled_kernel(FLAW = [0, 1, 2, 3, 4], block = [64], grid = [4])]
@@ -50,10 +45,10 @@ fn split(
 #[test]
 fn the_last_block_knows_of_all() {
     let sums = Some((ReadWriteRace, "sums"));
-    let x = on([4, 64]);
+    let x = sevens([4, 64]);
     for (flaw, wanted) in [(0, None), (1, sums), (2, sums), (4, sums)] {
         let set = super::set(&split::DEFINITION, flaw);
-        let (mut part, mut count, mut y) = (on([4, 64]), zeros(1), zeros(64));
+        let (mut part, mut count, mut y) = (sevens([4, 64]), zeros(1), zeros(64));
         let options = layout_cuda::Options::default();
         let report = split::simulate_with(super::config(&set), &options, &x, &mut part, &mut count, &mut y);
         super::judge(SOURCE, ("split", flaw), &report.expect("it runs"), wanted);
@@ -61,7 +56,7 @@ fn the_last_block_knows_of_all() {
     // The one before the last reads what the last one writes, before or after: some schedule has it after.
     let set = super::set(&split::DEFINITION, 3);
     let options = layout_cuda::Options { schedules: 8, ..layout_cuda::Options::default() };
-    let (mut part, mut count, mut y) = (on([4, 64]), zeros(1), zeros(64));
+    let (mut part, mut count, mut y) = (sevens([4, 64]), zeros(1), zeros(64));
     let report = split::simulate_with(super::config(&set), &options, &x, &mut part, &mut count, &mut y);
     assert!(report.expect("it runs").find(ReadWriteRace).is_some());
 }
@@ -175,7 +170,7 @@ fn four_bits(
 fn weights_of_four_bits() {
     let device = Device::simulator();
     let w = device.upload(&vec![0x7654_3210u32; 64], [2, 32]).expect("w");
-    let (scale, mut y) = (on([2, 4]), on([2, 32]));
+    let (scale, mut y) = (sevens([2, 4]), sevens([2, 32]));
     table!(SOURCE, [arithmetic] four_bits(&w, &scale, &mut y) {
         0 => None, 1 => Some((OutOfBounds, "the scale")), 2 => Some((Overflow, "below zero")),
         3 => Some((ShiftTooFar, "shifted")),
@@ -211,7 +206,7 @@ fn four_modes(x: &LayoutTensor<f32, RowMajor<2, 4, 4, 32>>, y: &mut LayoutTensor
 
 #[test]
 fn boxes_of_four_modes() {
-    let (x, mut y) = (on([2, 4, 4, 32]), on([4, 32]));
+    let (x, mut y) = (sevens([2, 4, 4, 32]), sevens([4, 32]));
     table!(SOURCE, four_modes(&x, &mut y) {
         0 => None, 1 => Some((TransactionBytes, "bytes")), 2 => Some((Overwritten, "loads")),
         3 => Some((MissingWait, "reads")),
@@ -239,7 +234,7 @@ fn five_modes(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32, 
 
 #[test]
 fn boxes_of_five_modes() {
-    let (x, mut y) = (on([4, 32]), on([2, 1, 2, 4, 32]));
+    let (x, mut y) = (sevens([4, 32]), sevens([2, 1, 2, 4, 32]));
     table!(SOURCE, five_modes(&x, &mut y) {
         0 => None, 1 => Some((WriteWriteRace, "leaves")), 2 => Some((InFlightAtEnd, "leaves")),
     });

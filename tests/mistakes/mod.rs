@@ -64,6 +64,7 @@ macro_rules! table {
     };
 }
 
+mod adding;
 mod arithmetic;
 mod causes;
 mod chains;

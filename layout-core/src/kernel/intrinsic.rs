@@ -373,9 +373,11 @@ vocabulary! {
     TmaLoadMulticast = "tma_load_multicast", Function, 4..=4, Asynchronous, Some(Arch::SM_90);
     /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
     TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
+    /// `tma_add(&mut dst, &src)`: as `tma_store`, but the elements are added to those of the tensor, each atomically.
+    TmaAdd = "tma_add", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
     /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
     StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some(Arch::SM_90);
-    /// `bulk_commit_group()`: closes the group of the `tma_store`s that this thread issued since the last one.
+    /// `bulk_commit_group()`: closes the group of the `tma_store`s and `tma_add`s that this thread issued since the last one.
     BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
     /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
     BulkWaitGroup = "bulk_wait_group", Function, 1..=1, Asynchronous, Some(Arch::SM_90);

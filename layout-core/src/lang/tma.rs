@@ -108,7 +108,35 @@ pub fn tma_store<D: Tensor<Access = Write>>(_destination: D, _source: impl Tenso
     device_only()
 }
 
-/// Closes the group of the [`tma_store`]s that this thread issued since the last one.
+/// As [`tma_store`], but each element is added to that of the tensor, atomically. Types: `f32 i32 u32`. The order of several
+/// additions to an element is open, so a sum of floats may differ in its last bits from run to run.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// // Each block adds its tile to the same one.
+/// #[tiled_kernel(arch = "sm_90a", block = [32], grid = [5])]
+/// fn sum(y: &mut LayoutTensor<f32, RowMajor<1, 32>>) {
+///     let mut tile = shared::<f32>(row_major([1, 32]));
+///     tile[[0, lane_id()]] = lane_id() as f32;
+///     fence_async_proxy();
+///     barrier();
+///     if thread_idx.x == 0 {
+///         tma_add(&mut y.tile([1, 32], [0, 0]), &tile);
+///         bulk_commit_group();
+///         bulk_wait_group(0);
+///     }
+/// }
+/// # let device = Device::simulator();
+/// let mut y = device.upload(&[0.5f32; 32], [1, 32])?;
+/// assert!(sum::simulate(&mut y)?.clean());
+/// assert_eq!(y.download()?[29..], [145.5, 150.5, 155.5]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn tma_add<D: Tensor<Access = Write>>(_destination: D, _source: impl Tensor<Elem = D::Elem>) {
+    device_only()
+}
+
+/// Closes the group of the [`tma_store`]s and [`tma_add`]s that this thread issued since the last one.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};

@@ -64,7 +64,7 @@ mod tests {
         ),
         (
             "TMA",
-            "tma_load tma_load_multicast tma_store bulk_commit_group bulk_wait_group bulk_wait_group_read \
+            "tma_load tma_load_multicast tma_store tma_add bulk_commit_group bulk_wait_group bulk_wait_group_read \
              fence_async_proxy fence_async_proxy_global",
         ),
         (

@@ -53,8 +53,8 @@ impl Lower {
             TileOperation::TensorLoad { destination, source, barrier, multicast } => {
                 self.tensor_load(destination, source, barrier, *multicast, origin, out)
             }
-            TileOperation::TensorStore { destination, source } => {
-                self.tensor_store(destination, source, origin, out)
+            TileOperation::TensorStore { destination, source, adds } => {
+                self.tensor_store(destination, source, *adds, origin, out)
             }
             TileOperation::RemoteStore { destination, source, barrier } => {
                 self.remote_store(destination, source, barrier, origin, out)

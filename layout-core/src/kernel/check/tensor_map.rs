@@ -4,11 +4,13 @@
 //! API's `cuTensorMapEncodeTiled`.
 
 use super::lower::{Failed, Lower, Out};
+use crate::kernel::elem::Elem;
 use crate::kernel::index::Index;
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{
-    BarrierAt, Comparison, Operation, Space, Statement, StatementKind, TensorLoad, TensorMap, TensorStore,
+    BarrierAt, Comparison, Operation, Place, Space, Statement, StatementKind, TensorLoad, TensorMap,
+    TensorStore,
 };
 use crate::kernel::view::View;
 
@@ -20,6 +22,20 @@ struct Boxes {
     map: u32,
     /// Of each box: elements from the shared view's first one, and the first coordinate of the tensor.
     parts: Vec<(i64, Vec<Index>)>,
+}
+
+/// A box of a tile.
+struct BoxShape {
+    /// Elements along each mode of the tile.
+    extents: Vec<i64>,
+    /// The tile's modes, the contiguous one first, then as the shared view has them.
+    order: Vec<usize>,
+    /// The mode that is cut into slabs.
+    cut: usize,
+    slabs: i64,
+    /// Elements from slab to slab of the shared view.
+    slab: i64,
+    swizzle: u32,
 }
 
 impl Lower {
@@ -47,15 +63,22 @@ impl Lower {
         &mut self,
         destination: &View,
         source: &View,
+        adds: bool,
         origin: Origin,
         out: &mut Out,
     ) -> Result<(), Failed> {
-        let boxes = self.boxes(destination, source, "tma_store", origin)?;
-        let first = self.first_element(source, "tma_store", origin)?;
+        let name = if adds { "tma_add" } else { "tma_store" };
+        let elem = self.tables.place(destination.place).elem;
+        if adds && !matches!(elem, Elem::F32 | Elem::I32 | Elem::U32) {
+            let message = format!("`tma_add` to elements of {elem}");
+            return self.fail(origin, message, "it adds f32, i32 and u32: keep the sums in one of these");
+        }
+        let boxes = self.boxes(destination, source, name, origin)?;
+        let first = self.first_element(source, name, origin)?;
         let hint = destination.hint;
         for (offset, coordinates) in boxes.parts {
             let source = self.moved(&first, offset, origin)?;
-            let store = TensorStore { map: boxes.map, source, coordinates, hint };
+            let store = TensorStore { map: boxes.map, source, coordinates, hint, adds };
             out.push(Statement { kind: StatementKind::Operation(Operation::TensorStore(store)), origin });
         }
         Ok(())
@@ -76,6 +99,84 @@ impl Lower {
                 format!("`{name}` between `{}` of {} and `{}` of {}", to.name, to.elem, from.name, from.elem);
             return self.fail(origin, message, "TMA converts nothing");
         }
+        let shape = self.shape_of_box((global, shared), (&from, &to), name, origin)?;
+        let BoxShape { extents: of_box, order, cut, slabs, slab, swizzle } = shape;
+        let bytes = i64::from(from.elem.bytes());
+        let rank = self.ranks.get(argument as usize).copied().unwrap_or(0);
+        let (found, begins) = self.modes_of_tile(global, (rank, of_box.len()), (&from, name), origin)?;
+        let mut modes: Vec<u32> = Vec::new();
+        let mut box_extents: Vec<u32> = Vec::new();
+        for mode in &order {
+            if let Some(number) = found.iter().position(|found| *found == Some(*mode)) {
+                modes.push(number as u32);
+                box_extents.push(of_box[*mode] as u32);
+            }
+        }
+        for number in (0..rank).filter(|number| found[*number].is_none()) {
+            modes.push(number as u32);
+            box_extents.push(1);
+        }
+        if modes.len() != rank || begins.len() != rank {
+            return self.fail(
+                origin,
+                format!("`{name}` of a view of `{}` that is no plain tile", from.name),
+                "",
+            );
+        }
+        self.begins_aligned(&begins[modes[0] as usize], &from, name, origin)?;
+        let map = TensorMap {
+            argument,
+            elem: from.elem,
+            modes,
+            extents: box_extents,
+            swizzle_bytes: swizzle,
+            round_tf32: false,
+            stored: matches!(name, "tma_store" | "tma_add"),
+        };
+        let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
+        let first = self.first_element(shared, name, origin)?;
+        if self.alignment(shared, &first) % alignment.min(1024) != 0
+            || slab * bytes % alignment.min(1024) != 0
+        {
+            return self.fail(
+                origin,
+                format!(
+                    "`{name}`: the part of `{}` does not begin at a multiple of {alignment} bytes",
+                    to.name
+                ),
+                "make a stage a multiple of it",
+            );
+        }
+        let mut parts = Vec::new();
+        for number in 0..slabs {
+            let mut coordinates = Vec::new();
+            for mode in &map.modes {
+                let at = if found[*mode as usize] == Some(cut) {
+                    begins[*mode as usize].plus(number * of_box[cut])
+                } else {
+                    Ok(begins[*mode as usize].clone())
+                };
+                let at = self.index(origin, at)?;
+                coordinates.push(self.box_coordinate(&at, origin)?);
+            }
+            parts.push((number * slab, coordinates));
+        }
+        let known = self.maps.iter().position(|known| *known == (map.clone(), shared.place));
+        let map = known.unwrap_or_else(|| {
+            self.maps.push((map, shared.place));
+            self.maps.len() - 1
+        });
+        Ok(Boxes { map: map as u32, parts })
+    }
+
+    /// The boxes that a tile is cut into, and how one lies in the shared view.
+    fn shape_of_box(
+        &mut self,
+        (global, shared): (&View, &View),
+        (from, to): (&Place, &Place),
+        name: &str,
+        origin: Origin,
+    ) -> Result<BoxShape, Failed> {
         let extents = self.extents(global, origin)?;
         let inside = self.extents(shared, origin)?;
         if global.lanes() != 1 || shared.lanes() != 1 {
@@ -149,15 +250,24 @@ impl Lower {
             let message = format!("`{name}`: a box of {extent} elements along a mode; {BOX} are possible");
             return self.fail(origin, message, "cut the tile, or load it in two parts");
         }
-        // Which of the argument's modes each mode of the tile is, and where the tile begins.
-        let rank = self.ranks.get(argument as usize).copied().unwrap_or(0);
+        Ok(BoxShape { extents: of_box, order, cut, slabs, slab, swizzle })
+    }
+
+    /// Which of the argument's modes each mode of the tile is, and where the tile begins along each of the argument's.
+    fn modes_of_tile(
+        &mut self,
+        global: &View,
+        (rank, modes): (usize, usize),
+        (from, name): (&Place, &str),
+        origin: Origin,
+    ) -> Result<(Vec<Option<usize>>, Vec<Index>), Failed> {
         let mut begins = Vec::new();
         let mut found = vec![None; rank];
         for (number, bound) in global.bounds.iter().enumerate() {
             let unit = |mode: &usize| bound.steps[*mode] == Index::constant(1);
             let zero = |mode: usize| bound.steps[mode] == Index::constant(0);
-            let mine = (0..extents.len()).find(unit);
-            let plain = (0..extents.len()).all(|mode| Some(mode) == mine || zero(mode));
+            let mine = (0..modes).find(unit);
+            let plain = (0..modes).all(|mode| Some(mode) == mine || zero(mode));
             if number >= rank || !plain {
                 return self.fail(
                     origin,
@@ -168,81 +278,30 @@ impl Lower {
             found[number] = mine;
             begins.push(bound.base.clone());
         }
-        let mut modes: Vec<u32> = Vec::new();
-        let mut box_extents: Vec<u32> = Vec::new();
-        for mode in &order {
-            if let Some(number) = found.iter().position(|found| *found == Some(*mode)) {
-                modes.push(number as u32);
-                box_extents.push(of_box[*mode] as u32);
-            }
+        Ok((found, begins))
+    }
+
+    /// Refuses a box that may begin between multiples of 16 bytes along the contiguous mode.
+    fn begins_aligned(
+        &mut self,
+        first: &Index,
+        from: &Place,
+        name: &str,
+        origin: Origin,
+    ) -> Result<(), Failed> {
+        let whole = 16 / i64::from(from.elem.bytes()).min(16);
+        if self.tables.atoms.divides(first, whole) {
+            return Ok(());
         }
-        for number in (0..rank).filter(|number| found[*number].is_none()) {
-            modes.push(number as u32);
-            box_extents.push(1);
-        }
-        if modes.len() != rank || begins.len() != rank {
-            return self.fail(
-                origin,
-                format!("`{name}` of a view of `{}` that is no plain tile", from.name),
-                "",
-            );
-        }
-        let first = &begins[modes[0] as usize];
-        if !self.tables.atoms.divides(first, 16 / bytes.min(16)) {
-            let whole = 16 / bytes;
-            let message = format!(
-                "`{name}`: a box of `{}` that may begin between multiples of {whole} elements along the contiguous mode",
-                from.name
-            );
-            let help = format!(
-                "TMA begins a row at a multiple of 16 bytes, else the GPU stops (an illegal instruction): begin at `x / {whole} * {whole}`, take {whole} \
-                 elements more, and read from `x % {whole}` on"
-            );
-            return self.fail(origin, message, &help);
-        }
-        let map = TensorMap {
-            argument,
-            elem: from.elem,
-            modes,
-            extents: box_extents,
-            swizzle_bytes: swizzle,
-            round_tf32: false,
-            stored: name == "tma_store",
-        };
-        let alignment = if swizzle > 0 { 8 * i64::from(swizzle) } else { 128 };
-        let first = self.first_element(shared, name, origin)?;
-        if self.alignment(shared, &first) % alignment.min(1024) != 0
-            || slab * bytes % alignment.min(1024) != 0
-        {
-            return self.fail(
-                origin,
-                format!(
-                    "`{name}`: the part of `{}` does not begin at a multiple of {alignment} bytes",
-                    to.name
-                ),
-                "make a stage a multiple of it",
-            );
-        }
-        let mut parts = Vec::new();
-        for number in 0..slabs {
-            let mut coordinates = Vec::new();
-            for mode in &map.modes {
-                let at = if found[*mode as usize] == Some(cut) {
-                    begins[*mode as usize].plus(number * of_box[cut])
-                } else {
-                    Ok(begins[*mode as usize].clone())
-                };
-                let at = self.index(origin, at)?;
-                coordinates.push(self.box_coordinate(&at, origin)?);
-            }
-            parts.push((number * slab, coordinates));
-        }
-        let known = self.maps.iter().position(|known| *known == (map.clone(), shared.place));
-        let map = known.unwrap_or_else(|| {
-            self.maps.push((map, shared.place));
-            self.maps.len() - 1
-        });
-        Ok(Boxes { map: map as u32, parts })
+        let message = format!(
+            "`{name}`: a box of `{}` that may begin between multiples of {whole} elements along the contiguous mode",
+            from.name
+        );
+        let help = format!(
+            "TMA begins a row at a multiple of 16 bytes, else the GPU stops (an illegal instruction): begin at `x / {whole} * {whole}`, take {whole} \
+             elements more, and read from `x % {whole}` on"
+        );
+        self.fail(origin, message, &help)
     }
 
     /// A coordinate as the 32 bits that TMA takes: one beyond them is beyond the tensor in any case.

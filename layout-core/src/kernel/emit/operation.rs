@@ -130,9 +130,10 @@ impl Emitter<'_> {
             Operation::TensorStore(store) => {
                 self.device.call("TensorMap {");
                 let mut arguments = vec![self.name(Name::Map(store.map)), self.address(&store.source)];
+                let head = if store.adds { "tensor_add" } else { "tensor_store" };
                 let hinted = self.with_policy(&mut arguments, store.hint);
                 arguments.extend(store.coordinates.iter().map(|at| self.index(at)));
-                self.wrapper(&format!("tensor_store{hinted}_{}d", store.coordinates.len()), "", &arguments);
+                self.wrapper(&format!("{head}{hinted}_{}d", store.coordinates.len()), "", &arguments);
             }
             Operation::Wgmma(product) => self.product(product),
             Operation::StoreMatrix(store) => self.store_matrix(store),

@@ -98,4 +98,6 @@ pub(crate) struct TensorStore {
     pub coordinates: Vec<Index>,
     /// How L2 is to keep what it writes.
     pub hint: Option<Hint>,
+    /// Added to what is there, each element atomically, rather than in its place.
+    pub adds: bool,
 }

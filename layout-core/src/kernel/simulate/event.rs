@@ -128,12 +128,21 @@ pub(crate) struct Boxed<'e> {
     pub coordinates: &'e [i64],
     /// Which lane of the warp asks for it.
     pub lane: usize,
+    /// Whether its elements are added to those of the tensor.
+    pub adds: bool,
 }
 
 impl<'e> Boxed<'e> {
     /// A lane's box.
     pub(crate) fn of(copy: &BoxUse, shared: u64, coordinates: &'e [i64], lane: usize) -> Boxed<'e> {
-        Boxed { plan: copy.plan, sites: (copy.shared_site, copy.global_site), shared, coordinates, lane }
+        Boxed {
+            plan: copy.plan,
+            sites: (copy.shared_site, copy.global_site),
+            shared,
+            coordinates,
+            lane,
+            adds: copy.adds.is_some(),
+        }
     }
 }
 

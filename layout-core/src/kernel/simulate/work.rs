@@ -31,6 +31,8 @@ pub(crate) struct BoxUse {
     pub global_site: u32,
     /// The box's first element in the tensor, the contiguous mode first.
     pub coordinates: Vec<Sum>,
+    /// The type of elements that are added to those of the tensor, each atomically; none where they take their place.
+    pub adds: Option<Elem>,
 }
 
 /// An operand of a product in shared memory; see [`SharedMatrix`](crate::kernel::program::SharedMatrix).

@@ -130,11 +130,12 @@ impl Evaluator<'_> {
                 let load = TileOperation::TensorLoad { destination, source, barrier, multicast };
                 return self.effect(origin, StatementKind::Operation(load));
             }
-            Intrinsic::TmaStore => {
+            Intrinsic::TmaStore | Intrinsic::TmaAdd => {
                 let destination = self.written(next(), name, origin)?;
                 let destination = self.past_l1(destination, name, origin)?;
                 let source = self.view(next(), name, origin)?;
-                let store = TileOperation::TensorStore { destination, source };
+                let store =
+                    TileOperation::TensorStore { destination, source, adds: intrinsic == Intrinsic::TmaAdd };
                 return self.effect(origin, StatementKind::Operation(store));
             }
             Intrinsic::StoreAsync => {

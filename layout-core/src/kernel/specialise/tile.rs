@@ -95,6 +95,8 @@ pub(crate) enum TileOperation {
         destination: View,
         /// Read, in shared memory.
         source: View,
+        /// To what is there, rather than in its place.
+        adds: bool,
     },
     /// By each thread: registers to shared memory of another block.
     RemoteStore {

@@ -56,7 +56,12 @@ fn boxes() -> Vec<String> {
     }
     for (by, hinted) in [("", false), (" by L2's policy", true)] {
         let doc = format!("Starts the copy of a box from shared memory{by}, in the thread's bulk group.");
-        all.extend((1..=5).map(|rank| tensor_store(&doc, hinted, rank)));
+        all.extend((1..=5).map(|rank| tensor_store(&doc, false, hinted, rank)));
+    }
+    for (by, hinted) in [("", false), (" by L2's policy", true)] {
+        let doc =
+            format!("Starts to add a box in shared memory to the tensor{by}, in the thread's bulk group.");
+        all.extend((1..=5).map(|rank| tensor_store(&doc, true, hinted, rank)));
     }
     all.extend(paragraphs(TENSOR_MAP).skip(4).map(str::to_owned));
     all
@@ -100,14 +105,15 @@ fn tensor_load(doc: &str, multicast: bool, hinted: bool, rank: usize) -> String 
     fill(paragraph(TENSOR_MAP, 2), &[("doc", doc), ("head", &head), ("assembly", &assembly)])
 }
 
-fn tensor_store(doc: &str, hinted: bool, rank: usize) -> String {
+fn tensor_store(doc: &str, adds: bool, hinted: bool, rank: usize) -> String {
     let (parameters, operands, places) = coordinates(rank, 2);
     let (hint, policy) = if hinted { ("_hinted", "unsigned long long policy, ") } else { ("", "") };
     let head = head(
-        &format!("tensor_store{hint}_{rank}d"),
+        &format!("{}{hint}_{rank}d", if adds { "tensor_add" } else { "tensor_store" }),
         &format!("const TensorMap& map, const void* shared, {policy}{parameters}"),
     );
-    let mut instruction = format!("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group");
+    let (copy, add) = if adds { ("cp.reduce.async", ".add") } else { ("cp.async", "") };
+    let mut instruction = format!("{copy}.bulk.tensor.{rank}d.global.shared::cta{add}.tile.bulk_group");
     if hinted {
         instruction += ".L2::cache_hint";
     }

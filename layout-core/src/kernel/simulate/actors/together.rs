@@ -292,7 +292,7 @@ impl Machine<'_> {
 }
 
 /// The bits of an element after a change.
-fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
+pub(super) fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
     match elem {
         // Only exchanged, by their bits.
         Elem::F16 | Elem::Bf16 => value,

@@ -7,8 +7,11 @@
 //!
 //! Law: a box that lies outside shared memory, or outside the array that it begins in, is not copied.
 
+use super::together::changed;
 use super::touch::Kind;
 use super::warp::{Warp, each_lane};
+use crate::kernel::elem::Elem;
+use crate::kernel::program::AtomicChange;
 use crate::kernel::simulate::bytecode::Target;
 use crate::kernel::simulate::event::{Boxed, Chunk, Event};
 use crate::kernel::simulate::machine::Machine;
@@ -64,6 +67,8 @@ pub(crate) struct Leaving {
     /// Where it begins in shared memory.
     shared: u64,
     coordinates: Vec<i64>,
+    /// As [`BoxUse::adds`].
+    adds: Option<Elem>,
     /// What it read, once it has.
     data: Option<Vec<[u8; PIECE]>>,
     /// The sites of shared memory and of the tensor.
@@ -256,6 +261,7 @@ impl Machine<'_> {
                 plan: copy.plan,
                 shared,
                 coordinates,
+                adds: copy.adds,
                 data: None,
                 sites: (copy.shared_site, copy.global_site),
             });
@@ -323,6 +329,7 @@ impl Machine<'_> {
             shared: store.shared,
             coordinates: &store.coordinates,
             lane: store.by.1 as usize,
+            adds: store.adds.is_some(),
         };
         self.tell(&Event::BoxWritten { warp, copy, number: store.number, data });
         let mut pieces = data.iter();
@@ -330,7 +337,13 @@ impl Machine<'_> {
             let Some(bytes) = pieces.next() else { return };
             for element in piece.start..piece.end {
                 let byte = (piece.global + i64::from(element * plan.size)) as usize;
-                global.write(byte, plan.size, bytes::read(bytes, (element * plan.size) as usize, plan.size));
+                let value = bytes::read(bytes, (element * plan.size) as usize, plan.size);
+                match store.adds {
+                    None => global.write(byte, plan.size, value),
+                    Some(elem) => {
+                        global.update(byte, plan.size, |old| changed(AtomicChange::Add, elem, old, value));
+                    }
+                }
             }
         });
         self.progress = true;

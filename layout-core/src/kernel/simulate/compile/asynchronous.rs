@@ -163,7 +163,7 @@ impl Compiler<'_> {
         let first = self.element(shared)?;
         self.program.works.boxes.push(plan);
         let plan = self.program.works.boxes.len() as u32 - 1;
-        Ok(BoxUse { plan, shared: first, shared_site, global_site, coordinates })
+        Ok(BoxUse { plan, shared: first, shared_site, global_site, coordinates, adds: None })
     }
 
     fn tensor_load(&mut self, load: &TensorLoad) -> Result<(), SimulateError> {
@@ -175,7 +175,8 @@ impl Compiler<'_> {
 
     fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
         let copy = self.copied_box(store.map, &store.source, &store.coordinates)?;
-        self.work(Work::Store { copy });
+        let elem = self.place(store.source.place)?.elem;
+        self.work(Work::Store { copy: BoxUse { adds: store.adds.then_some(elem), ..copy } });
         Ok(())
     }
 

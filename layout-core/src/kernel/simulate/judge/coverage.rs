@@ -135,7 +135,11 @@ impl Coverage {
         };
         let boxes = program.works.list.iter();
         if program.code.iter().any(reads)
-            || boxes.clone().any(|work| matches!(work, Work::Load { copy, .. } if own(copy.global_site)))
+            || boxes.clone().any(|work| match work {
+                Work::Load { copy, .. } => own(copy.global_site),
+                Work::Store { copy } => copy.adds.is_some() && own(copy.global_site),
+                _ => false,
+            })
         {
             return None;
         }
@@ -288,6 +292,10 @@ impl<'j> Seen<'j> {
         let program = scene.launch.program;
         let plan = &program.works.boxes[copy.plan as usize];
         let (global, size) = (&scene.launch.globals[plan.argument as usize], plan.size);
+        if copy.adds {
+            self.elements(copy, scene, |element, _| coverage.changed(element as usize, copy.sites.1));
+            return;
+        }
         let raced = scene.told.borrow().of_event > 0;
         let (site, number) = (&program.sites[copy.sites.1 as usize], copy.sites.1);
         self.elements(copy, scene, |element, (piece, at)| {

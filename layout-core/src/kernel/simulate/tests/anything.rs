@@ -76,6 +76,7 @@ fn statement(n: &mut Numbers, b: &Build, p: &Places, line: u32) -> Code {
             source: shared(n, 1),
             coordinates: vec![index(n, 100), index(n, 50)],
             hint: None,
+            adds: n.below(2) == 0,
         })),
         15 => {
             let matrix = |n: &mut Numbers| SharedMatrix {

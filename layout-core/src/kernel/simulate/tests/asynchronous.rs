@@ -90,7 +90,7 @@ fn one_box(flaw: Flaw) -> (Report, Vec<f32>) {
         multicast: None,
         hint: None,
     };
-    let store = TensorStore { map: 1, source, coordinates, hint: None };
+    let store = TensorStore { map: 1, source, coordinates, hint: None, adds: false };
     let mut body = vec![
         signal(4, Signal::BarrierArrive { barrier: barrier.clone(), expect, rank: None }),
         operation(4, Operation::TensorLoad(load)),

@@ -108,7 +108,11 @@ impl Case<'_> {
         plan.each(copy.shared, copy.coordinates, |piece| {
             for element in piece.start..piece.end {
                 let at = piece.global / i64::from(plan.size) + i64::from(element);
-                let hazard = shadow.write_by_proxy(at as usize, who, &scene.proxy.global_fences);
+                let fences = &scene.proxy.global_fences;
+                let hazard = match copy.adds {
+                    true => shadow.add_by_proxy(at as usize, who, fences),
+                    false => shadow.write_by_proxy(at as usize, who, fences),
+                };
                 keep(&mut found, at, hazard);
             }
         });
@@ -131,21 +135,26 @@ impl Case<'_> {
         let global = &scene.launch.globals[plan.argument as usize];
         let who = scene.clocks.who(warp.number, 1 << copy.lane);
         let known = self.found.get(&(warp.number, number));
-        let mut found: Vec<(i64, bool, Hazard)> = Vec::new();
+        let mut found: Vec<(i64, Hazard)> = Vec::new();
+        // An addition of zero is no write of what is there.
+        let mut equal = !copy.adds;
         let mut data = data.iter();
         plan.each(copy.shared, copy.coordinates, |piece| {
             let Some(bytes) = data.next() else { return };
             for element in piece.start..piece.end {
                 let byte = (piece.global + i64::from(element * plan.size)) as usize;
                 let index = byte / plan.size as usize;
-                shadow.land_by_proxy(index, who);
-                for (_, hazard) in known.into_iter().flatten().filter(|(at, _)| *at == index as i64) {
-                    let value = bytes::read(bytes, (element * plan.size) as usize, plan.size);
-                    found.push((index as i64, global.read(byte, plan.size) == value, *hazard));
+                match copy.adds {
+                    true => shadow.land_added(index, who),
+                    false => shadow.land_by_proxy(index, who),
                 }
+                let value = bytes::read(bytes, (element * plan.size) as usize, plan.size);
+                equal &= global.read(byte, plan.size) == value;
+                let hazards = known.into_iter().flatten().filter(|(at, _)| *at == index as i64);
+                found.extend(hazards.map(|(at, hazard)| (*at, *hazard)));
             }
         });
-        for (element, equal, hazard) in found {
+        for (element, hazard) in found {
             let at = (1 << copy.lane, element);
             self.tell((warp, copy.sites.1), at, hazard, (Kind::Write, equal), scene);
         }

@@ -37,7 +37,7 @@ impl GlobalShadow {
 
     /// They have waited for them.
     pub(super) fn land_read(&self, element: usize, who: Who<'_>) {
-        self.accesses.settle(element, who);
+        self.accesses.settle(element, Kind::Copying, who);
         self.accesses.add(element, Stamp::of(who, Kind::Plain), who, |_| None::<Hazard>);
     }
 
@@ -102,13 +102,30 @@ impl GlobalShadow {
         self.writes.replace(element, Stamp::of(who, Kind::Landed), |_| None::<Hazard>);
     }
 
+    /// TMA starts to add to an element, for a thread; with other additions and atomic operations that is no hazard.
+    pub(super) fn add_by_proxy(&self, element: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
+        let unseen = |before| hidden(before, who, fences);
+        let access = self.change(element, Stamp::of(who, Kind::Adding), who, Scope::Device);
+        access.or_else(|| self.writes.find(element, unseen))
+    }
+
+    /// What TMA added is there, and the thread knows.
+    pub(super) fn land_added(&self, element: usize, who: Who<'_>) {
+        self.accesses.settle(element, Kind::Adding, who);
+        self.accesses.add(element, Stamp::of(who, Kind::Atomic), who, |_| None::<Hazard>);
+    }
+
     /// Threads change an element by an atomic operation: those of several threads are no hazard, where each one's scope
     /// holds the other.
     pub(super) fn atomic(&self, element: usize, who: Who<'_>, scope: Scope) -> Option<Hazard> {
         let kind = if scope == Scope::Block { Kind::Narrow } else { Kind::Atomic };
-        let access = self.accesses.add(element, Stamp::of(who, kind), who, |before| match before.kind {
+        self.change(element, Stamp::of(who, kind), who, scope)
+    }
+
+    fn change(&self, element: usize, stamp: Stamp, who: Who<'_>, scope: Scope) -> Option<Hazard> {
+        let access = self.accesses.add(element, stamp, who, |before| match before.kind {
             Kind::Plain | Kind::Copying | Kind::Loading => conflict(before, who, false),
-            Kind::Atomic | Kind::Narrow => narrow(before, who, scope),
+            Kind::Atomic | Kind::Narrow | Kind::Adding => narrow(before, who, scope),
             Kind::Landed | Kind::InFlight => conflict(before, who, true),
         });
         self.unordered_write(element, who).or(access)
@@ -134,7 +151,7 @@ fn narrow(before: Stamp, who: Who<'_>, scope: Scope) -> Option<Hazard> {
 
 /// What TMA does not see of a write, though the thread that starts it knows of the write.
 fn hidden(before: Stamp, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
-    if matches!(before.kind, Kind::Landed | Kind::InFlight) || before.block == MANY_BLOCKS {
+    if matches!(before.kind, Kind::Landed | Kind::InFlight | Kind::Adding) || before.block == MANY_BLOCKS {
         return None;
     }
     let mut lanes = each_lane(before.lanes);
@@ -152,7 +169,7 @@ fn conflict(before: Stamp, who: Who<'_>, wrote: bool) -> Option<Hazard> {
     };
     match other {
         // Who knows of the issue, or shares the cluster with it, lacks the wait.
-        None if before.kind == Kind::InFlight => Some(Hazard::InFlight),
+        None if matches!(before.kind, Kind::InFlight | Kind::Adding) => Some(Hazard::InFlight),
         None if before.kind == Kind::Loading => {
             (left != 0).then_some(Hazard::Reader { thread: Some(thread(before.warp, 1)) })
         }
@@ -160,7 +177,7 @@ fn conflict(before: Stamp, who: Who<'_>, wrote: bool) -> Option<Hazard> {
             let rank = who.rank(before.block).unwrap_or_default();
             Some(Hazard::Copied { thread: thread(rank * who.warps_of_block() + before.warp, before.lanes) })
         }
-        _ if left == 0 && before.kind == Kind::InFlight => Some(Hazard::InFlight),
+        _ if left == 0 && matches!(before.kind, Kind::InFlight | Kind::Adding) => Some(Hazard::InFlight),
         _ if left == 0 => None,
         Some(block) => Some(Hazard::OtherBlock { block, wrote }),
         None => {

@@ -29,6 +29,8 @@ pub(super) enum Kind {
     /// Read by a tensor load: the stamp's warp is the engine of the mbarrier that is told, its clock that engine's time, its
     /// block the first one of the cluster.
     Loading,
+    /// Added to by TMA, and in flight.
+    Adding,
 }
 
 impl Kind {
@@ -37,7 +39,7 @@ impl Kind {
         self == other || (self, other) == (Kind::Narrow, Kind::Atomic)
     }
     pub(super) fn is_atomic(self) -> bool {
-        matches!(self, Kind::Atomic | Kind::Narrow)
+        matches!(self, Kind::Atomic | Kind::Narrow | Kind::Adding)
     }
     /// Whether it is a read.
     pub(super) fn reads(self) -> bool {
@@ -101,6 +103,7 @@ impl Stamp {
             2 => Kind::Narrow,
             3 => Kind::Landed,
             4 => Kind::InFlight,
+            7 => Kind::Adding,
             _ => Kind::Copying,
         };
         let lanes = if lane >= 32 { FULL } else { 1 << lane };
@@ -136,7 +139,8 @@ impl Stamp {
         let plain = |kind: Kind| if kind.reads() { Kind::Plain } else { kind };
         let kind = match (plain(self.kind), plain(other.kind)) {
             (a, b) if a == b => a,
-            (Kind::Atomic | Kind::Narrow, Kind::Atomic | Kind::Narrow) => Kind::Narrow,
+            (Kind::Adding, Kind::Atomic) | (Kind::Atomic, Kind::Adding) => Kind::Atomic,
+            (a, b) if a.is_atomic() && b.is_atomic() => Kind::Narrow,
             // As one that conflicts with everything.
             _ => Kind::Landed,
         };
@@ -244,11 +248,11 @@ impl Stamps {
         }
     }
 
-    /// Lanes of a warp have waited for their copies from an element.
-    pub(super) fn settle(&self, element: usize, who: Who<'_>) {
+    /// Lanes of a warp have waited for what they started at an element.
+    pub(super) fn settle(&self, element: usize, kind: Kind, who: Who<'_>) {
         let Some(word) = self.words.get(element) else { return };
         let Stamp { block, warp, .. } = Stamp::of(who, Kind::Plain);
-        let own = |stamp: &Stamp| stamp.kind == Kind::Copying && (stamp.block, stamp.warp) == (block, warp);
+        let own = |stamp: &Stamp| stamp.kind == kind && (stamp.block, stamp.warp) == (block, warp);
         loop {
             let before = word.load(SeqCst);
             if before == SEVERAL {
