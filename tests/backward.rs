@@ -5,7 +5,7 @@ use layout_core::kernel::Definition;
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamValue, Tensor, bf16, f16, testing};
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::host::backward::{Changes, Forward, Workspace};
-use layout_examples::kernels::backward::{of_keys, of_queries, prepare};
+use layout_examples::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
@@ -27,6 +27,7 @@ struct Problem {
     mask: Mask,
     score: Score,
     ends: Option<[&'static [i32]; 2]>,
+    deterministic: bool,
 }
 
 const SMALL: Problem = Problem {
@@ -37,6 +38,7 @@ const SMALL: Problem = Problem {
     mask: Mask::Causal,
     score: Score::Plain,
     ends: None,
+    deterministic: false,
 };
 
 /// A tensor as the host has it: batch, head, row, element.
@@ -265,7 +267,9 @@ impl Problem {
         let [q_ends, k_ends] = self.ends.unwrap_or([&[]; 2]).map(|ends| device.upload(ends, [ends.len()]));
         let (q_ends, k_ends) = (q_ends?, k_ends?);
         let packed = self.ends.map(|_| Packed { queries: &q_ends, keys: &k_ends, longest: m });
-        let what = Attention { mask: self.mask, score: self.score, packed, ..Attention::default() };
+        let deterministic = self.deterministic;
+        let what =
+            Attention { mask: self.mask, score: self.score, packed, deterministic, ..Attention::default() };
         {
             let of = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
             let (mut of_q, mut of_k, mut of_v) = (d_q.view_mut(), d_k.view_mut(), d_v.view_mut());
@@ -319,7 +323,9 @@ impl Problem {
 fn every_mask_and_score() -> Result<(), Error> {
     for mask in [Mask::Every, Mask::Causal, Mask::Sliding(40)] {
         for score in [Score::Plain, Score::SoftCap(2.0), Score::Alibi] {
-            Problem { mask, score, ..SMALL }.check(bf16::from_f64)?;
+            for deterministic in [false, true] {
+                Problem { mask, score, deterministic, ..SMALL }.check(bf16::from_f64)?;
+            }
         }
     }
     Ok(())
@@ -393,7 +399,9 @@ fn wrong_ends_reach_nothing_outside() -> Result<(), Error> {
 /// Orders of warps, blocks and asynchronous copies: no finding, and the same bits.
 #[test]
 fn every_order() -> Result<(), Error> {
-    for problem in [Problem { rows: [140, 200], ..SMALL }, Problem { heads: [1, 1], ..PACKED }] {
+    for problem in
+        [Problem { rows: [140, 200], deterministic: true, ..SMALL }, Problem { heads: [1, 1], ..PACKED }]
+    {
         let operands = problem.operands(bf16::from_f64);
         let exact = problem.exact(&operands);
         let device = Device::simulator();
@@ -415,19 +423,23 @@ fn every_order() -> Result<(), Error> {
 #[test]
 fn the_texts_become_cubins() {
     let of = |definition: &'static Definition| definition.kernel().expect("bytes of this version");
-    let kernels = [of(&of_keys::DEFINITION), of(&of_queries::DEFINITION), of(&prepare::DEFINITION)];
-    let mut sets = vec![(&kernels[2], layout_cuda::ParamSet::default())];
+    let [keys, queries, first, last] =
+        [&of_keys::DEFINITION, &of_queries::DEFINITION, &prepare::DEFINITION, &finish::DEFINITION].map(of);
+    let mut sets =
+        vec![(&first, layout_cuda::ParamSet::default()), (&last, layout_cuda::ParamSet::default())];
     for depth in [[64, 64], [96, 96], [128, 128]] {
         for (mask, score) in [
             (Mask::Every, Score::Plain),
             (Mask::Causal, Score::SoftCap(1.0)),
             (Mask::Sliding(9), Score::Alibi),
         ] {
-            let set = Attention { mask, score, ..Attention::default() }.backward_set(Elem::Bf16, depth);
-            sets.extend(kernels[..2].iter().map(|kernel| (kernel, set.clone())));
+            let what = Attention { mask, score, ..Attention::default() };
+            sets.push((&keys, what.backward_set(Elem::Bf16, depth)));
+            let set = Attention { deterministic: true, ..what }.backward_set(Elem::Bf16, depth);
+            sets.extend([&keys, &queries].map(|kernel| (kernel, set.clone())));
             if depth == [128, 128] {
                 let packed = set.with("PACKED", ParamValue::Bool(true));
-                sets.extend(kernels[..2].iter().map(|kernel| (kernel, packed.clone())));
+                sets.extend([&keys, &queries].map(|kernel| (kernel, packed.clone())));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Attention backward: dQ, dK and dV of sampled rows checked against float64, all three timed together.
 //!
-//! Law: what is timed was checked before; of sequences beyond 4096 rows of dQ alone. The flops are those of five products, as the libraries count them; `of_keys` and `of_queries`
-//! make seven.
+//! Law: what is timed was checked before; of sequences beyond 4096 rows of dQ alone. The flops are those of five products, as the libraries count them; of
+//! packed sequences seven are made.
 
 use super::Result;
 use super::ledger::Ledger;

@@ -144,6 +144,8 @@ pub struct Attention<'a> {
     pub packed: Option<Packed<'a>>,
     /// Functions of one's own, in place of mask and score.
     pub own: Option<Own>,
+    /// Whether the backward gives the same bits each time, in 7 products instead of 5; packed sequences always have it.
+    pub deterministic: bool,
 }
 
 /// The parameters of head dimensions: D, DV, keys of a block, warpgroups that multiply. Of others that are multiples of 32 the last row's.

@@ -1,11 +1,12 @@
 //! Attention backward by the description of the forward: dQ, dK and dV from what the forward gave and the change of O.
 //!
-//! Law: the same inputs give the same bits: nothing is added by atomic operations. What the description says is what is computed, or it
+//! Law: where [`Attention::deterministic`] holds, and for packed sequences, the same inputs give the same bits: nothing is added by
+//! atomic operations. What the description says is what is computed, or it
 //! is an error before anything is launched.
 
 use super::attention::{Attention, Score};
 use super::memory;
-use crate::kernels::backward::{of_keys, of_queries, prepare};
+use crate::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_cuda::{
     Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
 };
@@ -53,9 +54,9 @@ pub struct Changes<'a, 'b, T: Element> {
     pub v: &'a mut TensorViewMut<'b, T, 4>,
 }
 
-/// Memory for the logarithms and `Σ dO O`, kept from launch to launch. It has none at first.
+/// Memory for the logarithms and `Σ dO O`, and for sums of dQ, kept from launch to launch. It has none at first.
 #[derive(Debug, Default)]
-pub struct Workspace(Option<Tensor<f32, 4>>);
+pub struct Workspace(Option<Tensor<f32, 4>>, Option<Tensor<f32, 2>>);
 
 impl Attention<'_> {
     /// The parameters of both backward kernels.
@@ -69,6 +70,12 @@ impl Attention<'_> {
             .with("SCORE", ParamValue::Function(self.score.function()))
             .with("SLOPE", ParamValue::Function(slope))
             .with("PACKED", ParamValue::Bool(self.packed.is_some()))
+            .with("SUMMED", ParamValue::Bool(self.summed()))
+    }
+
+    /// Whether dQ is summed in memory, in five products. A soft cap takes the registers for it.
+    fn summed(&self) -> bool {
+        !self.deterministic && self.packed.is_none() && !matches!(self.score, Score::SoftCap(_))
     }
 
     /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description `own` is not looked at.
@@ -104,7 +111,7 @@ impl Attention<'_> {
         stream: &Stream,
         of: &Forward<'_, T>,
         d_o: &TensorView<'_, T, 4>,
-        Workspace(kept): &mut Workspace,
+        Workspace(kept, kept_sums): &mut Workspace,
         to: Changes<'_, '_, T>,
     ) -> Result<(), Error> {
         let [batches, heads, queries, d] = of.q.shape();
@@ -119,10 +126,19 @@ impl Attention<'_> {
             Some(facts) => facts,
             None => kept.insert(stream.zeros(shape)?),
         };
-        let set = memory::set(&[("DV", of.v.shape()[3]), ("COPIES", copies)]);
+        let rows = [heads, places / 64, d / 4].into_iter().fold(batches, usize::saturating_mul);
+        let shape = [if self.summed() { rows } else { 0 }, 256];
+        if kept_sums.as_ref().is_none_or(|kept| kept.shape() != shape) {
+            *kept_sums = None;
+        }
+        let sums = match kept_sums {
+            Some(sums) => sums,
+            None => kept_sums.insert(stream.zeros(shape)?),
+        };
+        let set = memory::set(&[("D", d), ("DV", of.v.shape()[3]), ("COPIES", copies)]);
         let set = set.with("T", ParamValue::Type(T::ELEM));
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-        prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts)?;
+        prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts, &mut *sums)?;
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
         let (window, strength) = (self.mask.window(), self.score.strength(heads));
         let none = stream.zeros::<i32, 1>([0])?;
@@ -130,8 +146,14 @@ impl Attention<'_> {
         let (q, k, v, facts) = (of.q, of.k, of.v, &*facts);
         let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
         of_keys::launch_with(
-            config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.k, to.v, scale, strength, window,
+            config, stream, q, k, v, d_o, q_ends, k_ends, facts, &mut *sums, to.k, to.v, scale, strength,
+            window,
         )?;
+        if self.summed() {
+            let set = memory::set(&[("D", d)]).with("T", ParamValue::Type(T::ELEM));
+            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+            return finish::launch_with(config, stream, &*sums, to.q);
+        }
         let config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
         of_queries::launch_with(
             config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.q, scale, strength, window,

@@ -1,16 +1,18 @@
-//! Attention backward on Hopper: the gradients of Q, K and V from that of O, without one atomic addition.
+//! Attention backward on Hopper: the gradients of Q, K and V from that of O.
 //!
 //! ```text
 //! prepare:     of each query  D = Σ dO O,  and the logarithm of its weights' sum
 //! of_keys:     a tile of keys stays, queries go by:    Sᵀ = K Qᵀ, dPᵀ = V dOᵀ   from shared memory
 //!                                                      Pᵀ = exp(Sᵀ - log), dSᵀ = Pᵀ (dPᵀ - D)
 //!                                                      dV += Pᵀ dO, dK += dSᵀ Q   the left sides from registers
-//! of_queries:  a tile of queries stays, keys go by:    S = Q Kᵀ, dP = dO Vᵀ;  P, dS as above;  dQ += dS K
+//!              and with SUMMED                         dQ += dS K   of the block before, added in memory by TMA
+//! finish:      dQ from these sums
+//! of_queries:  instead, without SUMMED: a tile of queries stays, keys go by:  S = Q Kᵀ, dP = dO Vᵀ;  P, dS as above;  dQ += dS K
 //! ```
 //!
-//! Both kernels have one body: some rows stay (the left operands), others go by (the right ones). So each sum has one
-//! order, and the bits are the same in every run. S and dP are computed twice: 7 products, where a sum of dQ by atomic
-//! additions takes 5.
+//! With `SUMMED` there are 5 products, and the order of the additions to dQ is open. Without it S and dP are computed twice, 7
+//! products, each sum has one order, and the bits are the same in every run. `of_keys` and `of_queries` have one body: some rows stay
+//! (the left operands), others go by (the right ones). The sums lie in memory as the registers of a warpgroup have them.
 //!
 //! Law: with `o = softmax(SCORE(scale Q Kᵀ)) V` and its weights `w`: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q]
 //! · V[k] - D[q])`, `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, and `dQ[q]` likewise over keys. Heads of Q that share a head of
@@ -19,7 +21,7 @@
 
 use layout_cuda::tiled_kernels;
 
-pub use kernels::{of_keys, of_queries, prepare};
+pub use kernels::{finish, of_keys, of_queries, prepare};
 
 #[tiled_kernels(open = backward_with, functions = attention_scores)]
 mod kernels {
@@ -314,10 +316,155 @@ mod kernels {
         }
     }
 
+    /// Memory for dS of some blocks, and for what each warpgroup adds to dQ.
+    fn begin_sums() -> ((View<T, Write>, View<f32, Write>), (Mbarriers, Mbarriers)) {
+        let found = shared::<T>(row_major([STAGES, if SUMMED { FIXED } else { 8 }, 64]).swizzle_bytes(128));
+        let staged = shared::<f32>(row_major([CONSUMERS, if SUMMED { COLUMNS / 4 } else { 1 }, 256]));
+        ((found, staged), (mbarriers(STAGES, 4 * CONSUMERS), mbarriers(STAGES, 4 * CONSUMERS)))
+    }
+
+    /// Leaves a warpgroup's part of dS in shared memory, for all of them.
+    fn leave(
+        found: View<T, Write>,
+        rest: View<f32, Write>,
+        (made, used): (Mbarriers, Mbarriers),
+        at: &mut PipelineState,
+    ) {
+        let group = warp_group() - 1;
+        used.at(at.stage()).wait(1 - at.phase());
+        store_matrix(&mut found.slice(at.stage()).tile([64, 64], [group, 0]), &rest);
+        fence_async_proxy();
+        sync_warp();
+        if lane_id() == 0 {
+            made.at(at.stage()).arrive();
+        }
+    }
+
+    /// The products of a warpgroup's rows that stay and a tile of rows that go by, not yet waited for.
+    fn beside_all(mut product: View<f32, Write>, fixed: View<T, Write>, moving: View<T, Write>) {
+        let group = warp_group() - 1;
+        for slab in unroll(0..fixed.dim(0)) {
+            wgmma(
+                &mut product,
+                &fixed.slice(slab).tile([64, W], [group, 0]),
+                &moving.slice(slab).transpose(),
+                slab > 0,
+            );
+        }
+        wgmma_commit_group();
+    }
+
+    /// The stage and the phase before those of a state.
+    fn before(at: &mut PipelineState) -> (usize, usize) {
+        let phase = if at.stage() == 0 { 1 - at.phase() } else { at.phase() };
+        ((at.stage() + STAGES - 1) % STAGES, phase)
+    }
+
+    /// A warpgroup's product of dS of a block and columns of K, waited for, times the scale; of narrow heads one block is one
+    /// warpgroup's, the next one the other's. ptxas sees by the multiplication that the matrix units are done with these registers;
+    /// without it ptxas waits after each product (its warning 7517).
+    fn multiply_changes(
+        mut to: View<f32, Write>,
+        (found, k): (View<T, Write>, View<T, Write>),
+        (made, used): (Mbarriers, Mbarriers),
+        (stage, phase): (usize, usize),
+        (block, scale): (usize, f32),
+    ) {
+        let part = (warp_group() + block) % CONSUMERS;
+        made.at(stage).wait(phase);
+        if part < D / COLUMNS {
+            let mut product = accumulator([64, COLUMNS]).fill(0.0);
+            let columns = k.tile([COLUMNS / W, FIXED, W], [part, 0, 0]);
+            wgmma(&mut product, &found.slice(stage).transpose(), &columns, false);
+            wgmma_commit_group();
+            wgmma_wait_group(0);
+            for h in unroll(0..2) {
+                for i in unroll(0..COLUMNS / 4) {
+                    to[[h, i]] = product[[h, i]] * scale;
+                }
+            }
+        }
+        sync_warp();
+        if lane_id() == 0 {
+            used.at(stage).arrive();
+        }
+    }
+
+    /// Adds this product to dQ in memory.
+    fn add(
+        to: impl Tensor<Elem = f32, Access = Write>,
+        product: View<f32, Write>,
+        staged: View<f32, Write>,
+        block: usize,
+    ) {
+        let (thread, group) = (thread_idx.x % 128, warp_group() - 1);
+        let part = (warp_group() + block) % CONSUMERS;
+        if part < D / COLUMNS {
+            let own = staged.slice(group);
+            // What was added before has been read.
+            if thread == 0 {
+                bulk_wait_group_read(0);
+            }
+            named_barrier(1 + group, 128);
+            for j in unroll(0..COLUMNS / 8) {
+                let mut four = local::<f32>(row_major([1, 4]));
+                for i in unroll(0..4) {
+                    four[[0, i]] = product[[i / 2, 2 * j + i % 2]];
+                }
+                let mut to = own.tile([1, 4], [2 * j + thread / 64, thread % 64]).vectorize([1, 4]);
+                to.copy_from(&four.vectorize([1, 4]));
+            }
+            fence_async_proxy();
+            named_barrier(1 + group, 128);
+            if thread == 0 {
+                tma_add(&mut to.tile([COLUMNS / 4, 256], [block * (D / COLUMNS) + part, 0]), &own);
+                bulk_commit_group();
+            }
+        }
+    }
+
+    /// The facts of two rows that stay, if these are queries.
+    fn facts_of(of_head: impl Tensor<Elem = f32>, row: usize) -> View<f32, Write> {
+        let mut own = local::<f32>(row_major([2, 2]));
+        if !OF_KEYS {
+            for h in unroll(0..2) {
+                own[[0, h]] = of_head.slice(0).tile([1], [row + 8 * h])[[0]];
+                own[[1, h]] = of_head.slice(1).tile([1], [row + 8 * h])[[0]];
+            }
+        }
+        own
+    }
+
+    /// Adds the product that is held and that of the last block, and waits until TMA is done with shared memory.
+    fn add_the_rest(
+        of_q: impl Tensor<Elem = f32, Access = Write>,
+        mut product: View<f32, Write>,
+        (parts, k): ((View<T, Write>, View<f32, Write>), View<T, Write>),
+        told: (Mbarriers, Mbarriers),
+        next: &mut PipelineState,
+        (held, last, scale): (i32, i32, f32),
+    ) {
+        if held >= 0 {
+            add(of_q, product, parts.1, held as usize);
+        }
+        product.fill(0.0);
+        if last >= 0 {
+            multiply_changes(product, (parts.0, k), told, before(next), (last as usize, scale));
+            add(of_q, product, parts.1, last as usize);
+        }
+        if thread_idx.x % 128 == 0 {
+            bulk_wait_group(0);
+        }
+        // K makes room for what is stored.
+        named_barrier(7, 128 * CONSUMERS);
+    }
+
     /// A consumer: 64 rows that stay. Gives the sums of dS times the rows that go by, and the sums of the weights times
     /// them.
     fn multiply(
         facts: impl Tensor<Elem = f32>,
+        of_q: impl Tensor<Elem = f32, Access = Write>,
+        (parts, told_parts): ((View<T, Write>, View<f32, Write>), (Mbarriers, Mbarriers)),
         (f1, f2, m1, m2, told): (
             View<T, Write>,
             View<T, Write>,
@@ -339,17 +486,13 @@ mod kernels {
         let mut values = accumulator([64, if OF_KEYS { DV } else { 8 }]).fill(0.0);
         let (mut weights, mut changes) =
             (local::<T>(row_major([2, MOVING / 4])), local::<T>(row_major([2, MOVING / 4])));
-        let mut own = local::<f32>(row_major([2, 2]));
-        if !OF_KEYS {
-            for h in unroll(0..2) {
-                let of_head = facts.slice(first_head);
-                own[[0, h]] = of_head.slice(0).tile([1], [own_first + row + own_row + 8 * h])[[0]];
-                own[[1, h]] = of_head.slice(1).tile([1], [own_first + row + own_row + 8 * h])[[0]];
-            }
-        }
+        let own = facts_of(facts.slice(first_head), own_first + row + own_row);
         let (mut next, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         stays.wait(0);
         let mut begun = false;
+        // The block before, counted over heads, and the one whose product is held.
+        let (mut last, mut held): (i32, i32) = (-1, -1);
+        let mut product = local::<f32>(row_major([2, COLUMNS / 4]));
         for head in first_head..first_head + heads {
             let (_, strength) = UNITS(head as i32, strength);
             for block in 0..blocks_of(sizes) {
@@ -363,24 +506,11 @@ mod kernels {
                     if PACKED && left < MOVING as i32 {
                         clear((own_1, own_2, told.slice(next.stage())), left);
                     }
-                    for slab in unroll(0..D / W) {
-                        wgmma(
-                            &mut scores,
-                            &f1.slice(slab).tile([64, W], [group, 0]),
-                            &own_1.slice(slab).transpose(),
-                            slab > 0,
-                        );
+                    beside_all(scores, f1, own_1);
+                    if SUMMED && held >= 0 {
+                        add(of_q, product, parts.1, held as usize);
                     }
-                    wgmma_commit_group();
-                    for slab in unroll(0..DV / W) {
-                        wgmma(
-                            &mut rest,
-                            &f2.slice(slab).tile([64, W], [group, 0]),
-                            &own_2.slice(slab).transpose(),
-                            slab > 0,
-                        );
-                    }
-                    wgmma_commit_group();
+                    beside_all(rest, f2, own_2);
                     // The scores, and the sums of the block before, which were beside them.
                     wgmma_wait_group(1);
                     if BESIDE && begun {
@@ -399,18 +529,32 @@ mod kernels {
                         wgmma(&mut values, &weights, &own_2, true);
                         wgmma_commit_group();
                     }
-                    wgmma_wait_group(if OF_KEYS { 1 } else { 0 });
+                    wgmma_wait_group(if OF_KEYS && !(SUMMED && D + DV > 128) { 1 } else { 0 });
                     change(rest, scores, of_columns, own);
                     changes.copy_from(&rest.cast::<T>());
                     wgmma(&mut sums, &changes, &own_1, true);
                     wgmma_commit_group();
-                    next.advance();
-                    if !BESIDE {
+                    if SUMMED {
+                        leave(parts.0, rest, told_parts, &mut next);
+                        product.fill(0.0);
+                        if last >= 0 {
+                            let (operands, stage) = ((parts.0, f1), before(&mut next));
+                            multiply_changes(product, operands, told_parts, stage, (last as usize, scale));
+                        }
+                        held = last;
+                        last = ((batch * facts.dim(0) + head) * (facts.dim(2) / MOVING) + block) as i32;
+                    }
+                    if BESIDE {
+                        next.advance();
+                    } else {
                         wgmma_wait_group(0);
-                        release(empty, &mut read);
+                        release(empty, &mut next);
                     }
                 }
             }
+        }
+        if SUMMED {
+            add_the_rest(of_q, product, (parts, f1), told_parts, &mut next, (held, last, scale));
         }
         wgmma_wait_group(0);
         (sums, values)
@@ -420,14 +564,15 @@ mod kernels {
     /// behind the last query, has plus infinity and 0, so its weights are 0. Of packed sequences there are four copies, each a place
     /// farther on.
     #[tiled_kernel(
-        T = [bf16, f16], DV = 128, COPIES = [1, 4], FACTS = 2 * COPIES,
+        T = [bf16, f16], D = 128, DV = 128, COPIES = [1, 4], FACTS = 2 * COPIES,
         arch = "sm_90a", block = [256], grid = [B * HQ * (MP / 8)], deny(narrowed),
     )]
-    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize>(
+    pub fn prepare<T, const B: usize, const HQ: usize, const M: usize, const MP: usize, const SUMS: usize>(
         o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         d_o: &LayoutTensor<T, Pitched<B, HQ, M, DV>>,
         logs: &LayoutTensor<f32, RowMajor<B, HQ, M>>,
         facts: &mut LayoutTensor<f32, RowMajor<B, HQ, FACTS, MP>>,
+        sums: &mut LayoutTensor<f32, RowMajor<SUMS, 256>>,
     ) {
         launch_dependents();
         grid_dependency_wait();
@@ -448,6 +593,13 @@ mod kernels {
                 }
             }
         }
+        for part in unroll(0..(2 * D).div_ceil(256)) {
+            let own = part * 256 + thread_idx.x;
+            if SUMS > 0 && own < 2 * D {
+                let at = [block_idx.x * (D / 32) + own / 64, own % 64];
+                sums.tile([1, 4], at).vectorize([1, 4]).fill(0.0);
+            }
+        }
         let sum = sum.warp_sum();
         if lane_id() == 0 {
             let log = if row < M { logs[[batch, head, row]] } else { f32::NEG_INFINITY };
@@ -464,16 +616,16 @@ mod kernels {
     /// dK and dV. Head `h` of Q reads head `h * HK / HQ` of K and V; the last query stands at the last key. With `PACKED`
     /// the one batch holds all sequences, as in `attention`.
     #[tiled_kernel(
-        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = true,
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, SUMMED = [true, false], COLUMNS = if D > 96 { D / 2 } else { D }, STAGES = if SUMMED { 2 } else { 3 }, OF_KEYS = true,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         PACKED = [false, true], BESIDE = !OF_KEYS, FACTS = if PACKED { 8 } else { 2 }, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
-        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain, !SUMMED || !PACKED && SCORE != soft_cap),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { N / FIXED + ENDS } else { N.div_ceil(FIXED) * B } * HK],
-        require(HQ % HK == 0, M + FACTS <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
+        require(HQ % HK == 0, SUMS == if SUMMED { B * HQ * (MP / 64) * (D / 4) } else { 0 }, M + FACTS <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
     )]
     pub fn of_keys<
@@ -485,6 +637,7 @@ mod kernels {
         const MP: usize,
         const N: usize,
         const ENDS: usize,
+        const SUMS: usize,
     >(
         q: &LayoutTensor<T, Pitched<B, HQ, M, D>>,
         k: &LayoutTensor<T, Pitched<B, HK, N, D>>,
@@ -493,12 +646,14 @@ mod kernels {
         q_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         k_ends: &LayoutTensor<i32, RowMajor<ENDS>>,
         facts: &LayoutTensor<f32, RowMajor<B, HQ, FACTS, MP>>,
+        d_q: &mut LayoutTensor<f32, RowMajor<SUMS, 256>>,
         d_k: &mut LayoutTensor<T, Pitched<B, HK, N, D>>,
         d_v: &mut LayoutTensor<T, Pitched<B, HK, N, DV>>,
         scale: f32,
         strength: f32,
         window: i32,
     ) {
+        let sums_of_q = begin_sums();
         let (memory, ring) = begin(MOVING);
         let (f1, f2, _, _, _) = memory;
         let (row, head, sequence, is) = tile_of(k_ends, N, HK, B);
@@ -517,7 +672,7 @@ mod kernels {
             if is {
                 let group = warp_group() - 1;
                 let of_all = (k_first, sequence, scale, strength);
-                let (sums, values) = multiply(facts.slice(batch), memory, ring, at, of_all);
+                let (sums, values) = multiply(facts.slice(batch), d_q, sums_of_q, memory, ring, at, of_all);
                 let (own, (_, keys, _)) = (row + 64 * group, sizes);
                 let (start, left) = (k_first + own, keys - own as i32);
                 let (of_k, of_v) = (d_k.slice(batch).slice(head), d_v.slice(batch).slice(head));
@@ -529,16 +684,50 @@ mod kernels {
         }
     }
 
+    /// dQ: the sums of `of_keys`, rounded.
+    #[tiled_kernel(
+        T = [bf16, f16], D = 128, W = if D % 64 == 0 { 64 } else { 32 },
+        arch = "sm_90a", block = [4 * W], grid = [B * HQ * M.div_ceil(64)], deny(narrowed),
+    )]
+    pub fn finish<T, const B: usize, const HQ: usize, const M: usize, const SUMS: usize>(
+        sums: &LayoutTensor<f32, RowMajor<SUMS, 256>>,
+        d_q: &mut LayoutTensor<T, Pitched<B, HQ, M, D>>,
+    ) {
+        launch_dependents();
+        grid_dependency_wait();
+        let blocks = SUMS / (B * HQ).max(1) / (D / 4);
+        let (block, rest) = (block_idx.x % M.div_ceil(64), block_idx.x / M.div_ceil(64));
+        for slab in unroll(0..D / W) {
+            // A thread has 8 columns of two rows.
+            let (column, quad) = (thread_idx.x % (W / 8), thread_idx.x / (W / 8));
+            let row = 64 * block + quad / 8 * 16 + quad % 8;
+            let first = ((rest * blocks + block) * (D / W) + slab) * (W / 4);
+            let at = [first + 2 * column + quad / 16, quad % 16];
+            let own = sums.tile([1, 16], at).vectorize([1, 4]).to_local();
+            for h in unroll(0..2) {
+                let mut rounded = local::<T>(row_major([1, 8]));
+                for i in unroll(0..8) {
+                    rounded[[0, i]] = own[[0, 4 * (i / 2) + 2 * h + i % 2]].cast::<T>();
+                }
+                if row + 8 * h < M {
+                    let of_head = d_q.slice(rest / HQ).slice(rest % HQ);
+                    let mut to = of_head.tile([1, 8], [row + 8 * h, slab * (W / 8) + column]);
+                    to.vectorize([1, 8]).copy_from(&rounded.vectorize([1, 8]));
+                }
+            }
+        }
+    }
+
     /// dQ; otherwise as `of_keys`.
     #[tiled_kernel(
-        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = false,
+        T = [bf16, f16], D = 128, DV = 128, CONSUMERS = 2, FIXED = 64 * CONSUMERS, MOVING = 64, STAGES = 3, OF_KEYS = false, SUMMED = false, COLUMNS = 8,
         W = if D % 64 == 0 && DV % 64 == 0 { 64 } else { 32 },
         KEEP = [every, causal, sliding], RANGE = [all_keys, keys_before, keys_within],
         SCORE = [plain, soft_cap, alibi], SLOPE = [one, of_cap], SCORED = SCORE != plain, SLOPED = SLOPE != one,
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         PACKED = [false, true], BESIDE = !OF_KEYS, FACTS = if PACKED { 8 } else { 2 }, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
-        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain, !SUMMED),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { M / FIXED + ENDS } else { M.div_ceil(FIXED) * B } * HQ],
         require(HQ % HK == 0, M + FACTS <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),
@@ -566,7 +755,8 @@ mod kernels {
         window: i32,
     ) {
         let (memory, ring) = begin(4);
-        let (f1, _, _, _, _) = memory;
+        let (f1, _, m1, _, told) = memory;
+        let (_, full, empty) = ring;
         let (row, head, sequence, is) = tile_of(q_ends, M, HQ, B);
         let (q_first, k_first, sizes) = sequence_of((q_ends, k_ends), sequence, (M, N), window);
         let (batch, group_of) = (if PACKED { 0 } else { sequence }, head * HK / HQ);
@@ -582,7 +772,16 @@ mod kernels {
             if is {
                 let group = warp_group() - 1;
                 let of_all = (q_first, sequence, scale, strength);
-                let (sums, _) = multiply(facts.slice(batch), memory, ring, (row, head, 1, sizes), of_all);
+                // The second and third argument are those of sums, of which there are none.
+                let (sums, _) = multiply(
+                    facts.slice(batch),
+                    told,
+                    ((m1, told), (full, empty)),
+                    memory,
+                    ring,
+                    (row, head, 1, sizes),
+                    of_all,
+                );
                 let (own, (queries, _, _)) = (row + 64 * group, sizes);
                 let (start, left) = (q_first + own, queries - own as i32);
                 let to_q = d_q.slice(batch).slice(head).window([64, D], [start, 0]);

@@ -141,7 +141,9 @@ fn prepared(run: &Run<'_>) -> Result<Outcome, Error> {
     let (o, d_o) = (values(run, [1, heads, m, dv], 1)?, values(run, [1, heads, m, dv], 2)?);
     let logs = run.device.zeros::<f32, 3>([1, heads, m])?;
     let mut facts = run.device.zeros::<f32, 4>([1, heads, 2, m.next_multiple_of(128)])?;
-    prepare::launch_with(run.config(), &run.stream(), &o, &d_o, &logs, &mut facts)?;
+    let mut sums =
+        run.device.zeros::<f32, 2>([heads * (m.next_multiple_of(128) / 64) * run.number("D") / 4, 256])?;
+    prepare::launch_with(run.config(), &run.stream(), &o, &d_o, &logs, &mut facts, &mut sums)?;
     Ok(Outcome::own(facts.download()?))
 }
 
@@ -171,10 +173,14 @@ fn changed_keys(run: &Run<'_>) -> Result<Outcome, Error> {
     let ([q, k, v, d_o], facts) = backward(run)?;
     let mut d_k = run.device.zeros::<bf16, 4>(k.shape())?;
     let mut d_v = run.device.zeros::<bf16, 4>(v.shape())?;
+    let [_, heads, queries, d] = q.shape();
+    let of_all = if is(run, "SUMMED") { heads * (queries.next_multiple_of(128) / 64) * (d / 4) } else { 0 };
+    let mut sums = run.device.zeros::<f32, 2>([of_all, 256])?;
     let (config, stream) = (run.config(), run.stream());
     let [q_ends, k_ends] = ends(run)?;
     of_keys::launch_with(
-        config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut d_k, &mut d_v, 0.125, 1.0, 0,
+        config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut sums, &mut d_k, &mut d_v, 0.125,
+        1.0, 0,
     )?;
     Ok(Outcome::own(d_k.download()?).and(Outcome::own(d_v.download()?)))
 }

@@ -213,7 +213,7 @@ def attention(
     """``softmax(scale q kᵀ) v`` of (batch, heads, places, d); heads of q may share those of k and v. Hopper.
 
     ``scale`` is 1 / sqrt(d) without it. The elements of a head are contiguous, the other modes lie in any order. A gradient is of heads
-    of up to 128 elements; it has the same bits in every run.
+    of up to 128 elements; sums for `q` are added in an open order, so its last bits may differ from run to run.
     """
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if _plain(q, k, v):
