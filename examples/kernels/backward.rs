@@ -384,7 +384,6 @@ mod kernels {
                 }
             }
         }
-        sync_warp();
         if lane_id() == 0 {
             used.at(stage).arrive();
         }
@@ -623,7 +622,7 @@ mod kernels {
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         PACKED = [false, true], BESIDE = !OF_KEYS, FACTS = if PACKED { 8 } else { 2 }, BY_HEADS = KEEP == every,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
-        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain, !SUMMED || !PACKED && SCORE != soft_cap),
+        filter((SCORE == soft_cap) == (SLOPE == of_cap), T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain, !SUMMED || MOVING == 64 && !PACKED && SCORE != soft_cap),
         arch = "sm_90a", block = [128 + 2 * FIXED], min_blocks = 1, grid = [if PACKED { N / FIXED + ENDS } else { N.div_ceil(FIXED) * B } * HK],
         require(HQ % HK == 0, SUMS == if SUMMED { B * HQ * (MP / 64) * (D / 4) } else { 0 }, M + FACTS <= MP + 2, MP % 128 == 0, MP <= 1 << 24, N <= 1 << 24, !DISTANT || M.max(N) <= 1 << 22),
         deny(narrowed, synchronous),

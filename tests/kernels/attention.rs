@@ -9,7 +9,7 @@ use crate::support::data::doubles;
 use layout_core::kernel::ParamValue;
 use layout_cuda::{Error, Tensor, bf16};
 use layout_examples::kernels::attention::attention;
-use layout_examples::kernels::backward::{of_keys, of_queries, prepare};
+use layout_examples::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_examples::kernels::decode::{combine, decode};
 
 const EVERY: [(&str, ParamValue); 3] = [
@@ -36,9 +36,11 @@ pub fn smallest() -> Vec<Case> {
         });
         Case::new(&decode::DEFINITION, vec![[1, 150, 2]], decoded).at(&numbers, &others.collect::<Vec<_>>())
     };
-    let back = |case: Case, packed: bool| {
-        let rest = [&EVERY[..], &[("PACKED", ParamValue::Bool(packed))]].concat();
-        case.at(&[("D", 32), ("DV", 32), ("CONSUMERS", 1), ("MOVING", 32), ("STAGES", 2)], &rest)
+    let back = |case: Case, packed: bool, summed: bool| {
+        let own = [("PACKED", ParamValue::Bool(packed)), ("SUMMED", ParamValue::Bool(summed))];
+        let rest = [&EVERY[..], &own].concat();
+        let (consumers, moving) = if summed { (2, 64) } else { (1, 32) };
+        case.at(&[("D", 32), ("DV", 32), ("CONSUMERS", consumers), ("MOVING", moving)], &rest)
     };
     vec![
         forward(&[[130, 200, 1]]).at(&of(64, 64), &EVERY),
@@ -49,10 +51,12 @@ pub fn smallest() -> Vec<Case> {
         decoding(32, 128, true),
         Case::new(&combine::DEFINITION, vec![[2, 5, 3]], combined).at(&[("DV", 32), ("GROUPS", 4)], &[]),
         Case::new(&prepare::DEFINITION, vec![[70, 0, 2]], prepared).at(&[("DV", 32)], &[]),
-        back(Case::new(&of_keys::DEFINITION, vec![[130, 70, 1]], changed_keys), false),
-        back(Case::new(&of_queries::DEFINITION, vec![[70, 130, 1]], changed_queries), false),
-        back(Case::new(&of_keys::DEFINITION, vec![[60, 100, 1]], changed_keys), true),
-        back(Case::new(&of_queries::DEFINITION, vec![[100, 60, 1]], changed_queries), true),
+        back(Case::new(&of_keys::DEFINITION, vec![[130, 70, 1]], changed_keys), false, false),
+        back(Case::new(&of_queries::DEFINITION, vec![[70, 130, 1]], changed_queries), false, false),
+        back(Case::new(&of_keys::DEFINITION, vec![[60, 100, 1]], changed_keys), true, false),
+        back(Case::new(&of_queries::DEFINITION, vec![[100, 60, 1]], changed_queries), true, false),
+        back(Case::new(&of_keys::DEFINITION, vec![[260, 130, 1]], changed_keys), false, true),
+        Case::new(&finish::DEFINITION, vec![[70, 0, 2]], finished).at(&[("D", 32)], &[]),
     ]
 }
 
@@ -147,6 +151,16 @@ fn prepared(run: &Run<'_>) -> Result<Outcome, Error> {
     Ok(Outcome::own(facts.download()?))
 }
 
+fn finished(run: &Run<'_>) -> Result<Outcome, Error> {
+    let ([m, _, heads], d) = (run.size, run.number("D"));
+    let rows = heads * (m.next_multiple_of(128) / 64) * d / 4;
+    let sums: Vec<f32> = doubles(rows * 256, 1).into_iter().map(|value| value as f32).collect();
+    let sums = run.device.upload(&sums, [rows, 256])?;
+    let mut d_q = run.device.zeros::<bf16, 4>([1, heads, m, d])?;
+    finish::launch_with(run.config(), &run.stream(), &sums, &mut d_q)?;
+    Ok(Outcome::own(d_q.download()?))
+}
+
 /// Q, K, V, the change of O, and of each query the logarithm and the sum.
 type Backward = ([Tensor<bf16, 4>; 4], Tensor<f32, 4>);
 
@@ -182,7 +196,8 @@ fn changed_keys(run: &Run<'_>) -> Result<Outcome, Error> {
         config, &stream, &q, &k, &v, &d_o, &q_ends, &k_ends, &facts, &mut sums, &mut d_k, &mut d_v, 0.125,
         1.0, 0,
     )?;
-    Ok(Outcome::own(d_k.download()?).and(Outcome::own(d_v.download()?)))
+    let kept = Outcome::own(d_k.download()?).and(Outcome::own(d_v.download()?));
+    Ok(kept.and(Outcome::own(sums.download()?)))
 }
 
 fn changed_queries(run: &Run<'_>) -> Result<Outcome, Error> {

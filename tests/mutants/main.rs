@@ -22,9 +22,9 @@ fn main() {
     }
     let write = names.iter().any(|name| name == "write");
     names.retain(|name| name != "write");
+    let all: Vec<Subject> = subjects();
     // The panics of references that hold a mutant against its meaning are no news.
     std::panic::set_hook(Box::new(|_| {}));
-    let all: Vec<Subject> = subjects();
     let wanted =
         |subject: &&Subject| names.is_empty() || names.iter().any(|name| name == subject.definition.name);
     let chosen: Vec<&Subject> = all.iter().filter(wanted).collect();

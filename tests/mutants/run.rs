@@ -136,7 +136,9 @@ impl Subject {
         let differs = |(set, known): &(ParamSet, String)| text(&mutant, set).as_ref() != Ok(known);
         let texts = self.texts.get_or_init(|| {
             let text = |set: ParamSet| text(&own, &set).ok().map(|text| (set, text));
-            self.sets().into_iter().filter_map(text).collect()
+            let texts: Vec<_> = self.sets().into_iter().filter_map(text).collect();
+            assert!(!texts.is_empty(), "{}: no set of a case has a text", self.definition.name);
+            texts
         });
         let changed: Vec<ParamSet> =
             texts.iter().filter(|known| differs(known)).map(|(set, _)| set.clone()).collect();
