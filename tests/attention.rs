@@ -330,6 +330,22 @@ fn packed_sequences() -> Result<(), Error> {
     Ok(())
 }
 
+/// More than a warp counts at once, many of them empty, a long one among short ones.
+#[test]
+fn many_packed_sequences() -> Result<(), Error> {
+    let mut ends = vec![0];
+    for number in 0..70 {
+        let length = [0, 1, 0, 3, 2, 0, 1][number % 7] + if number == 40 { 150 } else { 0 };
+        ends.push((ends[number] + length).min(260));
+    }
+    let ends: [&[i32]; 2] = [&ends, &ends];
+    for device in devices() {
+        let plan = (Mask::Causal, Score::Plain);
+        Launched::new(&device, PACKED, plan, (true, Some(ends)), bf16::from_f64)?.check(&sequences(ends));
+    }
+    Ok(())
+}
+
 /// Orders of warps, blocks and asynchronous copies: no finding, and the definition's values.
 #[test]
 fn every_order() -> Result<(), Error> {

@@ -168,7 +168,7 @@ impl Attention<'_> {
         // compute much that is hidden: on an H200 two warpgroups take 0.66 of the time at 512 keys, 0.89 at 2048.
         let (keys, consumers) = match self.own {
             Some(_) => (if d > 192 { 32 } else { keys }, 2),
-            None if self.mask != Mask::Every && q[2] <= 2048 => (keys, 2),
+            None if self.packed.is_some() || self.mask != Mask::Every && q[2] <= 2048 => (keys, 2),
             None => (keys, consumers),
         };
         // Without these, with no tangent, and with no lower end, more keys at once.
@@ -179,6 +179,8 @@ impl Attention<'_> {
         let full = bare && self.mask == Mask::Every;
         let keys = match [d, dv] {
             [256, 256] if bare && self.score == Score::Plain => 80,
+            // A warpgroup less some registers, which tells the packed tiles.
+            [256, 256] if self.packed.is_some() && self.own.is_none() => 48,
             // Measured on an H200: 2 % at 16384 keys, and the other way round at 4096.
             [128, 128] if bare && full && length >= 8192 => 160,
             _ => keys,

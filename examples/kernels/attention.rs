@@ -8,7 +8,7 @@
 //!  ┌────┐  ┌────┬────┬────┬─ ─               O += P V of the block before ┘
 //!  │ BM │  │ S, then P    │                  P = exp(S - maximum of the row); as the maximum rises, O and the sum fall
 //!  └────┘  └────┴────┴────┴─ ─           at the end O / sum, and maximum + ln(sum)
-//!     Q
+//!     Q                                With `PACKED` warp 1 tells all others which tile comes next.
 //! ```
 //!
 //! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
@@ -42,6 +42,60 @@ mod kernels {
             if !BY_HEADS && round % 2 == 1 { round * SMS + (SMS - 1 - place) } else { step }
         };
         (tile.min(pieces - 1), tile < pieces)
+    }
+
+    /// Whether a sequence is there, and has a tile from a row on.
+    fn reaches(
+        ends: impl Tensor<Elem = i32>,
+        sequence: usize,
+        row: usize,
+        (sequences, rows): (usize, usize),
+    ) -> bool {
+        sequence < sequences && rows_of(&ends, sequence, rows).1 > row as i32
+    }
+
+    /// Of packed sequences only the tiles that are there count, those far behind in their sequences first: which row of
+    /// tiles one is in, how many come before this row, and how many sequences reach it. `at` is where an earlier tile is. A
+    /// warp counts 32 sequences at once.
+    fn seek(
+        tile: usize,
+        at: (usize, usize, usize),
+        heads: usize,
+        ends: impl Tensor<Elem = i32>,
+        within: (usize, usize),
+    ) -> (usize, usize, usize) {
+        let (mut row, mut before, mut long) = at;
+        while row > 0 && tile >= before + long * heads {
+            before += long * heads;
+            row -= 1;
+            long = 0;
+            for from in (0..within.0).step_by(32) {
+                long += ballot(reaches(&ends, from + lane_id(), row * BM, within)).count_ones() as usize;
+            }
+        }
+        (row, before, long)
+    }
+
+    /// A tile of packed sequences, as `piece`; behind the last one, a row that no sequence has.
+    fn packed_piece(
+        tile: usize,
+        (row, before, long): (usize, usize, usize),
+        heads: usize,
+        ends: impl Tensor<Elem = i32>,
+        within: (usize, usize),
+    ) -> (usize, usize, usize) {
+        let (number, head) = ((tile - before) / heads, (tile - before) % heads);
+        let (mut seen, mut sequence) = (0, 0);
+        for from in (0..within.0).step_by(32) {
+            let all = ballot(reaches(&ends, from + lane_id(), row * BM, within));
+            let own = seen + (all & ((1 << lane_id()) - 1)).count_ones() as usize;
+            let found = ballot((all >> lane_id()) % 2 == 1 && own == number);
+            if found != 0 {
+                sequence = from + found.trailing_zeros() as usize;
+            }
+            seen += all.count_ones() as usize;
+        }
+        (if number < long { row * BM } else { within.1 }, head, sequence)
     }
 
     /// The rounds of all blocks of threads.
@@ -166,22 +220,74 @@ mod kernels {
         }
     }
 
+    /// Of packed sequences a warp tells the producer and the consumers which tiles this block of threads has: row, head,
+    /// sequence; at the end a row that no sequence has.
+    fn tell(
+        q_ends: impl Tensor<Elem = i32>,
+        (mut told, told_full, told_empty): (View<i32, Write>, Mbarrier, Mbarrier),
+        (pieces, tiles, heads): (usize, usize, usize),
+        within: (usize, usize),
+    ) {
+        let mut said = pipeline_state(1);
+        let mut at = (tiles, 0, 0);
+        for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
+            let (tile, _) = tile_of(step, tiles, pieces);
+            at = seek(tile, at, heads, &q_ends, within);
+            let (row, head, sequence) = packed_piece(tile, at, heads, &q_ends, within);
+            if lane_id() == 0 {
+                told_empty.wait(1 - said.phase());
+                told[[0]] = row as i32;
+                told[[1]] = head as i32;
+                told[[2]] = sequence as i32;
+                told_full.arrive();
+            }
+            said.advance();
+            if row >= within.1 {
+                break;
+            }
+        }
+    }
+
+    /// The tile of this block of threads in a step, and whether there is one: its first query, its head, its sequence.
+    fn tile_at(
+        step: usize,
+        (pieces, tiles, heads, sequences): (usize, usize, usize, usize),
+        (told, told_full, told_empty): (View<i32, Write>, Mbarrier, Mbarrier),
+        heard: &mut PipelineState,
+    ) -> (bool, usize, usize, usize) {
+        if PACKED {
+            told_full.wait(heard.phase());
+            heard.advance();
+            let (row, head, sequence) = (told[[0]] as usize, told[[1]] as usize, told[[2]] as usize);
+            told_empty.arrive();
+            (true, row, head, sequence)
+        } else {
+            let (tile, is) = tile_of(step, tiles, pieces);
+            let (row, head, sequence) = piece(tile, tiles, heads, sequences);
+            (is, row, head, sequence)
+        }
+    }
+
     /// The producer: Q of each tile of this block of threads, then its blocks of K and V from the last one on.
     fn load(
         (q, k, v): (impl Tensor<Elem = T>, impl Tensor<Elem = T>, impl Tensor<Elem = T>),
         (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
         (mut q_smem, k_smem, v_smem): (View<T, Write>, View<T, Write>, View<T, Write>),
+        told: (View<i32, Write>, Mbarrier, Mbarrier),
         (q_full, q_empty): (Mbarrier, Mbarrier),
         (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
     ) {
-        let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
+        let (mut next, mut given, mut heard) = (pipeline_state(STAGES), pipeline_state(1), pipeline_state(1));
+        let work = (pieces, tiles, q.dim(1), sequences);
         for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
-            let (tile, is) = tile_of(step, tiles, pieces);
-            let (row, head, sequence) = piece(tile, tiles, q.dim(1), sequences);
+            let (is, row, head, sequence) = tile_at(step, work, told, &mut heard);
             let (q_first, queries) = rows_of(&q_ends, sequence, q.dim(2));
             let (k_first, keys) = rows_of(&k_ends, sequence, k.dim(2));
             let batch = if PACKED { 0 } else { sequence };
+            if PACKED && row >= q.dim(2) {
+                break;
+            }
             if is && (row as i32) < queries {
                 let (low, high, _, _) = blocks(row as i32 + keys - queries, keys, window);
                 q_empty.wait(1 - given.phase());
@@ -277,6 +383,7 @@ mod kernels {
         (o, logs): (impl Tensor<Elem = T, Access = Write>, impl Tensor<Elem = f32, Access = Write>),
         (q_ends, k_ends): (impl Tensor<Elem = i32>, impl Tensor<Elem = i32>),
         (q_smem, k_smem, v_smem, o_smem): (View<T, Write>, View<T, Write>, View<T, Write>, View<T, Write>),
+        told: (View<i32, Write>, Mbarrier, Mbarrier),
         (q_full, q_empty): (Mbarrier, Mbarrier),
         (k_full, k_empty, v_full, v_empty): (Mbarriers, Mbarriers, Mbarriers, Mbarriers),
         (pieces, tiles, sequences, window): (usize, usize, usize, i32),
@@ -289,17 +396,20 @@ mod kernels {
         let (mut scores, mut sums) = (accumulator([64, BN]).fill(0.0), accumulator([64, DV]).fill(0.0));
         let mut weights = local::<T>(row_major([2, BN / 4]));
         let (most, sum) = (local::<f32>(row_major([2])), local::<f32>(row_major([2])));
-        let (mut next, mut given) = (pipeline_state(STAGES), pipeline_state(1));
+        let (mut next, mut given, mut heard) = (pipeline_state(STAGES), pipeline_state(1), pipeline_state(1));
         let (mut shown, mut read) = (pipeline_state(STAGES), pipeline_state(STAGES));
         if group == CONSUMERS - 1 {
             give_turn(group);
         }
+        let work = (pieces, tiles, o.dim(1), sequences);
         for step in (block_idx.x..rounds(tiles, pieces) * SMS).step_by(SMS) {
-            let (tile, is) = tile_of(step, tiles, pieces);
-            let (row, head, sequence) = piece(tile, tiles, o.dim(1), sequences);
+            let (is, row, head, sequence) = tile_at(step, work, told, &mut heard);
             let (q_first, queries) = rows_of(&q_ends, sequence, o.dim(2));
             let (_, keys) = rows_of(&k_ends, sequence, all_keys);
             let batch = if PACKED { 0 } else { sequence };
+            if PACKED && row >= o.dim(2) {
+                break;
+            }
             if is && (row as i32) < queries {
                 let place = row as i32 + keys - queries;
                 let (low, high, all_from, all_to) = blocks(place, keys, window);
@@ -437,20 +547,37 @@ mod kernels {
         let of_q = (mbarriers(1, 1).at(0), mbarriers(1, CONSUMERS).at(0));
         let (k_full, v_full) = (mbarriers(STAGES, 1), mbarriers(STAGES, 1));
         let (k_empty, v_empty) = (mbarriers(STAGES, CONSUMERS), mbarriers(STAGES, CONSUMERS));
+        let told = (shared::<i32>(row_major([3])), mbarriers(1, 1).at(0), mbarriers(1, 2 * BM + 1).at(0));
         let ring = (k_full, k_empty, v_full, v_empty);
         barrier();
         let tiles = longest.div_ceil(BM);
         let sequences = if PACKED { ENDS - 1 } else { B };
-        let work = ((tiles * HQ * sequences).min(1 << 24), tiles, sequences, window);
+        let pieces = (tiles * HQ * sequences).min(1 << 24);
+        let work = (pieces, tiles, sequences, window);
         let (ends, memory) = ((q_ends, k_ends), (q_smem, k_smem, v_smem));
         if warp_group() == 0 {
-            set_max_registers(if CONSUMERS == 2 { 24 } else { 32 });
+            set_max_registers(if PACKED {
+                40
+            } else if CONSUMERS == 2 {
+                24
+            } else {
+                32
+            });
             if thread_idx.x == 0 {
-                load((q, k, v), ends, memory, of_q, ring, work);
+                load((q, k, v), ends, memory, told, of_q, ring, work);
+            } else if PACKED && warp_id() == 1 {
+                tell(q_ends, told, (pieces, tiles, HQ), (sequences, M));
             }
         } else {
-            set_max_registers(if CONSUMERS == 2 { 240 } else { 160 });
-            attend((o, logs), ends, (q_smem, k_smem, v_smem, o_smem), of_q, ring, work, (N, scale, strength));
+            set_max_registers(if PACKED {
+                232
+            } else if CONSUMERS == 2 {
+                240
+            } else {
+                160
+            });
+            let memory = (q_smem, k_smem, v_smem, o_smem);
+            attend((o, logs), ends, memory, told, of_q, ring, work, (N, scale, strength));
         }
     }
 }
