@@ -125,7 +125,7 @@ fn gemm_runs_on_the_matrix_units() {
     }
 }
 
-/// The wait for the products with V stands behind the first row's maximum, and what rescales the sums and rounds the weights between the
+/// The wait for the products with V stands behind both rows' maxima, and what rescales the sums and rounds the weights between the
 /// exponentials.
 #[test]
 fn attention_waits_where_it_costs_least() {
@@ -145,8 +145,8 @@ fn attention_waits_where_it_costs_least() {
     let count = |range: std::ops::Range<usize>, what: &str| {
         lines[range].iter().filter(|line| line.starts_with(what)).count()
     };
-    assert!(count(scores..values, "FMNMX") >= 32 && count(scores..values, "MUFU.EX2") <= 16);
-    assert_eq!(count(scores..values, "F2FP") + count(scores..values, "FADD"), 0);
+    assert!(count(scores..values, "FMNMX") >= 64 && count(scores..values, "MUFU.EX2") <= 16);
+    assert!(count(scores..values, "F2FP") + count(scores..values, "FADD") <= 2);
     let last = values
         + lines[values..next].iter().rposition(|line| line.starts_with("MUFU.EX2")).expect("exponentials");
     assert!(count(values..last, "FMUL") >= 48 && count(values..last, "F2FP") >= 20);

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
-//! no key gets zeros, and minus infinity as its logarithm. Weights are rounded to the elements' type before they multiply V.
+//! no key gets zeros, and minus infinity as its logarithm, and so does one whose scores are all below -2¹⁰⁰. Weights are rounded to the
+//! elements' type before they multiply V.
 //! Sources: Milakov, Gimelshein: Online normalizer calculation for softmax, 2018; Dao: FlashAttention-2, 2023; Shah and others:
 //! FlashAttention-3, 2024 (warpgroups by turns, products beside weights).
 
@@ -183,8 +184,7 @@ mod kernels {
         // A rise by less than 2⁸ in the weights is none: they stay far from their type's largest number.
         let stays = LAZY && high * factor <= most[[h]].mul_add(factor, 8.0);
         let high = if stays { most[[h]] } else { high };
-        // A row that has seen no key yet.
-        let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+        let base = high * factor;
         let worth = if stays { 1.0 } else { most[[h]].mul_add(factor, -base).exp2_approx() };
         most[[h]] = high;
         (worth, base)
@@ -416,7 +416,8 @@ mod kernels {
                 let whose = (sequence as i32, head as i32);
                 let (_, strength) = UNITS(head as i32, strength);
                 let at = (place + own_row as i32, whose, keys, window, strength, scale.div_approx(unit));
-                most.fill(f32::NEG_INFINITY);
+                // -2¹⁰⁰, and not infinity: taken off itself it gives zero, and a power of two stays exact when it is scaled.
+                most.fill(-1.2676506e30);
                 sum.fill(0.0);
                 sums.fill(0.0);
                 q_full.wait(given.phase());
@@ -456,13 +457,19 @@ mod kernels {
                     release_q(q_empty, step == high - 1);
                     judge(scores, first, first < all_from || first + BN as i32 > all_to, at);
                     let upper = rise(0, scores, most, factor);
-                    // The compiler moves no wait for products across this one. Before it their time is the first row's; behind it what
+                    let mut lower = (1.0, 0.0);
+                    if EARLY {
+                        lower = rise(1, scores, most, factor);
+                    }
+                    // The compiler moves no wait for products across this one. Before it their time is that of the maxima; behind it what
                     // rescales the sums and rounds the weights stands between the exponentials, where it costs nothing.
                     v_full.at(shown.stage()).wait(shown.phase());
                     wgmma_wait_group(0);
                     release(v_empty, &mut read);
                     weigh(0, scores, sum, upper, factor);
-                    let lower = rise(1, scores, most, factor);
+                    if !EARLY {
+                        lower = rise(1, scores, most, factor);
+                    }
                     weigh(1, scores, sum, lower, factor);
                     weights.copy_from(&scores.cast::<T>());
                     if !LAZY || any(upper.0 < 1.0 || lower.0 < 1.0) {
@@ -501,7 +508,9 @@ mod kernels {
     }
 
     /// With `LAZY` the sums are rescaled only where a maximum rises by much. That pays where they are wide: with `DV = 256` 7 % on an H200,
-    /// with 128 nothing, since there the time between the exponentials is free.
+    /// with 128 nothing, since there the time between the exponentials is free. With `EARLY` both rows' maxima come before the wait for the
+    /// product of the block before: with 128 1 to 3 % on an H200; with 64 and with scores of one's own it takes 1 to 2 %, and with
+    /// 256 there are no registers for it.
     ///
     /// Head `h` of Q, O and `logs` reads head `h * HK / HQ` of K and V. With `PACKED` the one batch holds all sequences,
     /// one after another: sequence `z` is rows `ends[z]..ends[z + 1]`. The last query of a sequence stands at its last key.
@@ -513,6 +522,7 @@ mod kernels {
         DISTANT = SCORE == alibi, UNITS = if SCORE == soft_cap { of_caps } else if SCORE == alibi { of_slopes } else { as_it_is },
         ROOM = BM * (D + DV) + STAGES * BN * (D + DV) <= 110_000, TURNS = true,
         PACKED = [false, true], BY_HEADS = false, PAIRED = false, SMS = 132, LAZY = DV > 128,
+        EARLY = D > 64 && !LAZY && !SCORED,
         filter(KEEP == every && RANGE == all_keys || KEEP == causal && RANGE == keys_before || KEEP == sliding && RANGE == keys_within),
         filter(T == bf16 || KEEP == every, SCORE == plain || T == bf16 && KEEP == causal, !PACKED || KEEP == causal && SCORE == plain),
         arch = "sm_90a", block = [128 + 2 * BM], min_blocks = 1, grid = [SMS],
