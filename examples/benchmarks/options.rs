@@ -2,7 +2,7 @@
 
 use super::{exit, write_findings};
 use clap::{Args, ValueEnum};
-use layout_cuda::{Device, ParamValue};
+use layout_cuda::{Device, ParamSet, ParamValue};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -76,21 +76,43 @@ impl Common {
     }
 }
 
-/// The parameters of a `--set`: `BM=64,DIRECT=true`.
+/// The parameters of a `--set`: `BM=64,DIRECT=true,T=bf16`. Types and functions are those of the kernel's sets.
 ///
 /// # Errors
-/// A part that is no `NAME=VALUE`, and a value that is neither a number nor a truth value.
-pub fn assignments(text: &str) -> super::Result<Vec<(&str, ParamValue)>> {
-    let of = |value: &str| match value {
-        "true" => Ok(ParamValue::Bool(true)),
-        "false" => Ok(ParamValue::Bool(false)),
-        number => number.parse().map(ParamValue::Int),
-    };
+/// A part that is no `NAME=VALUE`, and a value that is no number, no truth value, and in no set.
+pub fn assignments<'a>(text: &'a str, sets: &[ParamSet]) -> super::Result<Vec<(&'a str, ParamValue)>> {
     let mut all = vec![];
     for part in text.split(',') {
         let (name, value) =
             part.split_once('=').ok_or_else(|| format!("`--set {text}`: `{part}` is no NAME=VALUE"))?;
-        all.push((name, of(value)?));
+        let known = sets.iter().filter_map(|set| set.get(name)).find(|own| own.to_string() == value);
+        let value = match (known, value.parse(), value.parse()) {
+            (Some(own), ..) => own,
+            (None, Ok(number), _) => ParamValue::Int(number),
+            (None, _, Ok(is)) => ParamValue::Bool(is),
+            _ => return Err(format!("`--set {text}`: no set of the kernel has `{part}`").into()),
+        };
+        all.push((name, value));
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attention::attention;
+
+    #[test]
+    fn a_set_has_numbers_truth_values_and_what_the_kernel_names() {
+        let sets = attention::DEFINITION.kernel().expect("bytes of this version").parameter_sets();
+        let of = |text| assignments(text, &sets).map_err(|error| error.to_string());
+        let all = of("BN=160,TURNS=false,T=f16,KEEP=causal").expect("values");
+        let values: Vec<String> = all.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(values.join(","), "BN=160,TURNS=false,T=f16,KEEP=causal");
+        assert!(matches!(all[..2], [(_, ParamValue::Int(160)), (_, ParamValue::Bool(false))]));
+        assert!(matches!(all[2..], [(_, ParamValue::Type(_)), (_, ParamValue::Function("causal"))]));
+        let refused = of("BN=160,KEEP=other").expect_err("a function of another kernel");
+        assert_eq!(refused, "`--set BN=160,KEEP=other`: no set of the kernel has `KEEP=other`");
+        assert!(of("BN").expect_err("no value").ends_with("`BN` is no NAME=VALUE"));
+    }
 }

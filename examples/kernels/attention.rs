@@ -165,6 +165,24 @@ mod kernels {
         }
     }
 
+    /// A tile begins. A maximum is -2¹⁰⁰ before a key is seen, and not minus infinity: taken off itself it gives zero, and a power of two
+    /// stays exact when it is scaled.
+    fn begin(mut most: View<f32, Write>, mut sum: View<f32, Write>, mut sums: View<f32, Write>) {
+        most.fill(-1.2676506e30);
+        sum.fill(0.0);
+        sums.fill(0.0);
+    }
+
+    /// The rows' sums fall as their maxima rise.
+    fn rescale(mut sums: View<f32, Write>, upper: f32, lower: f32) {
+        if !LAZY || any(upper < 1.0 || lower < 1.0) {
+            for i in unroll(0..DV / 4) {
+                sums[[0, i]] *= upper;
+                sums[[1, i]] *= lower;
+            }
+        }
+    }
+
     /// The column of a thread's score in its block.
     fn column_of(i: usize) -> i32 {
         (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
@@ -416,10 +434,7 @@ mod kernels {
                 let whose = (sequence as i32, head as i32);
                 let (_, strength) = UNITS(head as i32, strength);
                 let at = (place + own_row as i32, whose, keys, window, strength, scale.div_approx(unit));
-                // -2¹⁰⁰, and not infinity: taken off itself it gives zero, and a power of two stays exact when it is scaled.
-                most.fill(-1.2676506e30);
-                sum.fill(0.0);
-                sums.fill(0.0);
+                begin(most, sum, sums);
                 q_full.wait(given.phase());
                 given.advance();
                 release_q(q_empty, low >= high);
@@ -472,12 +487,7 @@ mod kernels {
                     }
                     weigh(1, scores, sum, lower, factor);
                     weights.copy_from(&scores.cast::<T>());
-                    if !LAZY || any(upper.0 < 1.0 || lower.0 < 1.0) {
-                        for i in unroll(0..DV / 4) {
-                            sums[[0, i]] *= upper.0;
-                            sums[[1, i]] *= lower.0;
-                        }
-                    }
+                    rescale(sums, upper.0, lower.0);
                 }
                 if low < high {
                     wgmma(&mut sums, &weights, &v_smem.slice(shown.stage()), true);

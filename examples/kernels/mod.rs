@@ -70,7 +70,7 @@ pub fn measuring() -> [&'static Definition; 5] {
     ]
 }
 
-/// Every kernel that a program of the examples names.
+/// Every kernel here but those that measure a device and those of a mesh.
 pub fn every_definition() -> Vec<&'static Definition> {
     let mut all: Vec<&'static Definition> = definitions().to_vec();
     all.extend([
@@ -82,7 +82,16 @@ pub fn every_definition() -> Vec<&'static Definition> {
         &resize_both::DEFINITION,
         &transpose_pitched::DEFINITION,
         &gemm::gemm::DEFINITION,
+        &gemm::gemm_swapped::DEFINITION,
+        &gemm::gemm_then::DEFINITION,
         &attraction::DEFINITION,
+        &attention::attention::DEFINITION,
+        &decode::decode::DEFINITION,
+        &decode::combine::DEFINITION,
+        &backward::prepare::DEFINITION,
+        &backward::of_keys::DEFINITION,
+        &backward::of_queries::DEFINITION,
+        &backward::finish::DEFINITION,
     ]);
     all.extend(memory::definitions());
     all.extend(puzzles::definitions());

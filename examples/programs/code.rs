@@ -6,6 +6,7 @@ use clap::{Parser, ValueEnum};
 use layout_cuda::code::Code;
 use layout_cuda::{ParamSet, Promises};
 use layout_examples::benchmarks::exit;
+use layout_examples::benchmarks::options::assignments;
 use layout_examples::kernels::every_definition;
 use std::process::ExitCode;
 
@@ -20,7 +21,8 @@ struct Command {
     /// The architecture; else the one that the kernel names, or this one.
     #[arg(long, default_value = "sm_90a")]
     arch: String,
-    /// The parameter set, as the list has it, such as `BM64_BN64`; else the attribute's first.
+    /// The parameter set, as the list has it, such as `BM64_BN64`, or any values, such as `BM=64,T=bf16`, beside the
+    /// attribute's first; else these alone.
     #[arg(long)]
     set: Option<String>,
     /// The variant without any promise.
@@ -57,13 +59,20 @@ fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
     let sets = definition.kernel()?.parameter_sets();
     let set = match &command.set {
         None => None,
+        Some(text) if text.contains('=') => {
+            let mut set = ParamSet::default();
+            for (name, value) in assignments(text, &sets)? {
+                set = set.with(name, value);
+            }
+            Some(set)
+        }
         Some(key) => {
-            let set = sets.iter().find(|set| set.key() == *key);
+            let set = sets.iter().find(|set| set.key() == *key).cloned();
             Some(set.ok_or_else(|| format!("`{name}` has no set `{key}`; without a name they are listed"))?)
         }
     };
     let promises = if command.unpromised { Promises::default() } else { Promises::USUAL };
-    let code = Code::of(definition, set, promises, &command.arch)?;
+    let code = Code::of(definition, set.as_ref(), promises, &command.arch)?;
     match command.form {
         Form::Cuda => println!("{}", code.text),
         Form::Ptx => println!("{}", code.ptx),
