@@ -396,6 +396,35 @@ fn a_sequence_knows_nothing_of_the_next() -> Result<(), Error> {
 }
 
 /// Ends beyond the tensor, and out of order, are the nearest ones within it.
+/// A query whose products are all below -2¹⁰⁰ gets what one gets that sees no key; one above keeps its weights.
+#[test]
+fn a_score_below_all_weighs_nothing() -> Result<(), Error> {
+    for device in devices() {
+        // Products of -2¹⁰⁶ with the first query, and of zero with the second one.
+        let q: Vec<bf16> =
+            (0..2 * 64).map(|i| bf16::from_f32(if i < 64 { 2f32.powi(50) } else { 0.0 })).collect();
+        let keys = vec![bf16::from_f32(-(2f32.powi(50))); 3 * 64];
+        let q = device.upload(&q, [1, 1, 2, 64])?;
+        let (k, v) = (
+            device.upload(&keys, [1, 1, 3, 64])?,
+            device.upload(&[bf16::from_f32(2.0); 3 * 64], [1, 1, 3, 64])?,
+        );
+        let (mut o, mut logs) = (device.zeros::<bf16, 4>([1, 1, 2, 64])?, device.zeros::<f32, 3>([1, 1, 2])?);
+        let inputs = (q.view(), k.view(), v.view());
+        Attention::default().run(
+            &device.stream(),
+            &inputs.0,
+            [&inputs.1, &inputs.2],
+            &mut o.view_mut(),
+            &mut logs,
+        )?;
+        let (o, logs) = (o.download()?, logs.download()?);
+        assert!(o[..64].iter().all(|x| x.to_f32() == 0.0) && logs[0] == f32::NEG_INFINITY, "{logs:?}");
+        assert!(o[64..].iter().all(|x| x.to_f32() == 2.0) && (logs[1] - 3f32.ln()).abs() < 1e-6, "{logs:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn wrong_ends_reach_nothing_outside() -> Result<(), Error> {
     let wrong: [&[i32]; 2] = [&[-5, 100, 400, 90], &[-3, 200, 1000, 7]];

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
-//! no key gets zeros, and minus infinity as its logarithm, and so does one whose scores are all below -2¹⁰⁰. Weights are rounded to the
-//! elements' type before they multiply V.
+//! no key gets zeros, and minus infinity as its logarithm, and so does one whose products with all keys are below -2¹⁰⁰. Weights are
+//! rounded to the elements' type before they multiply V.
 //! Sources: Milakov, Gimelshein: Online normalizer calculation for softmax, 2018; Dao: FlashAttention-2, 2023; Shah and others:
 //! FlashAttention-3, 2024 (warpgroups by turns, products beside weights).
 
