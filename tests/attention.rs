@@ -395,36 +395,33 @@ fn a_sequence_knows_nothing_of_the_next() -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends beyond the tensor, and out of order, are the nearest ones within it.
-/// A query whose products are all below -2¹⁰⁰ gets what one gets that sees no key; one above keeps its weights.
+/// Equal scores weigh equally, however low they are and however they are scaled, also where a query sees none of its first block.
 #[test]
-fn a_score_below_all_weighs_nothing() -> Result<(), Error> {
+fn equal_scores_weigh_equally_at_any_size() -> Result<(), Error> {
     for device in devices() {
-        // Products of -2¹⁰⁶ with the first query, and of zero with the second one.
-        let q: Vec<bf16> =
-            (0..2 * 64).map(|i| bf16::from_f32(if i < 64 { 2f32.powi(50) } else { 0.0 })).collect();
-        let keys = vec![bf16::from_f32(-(2f32.powi(50))); 3 * 64];
-        let q = device.upload(&q, [1, 1, 2, 64])?;
-        let (k, v) = (
-            device.upload(&keys, [1, 1, 3, 64])?,
-            device.upload(&[bf16::from_f32(2.0); 3 * 64], [1, 1, 3, 64])?,
-        );
-        let (mut o, mut logs) = (device.zeros::<bf16, 4>([1, 1, 2, 64])?, device.zeros::<f32, 3>([1, 1, 2])?);
-        let inputs = (q.view(), k.view(), v.view());
-        Attention::default().run(
-            &device.stream(),
-            &inputs.0,
-            [&inputs.1, &inputs.2],
-            &mut o.view_mut(),
-            &mut logs,
-        )?;
-        let (o, logs) = (o.download()?, logs.download()?);
-        assert!(o[..64].iter().all(|x| x.to_f32() == 0.0) && logs[0] == f32::NEG_INFINITY, "{logs:?}");
-        assert!(o[64..].iter().all(|x| x.to_f32() == 2.0) && (logs[1] - 3f32.ln()).abs() < 1e-6, "{logs:?}");
+        // Products of -2¹⁰⁶, of -2⁶ and of zero.
+        for (size, scale) in [(2f32.powi(50), None), (1.0, Some(1e9)), (0.0, Some(1e30))] {
+            let queries = device.upload(&[bf16::from_f32(size); 70 * 64], [1, 1, 70, 64])?;
+            let keys = device.upload(&[bf16::from_f32(-size); 130 * 64], [1, 1, 130, 64])?;
+            let values = device.upload(&[bf16::from_f32(2.0); 130 * 64], [1, 1, 130, 64])?;
+            let mut o = device.zeros::<bf16, 4>([1, 1, 70, 64])?;
+            let mut logs = device.zeros::<f32, 3>([1, 1, 70])?;
+            let what = Attention { mask: Mask::Causal, scale, ..Attention::default() };
+            let (q, k, v) = (queries.view(), keys.view(), values.view());
+            what.run(&device.stream(), &q, [&k, &v], &mut o.view_mut(), &mut logs)?;
+            let (o, logs) = (o.download()?, logs.download()?);
+            assert!(o.iter().all(|x| x.to_f32() == 2.0), "{size} {scale:?}: {o:?}");
+            let product = -64.0 * size * size * scale.unwrap_or(0.125);
+            let right = |(row, log): (usize, &f32)| {
+                (log - product - (61.0 + row as f32).ln()).abs() <= 1e-6 * product.abs().max(4.0)
+            };
+            assert!(logs.iter().enumerate().all(right), "{size} {scale:?}: {logs:?}");
+        }
     }
     Ok(())
 }
 
+/// Ends beyond the tensor, and out of order, are the nearest ones within it.
 #[test]
 fn wrong_ends_reach_nothing_outside() -> Result<(), Error> {
     let wrong: [&[i32]; 2] = [&[-5, 100, 400, 90], &[-3, 200, 1000, 7]];

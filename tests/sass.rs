@@ -146,6 +146,7 @@ fn attention_waits_where_it_costs_least() {
         lines[range].iter().filter(|line| line.starts_with(what)).count()
     };
     assert!(count(scores..values, "FMNMX") >= 64 && count(scores..values, "MUFU.EX2") <= 16);
+    // The compiler may move one or two of them.
     assert!(count(scores..values, "F2FP") + count(scores..values, "FADD") <= 2);
     let last = values
         + lines[values..next].iter().rposition(|line| line.starts_with("MUFU.EX2")).expect("exponentials");

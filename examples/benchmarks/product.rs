@@ -98,8 +98,7 @@ fn parameters(kernel: Kernel, text: &str) -> Result<ParamSet> {
     let first = kernel.sets().next().unwrap_or_default().iter();
     let own = first.filter(|(name, value)| !matches!(value, ParamValue::Type(_)) && !follows(name));
     let own = ParamSet(own.map(|(name, value)| ((*name).to_owned(), *value)).collect());
-    let sets = kernel.definition().kernel()?.parameter_sets();
-    assignments(text, &sets)?.into_iter().try_fold(own, |set, (name, value)| match set.get(name) {
+    assignments(text, &[])?.into_iter().try_fold(own, |set, (name, value)| match set.get(name) {
         Some(_) => Ok(set.with(name, value)),
         None => Err(format!("`--set {text}`: {kernel} has no `{name}`, only {}", set.key()).into()),
     })

@@ -206,7 +206,7 @@ impl Trial<'_> {
         let found = (self.errors)()?;
         let mut candidates = vec![Candidate::new(self.kernel.clone(), || launch(own))];
         for text in &options.set {
-            let assigned = assignments(text, std::slice::from_ref(own))?.into_iter();
+            let assigned = assignments(text, &[])?.into_iter();
             let set = assigned.fold(own.clone(), |set, (name, value)| set.with(name, value));
             (self.poison)()?;
             match launch(&set) {

@@ -12,8 +12,7 @@
 //! ```
 //!
 //! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
-//! no key gets zeros, and minus infinity as its logarithm, and so does one whose products with all keys are below -2¹⁰⁰. Weights are
-//! rounded to the elements' type before they multiply V.
+//! no key gets zeros, and minus infinity as its logarithm. Weights are rounded to the elements' type before they multiply V.
 //! Sources: Milakov, Gimelshein: Online normalizer calculation for softmax, 2018; Dao: FlashAttention-2, 2023; Shah and others:
 //! FlashAttention-3, 2024 (warpgroups by turns, products beside weights).
 
@@ -165,10 +164,9 @@ mod kernels {
         }
     }
 
-    /// A tile begins. A maximum is -2¹⁰⁰ before a key is seen, and not minus infinity: taken off itself it gives zero, and a power of two
-    /// stays exact when it is scaled.
+    /// A tile begins: no key is seen.
     fn begin(mut most: View<f32, Write>, mut sum: View<f32, Write>, mut sums: View<f32, Write>) {
-        most.fill(-1.2676506e30);
+        most.fill(f32::NEG_INFINITY);
         sum.fill(0.0);
         sums.fill(0.0);
     }
@@ -202,7 +200,8 @@ mod kernels {
         // A rise by less than 2⁸ in the weights is none: they stay far from their type's largest number.
         let stays = LAZY && high * factor <= most[[h]].mul_add(factor, 8.0);
         let high = if stays { most[[h]] } else { high };
-        let base = high * factor;
+        // Finite for a row that has seen no key yet, too: minus infinity less itself would be no number.
+        let base = (high * factor).max(f32::MIN);
         let worth = if stays { 1.0 } else { most[[h]].mul_add(factor, -base).exp2_approx() };
         most[[h]] = high;
         (worth, base)

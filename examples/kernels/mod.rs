@@ -59,6 +59,19 @@ pub fn definitions() -> [&'static Definition; 10] {
     ]
 }
 
+/// Those of attention: forward, decoding, backward.
+pub fn of_attention() -> [&'static Definition; 7] {
+    [
+        &attention::attention::DEFINITION,
+        &decode::decode::DEFINITION,
+        &decode::combine::DEFINITION,
+        &backward::prepare::DEFINITION,
+        &backward::of_keys::DEFINITION,
+        &backward::of_queries::DEFINITION,
+        &backward::finish::DEFINITION,
+    ]
+}
+
 /// Kernels that measure a device; their results mean nothing.
 pub fn measuring() -> [&'static Definition; 5] {
     [
@@ -85,14 +98,8 @@ pub fn every_definition() -> Vec<&'static Definition> {
         &gemm::gemm_swapped::DEFINITION,
         &gemm::gemm_then::DEFINITION,
         &attraction::DEFINITION,
-        &attention::attention::DEFINITION,
-        &decode::decode::DEFINITION,
-        &decode::combine::DEFINITION,
-        &backward::prepare::DEFINITION,
-        &backward::of_keys::DEFINITION,
-        &backward::of_queries::DEFINITION,
-        &backward::finish::DEFINITION,
     ]);
+    all.extend(of_attention());
     all.extend(memory::definitions());
     all.extend(puzzles::definitions());
     all
