@@ -140,7 +140,7 @@ impl Case for Decode {
         let k_view = k.on_device.part(0, k_shape, k_strides)?;
         let v_view = v.on_device.part(0, k_shape, k_strides)?;
         let what = Decoding { pages: page.map(|_| &table), ..Decoding::default() };
-        let own = what.set(bf16::ELEM, [*depth; 2], heads / groups, keys);
+        let own = what.set_for(&stream, bf16::ELEM, q_shape, [k_shape; 2]);
         let (o, logs, memory) = (RefCell::new(o), RefCell::new(logs), RefCell::new(Workspace::default()));
         let launch = |set: &ParamSet| {
             let (mut o, mut logs, mut memory) = (o.borrow_mut(), logs.borrow_mut(), memory.borrow_mut());

@@ -67,6 +67,33 @@ pub struct Splits {
     pub span: usize,
 }
 
+/// Shared memory of a multiprocessor for stages, bytes.
+const ROOM: usize = 210_000;
+
+/// How a launch is laid out.
+struct Plan {
+    splits: Splits,
+    /// Of a sequence and a tile of heads.
+    pairs: usize,
+    /// Of a tile.
+    rows: usize,
+    /// Blocks of a multiprocessor, and of all.
+    each: usize,
+    at_once: usize,
+    /// Of a block's stages.
+    bytes: usize,
+}
+
+impl Plan {
+    /// What it takes, in keys of a multiprocessor: the blocks of one share its bandwidth; parts are written and read again, by a launch
+    /// of its own.
+    fn cost(&self) -> usize {
+        let apart = if self.splits.count > 1 { 2 * self.each * self.rows + 192 } else { 0 };
+        let waves = self.pairs.saturating_mul(self.splits.count).div_ceil(self.at_once.max(1));
+        waves.saturating_mul(self.each.saturating_mul(self.splits.span).saturating_add(96 + apart))
+    }
+}
+
 impl Decoding<'_> {
     /// The kernel's parameters for elements of a type, head dimensions of keys and values, rows that share a head of K and V, and keys
     /// of a page.
@@ -86,6 +113,18 @@ impl Decoding<'_> {
         set.with("KEEP", ParamValue::Function(keep))
             .with("RANGE", ParamValue::Function(range))
             .with("SCORE", ParamValue::Function(self.score.function()))
+    }
+
+    /// The parameters for Q, K and V of these shapes on a stream's device: those of [`Decoding::set`], with twice the stages where one
+    /// block on a multiprocessor in place of two needs no splits.
+    pub fn set_for(&self, stream: &Stream, elem: Elem, q: [usize; 4], [k, v]: [[usize; 4]; 2]) -> ParamSet {
+        let ([_, heads, queries, d], [_, groups, page, _]) = (q, k);
+        let rows = heads.checked_div(groups).unwrap_or(0).saturating_mul(queries);
+        let usual = self.set(elem, [d, v[3]], rows, page);
+        let deep = usual.clone().with("STAGES", ParamValue::Int(6));
+        let (own, other) = (self.plan(&usual, stream, q, [k, v]), self.plan(&deep, stream, q, [k, v]));
+        let is_deep = self.span.is_none() && other.bytes <= ROOM && 100 * other.cost() < 98 * own.cost();
+        if is_deep { deep } else { usual }
     }
 
     /// How `pairs` of a sequence and a tile of heads, with so many rows and up to so many keys each, are split for so many blocks at once
@@ -133,11 +172,27 @@ impl Decoding<'_> {
         workspace: &mut Workspace,
         out: (&mut TensorViewMut<'_, T, 4>, &mut Tensor<f32, 3>),
     ) -> Result<(), Error> {
-        let [_, heads, queries, d] = q.shape();
-        let [_, groups, page, _] = k.shape();
-        let rows = heads.checked_div(groups).unwrap_or(0).saturating_mul(queries);
-        let set = self.set(T::ELEM, [d, v.shape()[3]], rows, page);
+        let set = self.set_for(stream, T::ELEM, q.shape(), [k.shape(), v.shape()]);
         self.run_with(&set, stream, q, [k, v], lengths, workspace, out)
+    }
+
+    /// How a set splits these shapes on a stream's device.
+    fn plan(&self, set: &ParamSet, stream: &Stream, q: [usize; 4], [k, v]: [[usize; 4]; 2]) -> Plan {
+        let [batches, heads, queries, d] = q;
+        let ([_, groups, page, _], dv) = (k, v[3]);
+        let rows = heads.checked_div(groups).unwrap_or(0).saturating_mul(queries);
+        let of = |name: &str, usual: usize| match set.get(name) {
+            Some(ParamValue::Int(value)) => usize::try_from(value).unwrap_or(usual).max(1),
+            _ => usual,
+        };
+        let (tile, block, warps, stages) = (of("ROWS", 16), of("BN", 16), of("WARPS", 4), of("STAGES", 3));
+        let room = self.pages.map_or(page, |pages| pages.shape()[1].saturating_mul(page));
+        let pairs = batches.saturating_mul(groups).saturating_mul(rows.div_ceil(tile));
+        let bytes = (warps * stages * block).saturating_mul(d + dv).saturating_mul(2);
+        let multiprocessors = stream.device().properties().map_or(2, |gpu| gpu.multiprocessors as usize);
+        let each = (ROOM / bytes.max(1)).clamp(1, 4);
+        let splits = self.splits(pairs, rows.min(tile), room.min(1 << 30), block, multiprocessors * each);
+        Plan { splits, pairs, rows: rows.min(tile), each, at_once: multiprocessors * each, bytes }
     }
 
     /// The same with parameters of one's own: [`Decoding::set`] with changes.
@@ -156,21 +211,10 @@ impl Decoding<'_> {
         (o, logs): (&mut TensorViewMut<'_, T, 4>, &mut Tensor<f32, 3>),
     ) -> Result<(), Error> {
         let [batches, heads, queries, d] = q.shape();
-        let ([_, groups, page, _], dv) = (k.shape(), v.shape()[3]);
-        let rows = heads.checked_div(groups).unwrap_or(0).saturating_mul(queries);
-        let of = |name: &str, usual: usize| match set.get(name) {
-            Some(ParamValue::Int(value)) => usize::try_from(value).unwrap_or(usual).max(1),
-            _ => usual,
-        };
-        let (tile, block, warps, stages) = (of("ROWS", 16), of("BN", 16), of("WARPS", 4), of("STAGES", 3));
+        let dv = v.shape()[3];
         let none = stream.zeros::<i32, 2>([0, 0])?;
         let pages = self.pages.unwrap_or(&none);
-        let room = if self.pages.is_some() { pages.shape()[1].saturating_mul(page) } else { page };
-        let pairs = batches.saturating_mul(groups).saturating_mul(rows.div_ceil(tile));
-        let bytes = warps * stages * block * (d + dv) * 2;
-        let multiprocessors = stream.device().properties().map_or(2, |gpu| gpu.multiprocessors as usize);
-        let at_once = multiprocessors * (210_000 / bytes.max(1)).clamp(1, 4);
-        let Splits { count, span } = self.splits(pairs, rows.min(tile), room.min(1 << 30), block, at_once);
+        let Splits { count, span } = self.plan(set, stream, q.shape(), [k.shape(), v.shape()]).splits;
         let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
         let (kernel, window, strength) = match self.own {
             Some(own) => (own.kernel, own.window, own.strength),

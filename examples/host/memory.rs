@@ -13,7 +13,9 @@
 //! ```
 
 use crate::kernels::memory as kernels;
-use layout_cuda::{Definition, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, bf16};
+use layout_cuda::{
+    Definition, Device, Element, Error, LaunchConfig, ParamSet, ParamValue, Promises, Stream, Tensor, bf16,
+};
 
 /// Elements of the workspace of [`sum`], [`dot`] and [`max`].
 pub const PARTS: usize = 1056;
@@ -229,6 +231,63 @@ fn norm_in_parts(m: usize, n: usize) -> ParamSet {
     set.with("KEPT", ParamValue::Bool(rounds <= 8))
 }
 
+/// Whether a row of `n` elements is more than half of what clusters of sixteen blocks hold, and begins at 16 bytes: then the next one is
+/// loaded into their shared memory.
+fn is_staged(n: usize) -> bool {
+    n > LONGEST / 2 && n <= LONGEST && n.is_multiple_of(4)
+}
+
+/// As many blocks of a cluster as such a row needs.
+fn parts_of(n: usize) -> (&'static str, usize) {
+    ("PARTS", n.div_ceil(32_768))
+}
+
+/// The set for such rows, with as many clusters as the device holds at once.
+fn staged(n: usize, kernel: &'static Definition, device: &Device) -> Result<ParamSet, Error> {
+    let own = set(&[parts_of(n)]);
+    let usage = layout_cuda::prepare(kernel, device, Some(&own), Promises::USUAL)?.usage()?;
+    let clusters = usage.map_or(1, |usage| i64::from(usage.clusters_at_once.max(1)));
+    Ok(own.with("CLUSTERS", ParamValue::Int(clusters)))
+}
+
+/// Softmax of such rows, so many in a launch.
+fn softmax_staged(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    out: &mut Tensor<f32, 2>,
+    step: usize,
+) -> Result<(), Error> {
+    let [m, n] = x.shape();
+    let set = staged(n, &kernels::softmax_staged::DEFINITION, stream.device())?;
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    for first in (0..m).step_by(step) {
+        let shape = [step.min(m - first), n];
+        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        kernels::softmax_staged::launch_with(config, stream, &from, &mut to)?;
+    }
+    Ok(())
+}
+
+/// Layer norm of such rows.
+fn layer_norm_staged(
+    stream: &Stream,
+    x: &Tensor<f32, 2>,
+    [scale, shift]: [&Tensor<f32, 1>; 2],
+    out: &mut Tensor<f32, 2>,
+    epsilon: f32,
+    step: usize,
+) -> Result<(), Error> {
+    let [m, n] = x.shape();
+    let set = staged(n, &kernels::layer_norm_staged::DEFINITION, stream.device())?;
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    for first in (0..m).step_by(step) {
+        let shape = [step.min(m - first), n];
+        let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
+        kernels::layer_norm_staged::launch_with(config, stream, &from, scale, shift, &mut to, epsilon)?;
+    }
+    Ok(())
+}
+
 /// The kernels that [`softmax`] and [`layer_norm`] pick for `m` rows of `n` elements, and their sets.
 pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
     let mut list = Vec::new();
@@ -236,6 +295,9 @@ pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
     for is_odd in [false, true] {
         match (softmax_group(n, is_odd), parts) {
             (Some(threads), _) => list.push((&kernels::softmax::DEFINITION, odd(in_group(threads), is_odd))),
+            (None, Some(_)) if !is_odd && is_staged(n) => {
+                list.push((&kernels::softmax_staged::DEFINITION, set(&[parts_of(n)])));
+            }
             (None, Some(parts)) => {
                 list.push((&kernels::softmax_in_parts::DEFINITION, odd(in_parts(parts), is_odd)));
             }
@@ -246,6 +308,9 @@ pub fn picked(m: usize, n: usize) -> Vec<(&'static Definition, ParamSet)> {
         match (norm_group(n), parts) {
             (Some(threads), _) => {
                 list.push((&kernels::layer_norm::DEFINITION, odd(in_group(threads), is_odd)));
+            }
+            (None, Some(_)) if !is_odd && is_staged(n) => {
+                list.push((&kernels::layer_norm_staged::DEFINITION, set(&[parts_of(n)])));
             }
             (None, Some(_)) => {
                 list.push((&kernels::layer_norm_in_parts::DEFINITION, odd(norm_in_parts(m, n), is_odd)));
@@ -282,9 +347,16 @@ pub fn softmax(stream: &Stream, x: &Tensor<f32, 2>, out: &mut Tensor<f32, 2>) ->
         let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
         return kernels::softmax_in_passes::launch_with(config, stream, x, out);
     }
+    let step = at_once(m, n);
+    if is_staged(n) {
+        match softmax_staged(stream, x, out, step) {
+            // What TMA cannot address, and a device without clusters of so many blocks.
+            Err(Error::Launch(_)) => {}
+            done => return done,
+        }
+    }
     let set = odd(in_parts(sharing(m, reach)), is_odd);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let step = at_once(m, n);
     for first in (0..m).step_by(step) {
         let shape = [step.min(m - first), n];
         let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);
@@ -316,9 +388,15 @@ pub fn layer_norm(
     if reach > LONGEST {
         return kernels::layer_norm_in_passes::launch(stream, x, scale, shift, out, epsilon);
     }
+    let step = at_once(m, n);
+    if is_staged(n) {
+        match layer_norm_staged(stream, x, [scale, shift], out, epsilon, step) {
+            Err(Error::Launch(_)) => {}
+            done => return done,
+        }
+    }
     let set = odd(norm_in_parts(m, reach), is_odd);
     let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
-    let step = at_once(m, n);
     for first in (0..m).step_by(step) {
         let shape = [step.min(m - first), n];
         let (from, mut to) = (x.part(first * n, shape, [n, 1])?, out.part_mut(first * n, shape, [n, 1])?);

@@ -362,6 +362,8 @@ mod kernels {
                 let mut to = sums.tile([ROWS / 16, W / 2], [0, slab]);
                 mma.mma(&mut to, &weights, &mma.load_b(&own_v.slice(slab)));
             }
+            // The copies that follow overwrite what the warp may still be reading.
+            fence_async_proxy();
             sync_warp();
             if lane_id() == 0 && blocks - step > (STAGES * WARPS) as i32 {
                 load(source, (own_k, own_v), key + (STAGES * WARPS * BN) as i32, arrived);

@@ -121,6 +121,24 @@ pub(crate) unsafe fn start(
     check(name, started)
 }
 
+/// Clusters of so many blocks, of so many threads each, that the device holds at the same time.
+///
+/// # Errors
+/// The failure of the call.
+pub(crate) fn clusters_at_once(
+    function: &CudaFunction,
+    [cluster, block]: [[u32; 3]; 2],
+    dynamic_shared_bytes: u32,
+    stream: &CudaStream,
+) -> Result<u32, DriverError> {
+    let config = cudarc::driver::LaunchConfig {
+        grid_dim: cluster.into(),
+        block_dim: block.into(),
+        shared_mem_bytes: dynamic_shared_bytes,
+    };
+    check("cuOccupancyMaxActiveClusters", function.occupancy_max_active_clusters(config, stream))
+}
+
 /// Blocks of this shape that the device holds at the same time.
 ///
 /// # Errors

@@ -37,6 +37,9 @@ pub struct Usage {
     pub shared_bytes: u32,
     /// Blocks that a multiprocessor holds at once.
     pub blocks_per_multiprocessor: u32,
+    /// Clusters that the device holds at once; blocks where a cluster is one. A cluster lies in one GPC, whose multiprocessors it need
+    /// not divide: of sixteen blocks each 132 multiprocessors may hold seven clusters or eight, as the device was made.
+    pub clusters_at_once: u32,
     /// What ptxas counted, where its log was read: the spills among it.
     pub compiled: Option<Resources>,
 }
@@ -136,6 +139,12 @@ impl Prepared {
         let dynamic = code.dynamic_shared_bytes;
         let blocks =
             code.function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None);
+        let (plan, stream) = (checked.plan(), self.device.stream());
+        let shapes = [plan.cluster, plan.block];
+        let clusters = match stream.cuda() {
+            Some(stream) => crate::module::clusters_at_once(&code.function, shapes, dynamic, stream)?,
+            None => 0,
+        };
         Ok(Some(Usage {
             entry: layout_core::kernel::emit::entry_name(checked),
             threads,
@@ -143,6 +152,7 @@ impl Prepared {
             local_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             shared_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)? + dynamic,
             blocks_per_multiprocessor: check("cuOccupancyMaxActiveBlocksPerMultiprocessor", blocks)?,
+            clusters_at_once: clusters,
             compiled: code.resources.clone(),
         }))
     }

@@ -141,8 +141,9 @@ fn normal(x: &[f32], n: usize, scale: &[f32], shift: &[f32]) -> Vec<f64> {
 
 /// Softmax of rows by one of the kernels.
 macro_rules! softmax_case {
-    ($kernel:ident, $sizes:expr) => {
+    ($kernel:ident, $sizes:expr $(, $aligned:ident)?) => {
         Case::new(&$kernel::DEFINITION, $sizes, |run| {
+            $(let run = &run.$aligned();)?
             let [m, n, ..] = run.size;
             let x: Vec<f32> = floats(m * n, 1).iter().map(|x| 10.0 * x).collect();
             let (on_x, mut out) = (run.tensor(&x, [m, n])?, run.output([m, n])?);
@@ -155,8 +156,9 @@ macro_rules! softmax_case {
 
 /// Layer norm of rows by one of the kernels.
 macro_rules! layer_norm_case {
-    ($kernel:ident, $sizes:expr) => {
+    ($kernel:ident, $sizes:expr $(, $aligned:ident)?) => {
         Case::new(&$kernel::DEFINITION, $sizes, |run| {
+            $(let run = &run.$aligned();)?
             let [m, n, ..] = run.size;
             let x: Vec<f32> = floats(m * n, 1);
             // Without a zero in sight, so that the relative bound means something.
@@ -172,6 +174,9 @@ macro_rules! layer_norm_case {
 }
 
 fn rows() -> Vec<Case> {
+    // Fewer blocks, and more rows than clusters.
+    let staged = [("PARTS", 2), ("THREADS", 64), ("CLUSTERS", 1), ("TURNS", 2)];
+    let long = || vec![[1, 4, 1], [2, 5000, 1], [7, 8188, 1], [3, 8192, 1]];
     vec![
         softmax_case!(softmax, row_sizes([65, 128])).with("ODD", ParamValue::Bool(false)),
         softmax_case!(softmax, row_sizes([65, 125])).with("ODD", ParamValue::Bool(true)),
@@ -181,6 +186,8 @@ fn rows() -> Vec<Case> {
             .with("ODD", ParamValue::Bool(true)),
         softmax_case!(softmax_in_passes, row_sizes([3, 8192])),
         layer_norm_case!(layer_norm_in_passes, row_sizes([3, 8192])),
+        softmax_case!(softmax_staged, long(), aligned).at(&staged, &[]),
+        layer_norm_case!(layer_norm_staged, long(), aligned).at(&staged, &[]),
         layer_norm_case!(layer_norm, row_sizes([65, 128])).with("ODD", ParamValue::Bool(false)),
         layer_norm_case!(layer_norm, row_sizes([65, 125])).with("ODD", ParamValue::Bool(true)),
         layer_norm_case!(layer_norm_in_parts, vec![[1, 5, 1], [5, 20_011, 1], [1, 131_072, 1]])

@@ -245,3 +245,44 @@ fn as_many_arrive_as_are_counted() {
         0 => None, 1 => Some((Arrivals, "arrives")), 2 => Some((Deadlock, "waits")),
     });
 }
+
+/// A warp's own stage, which it refills itself: its reads come back by a fence of the proxy, a barrier, an arrival that is waited for;
+/// not by `sync_warp` alone, by a fence before them, by the first round's, by the arrival that expects the bytes, by another lane's.
+#[tiled_kernel(FLAW = [0, 1, 2, 3, 4, 5, 6], arch = "sm_90a", block = [32], grid = [1])]
+fn overtaken(x: &LayoutTensor<f32, RowMajor<4, 32>>, y: &mut LayoutTensor<f32, RowMajor<4, 32>>) {
+    let mut line = shared::<f32>(row_major([1, 32]));
+    let (full, empty) = (mbarriers(1, 1), mbarriers(1, 32));
+    barrier();
+    for i in 0..4 {
+        if lane_id() == 0 {
+            full.at(0).arrive_expect(128);
+            tma_load(&mut line, &x.tile([1, 32], [i, 0]), full.at(0)); // here: overtakes
+        }
+        full.at(0).wait(i % 2);
+        if FLAW == 4 {
+            fence_async_proxy();
+        }
+        let own = line[[0, lane_id()]];
+        if FLAW == 0 || FLAW == 5 && i == 0 || FLAW == 6 && lane_id() == 7 {
+            fence_async_proxy();
+        }
+        if FLAW == 1 {
+            barrier();
+        }
+        if FLAW == 2 {
+            empty.at(0).arrive();
+            empty.at(0).wait(i % 2);
+        }
+        sync_warp();
+        y[[i, lane_id()]] = own;
+    }
+}
+
+#[test]
+fn a_copy_that_overtakes_the_warps_reads() {
+    let (x, mut y) = (rows(4), rows(4));
+    table!(SOURCE, overtaken(&x, &mut y) {
+        0 => None, 1 => None, 2 => None, 3 => Some((MissingFence, "overtakes")), 4 => Some((MissingFence, "overtakes")),
+        5 => Some((MissingFence, "overtakes")), 6 => Some((MissingFence, "overtakes")),
+    });
+}

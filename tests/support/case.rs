@@ -116,6 +116,11 @@ impl Run<'_> {
         format!("{} {} at {size:?}, skew {skew}", case.definition.name, set.key())
     }
 
+    /// The same with every tensor at the beginning of its memory: TMA addresses multiples of 16 bytes.
+    pub fn aligned(&self) -> Run<'_> {
+        Run { skew: 0, ..*self }
+    }
+
     /// The default stream.
     pub fn stream(&self) -> Stream {
         self.device.stream()

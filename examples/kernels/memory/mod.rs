@@ -19,6 +19,7 @@ mod product;
 mod reduce;
 mod rms;
 mod rows;
+mod staged;
 mod stencil;
 mod transposition;
 
@@ -37,13 +38,14 @@ pub use product::gemv;
 pub use reduce::{dot_of_parts, max_of_parts, sum_of_parts, total_max, total_sum};
 pub use rms::rms_norm;
 pub use rows::softmax;
+pub use staged::{layer_norm_staged, softmax_staged};
 pub use stencil::{conv1d, conv2d, pool1d, pool2d};
 pub use transposition::{transpose, transpose_by_elements, transpose_by_pairs};
 
 use layout_cuda::Definition;
 
 /// Every kernel here.
-pub fn definitions() -> [&'static Definition; 33] {
+pub fn definitions() -> [&'static Definition; 35] {
     [
         &copy::DEFINITION,
         &noise::DEFINITION,
@@ -58,6 +60,8 @@ pub fn definitions() -> [&'static Definition; 33] {
         &softmax::DEFINITION,
         &softmax_in_parts::DEFINITION,
         &layer_norm_in_parts::DEFINITION,
+        &softmax_staged::DEFINITION,
+        &layer_norm_staged::DEFINITION,
         &softmax_in_passes::DEFINITION,
         &layer_norm_in_passes::DEFINITION,
         &transpose::DEFINITION,

@@ -230,6 +230,10 @@ pub fn bulk_wait_group_read(_groups: usize) {
 /// Orders the thread's accesses to shared memory before it ahead of those of [`tma_store`] and [`wgmma`](super::wgmma())
 /// after it: each thread that wrote calls it, then comes a barrier, then the thread that starts the copy goes on.
 ///
+/// A warp that refills by [`tma_load`](super::tma_load()) what it has read itself calls it, too, between its reads and `sync_warp`:
+/// neither `sync_warp` nor the order of the program waits until a read has come back, and the copy may overtake it. A barrier of several
+/// warps and an arrival at an mbarrier wait for it by themselves.
+///
 /// ```
 /// # use layout_cuda::{Device, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, tiled_kernel};
 /// // Without it TMA may not see what the threads wrote; the simulator says so.

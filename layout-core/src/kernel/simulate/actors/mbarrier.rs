@@ -134,6 +134,9 @@ impl Machine<'_> {
             if !told.iter().any(|(other, _)| *other == at) {
                 let same = |lane: &usize| self.barrier_at(rank, barrier, touch.index[*lane]) == at;
                 let lanes = each_lane(touch.open).filter(same).fold(0, |lanes, lane| lanes | 1 << lane);
+                if expect == 0 {
+                    self.settle(warp.number, lanes, self.clocks.warps[warp.number as usize].time());
+                }
                 told.push((at, self.clocks.of(warp.number).tell(lanes)));
             }
             let Some(known) = self.proxy.barriers.get_mut(at) else { continue };

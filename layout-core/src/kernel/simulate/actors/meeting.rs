@@ -1,4 +1,4 @@
-//! A warp alone at state of its block: arrivals at named barriers, and changes of its register limit.
+//! A warp alone at state of its block: arrivals at named barriers, reads that have come back, and changes of its register limit.
 
 use super::proxy::Counted;
 use super::warp::{State, Warp};
@@ -20,6 +20,7 @@ impl Machine<'_> {
             });
             return;
         }
+        self.settle(warp.number, warp.active, self.clocks.warps[number].time());
         let told = self.clocks.of(warp.number).tell(warp.active);
         self.proxy.counted.push(Counted { at, threads, warp: number, site, told });
         let all = self.proxy.counted.iter().filter(|one| one.at == at).count() * LANES;
@@ -27,6 +28,12 @@ impl Machine<'_> {
         if all >= threads as usize {
             self.proxy.counted.retain(|one| one.at != at);
         }
+    }
+
+    /// These lanes of a warp have made sure of what they read until this time, and of what the others did before they met.
+    pub(crate) fn settle(&mut self, warp: u32, lanes: u32, now: u32) {
+        let met = self.clocks.who(warp, lanes).own();
+        self.proxy.reads.settle(warp as usize, lanes, (now, met));
     }
 
     /// Registers that each thread of a warp may have at most now.

@@ -13,6 +13,7 @@ use crate::kernel::simulate::bytecode::{LANES, Program};
 use crate::kernel::simulate::machine::Machine;
 use crate::kernel::simulate::memory::fences::ProxyFences;
 use crate::kernel::simulate::memory::knowledge::Knowledge;
+use crate::kernel::simulate::memory::reads::Reads;
 use crate::kernel::simulate::work::Work;
 use std::collections::HashSet;
 
@@ -33,6 +34,8 @@ pub(crate) struct Proxy {
     pub fences: ProxyFences,
     /// Those of global memory.
     pub global_fences: ProxyFences,
+    /// The reads of shared memory that have come back.
+    pub reads: Reads,
     pub products: Products,
     /// Tensor stores that each warp has issued.
     pub issued: Vec<u32>,
@@ -77,6 +80,7 @@ impl Proxy {
         self.leaving.clear();
         self.fences.reset(self.warps);
         self.global_fences.reset(self.warps);
+        self.reads.reset(self.warps);
         self.products.reset(self.warps);
         self.named.clear();
         self.counted.clear();
@@ -162,6 +166,9 @@ impl Machine<'_> {
                 let (number, strands) = (warp.number as usize, self.clocks.of(warp.number));
                 let now = strands.time();
                 let known = strands.tell(warp.active);
+                if !global {
+                    self.settle(warp.number, warp.active, now);
+                }
                 let fences = if *global { &mut self.proxy.global_fences } else { &mut self.proxy.fences };
                 fences.pass(number, now, warp.active, known);
                 true

@@ -7,5 +7,6 @@ pub(super) mod bytes;
 pub(super) mod clock;
 pub(super) mod fences;
 pub(super) mod knowledge;
+pub(super) mod reads;
 pub(super) mod strands;
 pub(super) mod tensor_map;

@@ -209,6 +209,7 @@ impl Machine<'_> {
         for warp in warps {
             self.warps[*warp].state = State::Ready;
             let strands = &mut self.clocks.warps[*warp];
+            self.proxy.reads.settle(*warp, strands.live(), (strands.time(), 0));
             strands.meet();
             if self.launch.program.findings {
                 joined.join(strands.all());

@@ -68,13 +68,14 @@ impl Case<'_> {
         scene: &Machine<'_>,
     ) {
         let mut hazards: Vec<(u64, Hazard)> = Vec::new();
-        let (who, fences) = (scene.clocks.who(warp.number, 1 << lane), &scene.proxy.fences);
+        let who = scene.clocks.who(warp.number, 1 << lane);
         for (address, _) in pieces {
             for cell in scene.cells(u64::from(*address), copy.size as u64) {
-                let hazard = self.shared.write_by_proxy(cell, who, fences, engine, time, copy.site);
+                let hazard = self.shared.write_by_proxy(cell, who, &scene.proxy, engine, time, copy.site);
                 // What threads store needs no fence.
-                let hazard =
-                    hazard.filter(|found| !copy.by_threads || !matches!(found, Hazard::Unfenced { .. }));
+                let of_proxy =
+                    |found: &Hazard| matches!(found, Hazard::Unfenced { .. } | Hazard::Unread { .. });
+                let hazard = hazard.filter(|found| !copy.by_threads || !of_proxy(found));
                 keep(&mut hazards, u64::from(*address), hazard);
             }
         }

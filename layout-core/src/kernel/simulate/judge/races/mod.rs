@@ -146,6 +146,8 @@ pub(super) enum Hazard {
     Copied { thread: u32 },
     /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
     Unfenced { thread: u32, site: u32 },
+    /// This thread, of the warp that starts a copy of TMA, reads what it overwrites; nothing waits for the read.
+    Unread { thread: u32 },
     /// An atomic operation beside another block's, of which one is of its block's scope.
     Narrow { block: Option<u64> },
     /// A thread of this block wrote the element of a tensor: that is ordered with the access, but not seen by the

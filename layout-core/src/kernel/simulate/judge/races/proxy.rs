@@ -4,12 +4,15 @@
 //! tensor stores, an mbarrier (for the loads that count at it). An engine's time is the number of the group or of the
 //! phase; a warp that waited for it knows the next number.
 //!
-//! Law: the proxy sees an ordinary write only if a proxy fence stands on the path that orders the two (see `fences`).
+//! Law: the proxy sees an ordinary write only if a proxy fence stands on the path that orders the two (see `fences`), and
+//! overwrites what the warp that starts it has read only if something waited for the read (see `reads`).
 
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
 use super::{Hazard, SharedShadow, thread};
+use crate::kernel::simulate::actors::proxy::Proxy;
 use crate::kernel::simulate::actors::warp::each_lane;
 use crate::kernel::simulate::memory::fences::ProxyFences;
+use crate::kernel::simulate::memory::reads::Reads;
 use crate::kernel::simulate::memory::strands::Who;
 
 impl SharedShadow {
@@ -57,12 +60,20 @@ impl SharedShadow {
         unready(write).or_else(|| self.unseen(cell, who, fences))
     }
 
+    /// A read of a cell by the warp that starts work of the proxy, which nothing has waited for.
+    fn unread(&self, cell: usize, who: Who<'_>, reads: &Reads) -> Option<Hazard> {
+        self.own_accesses(cell, who.warp as usize).find_map(|access| {
+            let open = reads.open(who, access.lanes, access.clock());
+            (open != 0).then(|| Hazard::Unread { thread: thread(who.warp as usize, open) })
+        })
+    }
+
     /// The proxy starts to write a cell, at some time of the engine.
     pub(super) fn write_by_proxy(
         &mut self,
         cell: usize,
         who: Who<'_>,
-        fences: &ProxyFences,
+        proxy: &Proxy,
         engine: usize,
         time: u32,
         site: u32,
@@ -71,7 +82,8 @@ impl SharedShadow {
         let hazard = if write.flags & IN_FLIGHT != 0 {
             Some(Hazard::InFlight)
         } else {
-            self.unseen(cell, who, fences).or_else(|| self.unordered_any(cell, who))
+            let unseen = self.unseen(cell, who, &proxy.fences);
+            unseen.or_else(|| self.unordered_any(cell, who)).or_else(|| self.unread(cell, who, &proxy.reads))
         };
         let flags = write.flags & INITIALISED | IN_FLIGHT | PROXY;
         let latest = self.writes[cell].latest;

@@ -298,6 +298,14 @@ impl SharedShadow {
         })
     }
 
+    /// The accesses of a cell by one warp.
+    pub(super) fn own_accesses(&self, cell: usize, warp: usize) -> impl Iterator<Item = Access> {
+        let at = warp * self.writes.len() + cell;
+        let last = self.accesses.get(at).copied().filter(|access| access.clock != 0);
+        let others = last.filter(|last| last.clock & OTHERS != 0).and_then(|_| self.others.get(&at));
+        last.into_iter().chain(others.into_iter().flatten().copied())
+    }
+
     /// The atomic operations of a cell.
     pub(super) fn changes(&self, cell: usize) -> impl Iterator<Item = (usize, Access)> {
         self.accesses(cell, (0, 0)).filter(|(_, access)| access.kind() == CHANGE)

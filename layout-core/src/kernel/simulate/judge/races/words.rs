@@ -147,6 +147,13 @@ impl Case<'_> {
                     line(site)
                 ),
             ),
+            Hazard::Unread { thread } => (
+                FindingKind::MissingFence,
+                format!(
+                    "{begin}, which {} of the same warp reads; nothing waits for that read: `fence_async_proxy()` after it does",
+                    scene.actor(thread)
+                ),
+            ),
             Hazard::Reader { thread } => {
                 let who = thread.map_or_else(|| "several threads".to_owned(), |thread| scene.actor(thread));
                 let verb = if thread.is_some() { "reads" } else { "read" };
@@ -212,7 +219,7 @@ fn worded(
             (race, message)
         }
         // Of shared memory, the asynchronous proxy's own.
-        Hazard::Unfenced { .. } => return None,
+        Hazard::Unfenced { .. } | Hazard::Unread { .. } => return None,
         Hazard::Hidden { block } => {
             let message = format!(
                 "{access} by TMA, which a thread of {} writes without `fence_async_proxy_global()` after it",
