@@ -286,3 +286,46 @@ fn a_copy_that_overtakes_the_warps_reads() {
         5 => Some((MissingFence, "overtakes")), 6 => Some((MissingFence, "overtakes")),
     });
 }
+
+/// The same of a tensor: TMA stores over what the warp has read, with a fence, a barrier, or neither in between.
+#[tiled_kernel(FLAW = [0, 1, 2, 3], arch = "sm_90a", block = [32], grid = [1])]
+fn overtaken_in_memory(
+    x: &LayoutTensor<f32, RowMajor<2, 32>>,
+    y: &mut LayoutTensor<f32, RowMajor<2, 32>>,
+    z: &mut LayoutTensor<f32, RowMajor<2, 32>>,
+) {
+    let mut line = shared::<f32>(row_major([1, 32]));
+    let full = mbarriers(1, 1);
+    barrier();
+    if lane_id() == 0 {
+        full.at(0).arrive_expect(128);
+        tma_load(&mut line, &x.tile([1, 32], [0, 0]), full.at(0));
+    }
+    full.at(0).wait(0);
+    let own = y[[0, 31 - lane_id()]];
+    if FLAW == 0 {
+        fence_async_proxy_global();
+    }
+    if FLAW == 1 {
+        barrier();
+    }
+    sync_warp();
+    if lane_id() == 0 {
+        if FLAW == 3 {
+            tma_add(&mut y.tile([1, 32], [0, 0]), &line); // here: adds
+        } else {
+            tma_store(&mut y.tile([1, 32], [0, 0]), &line); // here: stores
+        }
+        bulk_commit_group();
+        bulk_wait_group(0);
+    }
+    z[[0, lane_id()]] = own;
+}
+
+#[test]
+fn a_store_that_overtakes_the_warps_reads() {
+    let (x, mut y, mut z) = (rows(2), rows(2), rows(2));
+    table!(SOURCE, overtaken_in_memory(&x, &mut y, &mut z) {
+        0 => None, 1 => None, 2 => Some((MissingFence, "stores")), 3 => Some((MissingFence, "adds")),
+    });
+}

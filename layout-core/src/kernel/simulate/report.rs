@@ -33,8 +33,8 @@ pub enum FindingKind {
     DivergentBarrier,
     /// Memory is used while an asynchronous copy to it is in flight.
     MissingWait,
-    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`, or `fence_async_proxy_global`; or TMA overwrites what
-    /// the warp that starts it has read, with nothing that waits for the read.
+    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`, or `fence_async_proxy_global`; or TMA overwrites, in shared
+    /// or global memory, what the warp that starts it has read, with nothing that waits for the read.
     MissingFence,
     /// The asynchronous proxy writes what others still use.
     Overwritten,

@@ -34,7 +34,7 @@ pub(crate) struct Proxy {
     pub fences: ProxyFences,
     /// Those of global memory.
     pub global_fences: ProxyFences,
-    /// The reads of shared memory that have come back.
+    /// The reads of threads that have come back.
     pub reads: Reads,
     pub products: Products,
     /// Tensor stores that each warp has issued.
@@ -166,9 +166,7 @@ impl Machine<'_> {
                 let (number, strands) = (warp.number as usize, self.clocks.of(warp.number));
                 let now = strands.time();
                 let known = strands.tell(warp.active);
-                if !global {
-                    self.settle(warp.number, warp.active, now);
-                }
+                self.settle(warp.number, warp.active, now);
                 let fences = if *global { &mut self.proxy.global_fences } else { &mut self.proxy.fences };
                 fences.pass(number, now, warp.active, known);
                 true

@@ -1,4 +1,4 @@
-//! Which reads of shared memory have come back, as far as the warp that TMA overwrites them for has made sure of.
+//! Which reads of shared and global memory have come back, as far as the warp that TMA overwrites them for has made sure of.
 //!
 //! Law: a warp issues a read and goes on; its own next instruction may start a copy of TMA, which stands in no queue with the
 //! read and can overtake it. Neither program order nor `sync_warp` waits for the read. A proxy fence does, and so does whatever

@@ -109,10 +109,9 @@ impl Case<'_> {
         plan.each(copy.shared, copy.coordinates, |piece| {
             for element in piece.start..piece.end {
                 let at = piece.global / i64::from(plan.size) + i64::from(element);
-                let fences = &scene.proxy.global_fences;
                 let hazard = match copy.adds {
-                    true => shadow.add_by_proxy(at as usize, who, fences),
-                    false => shadow.write_by_proxy(at as usize, who, fences),
+                    true => shadow.add_by_proxy(at as usize, who, &scene.proxy),
+                    false => shadow.write_by_proxy(at as usize, who, &scene.proxy),
                 };
                 keep(&mut found, at, hazard);
             }

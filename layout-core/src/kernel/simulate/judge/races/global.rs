@@ -7,8 +7,10 @@
 use super::stamps::{Kind, MANY_BLOCKS, Stamp, Stamps};
 use super::{Hazard, thread};
 use crate::kernel::program::Scope;
+use crate::kernel::simulate::actors::proxy::Proxy;
 use crate::kernel::simulate::actors::warp::each_lane;
 use crate::kernel::simulate::memory::fences::ProxyFences;
+use crate::kernel::simulate::memory::reads::Reads;
 use crate::kernel::simulate::memory::strands::Who;
 
 /// See the head of the file.
@@ -79,21 +81,27 @@ impl GlobalShadow {
     }
 
     /// TMA starts to write an element, for a thread; from here on it is in flight.
-    pub(super) fn write_by_proxy(
-        &self,
-        element: usize,
-        who: Who<'_>,
-        fences: &ProxyFences,
-    ) -> Option<Hazard> {
-        let unseen = |before| hidden(before, who, fences);
+    pub(super) fn write_by_proxy(&self, element: usize, who: Who<'_>, proxy: &Proxy) -> Option<Hazard> {
+        let unseen = |before| hidden(before, who, &proxy.global_fences);
         let mut write = None;
         let stamp = Stamp::of(who, Kind::InFlight);
         let hazard = self.writes.replace(element, stamp, |before| {
             write = write.or_else(|| unseen(before));
             conflict(before, who, true)
         });
-        hazard.or_else(|| self.unordered_access(element, who)).or(write).or_else(|| {
+        let hazard = hazard.or_else(|| self.unordered_access(element, who)).or(write).or_else(|| {
             self.accesses.find(element, |before| before.kind.is_atomic().then(|| unseen(before))?)
+        });
+        hazard.or_else(|| self.unread(element, who, &proxy.reads))
+    }
+
+    /// A read of an element by the warp that starts work of the proxy, which nothing has waited for.
+    fn unread(&self, element: usize, who: Who<'_>, reads: &Reads) -> Option<Hazard> {
+        self.accesses.find(element, |before| {
+            let rank = who.rank(before.block).filter(|_| before.kind == Kind::Plain)?;
+            let own = rank * who.warps_of_block() + before.warp == who.warp as usize;
+            let open = if own { reads.open(who, before.lanes, before.clock) } else { 0 };
+            (open != 0).then(|| Hazard::Unread { thread: thread(who.warp as usize, open) })
         })
     }
 
@@ -103,10 +111,11 @@ impl GlobalShadow {
     }
 
     /// TMA starts to add to an element, for a thread; with other additions and atomic operations that is no hazard.
-    pub(super) fn add_by_proxy(&self, element: usize, who: Who<'_>, fences: &ProxyFences) -> Option<Hazard> {
-        let unseen = |before| hidden(before, who, fences);
+    pub(super) fn add_by_proxy(&self, element: usize, who: Who<'_>, proxy: &Proxy) -> Option<Hazard> {
+        let unseen = |before| hidden(before, who, &proxy.global_fences);
+        let unread = self.unread(element, who, &proxy.reads);
         let access = self.change(element, Stamp::of(who, Kind::Adding), who, Scope::Device);
-        access.or_else(|| self.writes.find(element, unseen))
+        access.or_else(|| self.writes.find(element, unseen)).or(unread)
     }
 
     /// What TMA added is there, and the thread knows.

@@ -219,7 +219,15 @@ fn worded(
             (race, message)
         }
         // Of shared memory, the asynchronous proxy's own.
-        Hazard::Unfenced { .. } | Hazard::Unread { .. } => return None,
+        Hazard::Unfenced { .. } => return None,
+        Hazard::Unread { thread: other } => {
+            let message = format!(
+                "{access} by TMA, which {} of the same warp reads; nothing waits for that read: `fence_async_proxy_global()` \
+                 after it does",
+                thread(other)
+            );
+            (FindingKind::MissingFence, message)
+        }
         Hazard::Hidden { block } => {
             let message = format!(
                 "{access} by TMA, which a thread of {} writes without `fence_async_proxy_global()` after it",
