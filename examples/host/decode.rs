@@ -89,8 +89,10 @@ impl Plan {
     /// of its own.
     fn cost(&self) -> usize {
         let apart = if self.splits.count > 1 { 2 * self.each * self.rows + 192 } else { 0 };
-        let waves = self.pairs.saturating_mul(self.splits.count).div_ceil(self.at_once.max(1));
-        waves.saturating_mul(self.each.saturating_mul(self.splits.span).saturating_add(96 + apart))
+        let blocks = self.pairs.saturating_mul(self.splits.count);
+        let shared_by = blocks.div_ceil((self.at_once / self.each).max(1));
+        let waves = blocks.div_ceil(self.at_once.max(1));
+        shared_by.saturating_mul(self.splits.span).saturating_add(waves.saturating_mul(96 + apart))
     }
 }
 
@@ -123,7 +125,7 @@ impl Decoding<'_> {
         let usual = self.set(elem, [d, v[3]], rows, page);
         let deep = usual.clone().with("STAGES", ParamValue::Int(6));
         let (own, other) = (self.plan(&usual, stream, q, [k, v]), self.plan(&deep, stream, q, [k, v]));
-        let is_deep = self.span.is_none() && other.bytes <= ROOM && 100 * other.cost() < 98 * own.cost();
+        let is_deep = self.span.is_none() && other.bytes <= ROOM && other.cost() < own.cost() / 100 * 98;
         if is_deep { deep } else { usual }
     }
 

@@ -139,6 +139,9 @@ impl Prepared {
         let dynamic = code.dynamic_shared_bytes;
         let blocks =
             code.function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None);
+        if let Some(context) = self.device.context() {
+            check("cuCtxSetCurrent", context.bind_to_thread())?;
+        }
         let (plan, stream) = (checked.plan(), self.device.stream());
         let shapes = [plan.cluster, plan.block];
         let clusters = match stream.cuda() {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A warp has `ROUNDS` times 128 neighbouring elements and its own copies: no barrier of the block is between two rows. A
-//! cluster takes every `CLUSTERS`th row.
+//! cluster takes every `CLUSTERS`th row; of layer norm every `CLUSTERS`th pair, one row in registers and one in shared memory.
 
 use layout_cuda::tiled_kernels;
 
