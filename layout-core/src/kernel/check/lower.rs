@@ -2,12 +2,11 @@
 //!
 //! Invariant: `facts` holds exactly what the enclosing guards and loops promise at the current statement.
 
-use super::finish::Uses;
 use crate::kernel::index::{Atom, AtomId, Atoms, Index, IndexOverflow, Range, VarId};
 use crate::kernel::ir::BinaryOp;
 use crate::kernel::origin::{Errors, KernelError, Origin};
 use crate::kernel::program::{
-    Access, Comparison, Operation, PlaceId, Space, Statement, StatementKind, Tables, TensorMap, Value,
+    Access, Comparison, Operation, PlaceId, Space, Statement, StatementKind, Tables, TensorMap, Uses, Value,
     Variable, VariableKind,
 };
 use crate::kernel::prove::Facts;

@@ -1,15 +1,15 @@
 //! From tiles to elements: every view becomes a place, an index and a mask. What is proved in range has no mask.
 
 mod access;
+mod accumulator_hazards;
 mod asynchronous;
 mod dependency;
 mod finish;
-mod flight;
 mod fragments;
-mod fresh;
 mod hoist;
 mod lower;
 mod matrix;
+mod mbarrier_init;
 mod movement;
 mod remote;
 mod tensor_map;
@@ -146,8 +146,8 @@ pub fn check(specialised: &Specialised) -> Result<Checked, Errors> {
     };
     let mut body = lower.statements(&specialised.body);
     let lower::Lower { tables, mut errors, prologue, maps, tf32, .. } = lower;
-    flight::check(&tables, &body, &mut errors);
-    fresh::check(&tables, &body, &mut errors);
+    accumulator_hazards::check(&tables, &body, &mut errors);
+    mbarrier_init::check(&tables, &body, &mut errors);
     let dependent = dependency::check(&tables, &body, &mut errors);
     // TMA reads a map from memory first; the block's first thread sends for them at once.
     if !maps.is_empty() {

@@ -1,52 +1,62 @@
 //! Copies of variables that need no name of their own.
 //!
-//! Law: `long long v = k;` may be left out, and `k` read instead of `v`, where nothing reads `v` after `k` is assigned, and
-//! nothing assigns `v`.
+//! Law: `long long v = k;` may be left out, and `k` read instead of `v`, where no path leads from an assignment of `k` to a read of
+//! `v` but by way of the declaration of `v`, and nothing assigns `v`.
 
 use crate::kernel::index::{Atom, VarId};
-use crate::kernel::program::{Access, Operation, Part, Space, Statement, StatementKind, Tables, walk};
-use std::collections::BTreeMap;
+use crate::kernel::program::{
+    Access, Operation, Part, Statement, StatementKind, Tables, Uses,
+    flow::{self, Analysis},
+    walk,
+};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// For each such copy the variable that is read for it.
-pub(super) fn copies(
-    tables: &Tables,
-    list: &[Statement<Access, Operation>],
-    out: &mut BTreeMap<VarId, VarId>,
-) {
-    for (number, statement) in list.iter().enumerate() {
-        if let StatementKind::LetIndex(copy, index) = &statement.kind
-            && let Some(id) = index.as_atom()
-            && let Atom::Variable(source, _) = tables.atoms.atom(id)
-            && tables.variable(*source).mutable
-            && !tables.variable(*copy).mutable
-            && tables.variable(*source).kind == tables.variable(*copy).kind
-            // Who lies in another block is read with each of its elements.
-            && !tables.places.iter().any(|place| matches!(place.space, Space::Remote { rank, .. } if rank == *copy))
-        {
-            let later = &list[number + 1..];
-            let first = later.iter().position(|one| assigns(one, *source)).unwrap_or(later.len());
-            if !later[first..].iter().any(|one| reads(tables, one, *copy)) {
-                out.insert(*copy, *source);
+/// Each copy with the variable that it copies.
+type Copies = BTreeMap<VarId, VarId>;
+
+/// The copies whose variable has changed since, on some path.
+struct Stale<'a>(&'a Copies);
+
+impl Analysis for Stale<'_> {
+    type State = BTreeSet<VarId>;
+
+    fn transfer(&self, statement: &Statement<Access, Operation>, stale: &mut BTreeSet<VarId>) {
+        walk::own(statement, &mut |part| {
+            if let Part::Assigned(changed) | Part::Declared(changed) = part {
+                stale.remove(&changed);
+                stale.extend(self.0.iter().filter(|(_, source)| **source == changed).map(|(copy, _)| *copy));
             }
-        }
-        statement.kind.lists().into_iter().for_each(|list| copies(tables, list, out));
+        });
     }
 }
 
-fn assigns(statement: &Statement<Access, Operation>, variable: VarId) -> bool {
-    let mut found = false;
-    walk::statement(statement, &mut |part| found |= matches!(part, Part::Assigned(one) if one == variable));
-    found
-}
-
-fn reads(tables: &Tables, statement: &Statement<Access, Operation>, variable: VarId) -> bool {
-    let mut found = false;
-    walk::statement(statement, &mut |part| {
-        if let Part::Index(index) | Part::Bound(_, index) = part {
-            tables.atoms.each(index, &mut |id| {
-                found |= matches!(tables.atoms.atom(id), Atom::Variable(one, _) if *one == variable);
-            });
+/// For each such copy the variable that is read for it.
+pub(super) fn copies(tables: &Tables, body: &[Statement<Access, Operation>]) -> Copies {
+    let mut copies = Copies::new();
+    walk::statements(body, &mut |part| {
+        if let Part::Statement(statement) = part {
+            copies.extend(copy(tables, statement));
         }
     });
-    found
+    if copies.is_empty() {
+        return copies;
+    }
+    let mut needed = BTreeSet::new();
+    flow::solve(&Stale(&copies), body, BTreeSet::new(), |statement, stale| {
+        if !stale.is_empty() {
+            let mut uses = Uses::default();
+            uses.own(tables, statement);
+            needed.extend(uses.variables.intersection(stale).copied());
+        }
+    });
+    copies.retain(|copy, _| !needed.contains(copy));
+    copies
+}
+
+/// A variable that is a copy of one that may be assigned.
+fn copy(tables: &Tables, statement: &Statement<Access, Operation>) -> Option<(VarId, VarId)> {
+    let StatementKind::LetIndex(copy, index) = &statement.kind else { return None };
+    let Atom::Variable(source, _) = tables.atoms.atom(index.as_atom()?) else { return None };
+    let (own, of) = (tables.variable(*copy), tables.variable(*source));
+    (of.mutable && !own.mutable && own.kind == of.kind).then_some((*copy, *source))
 }

@@ -46,8 +46,6 @@ pub(super) struct Emitter<'a> {
 impl<'a> Emitter<'a> {
     /// Nothing written yet.
     pub(super) fn new(checked: &'a Checked) -> Emitter<'a> {
-        let mut aliases = BTreeMap::new();
-        alias::copies(&checked.tables, &checked.body, &mut aliases);
         let mut words = BTreeSet::new();
         walk::statements(&checked.body, &mut |part| {
             if let Part::Word(word) = part {
@@ -56,7 +54,7 @@ impl<'a> Emitter<'a> {
         });
         Emitter {
             ambiguous: choice::ambiguous(checked),
-            aliases,
+            aliases: alias::copies(&checked.tables, &checked.body),
             subtracted: BTreeSet::new(),
             checked,
             tables: &checked.tables,

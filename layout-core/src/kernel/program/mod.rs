@@ -19,10 +19,13 @@
 //! | matrix instructions of a warp | `matrix.rs` |
 //! | matrix products of a warpgroup | `wgmma.rs` |
 //! | the walk over all of it | `walk.rs` |
+//! | what a piece of it uses | `uses.rs` |
+//! | what holds before a statement, on every path | `flow.rs` |
 
 mod access;
 mod atomic;
 mod collective;
+pub(crate) mod flow;
 mod loss;
 mod matrix;
 mod operation;
@@ -30,6 +33,7 @@ mod place;
 mod signal;
 mod statement;
 mod tensor_map;
+mod uses;
 mod value;
 pub(crate) mod walk;
 mod wgmma;
@@ -45,6 +49,7 @@ pub(crate) use place::*;
 pub(crate) use signal::*;
 pub(crate) use statement::*;
 pub use tensor_map::*;
+pub(crate) use uses::*;
 pub(crate) use value::*;
 pub(crate) use walk::Part;
 pub(crate) use wgmma::*;
