@@ -23,7 +23,7 @@ pub(crate) const LANES: usize = 32;
 pub(crate) const FULL: u32 = u32::MAX;
 
 /// `vector + scalar + constant`, of mathematical integers; the sum wraps at 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Sum {
     /// An integer register, one value a lane.
     pub vector: Option<u32>,
@@ -377,7 +377,7 @@ pub(crate) struct Polynomial {
 }
 
 /// What an instruction touches, for memory and for findings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     /// The place, where it is an access.
     pub place: u32,
@@ -404,7 +404,7 @@ pub(crate) struct Site {
 }
 
 /// Where an access goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     /// Nowhere: the site of an operation that is no access.
     None,

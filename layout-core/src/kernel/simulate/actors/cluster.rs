@@ -119,13 +119,18 @@ impl Machine<'_> {
         }
     }
 
-    /// The lanes' accesses to other blocks must come before those end.
+    /// The lanes' accesses to other blocks must come before those end. Lanes that go to one block are one event.
     pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
         let own = self.rank(warp.number as usize) as i64;
         let elements = i64::from(stride(self.launch.program) / site.bytes);
-        for lane in each_lane(touch.open) {
-            let rank = own + touch.index[lane].div_euclid(elements);
-            self.reach(warp, 1 << lane, rank as usize, number);
+        let mut open = touch.open;
+        while open != 0 {
+            let block = |lane: usize| touch.index[lane].div_euclid(elements);
+            let first = block(open.trailing_zeros() as usize);
+            let lanes = each_lane(open).filter(|lane| block(*lane) == first);
+            let lanes = lanes.fold(0, |lanes, lane| lanes | 1 << lane);
+            open &= !lanes;
+            self.reach(warp, lanes, (own + first) as usize, number);
         }
     }
 }

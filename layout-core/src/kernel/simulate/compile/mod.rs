@@ -78,7 +78,8 @@ struct Compiler<'a> {
     /// What each enclosing loop changes, the outermost first.
     loops: Vec<BTreeSet<VarId>>,
     cache: Cache,
-    sites: HashMap<(u32, u32, u32, bool, u64), u32>,
+    /// The number of each site. The whole site is the key, so two accesses share a number only where nothing tells them apart.
+    sites: HashMap<Site, u32>,
     /// Slots that are initialised in every active lane.
     initialised: HashSet<u32>,
     taken: Taken,
@@ -299,7 +300,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The number of a site; the same for equal accesses of one line.
+    /// The number of a site; the same for equal accesses of one line. The rank of another block is part of it: each round of an
+    /// unrolled loop over ranks has its own.
     fn site(&mut self, access: Option<&crate::kernel::program::Access>) -> Result<u32, SimulateError> {
         let site = match access {
             None => Site {
@@ -358,9 +360,8 @@ impl Compiler<'_> {
                 }
             }
         };
-        let key = (site.place, site.width, site.line, site.direct, site.pad);
         let next = self.program.sites.len() as u32;
-        let number = *self.sites.entry(key).or_insert(next);
+        let number = *self.sites.entry(site).or_insert(next);
         if number == next {
             self.program.sites.push(site);
         }

@@ -7,6 +7,7 @@ use super::super::event::{Event, Hearing, Judge, OTHERS};
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::kernel::simulate::actors::warp::{Warp, each_lane};
+use std::collections::BTreeMap;
 
 /// The judge.
 pub(crate) struct Ended;
@@ -17,19 +18,16 @@ impl Judge for Ended {
     }
 }
 
-/// What warps did last to other blocks' shared memory.
+/// What each warp's lanes did last to the shared memory of each other block.
 #[derive(Default)]
-struct Reached(Vec<Remote>);
+struct Reached(BTreeMap<(u32, usize), Vec<Remote>>);
 
-/// Something that a warp did to another block's shared memory.
+/// Something that lanes did to another block's shared memory.
 #[derive(Clone, Copy)]
 struct Remote {
-    warp: u32,
     lanes: u32,
     /// The warp's time then.
     time: u32,
-    /// The block.
-    rank: usize,
     site: u32,
 }
 
@@ -42,7 +40,11 @@ impl Hearing for Reached {
         match event {
             Event::Start => self.0.clear(),
             Event::Reached { warp, lanes, rank, site } => self.reached(warp, *lanes, *rank, *site, scene),
-            Event::End => self.0.drain(..).for_each(|remote| remote.judge(scene)),
+            Event::End => {
+                for ((warp, rank), last) in std::mem::take(&mut self.0) {
+                    last.into_iter().for_each(|remote| remote.judge((warp, rank), scene));
+                }
+            }
             _ => {}
         }
     }
@@ -51,20 +53,20 @@ impl Hearing for Reached {
 impl Reached {
     fn reached(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32, scene: &Machine<'_>) {
         let (warp, time) = (warp.number, scene.clocks.warps[warp.number as usize].time());
-        // A lane's last one stands for those before.
-        self.0.retain_mut(|known| {
-            let same = known.warp == warp && known.rank == rank;
-            known.lanes &= if same { !lanes } else { u32::MAX };
+        // Whoever knows of a lane's last access knows of those before.
+        let last = self.0.entry((warp, rank)).or_default();
+        last.retain_mut(|known| {
+            known.lanes &= !lanes;
             known.lanes != 0
         });
-        self.0.push(Remote { warp, lanes, time, rank, site });
+        last.push(Remote { lanes, time, site });
     }
 }
 
 impl Remote {
     /// Reports it where the block may have ended before.
-    fn judge(self, scene: &Machine<'_>) {
-        let Remote { warp, lanes, time, rank, site } = self;
+    fn judge(self, (warp, rank): (u32, usize), scene: &Machine<'_>) {
+        let Remote { lanes, time, site } = self;
         let there = &scene.clocks.warps[scene.warps_of(rank)];
         let known = |lane: usize| there.iter().any(|other| other.any_knows(warp as usize, lane as u32, time));
         if each_lane(lanes).all(known) {
