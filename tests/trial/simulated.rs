@@ -100,3 +100,39 @@ fn an_access_goes_to_the_rank_that_its_round_names() {
         assert_eq!(cluster(body), wanted, "{body}");
     }
 }
+
+/// The kernel's elements, where `s` holds 1 in the lanes that have an element of `y`, and nothing in the others.
+fn cut(body: &str) -> Vec<f32> {
+    let text = format!(
+        "#[tiled_kernel(block = [64], grid = [N.div_ceil(64)])]
+fn cut<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
+    let mut s = shared::<f32>(row_major([64]));
+    let (t, i) = (thread_idx.x, block_idx.x * 64 + thread_idx.x);
+    if i < N {{ s[[t]] = 1.0; }}
+    barrier();
+    let mut to = y.tile([64], [block_idx.x]);
+    {body}
+}}"
+    );
+    let mut y = [Given::new("f32", &[100], floats([0.0; 100]), true)];
+    launch(&text, &mut y, &[], false);
+    as_floats(&y[0].bytes)
+}
+
+/// What feeds a store that an edge cuts off was read in all lanes.
+#[test]
+fn what_a_masked_store_writes_is_read_under_its_mask() {
+    for (body, value) in [
+        ("to[[t]] = s[[t]];", 1.0),
+        ("to[[t]] = s[[t]] * 2.0 + s[[t]];", 3.0),
+        ("to[[t]] += s[[t]];", 1.0),
+        ("to.distribute(row_major([64]), t).copy_from(&s.distribute(row_major([64]), t));", 1.0),
+        ("to.atomic_add([t], s[[t]] + 1.0);", 2.0),
+        ("let before = to.atomic_add([t], s[[t]]); if i < N { to[[t]] = before + 5.0; }", 5.0),
+        ("to[[t]] = (12 / (s[[t]] as i32)) as f32;", 12.0),
+        ("to[[t]] = select(i < N, s[[t]], 0.0);", 1.0),
+        ("let v = select(i < N, s[[t]], 3.0); if v == 1.0 { to[[t]] = v; }", 1.0),
+    ] {
+        assert_eq!(cut(body), [value; 100], "{body}");
+    }
+}

@@ -32,7 +32,7 @@ pub(super) struct Emitter<'a> {
     pub(super) names: Names,
     pub(super) device: Device,
     pub(super) writer: Writer,
-    /// What holds where the present value is evaluated: a load's mask need not repeat it.
+    /// What holds where the present statement's values are evaluated: a load's mask need not repeat it.
     pub(super) guards: Mask,
     /// Tensors that are only read and have to be read as those that change.
     pub(super) ambiguous: BTreeSet<u32>,
@@ -169,6 +169,8 @@ impl<'a> Emitter<'a> {
 
     fn statement(&mut self, statement: &Statement<Access, Operation>, locals: [Vec<PlaceId>; 2]) {
         let [first, second] = locals;
+        let mask = self.mask(statement.kind.guard());
+        self.guards.extend_from_slice(statement.kind.guard());
         match &statement.kind {
             StatementKind::Let(variable, value) => {
                 let value = value.as_ref().map(|value| self.value(value));
@@ -186,7 +188,7 @@ impl<'a> Emitter<'a> {
                 self.assign(target, self.variable_elem(*variable), value, same);
             }
             StatementKind::AssignIndex(variable, index) => self.assign_index(*variable, index),
-            StatementKind::Store(target, value) => self.store(target, value),
+            StatementKind::Store(target, value) => self.store(mask, target, value),
             StatementKind::Operation(operation) => self.operation(operation),
             StatementKind::For { variable, start, end, step, unroll, reversed, body } => {
                 // A compiler unrolls short loops unasked; of copies that only moves addresses into registers.
@@ -238,7 +240,7 @@ impl<'a> Emitter<'a> {
                 self.collective(*variable, *collective, parts);
             }
             StatementKind::Atomic { change, scope, target, values, old } => {
-                self.atomic((*change, *scope), target, values, *old);
+                self.atomic(mask, (*change, *scope), target, values, *old);
             }
             StatementKind::SetMaxRegisters { registers, increase } => {
                 let head = if *increase { "registers_up" } else { "registers_down" };
@@ -246,6 +248,7 @@ impl<'a> Emitter<'a> {
             }
             StatementKind::Signal(signal) => self.signal(signal),
         }
+        self.guards.clear();
     }
 
     /// The branches of an `if` whose head is written; `else { if .. }` becomes `else if`.
@@ -352,12 +355,10 @@ impl<'a> Emitter<'a> {
         self.line(&line);
     }
 
-    fn store(&mut self, target: &Access, value: &Value<Access>) {
-        let mask = self.mask(&target.mask);
+    fn store(&mut self, mask: Option<Expression>, target: &Access, value: &Value<Access>) {
         if let Some(mask) = &mask {
             self.open("if", mask);
             self.writer.indent();
-            self.guards.clone_from(&target.mask);
         }
         let same = |left: &Value<Access>| match left {
             Value::Load(source) => {
@@ -377,7 +378,6 @@ impl<'a> Emitter<'a> {
                 self.assign(element, self.tables.place(target.place).elem, value, same);
             }
         }
-        self.guards.clear();
         if mask.is_some() {
             self.writer.dedent();
             self.line("}");

@@ -73,6 +73,7 @@ impl Emitter<'_> {
     /// `atomicAdd(&counts[i], 1);`, with the mask around it and the variable before it.
     pub(super) fn atomic(
         &mut self,
+        mask: Option<Expression>,
         (change, scope): (AtomicChange, Scope),
         target: &Access,
         values: &[Value<Access>],
@@ -106,13 +107,7 @@ impl Emitter<'_> {
         if !function.contains(char::is_uppercase) {
             self.device.call(format!("{function}("));
         }
-        let mask = self.mask(&target.mask);
-        // What the mask says need not be said again by the loads of the operand; with a variable it is one expression.
-        if mask.is_some() {
-            self.guards.clone_from(&target.mask);
-        }
         let values: Vec<Expression> = values.iter().map(|value| self.value(value)).collect();
-        self.guards.clear();
         let mut arguments = vec![self.address(target)];
         arguments.extend(values);
         let call = Expression::call(&function, arguments);

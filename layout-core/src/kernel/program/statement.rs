@@ -3,7 +3,7 @@
 //! A variable lives from its `Let` to the end of the statement list that holds it, and a loop's body starts each round
 //! without its variables.
 
-use super::{AtomicChange, Collective, Scope, Signal, Value};
+use super::{Access, AtomicChange, Collective, Comparison, Scope, Signal, Value};
 use crate::kernel::index::{Index, VarId};
 use crate::kernel::origin::Origin;
 
@@ -141,6 +141,30 @@ impl<A, O> StatementKind<A, O> {
                 then.iter().chain(otherwise).any(|statement| statement.kind.leaves())
             }
             Control::Loop(_) | Control::Straight => false,
+        }
+    }
+}
+
+impl<O> StatementKind<Access, O> {
+    /// The mask under which its values are evaluated: where a store or an atomic operation does nothing, nothing is read for it.
+    /// The text has the values inside of the mask's `if`, and the simulator evaluates them in the lanes where the mask holds.
+    pub(crate) fn guard(&self) -> &[Comparison] {
+        match self {
+            StatementKind::Store(target, _) | StatementKind::Atomic { target, .. } => &target.mask,
+            StatementKind::Let(..)
+            | StatementKind::LetIndex(..)
+            | StatementKind::Assign(..)
+            | StatementKind::AssignIndex(..)
+            | StatementKind::Operation(_)
+            | StatementKind::For { .. }
+            | StatementKind::While(..)
+            | StatementKind::If(..)
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Barrier(_)
+            | StatementKind::Collective(..)
+            | StatementKind::SetMaxRegisters { .. }
+            | StatementKind::Signal(_) => &[],
         }
     }
 }

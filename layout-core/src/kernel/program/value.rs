@@ -1,7 +1,7 @@
 //! What a thread computes.
 //!
 //! A [`Value`] is evaluated where it stands, each load once; it has no effect. `&&` and `||` evaluate their right side
-//! only where it matters, [`Value::Select`] evaluates both. Arithmetic: integers wrap at their width; shifts take
+//! only where it matters, [`Value::Select`] what it chooses. Arithmetic: integers wrap at their width; shifts take
 //! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
 //! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
 
@@ -34,7 +34,7 @@ pub(crate) enum Value<A> {
     Cast(Elem, Box<Value<A>>),
     /// An elementwise word of one, two or three values.
     Math(Math, Vec<Value<A>>),
-    /// `condition ? then : otherwise`; both are evaluated.
+    /// `condition ? then : otherwise`; the other one is not evaluated.
     Select(Box<Value<A>>, Box<Value<A>>, Box<Value<A>>),
 }
 

@@ -6,7 +6,7 @@ use super::super::SimulateError;
 use super::super::bytecode::{Bank, Op, Register, Sum, Target};
 use super::Compiler;
 use crate::kernel::elem::Elem;
-use crate::kernel::program::{Access, Value};
+use crate::kernel::program::{Access, Comparison, Value};
 
 /// Where an access finds its elements.
 pub(super) enum Located {
@@ -117,8 +117,35 @@ impl Compiler<'_> {
         Ok((bank.register(register), elem))
     }
 
+    /// Evaluates values in the lanes where a mask holds, as the text does inside of an `if`; see
+    /// [`guard`](crate::kernel::program::StatementKind::guard).
+    /// The mask costs two instructions, and none where no value has an effect.
+    pub(super) fn guarded<T>(
+        &mut self,
+        mask: Option<u32>,
+        values: &[Value<Access>],
+        evaluate: impl FnOnce(&mut Self) -> Result<T, SimulateError>,
+    ) -> Result<T, SimulateError> {
+        let Some(mask) = mask.filter(|_| values.iter().any(|value| self.has_effect(value))) else {
+            return evaluate(self);
+        };
+        let test = self.emit(Op::If { mask, otherwise: 0 });
+        let mark = self.cache.mark();
+        let value = evaluate(self)?;
+        self.cache.rewind(mark);
+        let end = self.here();
+        self.program.code[test] = Op::If { mask, otherwise: end };
+        self.emit(Op::EndIf);
+        Ok(value)
+    }
+
     /// Writes one element.
-    pub(super) fn store(&mut self, access: &Access, value: &Value<Access>) -> Result<(), SimulateError> {
+    pub(super) fn store(
+        &mut self,
+        guard: &[Comparison],
+        access: &Access,
+        value: &Value<Access>,
+    ) -> Result<(), SimulateError> {
         if access.width != 1 {
             return Err(SimulateError::Malformed(format!("a store of {} elements", access.width)));
         }
@@ -130,13 +157,13 @@ impl Compiler<'_> {
                 self.now_initialised(Some(slot));
             }
             Located::Array(index) => {
-                let src = self.source(bank, value)?;
-                let mask = self.mask(&access.mask)?;
+                let mask = self.mask(guard)?;
+                let src = self.guarded(mask, std::slice::from_ref(value), |this| this.source(bank, value))?;
                 self.emit(Op::LocalStore { src, index, mask, site });
             }
             Located::Memory(address) => {
-                let src = self.source(bank, value)?;
-                let mask = self.mask(&access.mask)?;
+                let mask = self.mask(guard)?;
+                let src = self.guarded(mask, std::slice::from_ref(value), |this| this.source(bank, value))?;
                 self.emit(Op::Store { src, address, mask, site });
             }
         }

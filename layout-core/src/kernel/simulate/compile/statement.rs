@@ -92,7 +92,7 @@ impl Compiler<'_> {
             }
             StatementKind::Store(access, value) => {
                 let floats = (self.taken.f32, self.taken.f64);
-                self.store(access, value)?;
+                self.store(statement.kind.guard(), access, value)?;
                 (self.taken.f32, self.taken.f64) = floats;
                 Ok(())
             }
@@ -129,7 +129,7 @@ impl Compiler<'_> {
                 self.collective(*variable, *collective, parts)
             }
             StatementKind::Atomic { change, scope, target, values, old } => {
-                self.atomic((*change, *scope), target, values, *old)
+                self.atomic(statement.kind.guard(), (*change, *scope), target, values, *old)
             }
         }
     }

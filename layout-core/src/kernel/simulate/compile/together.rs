@@ -4,7 +4,7 @@ use super::super::SimulateError;
 use super::super::bytecode::{Bank, Op, Register, Sum, Target, Update, Whole};
 use super::Compiler;
 use crate::kernel::index::VarId;
-use crate::kernel::program::{Access, AtomicChange, Collective, Scope, Value, VariableKind};
+use crate::kernel::program::{Access, AtomicChange, Collective, Comparison, Scope, Value, VariableKind};
 
 impl Compiler<'_> {
     /// `variable = function(parts)`
@@ -45,6 +45,7 @@ impl Compiler<'_> {
     /// Changes an element of memory.
     pub(super) fn atomic(
         &mut self,
+        guard: &[Comparison],
         (change, scope): (AtomicChange, Scope),
         target: &Access,
         values: &[Value<Access>],
@@ -99,11 +100,13 @@ impl Compiler<'_> {
             _ => Update::Own,
         };
         self.program.updates |= update != Update::Own;
-        let values = values.iter().map(|value| self.source(bank, value)).collect::<Result<Vec<_>, _>>()?;
+        let mask = self.mask(guard)?;
+        let values = self.guarded(mask, values, |this| {
+            values.iter().map(|value| this.source(bank, value)).collect::<Result<Vec<_>, _>>()
+        })?;
         let (expected, src) = (values.first().copied().unwrap_or(0), values.last().copied().unwrap_or(0));
         self.claims(target, site);
         let address = self.element(target)?;
-        let mask = self.mask(&target.mask)?;
         self.emit(Op::Atomic { dst, expected, src, change, scope, update, address, mask, site });
         (self.taken.f32, self.taken.f64) = floats;
         match (old, dst) {

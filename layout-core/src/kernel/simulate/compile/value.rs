@@ -93,12 +93,11 @@ impl Compiler<'_> {
             Value::Math(math, values) => self.math(*math, values),
             Value::Select(condition, then, otherwise) => {
                 let condition = self.condition(condition)?;
-                let ((then, elem), (otherwise, _)) =
-                    if self.program.arithmetic && (self.has_effect(then) || self.has_effect(otherwise)) {
-                        self.either(condition, then, otherwise)?
-                    } else {
-                        (self.value(then)?, self.value(otherwise)?)
-                    };
+                let ((then, elem), (otherwise, _)) = if self.has_effect(then) || self.has_effect(otherwise) {
+                    self.either(condition, then, otherwise)?
+                } else {
+                    (self.value(then)?, self.value(otherwise)?)
+                };
                 let bank = Bank::of(elem);
                 let dst = self.take(bank, 1);
                 self.emit(Op::Select { dst, condition, then, otherwise });
