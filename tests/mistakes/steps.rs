@@ -101,8 +101,8 @@ fn a_round_ends_before_the_next() {
     });
 }
 
-/// A loop that ends when nobody of the block has more.
-#[tiled_kernel(FLAW = [0, 1], block = [64], grid = [1])]
+/// A loop that ends when nobody of the block has more, or of the warp; then in some flaws the warp waits for the others.
+#[tiled_kernel(FLAW = [0, 1, 2], block = [64], grid = [1])]
 fn until_none(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, RowMajor<64>>) {
     let mut row = shared::<i32>(row_major([64]));
     let t = thread_idx.x;
@@ -119,15 +119,19 @@ fn until_none(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, Row
         rounds += if other > 0 { 1 } else { 0 };
         barrier();
         let own = if left > 0 { 1i32 } else { 0 };
-        more = if FLAW == 1 { any(left > 0) } else { own.block_max() > 0 };
+        more = if FLAW > 0 { any(left > 0) } else { own.block_max() > 0 };
+    }
+    if FLAW == 2 {
+        barrier();
     }
     y[[t]] = rounds;
 }
 
 #[test]
-fn a_block_ends_together() {
+fn a_block_goes_on_together() {
     table!(SOURCE, until_none(&sevens_of([64], |value| value as i32), &mut empty([64])) {
-        0 => None, 1 => Some((DivergentBarrier, "meets")),
+        // No barrier waits for a warp that has ended.
+        0 => None, 1 => None, 2 => Some((DivergentBarrier, "meets")),
     });
 }
 

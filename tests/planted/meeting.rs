@@ -17,34 +17,12 @@ planted! {
         y[[t]] = x[[t]];
     }
 
-    /// One warp of four ends without the barrier.
-    #[found("synccheck", DivergentBarrier)]
-    #[tiled_kernel(block = [128], grid = [1])]
-    fn one_warp_stays_away(x, y, flags) {
-        let t = thread_idx.x;
-        if t < 96 {
-            barrier();
-            y[[t]] = x[[t]];
-        }
-    }
-
     /// Whether a thread comes to the barrier depends on its element.
     #[found("synccheck", DivergentBarrier)]
     #[tiled_kernel(block = [64], grid = [1])]
     fn barrier_by_data(x, y, flags) {
         let t = thread_idx.x;
         if x[[t]] > 4.0 {
-            barrier();
-        }
-        y[[t]] = x[[t]];
-    }
-
-    /// Threads go round a loop with a barrier for different times.
-    #[found("synccheck", DivergentBarrier)]
-    #[tiled_kernel(block = [64], grid = [1])]
-    fn barrier_in_a_loop(x, y, flags) {
-        let t = thread_idx.x;
-        for _ in 0..1 + t / 32 {
             barrier();
         }
         y[[t]] = x[[t]];

@@ -3,6 +3,8 @@
 //! Law: the elements are plain Rust's, and nothing is found, in any variant.
 
 use super::{Given, launch};
+use layout_core::kernel::simulate::{FindingKind, Options, Report, SimulatorArgument, simulate};
+use layout_core::kernel::{LaunchArgument, Promises, compile};
 
 fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
     values.into_iter().flat_map(f32::to_le_bytes).collect()
@@ -135,4 +137,63 @@ fn what_a_masked_store_writes_is_read_under_its_mask() {
     ] {
         assert_eq!(cut(body), [value; 100], "{body}");
     }
+}
+
+/// Runs one variant of a kernel that writes a vector, with all counters.
+fn report(text: &str, shape: &[usize], bytes: &mut Vec<u8>) -> Report {
+    let kernel = layout_text::kernel(text).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"));
+    let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+    let checked = compile(&kernel, &set, Promises::USUAL).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let elem = layout_core::kernel::Elem::F32;
+    let strides: Vec<usize> = (1..=shape.len()).map(|mode| shape[mode..].iter().product()).collect();
+    let len = shape.iter().product();
+    let tensor = LaunchArgument::Tensor { elem, shape, strides: &strides, address: 0, len };
+    let bound = checked.plan().bind(&[tensor], None).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let options = Options { counters: true, ..Options::default() };
+    simulate(&checked, &bound, &mut [SimulatorArgument::Write(bytes)], &options)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// `__syncthreads` waits for the threads that have not exited, since sm_70: a warp may return before. The lanes of one warp reach it
+/// together.
+#[test]
+fn a_warp_may_return_before_a_barrier() {
+    let kernel = |threads: usize, more: &str| {
+        format!(
+            "#[tiled_kernel(block = [128], grid = [2])]
+fn early<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
+    let mut s = shared::<f32>(row_major([128]));
+    let t = thread_idx.x;
+    if t >= {threads} {{ return; }}
+    s[[t]] = t as f32;
+    barrier();
+    let v = s[[{threads} - 1 - t]];
+    {more}
+    y[[128 * block_idx.x + t]] = v;
+}}"
+        )
+    };
+    for (threads, more) in [(32, ""), (96, ""), (64, "barrier(); if t >= 32 { return; } barrier();")] {
+        let mut y = floats([-1.0; 256]);
+        let report = report(&kernel(threads, more), &[256], &mut y);
+        assert!(report.findings.is_empty(), "{report}");
+        let last = if more.is_empty() { threads } else { 32 };
+        let wanted = (0..256).map(|at| if at % 128 < last { (threads - 1 - at % 128) as f32 } else { -1.0 });
+        assert_eq!(as_floats(&y), wanted.collect::<Vec<_>>());
+    }
+    // What nothing orders is found as before, and so is a warp that parts.
+    for (threads, more, kind) in [
+        (40, "", FindingKind::DivergentBarrier),
+        (64, "if t >= 40 { return; } barrier();", FindingKind::DivergentBarrier),
+        (64, "s[[t]] = 0.0;", FindingKind::ReadWriteRace),
+    ] {
+        let report = report(&kernel(threads, more), &[256], &mut floats([0.0; 256]));
+        assert_eq!(report.findings.first().map(|finding| finding.kind), Some(kind), "{report}");
+    }
+    let told = report(&kernel(40, ""), &[256], &mut floats([0.0; 256])).findings.remove(0).message;
+    assert!(
+        told.contains("8 of the 32 threads of warp 1 reach a barrier of the block; lane 8 does not"),
+        "{told}"
+    );
+    assert!(told.contains("returns with all of them"), "{told}");
 }

@@ -129,8 +129,15 @@ impl Machine<'_> {
             return;
         }
         let (here, all) = (warp.active.count_ones(), warp.live.count_ones());
+        // Whole warps may skip a barrier of the block: it waits for those that have not ended.
+        let rule = if what == barrier_name(Participants::Block) {
+            ": a warp reaches it with all of its threads, or returns with all of them"
+        } else {
+            ""
+        };
         self.report(FindingKind::DivergentBarrier, site, warp.number, missing, None, |lane| {
-            format!("{here} of the {all} threads of warp {} reach {what}; lane {lane} does not", warp.number)
+            let number = warp.number;
+            format!("{here} of the {all} threads of warp {number} reach {what}; lane {lane} does not{rule}")
         });
     }
 }

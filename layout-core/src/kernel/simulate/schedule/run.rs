@@ -191,10 +191,12 @@ impl Machine<'_> {
             let lanes = self.warps[warp].live;
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
-        // A cluster's barrier waits for those who have not ended.
-        let leaves_out = matches!(self.warps[waiting].state, State::Waiting(Participants::Cluster, _));
-        if let Some(warp) = ended.filter(|_| !leaves_out) {
-            let message = format!("warp {warp} has ended while warp {waiting} waits at the barrier");
+        // `barrier.cluster` and, since sm_70, `__syncthreads` wait for the threads that have not exited (CUDA C++ Programming
+        // Guide, independent thread scheduling). The barrier of a warpgroup counts 128 threads.
+        let counts = matches!(self.warps[waiting].state, State::Waiting(Participants::Warpgroup, _));
+        if let Some(warp) = ended.filter(|_| counts) {
+            let message =
+                format!("warp {warp} has ended while warp {waiting} waits at the barrier of their warpgroup");
             let lanes = self.warps[warp].live;
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
