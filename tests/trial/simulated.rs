@@ -197,3 +197,30 @@ fn early<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
     );
     assert!(told.contains("returns with all of them"), "{told}");
 }
+
+/// Matrix products of a warp were left out of the count.
+#[test]
+fn matrix_products_are_counted() {
+    for (elem, m, n, k) in [("bf16", 16, 8, 16), ("f32", 16, 8, 8), ("i8", 16, 8, 32)] {
+        let (sums, nothing) = if elem == "i8" { ("i32", "0") } else { ("f32", "0.0") };
+        let text = format!(
+            "#[tiled_kernel(arch = \"sm_90a\", block = [64], grid = [3])]
+fn products<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
+    let core = mma_atom::<{elem}>([{m}, {n}, {k}]);
+    let mut a = shared::<{elem}>(row_major([{m}, {k}]));
+    let mut b = shared::<{elem}>(row_major([{k}, {n}]));
+    a.fill({nothing});
+    b.fill({nothing});
+    barrier();
+    let mut acc = local::<{sums}>(row_major([1, 4])).fill({nothing});
+    let (left, right) = (core.load_a(&a), core.load_b(&b));
+    for _ in 0..5 {{ core.mma(&mut acc, &left, &right); }}
+    let mut c = shared::<{sums}>(row_major([2, {m}, {n}]));
+    core.store_d(&mut c.slice(warp_id()), &acc);
+    if thread_idx.x < N {{ y[[thread_idx.x]] = 1.0; }}
+}}"
+        );
+        let report = report(&text, &[1], &mut floats([0.0]));
+        assert_eq!(report.totals.flops, 5 * 2 * 3 * 2 * m * n * k, "{elem}: {report}");
+    }
+}

@@ -98,6 +98,12 @@ impl TensorCore {
         }
     }
 
+    /// Operations of one lane: a product and a sum for each of the warp's M N K, shared among its lanes.
+    pub(crate) const fn flops(self) -> u64 {
+        let [m, n, k] = self.shape();
+        (2 * m * n * k / WARP) as u64
+    }
+
     /// The device function that wraps it.
     pub(crate) const fn function(self) -> &'static str {
         match self {

@@ -493,6 +493,7 @@ impl Outcome {
             let flops = match program.code[number] {
                 bytecode::Op::F32 { op, .. } | bytecode::Op::F64 { op, .. } => op.flops(),
                 bytecode::Op::Math { function, elem, .. } if elem.is_float() => function.flops(),
+                bytecode::Op::Mma { core, .. } => core.flops(),
                 _ => 0,
             };
             if program.code[number].judges() {

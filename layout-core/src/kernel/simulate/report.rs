@@ -185,7 +185,7 @@ impl fmt::Display for Finding {
 pub struct Counts {
     /// The simulator's instructions, one for a warp.
     pub instructions: u64,
-    /// Floating-point operations; a fused multiply-add counts two.
+    /// Floating-point operations; a fused multiply-add counts two, and so does each of a matrix product, of integers as well.
     pub flops: u64,
     /// Loads and stores of global memory, one for a warp.
     pub global_requests: u64,
