@@ -7,9 +7,15 @@ cd "$(dirname "$0")/.."
 
 nvrtc=target/nvrtc
 if ! cargo run --quiet --example doctor -- --nvrtc; then
-    echo "no NVRTC found: installing it from PyPI under $nvrtc"
-    python3 -m pip install --quiet --disable-pip-version-check --target "$nvrtc" nvidia-cuda-nvrtc==13.0.88
-    cargo run --quiet --example doctor -- --nvrtc
+    if [ ! -e "$nvrtc" ]; then
+        echo "no NVRTC found: installing it from PyPI under $nvrtc"
+        python3 -m pip install --quiet --disable-pip-version-check --target "$nvrtc" nvidia-cuda-nvrtc==13.0.88
+    fi
+    # Programs that Cargo runs find it there, unless another user owns this checkout, as in some containers.
+    if ! cargo run --quiet --example doctor -- --nvrtc; then
+        export LAYOUT_NVRTC="$PWD/$nvrtc"
+        cargo run --quiet --example doctor -- --nvrtc
+    fi
 fi
 if ! command -v nvdisasm >/dev/null && [ ! -e target/nvdisasm ]; then
     echo "no nvdisasm found: installing it from PyPI under target/nvdisasm"

@@ -12,6 +12,7 @@ use crate::device::{Device, Properties};
 use crate::driver;
 use crate::error::Error;
 use crate::nvrtc::{self, NvrtcError};
+use crate::trusted::{self, Untrusted};
 
 /// The answer of [`doctor`]. Its text is for people; the fields are for programs.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Diagnosis {
     pub nvrtc: Result<FoundNvrtc, NvrtcError>,
     /// The libraries that were found, in the order in which they are tried.
     pub candidates: Vec<PathBuf>,
+    /// The libraries that are never loaded, and why: others could have put them there.
+    pub left_out: Vec<(PathBuf, Untrusted)>,
     /// The folders that were searched for NVRTC.
     pub searched: Vec<PathBuf>,
     /// The kernel cache.
@@ -52,7 +55,7 @@ pub struct CacheReport {
     pub folder: Option<PathBuf>,
     /// Compiled kernels in it.
     pub entries: usize,
-    /// Why it cannot be written, where it cannot.
+    /// Why it is not used or cannot be written, where that is so.
     pub unwritable: Option<String>,
 }
 
@@ -73,14 +76,15 @@ pub fn doctor() -> Diagnosis {
         version: nvrtc.version(),
         architectures: nvrtc.architectures().to_vec(),
     });
-    let (candidates, searched) = nvrtc::candidates();
+    let nvrtc::search::Search { found, folders, left_out } = nvrtc::candidates();
     Diagnosis {
         driver,
         visible: std::env::var_os("CUDA_VISIBLE_DEVICES").map(|value| value.to_string_lossy().into_owned()),
         gpus: (0..count).map(properties).collect(),
         nvrtc,
-        candidates: candidates.into_iter().map(|found| found.library).collect(),
-        searched,
+        candidates: found.into_iter().map(|found| found.library).collect(),
+        left_out,
+        searched: folders,
         cache: look_at(&Cache::user()),
         best: Device::best().describe(),
     }
@@ -100,8 +104,11 @@ fn look_at(cache: &Cache) -> CacheReport {
     // A folder that is not made yet will be writable where the nearest one above it is.
     let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
     let probe = nearest.join(format!(".layout-cuda-probe-{}", std::process::id()));
-    let written = fs::write(&probe, b"").and_then(|()| fs::remove_file(&probe));
-    let unwritable = written.err().map(|error| error.to_string());
+    let written = || fs::File::create_new(&probe).and_then(|_| fs::remove_file(&probe));
+    let unwritable = match trusted::refusal_to_make(folder) {
+        Some(why) => Some(why.to_string()),
+        None => written().err().map(|error| error.to_string()),
+    };
     CacheReport { folder: Some(folder.to_path_buf()), entries, unwritable }
 }
 
@@ -145,13 +152,17 @@ impl fmt::Display for Diagnosis {
                 self.searched.iter().try_for_each(|folder| writeln!(f, "           {}", folder.display()))?;
             }
         }
+        // An error has named them.
+        for (library, why) in self.left_out.iter().filter(|_| self.nvrtc.is_ok()) {
+            writeln!(f, "         not {}: {why}", library.display())?;
+        }
         match &self.cache {
             CacheReport { folder: None, .. } => writeln!(f, "cache    none; name a folder in LAYOUT_CACHE")?,
             CacheReport { folder: Some(folder), entries, unwritable: None } => {
                 writeln!(f, "cache    {entries} kernels in {}", folder.display())?;
             }
             CacheReport { folder: Some(folder), unwritable: Some(why), .. } => {
-                writeln!(f, "cache    {} cannot be written: {why}; set LAYOUT_CACHE", folder.display())?;
+                writeln!(f, "cache    {} is not used: {why}; set LAYOUT_CACHE", folder.display())?;
             }
         }
         write!(f, "device   {}", self.best)
@@ -185,6 +196,7 @@ mod tests {
                 refused: Vec::new(),
             }),
             candidates: Vec::new(),
+            left_out: Vec::new(),
             searched: vec![PathBuf::from("some/lib")],
             cache: CacheReport { folder: None, entries: 0, unwritable: None },
             best: "simulator".into(),
@@ -204,5 +216,14 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0, "nothing is left behind");
         fs::write(folder.path().join("file"), b"").expect("written");
         assert!(look_at(&Cache::at(folder.path().join("file"))).unwritable.is_some());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("own folder");
+            for cache in ["", "not/made/yet"] {
+                let why = look_at(&Cache::at(folder.path().join(cache))).unwritable.expect("anybody's");
+                assert!(why.contains("other users may write") && why.contains("777"), "{why}");
+            }
+        }
     }
 }

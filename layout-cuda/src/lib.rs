@@ -47,7 +47,7 @@
 //! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
 //!
 //! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for
-//! none). Nothing of CUDA is needed to build.
+//! none). Nothing of CUDA is needed to build. Code is loaded only from places that other users cannot write: see [`trusted`].
 
 mod argument;
 pub mod bench;
@@ -93,6 +93,7 @@ mod test_gpu;
 mod test_kernels;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod trusted;
 #[cfg(feature = "tune")]
 pub mod tune;
 mod view;

@@ -50,7 +50,7 @@ pub enum NvrtcError {
     NotFound {
         /// The folders that were searched.
         searched: Vec<PathBuf>,
-        /// The libraries that did not load, each with the loader's words.
+        /// The libraries that did not load, each with the loader's words, and those that were left out.
         refused: Vec<(PathBuf, String)>,
     },
     /// `LAYOUT_NVRTC` is set to a place without a loadable NVRTC.
@@ -133,7 +133,7 @@ impl fmt::Display for NvrtcError {
 
 fn write_refused(f: &mut fmt::Formatter<'_>, refused: &[(PathBuf, String)]) -> fmt::Result {
     for (path, why) in refused {
-        write!(f, "\n  {} does not load: {why}", path.display())?;
+        write!(f, "\n  {} is not loaded: {why}", path.display())?;
     }
     Ok(())
 }
@@ -156,26 +156,25 @@ pub fn nvrtc() -> Result<&'static Nvrtc, NvrtcError> {
 /// As [`nvrtc`].
 pub fn identity() -> Result<String, NvrtcError> {
     static FIRST: OnceLock<Option<String>> = OnceLock::new();
-    let first = || candidates().0.first().map(search::Found::identity);
+    let first = || candidates().found.first().map(search::Found::identity);
     match FIRST.get_or_init(first) {
         Some(identity) => Ok(identity.clone()),
         None => Ok(nvrtc()?.identity().to_string()),
     }
 }
 
-/// The libraries that [`nvrtc`] will try, in its order, and the folders that were searched. Loads nothing.
-pub fn candidates() -> (Vec<search::Found>, Vec<PathBuf>) {
+/// The libraries that [`nvrtc`] will try, in its order, the folders that were searched, and what was left out. Loads nothing.
+pub fn candidates() -> search::Search {
     let around = search::surroundings();
     if let Some(place) = (around.variable)("LAYOUT_NVRTC") {
         let place = PathBuf::from(place);
-        return (search::named(&place), vec![place]);
+        return search::Search { found: search::named(&place), folders: vec![place], left_out: vec![] };
     }
-    let folders = search::folders(&around);
-    (search::all(&folders, crate::driver::version().ok()), folders)
+    search::search(&around, crate::driver::version().ok())
 }
 
 fn load() -> Result<Nvrtc, NvrtcError> {
-    let (found, searched) = candidates();
+    let search::Search { found, folders: searched, left_out } = candidates();
     let mut refused = Vec::new();
     for found in &found {
         match Nvrtc::load(found) {
@@ -187,6 +186,7 @@ fn load() -> Result<Nvrtc, NvrtcError> {
         return Err(NvrtcError::NotAtNamedPlace { place: PathBuf::from(place), refused });
     }
     let mut bare = library::BARE_NAMES.iter().map(|name| Nvrtc::load_bare(name));
+    refused.extend(left_out.into_iter().map(|(library, why)| (library, why.to_string())));
     bare.find_map(Result::ok).ok_or(NvrtcError::NotFound { searched, refused })
 }
 
@@ -281,7 +281,7 @@ mod tests {
         };
         let text = error.to_string();
         assert!(
-            text.contains("pip install nvidia-cuda-nvrtc") && text.contains("b.so does not load: no ELF"),
+            text.contains("pip install nvidia-cuda-nvrtc") && text.contains("b.so is not loaded: no ELF"),
             "{text}"
         );
         assert_eq!(arch_of(9, 0), "sm_90a");

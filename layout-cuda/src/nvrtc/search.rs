@@ -1,12 +1,15 @@
 //! Where NVRTC may lie: a list of folders, and the library files in them.
 //!
 //! Law: the search reads folders only, runs no other program, and its order is fixed: what `LAYOUT_NVRTC`
-//! names alone if it is set, else all libraries found, those that the driver can take first, newest first.
+//! names alone if it is set, else all libraries found, those that the driver can take first, newest first. A library that others
+//! could have put there ([`trusted`]) is left out, with the reason.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::trusted::{self, Untrusted};
 
 /// One `libnvrtc.so.X` on disk, not loaded yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ impl Found {
 pub struct Surroundings<'a> {
     /// An environment variable, `None` when unset or empty.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// The folder that `target/nvrtc` is looked for in, and in its parents.
+    /// The working folder: what is under `target/nvrtc` of it and of its parents is named, not taken.
     pub current: Option<PathBuf>,
     /// The program as it was called: an interpreter of a virtual environment stands in the environment's `bin`.
     pub program: Option<PathBuf>,
@@ -54,13 +57,56 @@ pub fn surroundings() -> Surroundings<'static> {
     }
 }
 
+/// What a search gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// The libraries, in the order in which they are to be tried.
+    pub found: Vec<Found>,
+    /// The folders that were searched.
+    pub folders: Vec<PathBuf>,
+    /// The libraries that are not tried, and why.
+    pub left_out: Vec<(PathBuf, Untrusted)>,
+}
+
+/// Looks in all folders; `driver` is the driver's CUDA version where there is a driver.
+pub fn search(around: &Surroundings<'_>, driver: Option<(u32, u32)>) -> Search {
+    let places = places(around);
+    let mut left_out = Vec::new();
+    let mut taken = |place: &Place| {
+        let mut found = libraries(&place.folder);
+        found.retain(|found| {
+            let files = [Some(&found.library), found.builtins.as_ref()];
+            let refusal = || files.into_iter().flatten().find_map(|file| trusted::refusal(file));
+            let why = place.barred.clone().or_else(refusal);
+            left_out.extend(why.iter().map(|why| (found.library.clone(), why.clone())));
+            why.is_none()
+        });
+        found
+    };
+    let found = places.iter().flat_map(&mut taken).collect();
+    let folders = places.into_iter().filter(|place| place.barred.is_none()).map(|place| place.folder);
+    Search { found: in_order(found, driver), folders: folders.collect(), left_out }
+}
+
 /// The folders to look in, most particular first, without repetition. Folders that do not exist are left out.
 pub fn folders(around: &Surroundings<'_>) -> Vec<PathBuf> {
+    let open = places(around).into_iter().filter(|place| place.barred.is_none());
+    open.map(|place| place.folder).collect()
+}
+
+/// A folder to look in, or to say that nothing of it is taken.
+struct Place {
+    folder: PathBuf,
+    barred: Option<Untrusted>,
+}
+
+fn places(around: &Surroundings<'_>) -> Vec<Place> {
     let variable = |name: &str| (around.variable)(name).map(PathBuf::from);
     let mut list = Vec::new();
 
-    for up in around.current.iter().flat_map(|folder| folder.ancestors()) {
-        site_packages(&up.join("target/nvrtc"), &mut list);
+    // Where `pip install --target target/nvrtc` puts it in a workspace whose programs and tests Cargo runs.
+    for package in trusted::packages(variable("CARGO_MANIFEST_DIR")) {
+        site_packages(&package.join("target/nvrtc"), &mut list);
     }
     for name in ["CUDA_PATH", "CUDA_HOME"] {
         if let Some(toolkit) = variable(name) {
@@ -71,6 +117,36 @@ pub fn folders(around: &Surroundings<'_>) -> Vec<PathBuf> {
         toolkit_folders(&toolkit, &mut list);
     }
 
+    for prefix in prefixes(around) {
+        list.push(prefix.join("lib")); // conda's packages put it here
+        python_packages(&prefix).iter().for_each(|packages| site_packages(packages, &mut list));
+    }
+    if let Some(paths) = variable("PYTHONPATH") {
+        std::env::split_paths(&paths).for_each(|path| site_packages(&path, &mut list));
+    }
+    list.push(around.root.join("usr/lib/x86_64-linux-gnu"));
+    list.push(around.root.join("usr/lib/aarch64-linux-gnu"));
+
+    let relative = |folder: &PathBuf| (!folder.is_absolute()).then_some(Untrusted::Relative);
+    let mut list: Vec<Place> =
+        list.into_iter().map(|folder| Place { barred: relative(&folder), folder }).collect();
+    // Last, so that a folder that is also reached in another way is open.
+    for up in around.current.iter().flat_map(|folder| folder.ancestors()) {
+        let mut folders = Vec::new();
+        site_packages(&up.join("target/nvrtc"), &mut folders);
+        let barred = |folder| Place { folder, barred: Some(Untrusted::WorkingFolder) };
+        list.extend(folders.into_iter().map(barred));
+    }
+    list.sort_by_key(|place| place.barred.is_some());
+    let mut seen = BTreeSet::new();
+    list.retain(|place| fs::canonicalize(&place.folder).is_ok_and(|real| real.is_dir() && seen.insert(real)));
+    list
+}
+
+/// The prefixes below which Python's packages and conda's may be: of environments, of the interpreter that runs this program, of
+/// the first `python3` of the search path, of the user and of the system.
+pub fn prefixes(around: &Surroundings<'_>) -> Vec<PathBuf> {
+    let variable = |name: &str| (around.variable)(name).map(PathBuf::from);
     let mut prefixes: Vec<PathBuf> = Vec::new();
     prefixes.extend(variable("VIRTUAL_ENV"));
     prefixes.extend(variable("CONDA_PREFIX"));
@@ -83,22 +159,14 @@ pub fn folders(around: &Surroundings<'_>) -> Vec<PathBuf> {
     prefixes.extend(pyenv.iter().flat_map(|root| children(&root.join("versions"), "")));
     prefixes.push(around.root.join("usr/local"));
     prefixes.push(around.root.join("usr"));
-    for prefix in prefixes {
-        list.push(prefix.join("lib")); // conda's packages put it here
-        for python in children(&prefix.join("lib"), "python3") {
-            site_packages(&python.join("site-packages"), &mut list);
-            site_packages(&python.join("dist-packages"), &mut list);
-        }
-    }
-    if let Some(paths) = variable("PYTHONPATH") {
-        std::env::split_paths(&paths).for_each(|path| site_packages(&path, &mut list));
-    }
-    list.push(around.root.join("usr/lib/x86_64-linux-gnu"));
-    list.push(around.root.join("usr/lib/aarch64-linux-gnu"));
+    prefixes
+}
 
-    let mut seen = BTreeSet::new();
-    list.retain(|folder| folder.is_dir() && seen.insert(folder.clone()));
-    list
+/// The folders of packages of the Pythons of a prefix.
+pub fn python_packages(prefix: &Path) -> Vec<PathBuf> {
+    let pythons = children(&prefix.join("lib"), "python3");
+    let packages = ["site-packages", "dist-packages"];
+    pythons.iter().flat_map(|python| packages.map(|packages| python.join(packages))).collect()
 }
 
 /// The libraries of one folder, newest first; a version that several names point to is listed once.
@@ -128,10 +196,9 @@ pub fn libraries(folder: &Path) -> Vec<Found> {
     list
 }
 
-/// All libraries of all folders in the order in which they are to be tried. A CUBIN of a newer major version than the
-/// driver's may not load, so those come last; `driver` is the driver's CUDA version where there is a driver.
-pub fn all(folders: &[PathBuf], driver: Option<(u32, u32)>) -> Vec<Found> {
-    let mut list: Vec<Found> = folders.iter().flat_map(|folder| libraries(folder)).collect();
+/// The libraries in the order in which they are to be tried. A CUBIN of a newer major version than the driver's may not load, so
+/// those come last; `driver` is the driver's CUDA version where there is a driver.
+fn in_order(mut list: Vec<Found>, driver: Option<(u32, u32)>) -> Vec<Found> {
     let too_new = |found: &Found| driver.is_some_and(|(major, _)| found.version.0 > major);
     list.sort_by(|a, b| too_new(a).cmp(&too_new(b)).then(b.version.cmp(&a.version)));
     let mut seen = BTreeSet::new();
@@ -139,7 +206,8 @@ pub fn all(folders: &[PathBuf], driver: Option<(u32, u32)>) -> Vec<Found> {
     list
 }
 
-/// What `LAYOUT_NVRTC` names: a library, a folder with libraries, or a folder that pip installed into.
+/// What `LAYOUT_NVRTC` names: a library, a folder with libraries, or a folder that pip installed into. Who sets the variable
+/// answers for the place.
 pub fn named(path: &Path) -> Vec<Found> {
     if path.is_file() {
         let beside = path.parent().map(libraries).unwrap_or_default();
@@ -154,7 +222,7 @@ pub fn named(path: &Path) -> Vec<Found> {
     let mut list = vec![path.to_path_buf()];
     site_packages(path, &mut list);
     toolkit_folders(path, &mut list);
-    all(&list, None)
+    in_order(list.iter().flat_map(|folder| libraries(folder)).collect(), None)
 }
 
 /// A toolkit's library folders.
@@ -179,13 +247,15 @@ fn prefix_of(program: &Path) -> Option<PathBuf> {
 }
 
 /// The prefixes of the first `python3` of the search path: as it is named there, which a virtual environment's is, and with links
-/// followed.
+/// followed. Of entries that are relative to the working folder only the name, which the search leaves out and tells.
 fn python_prefixes(path: Option<PathBuf>) -> Vec<PathBuf> {
     let Some(path) = path else { return Vec::new() };
-    let mut named = std::env::split_paths(&path).map(|folder| folder.join("python3"));
-    let python = named.find(|file| file.is_file());
-    let real = python.as_ref().and_then(|python| fs::canonicalize(python).ok());
-    python.iter().chain(&real).filter_map(|program| prefix_of(program)).collect()
+    let named = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+    let (named, relative): (Vec<_>, Vec<_>) =
+        named.filter(|file| file.is_file()).partition(|file| file.is_absolute());
+    let python = named.first();
+    let real = python.and_then(|python| fs::canonicalize(python).ok());
+    python.into_iter().chain(&real).chain(&relative).filter_map(|program| prefix_of(program)).collect()
 }
 
 /// The entries of a folder whose names begin with `prefix`, sorted; none where it cannot be read.
@@ -223,12 +293,12 @@ mod tests {
         fs::write(file, b"").expect("file");
     }
 
-    fn search(
+    fn searched(
         root: &Path,
         current: &str,
         variables: &[(&str, &str)],
         driver: Option<(u32, u32)>,
-    ) -> Vec<String> {
+    ) -> Search {
         let variable = |name: &str| {
             let found = variables.iter().find(|(its, _)| *its == name)?;
             Some(root.join(found.1).into_os_string())
@@ -239,12 +309,20 @@ mod tests {
             program: Some(root.join("run/bin/python")),
             root: root.to_path_buf(),
         };
-        let found = all(&folders(&around), driver);
+        super::search(&around, driver)
+    }
+
+    fn search(
+        root: &Path,
+        current: &str,
+        variables: &[(&str, &str)],
+        driver: Option<(u32, u32)>,
+    ) -> Vec<String> {
         let relative = |found: &Found| {
             let path = found.library.strip_prefix(root).expect("below the root");
             format!("{} {}.{}", path.display(), found.version.0, found.version.1)
         };
-        found.iter().map(relative).collect()
+        searched(root, current, variables, driver).found.iter().map(relative).collect()
     }
 
     #[test]
@@ -255,7 +333,8 @@ mod tests {
             "work/target/nvrtc/nvidia/cu13/lib/libnvrtc.so.13",
             "work/target/nvrtc/nvidia/cu13/lib/libnvrtc.alt.so.13",
             "work/target/nvrtc/nvidia/cu13/lib/libnvrtc-builtins.so.13.0",
-            "work/deep/down/file",
+            "work/deep/down/Cargo.toml",
+            "work/Cargo.toml",
             "usr/local/cuda-12.4/lib64/libnvrtc.so.12.4.99",
             "usr/local/cuda-12.8/targets/x86_64-linux/lib/libnvrtc.so.12.8.61",
             "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
@@ -270,10 +349,11 @@ mod tests {
             "usr/local/cuda-12.8/targets/x86_64-linux/lib/libnvrtc.so.12.8.61 12.8",
             "usr/local/cuda-12.4/lib64/libnvrtc.so.12.4.99 12.4",
         ];
-        assert_eq!(search(root, "work/deep/down", &[], None), [cu13, local[0], local[1]]);
+        let package = [("CARGO_MANIFEST_DIR", "work/deep/down")];
+        assert_eq!(search(root, "work/deep/down", &package, None), [cu13, local[0], local[1]]);
         assert_eq!(search(root, "home", &[], None), local);
         assert_eq!(
-            search(root, "work", &[], Some((12, 8))),
+            search(root, "home", &package, Some((12, 8))),
             [local[0], local[1], cu13],
             "a CUBIN of a newer major version than the driver's comes last"
         );
@@ -297,6 +377,84 @@ mod tests {
         fs::remove_file(root.join(run)).expect("a file");
         let toolkit = "toolkit/lib64/libnvrtc.so.13.1.5 13.1";
         assert_eq!(search(root, "home", &[("CUDA_HOME", "toolkit")], None), [toolkit, local[0], local[1]]);
+    }
+
+    /// The reasons that the search gives for the planted libraries, of which it takes none.
+    fn left_out(root: &Path, current: &str, variables: &[(&str, &str)]) -> Vec<Untrusted> {
+        let Search { found, left_out, .. } = searched(root, current, variables, None);
+        assert_eq!(found, [], "{left_out:?}");
+        left_out.into_iter().map(|(_, why)| why).collect()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_may_have_put_there_is_left_out() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = TestFolder::new("planted");
+        let root = folder.path();
+        touch(root, "work/target/nvrtc/nvidia/cu13/lib/libnvrtc.so.13.99");
+        // The working folder and its parents, whether or not a package is there that Cargo does not run this for.
+        assert_eq!(left_out(root, "work", &[]), [Untrusted::WorkingFolder]);
+        touch(root, "work/Cargo.toml");
+        touch(root, "work/deep/file");
+        assert_eq!(left_out(root, "work/deep", &[]), [Untrusted::WorkingFolder]);
+        // A folder that everybody may write, whatever leads there; its own mode or that of a folder above it.
+        let variables = [("CARGO_MANIFEST_DIR", "work"), ("CUDA_HOME", "toolkit"), ("VIRTUAL_ENV", "venv")];
+        touch(root, "toolkit/lib64/libnvrtc.so.13.99");
+        touch(root, "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13.99");
+        touch(root, "fine/lib64/libnvrtc.so.13");
+        touch(root, "fine/lib64/libnvrtc-builtins.so.13.0");
+        let all = |folder: &str| {
+            fs::set_permissions(root.join(folder), fs::Permissions::from_mode(0o777)).expect("own folders")
+        };
+        for (open, leads) in [
+            ("work/target", variables[0]),
+            ("toolkit/lib64", variables[1]),
+            ("venv/lib/python3.12/site-packages", variables[2]),
+            ("fine/lib64/libnvrtc-builtins.so.13.0", ("CUDA_PATH", "fine")),
+        ] {
+            assert_eq!(searched(root, "home", &[leads], None).found.len(), 1, "{open} is not open yet");
+            all(open);
+            let why = left_out(root, "home", &[leads]);
+            assert!(
+                matches!(&why[..], [Untrusted::Writable { path, mode: 0o777 }] if path.ends_with(open)),
+                "{why:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn relative_entries_are_left_out() {
+        // Below the folder that the tests of a package run in.
+        let name = format!("target/relative-{}", std::process::id());
+        let root = std::env::current_dir().expect("a folder").join(&name);
+        touch(&root, "bin/python3");
+        touch(&root, "lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13.99");
+        touch(&root, "lib64/libnvrtc.so.13.99");
+        for (variable, value) in [
+            ("PATH", format!("{name}/bin")),
+            ("PATH", format!("./{name}/bin")),
+            ("VIRTUAL_ENV", name.clone()),
+            ("CUDA_HOME", name.clone()),
+            ("PYTHONPATH", format!("{name}/lib/python3.12/site-packages")),
+            ("HOME", name.clone()),
+        ] {
+            let around = Surroundings {
+                variable: &|own| (own == variable).then(|| OsString::from(&value)),
+                current: None,
+                program: None,
+                root: root.join("empty"),
+            };
+            if variable == "HOME" {
+                touch(&root, ".local/lib/libnvrtc.so.13.99");
+            }
+            let Search { found, left_out, .. } = super::search(&around, None);
+            let reasons: Vec<&Untrusted> = left_out.iter().map(|(_, why)| why).collect();
+            assert_eq!((found.len(), &reasons[..]), (0, &[&Untrusted::Relative][..]), "{variable}={value}");
+        }
+        fs::remove_dir_all(&root).expect("own folders");
+        // The folder above is there where Cargo builds into it.
+        let _ = fs::remove_dir("target");
     }
 
     #[test]

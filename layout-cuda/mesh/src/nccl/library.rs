@@ -3,7 +3,7 @@
 //!
 //! Law: looked for once; never unloaded.
 
-use super::search::candidates;
+use super::search::{Search, search};
 use crate::error::{MeshError, Result};
 use libloading::Library;
 use std::error::Error;
@@ -129,7 +129,7 @@ pub(crate) fn nccl() -> Result<&'static Nccl> {
 }
 
 fn find() -> Result<Nccl> {
-    let (files, searched) = candidates(&|name| std::env::var_os(name));
+    let Search { files, folders: searched, left_out } = search(&layout_cuda::nvrtc::search::surroundings());
     let mut refused = Vec::new();
     for file in files {
         // SAFETY: loading runs the library's initialisers, as a program that uses NCCL wants; it is looked for by the name that
@@ -146,5 +146,6 @@ fn find() -> Result<Nccl> {
             Err(_) => {}
         }
     }
+    refused.extend(left_out);
     Err(MeshError::NoNccl { searched, refused })
 }

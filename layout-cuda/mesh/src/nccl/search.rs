@@ -1,58 +1,58 @@
 //! Where NCCL may lie.
 //!
 //! Law: what `LAYOUT_NCCL` names alone, if it is set; else the loader's own names, then the folders of pip, conda and the
-//! toolkit. Nothing but folders is read.
+//! toolkit that [`trusted`] lets code be loaded from. Nothing but folders is read.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use layout_cuda::nvrtc::search::{Surroundings, prefixes, python_packages};
+use layout_cuda::trusted;
+use std::path::PathBuf;
 
 /// The names of the library, newest way of naming first.
 const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
-/// What to try to load, in order, and the folders that were looked at.
-pub(crate) fn candidates(variable: &dyn Fn(&str) -> Option<OsString>) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+/// What a search gives.
+pub(crate) struct Search {
+    /// What to try to load, in order.
+    pub(crate) files: Vec<PathBuf>,
+    /// The folders that were looked at.
+    pub(crate) folders: Vec<PathBuf>,
+    /// What is not loaded, and why.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Looks for NCCL.
+pub(crate) fn search(around: &Surroundings<'_>) -> Search {
+    let path = |name: &str| (around.variable)(name).map(PathBuf::from);
     if let Some(named) = path("LAYOUT_NCCL") {
+        // Who sets the variable answers for the place.
         if named.is_file() {
-            return (vec![named], vec![]);
+            return Search { files: vec![named], folders: vec![], left_out: vec![] };
         }
         let folders = vec![named.clone(), named.join("lib"), named.join("nvidia/nccl/lib")];
-        return (files(&folders), folders);
+        return Search { files: files(&folders), folders, left_out: vec![] };
     }
     let mut folders = Vec::new();
     for home in ["NCCL_HOME", "CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(path) {
         folders.extend([home.join("lib"), home.join("lib64")]);
     }
-    let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(path).collect();
-    // The first python3 of the search path: as it is named, which is a virtual environment's, and what that points to.
-    let python = variable("PATH").and_then(|list| {
-        std::env::split_paths(&list).map(|folder| folder.join("python3")).find(|file| file.is_file())
-    });
-    let above = |file: &Path| Some(file.parent()?.parent()?.to_path_buf());
-    prefixes.extend(python.as_deref().and_then(above));
-    prefixes.extend(python.and_then(|file| above(&std::fs::canonicalize(file).ok()?)));
-    prefixes.extend(path("HOME").map(|home| home.join(".local")));
-    prefixes.extend(["/usr/local", "/usr"].map(PathBuf::from));
-    for prefix in prefixes {
+    for prefix in prefixes(around) {
         folders.push(prefix.join("lib"));
-        let entries = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
-        let mut pythons: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        pythons.retain(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3"))
-        });
-        pythons.sort();
-        for packages in
-            pythons.iter().flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
-        {
-            folders.push(packages.join("nvidia/nccl/lib"));
-        }
+        let packages = python_packages(&prefix);
+        folders.extend(packages.iter().map(|packages| packages.join("nvidia/nccl/lib")));
     }
-    folders.extend(["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"].map(PathBuf::from));
+    let distribution = ["x86_64-linux-gnu", "aarch64-linux-gnu"];
+    folders.extend(distribution.map(|machine| around.root.join("usr/lib").join(machine)));
     folders.retain(|folder| folder.is_dir());
     folders.dedup();
-    let mut list: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
-    list.extend(files(&folders));
-    (list, folders)
+    let mut left_out = Vec::new();
+    let mut found = files(&folders);
+    found.retain(|file| {
+        let why = trusted::refusal(file);
+        left_out.extend(why.iter().map(|why| format!("{} is not loaded: {why}", file.display())));
+        why.is_none()
+    });
+    let files = NAMES.iter().map(PathBuf::from).chain(found).collect();
+    Search { files, folders, left_out }
 }
 
 fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
@@ -63,13 +63,42 @@ fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsString;
+
+    fn of(variable: &dyn Fn(&str) -> Option<OsString>) -> Search {
+        search(&Surroundings { variable, current: None, program: None, root: "/no/such/root".into() })
+    }
 
     #[test]
     fn what_is_named_is_taken_alone() {
-        let named = |_: &str| Some(OsString::from("no/such/folder"));
-        let (files, folders) = candidates(&named);
-        assert_eq!((files.len(), folders.len()), (0, 3));
-        let (files, _) = candidates(&|_| None);
-        assert_eq!(files[0], PathBuf::from("libnccl.so.2"), "the loader's own comes first");
+        let found = of(&|_| Some(OsString::from("no/such/folder")));
+        assert_eq!((found.files.len(), found.folders.len()), (0, 3));
+        assert_eq!(of(&|_| None).files[0], PathBuf::from("libnccl.so.2"), "the loader's own comes first");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_may_have_put_there_is_left_out() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = std::env::temp_dir().join(format!("layout-mesh-nccl-{}", std::process::id()));
+        let (venv, nccl) = (root.join("venv"), root.join("nccl"));
+        let packages = venv.join("lib/python3.12/site-packages/nvidia/nccl/lib");
+        for folder in [&packages, &nccl.join("lib")] {
+            std::fs::create_dir_all(folder).expect("folders");
+            std::fs::write(folder.join("libnccl.so.2"), b"").expect("a file");
+        }
+        for (name, value, open) in [("VIRTUAL_ENV", &venv, &packages), ("NCCL_HOME", &nccl, &nccl)] {
+            let search = || of(&|own| (own == name).then(|| value.clone().into_os_string()));
+            let trusted = search();
+            assert_eq!((trusted.files.len(), trusted.left_out), (3, vec![]), "{name}");
+            std::fs::set_permissions(open, std::fs::Permissions::from_mode(0o777)).expect("own folders");
+            let Search { files, left_out, .. } = search();
+            assert_eq!(files.len(), 2, "the loader's own names are left: {files:?}");
+            assert!(
+                left_out[0].contains("libnccl.so.2 is not loaded: other users may write"),
+                "{left_out:?}"
+            );
+        }
+        std::fs::remove_dir_all(&root).expect("own folders");
     }
 }
