@@ -9,7 +9,8 @@
 //!
 //! Law: [`Cache::get`] gives the bytes that were put under the same key, or nothing. An entry is made in a folder of its
 //! own and renamed in one step, so a reader sees all of it or none. Of several writers one wins, and all wrote the same. An
-//! entry that is damaged, truncated or of another key counts as absent, and the next writer replaces it.
+//! entry that is damaged, truncated or of another key counts as absent, and the next writer replaces it. Checksums find damage;
+//! what keeps others from choosing the code is that only the cache's user may write the folder.
 
 use std::fmt;
 use std::fs;
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::nvrtc::{Compiled, resources};
+use crate::trusted::{self, Untrusted};
 
 /// What the result of a compilation depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +85,9 @@ pub struct Cache {
 impl Cache {
     /// The user's cache: the folder in `LAYOUT_CACHE` (`off` for none), else `layout-cuda` in the system's folder for
     /// caches; no cache where there is no such folder.
+    ///
+    /// What is in the cache runs on the GPU as it is, and reads and writes all of this process's memory there. So a folder that
+    /// another user owns or may write is not used ([`crate::trusted`]); a new one is its user's alone.
     pub fn user() -> Cache {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -101,7 +106,7 @@ impl Cache {
         Cache { folder: caches.map(|caches| caches.join("layout-cuda")) }
     }
 
-    /// A cache in this folder, which is made at the first [`Cache::put`].
+    /// A cache in this folder, which is made at the first [`Cache::put`]. It is held to the same as the user's.
     pub fn at(folder: impl Into<PathBuf>) -> Cache {
         Cache { folder: Some(folder.into()) }
     }
@@ -118,7 +123,11 @@ impl Cache {
 
     /// What was put under `key`, if it is there and whole.
     pub fn get(&self, key: &Key<'_>) -> Option<Compiled> {
-        read(&self.folder.as_ref()?.join(key.folder()), key)
+        let folder = self.folder.as_ref()?;
+        match refusal(folder) {
+            Ok(None) => read(&folder.join(key.folder()), key),
+            Ok(Some(_)) | Err(_) => None,
+        }
     }
 
     /// The folder where `key`'s entry lies or would lie.
@@ -129,12 +138,18 @@ impl Cache {
     /// Keeps `compiled` under `key`. Where a whole entry is there already, it stays.
     ///
     /// # Errors
-    /// [`CacheError`] where the folder cannot be written; nothing of the entry is then left behind.
+    /// [`CacheError`] where the folder cannot be written, or is not this user's alone to write; nothing of the entry is then left
+    /// behind.
     pub fn put(&self, key: &Key<'_>, compiled: &Compiled) -> Result<(), CacheError> {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
         let entry = folder.join(key.folder());
+        let made = make(folder).and_then(|()| refusal(folder));
+        let failed = |why: String| CacheError { path: folder.clone(), why };
+        if let Some(why) = made.map_err(|error| failed(error.to_string()))? {
+            return Err(failed(why.to_string()));
+        }
         let fresh = folder.join(temporary_name("new"));
         let written = write(&fresh, key, compiled).and_then(|()| place(&fresh, &entry, key));
         if written.is_err() {
@@ -143,6 +158,19 @@ impl Cache {
         }
         written.map_err(|error| CacheError { path: entry, why: error.to_string() })
     }
+}
+
+/// Makes the folder, and what is missing above it, for this user alone.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// Why the folder is not used, if it is another user's to change.
+fn refusal(folder: &Path) -> io::Result<Option<Untrusted>> {
+    Ok(trusted::refusal(&std::path::absolute(folder)?))
 }
 
 /// A name that no other process and no other thread gives.
@@ -182,7 +210,7 @@ fn checksums(compiled: &Compiled) -> String {
 }
 
 fn write(folder: &Path, key: &Key<'_>, compiled: &Compiled) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    make(folder)?;
     fs::write(folder.join("kernel.cu"), key.text)?;
     fs::write(folder.join("kernel.cubin"), &compiled.cubin)?;
     fs::write(folder.join("kernel.log"), &compiled.log)?;
@@ -191,13 +219,31 @@ fn write(folder: &Path, key: &Key<'_>, compiled: &Compiled) -> io::Result<()> {
 
 /// The entry in `folder`, if it is of this key and its files are those that were written.
 fn read(folder: &Path, key: &Key<'_>) -> Option<Compiled> {
-    let entry = fs::read_to_string(folder.join("entry.txt")).ok()?;
+    // A link would lead out of the folder that was checked.
+    if !fs::symlink_metadata(folder).ok()?.is_dir() {
+        return None;
+    }
+    let entry = String::from_utf8(file(folder, "entry.txt")?).ok()?;
     let expected = entry.strip_prefix(&key.lines())?;
-    let text = fs::read_to_string(folder.join("kernel.cu")).ok()?;
-    let log = fs::read_to_string(folder.join("kernel.log")).ok()?;
-    let cubin = fs::read(folder.join("kernel.cubin")).ok()?;
+    let text = file(folder, "kernel.cu")?;
+    let log = String::from_utf8(file(folder, "kernel.log")?).ok()?;
+    let cubin = file(folder, "kernel.cubin")?;
     let compiled = Compiled { cubin, resources: resources::parse(&log), log };
-    (text == key.text && expected == checksums(&compiled)).then_some(compiled)
+    (text == key.text.as_bytes() && expected == checksums(&compiled)).then_some(compiled)
+}
+
+/// A file of an entry: neither a link nor a pipe, which could block for ever, and no more bytes than a kernel has.
+fn file(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    use io::Read as _;
+    const MOST: u64 = 1 << 28;
+    let path = folder.join(name);
+    let found = fs::symlink_metadata(&path).ok()?;
+    if !found.is_file() || found.len() > MOST {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(&path).ok()?.take(found.len()).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -253,7 +299,8 @@ mod tests {
     fn damaged_entries_are_absent_and_replaced() {
         let whole = |file: &Path| fs::read(file).expect("a file");
         type Damage = fn(&Path);
-        let damages: [(&str, Damage); 8] = [
+        const DAMAGES: usize = if cfg!(unix) { 12 } else { 9 };
+        let damages: [(&str, Damage); DAMAGES] = [
             ("a flipped bit", |entry| {
                 let file = entry.join("kernel.cubin");
                 let mut bytes = fs::read(&file).expect("the CUBIN");
@@ -272,6 +319,29 @@ mod tests {
             ("a cut entry.txt", |entry| {
                 fs::write(entry.join("entry.txt"), "layout-cuda cache 1").expect("written")
             }),
+            #[cfg(unix)]
+            ("a pipe that nobody writes", |entry| {
+                fs::remove_file(entry.join("kernel.cubin")).expect("removed");
+                let made = std::process::Command::new("mkfifo").arg(entry.join("kernel.cubin")).status();
+                assert!(made.expect("mkfifo").success());
+            }),
+            #[cfg(unix)]
+            ("a link to a file of the same bytes", |entry| {
+                let (file, other) = (entry.join("kernel.cubin"), entry.with_extension("elsewhere"));
+                fs::rename(&file, &other).expect("moved");
+                std::os::unix::fs::symlink(fs::canonicalize(&other).expect("there"), &file).expect("a link");
+                fs::remove_file(&other).expect("removed");
+            }),
+            #[cfg(unix)]
+            ("a link to a file without end", |entry| {
+                fs::remove_file(entry.join("kernel.log")).expect("removed");
+                std::os::unix::fs::symlink("/dev/zero", entry.join("kernel.log")).expect("a link");
+            }),
+            ("a file of a terabyte", |entry| {
+                let file = fs::File::options().write(true).open(entry.join("kernel.cu")).expect("a file");
+                // Of holes; a file system without them takes none as long.
+                let _ = file.set_len(1 << 40).or_else(|_| file.set_len(1 << 20));
+            }),
             ("a file in its place", |entry| {
                 fs::remove_dir_all(entry).expect("removed");
                 fs::write(entry, b"not a folder").expect("written");
@@ -289,6 +359,46 @@ mod tests {
             assert_eq!(entries(folder.path()).len(), 1, "{what}: nothing else is left");
             assert_eq!(whole(&entry.join("kernel.cubin")), compiled().cubin);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_user_may_write_it() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        let folder = TestFolder::new("private");
+        let made = folder.path().join("caches/own");
+        let cache = Cache::at(&made);
+        cache.put(&KEY, &compiled()).expect("written");
+        for new in [folder.path().join("caches"), made.clone(), cache.entry(&KEY).expect("a folder")] {
+            let mode = fs::metadata(&new).expect("there").permissions().mode() & 0o777;
+            assert_eq!(mode, 0o700, "{}", new.display());
+        }
+        let refused = |words: &str| {
+            assert_eq!(cache.get(&KEY), None, "{words}");
+            let error = cache.put(&KEY, &compiled()).expect_err(words).to_string();
+            assert!(error.contains(words) && error.contains("LAYOUT_CACHE"), "{error}");
+        };
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("own folders");
+        };
+        for (changed, open) in [(&made, 0o777), (&made, 0o1777), (&folder.path().join("caches"), 0o777)] {
+            mode(changed, open);
+            refused("other users may write");
+            mode(changed, 0o755);
+            assert_eq!(cache.get(&KEY), Some(compiled()), "others may read it");
+        }
+        if crate::trusted::user() == 0 {
+            chown(&made, Some(1234), None).expect("the administrator");
+            refused("user 1234 owns");
+            chown(&made, Some(0), None).expect("the administrator");
+        }
+        // An entry is no link: what it names is not in the folder that was checked.
+        let (entry, elsewhere) = (cache.entry(&KEY).expect("a folder"), folder.path().join("elsewhere"));
+        fs::rename(&entry, &elsewhere).expect("moved");
+        symlink(&elsewhere, &entry).expect("a link");
+        assert_eq!(cache.get(&KEY), None);
+        cache.put(&KEY, &compiled()).expect("in the link's place");
+        assert!(elsewhere.join("kernel.cubin").is_file() && cache.get(&KEY).is_some());
     }
 
     #[test]
