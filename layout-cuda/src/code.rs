@@ -14,8 +14,10 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 
+use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +27,7 @@ use crate::cache::Cache;
 use crate::error::Result;
 use crate::functions::on_simulator;
 use crate::nvrtc::{self, Resources, SlowPath};
+use crate::trusted::{self, Untrusted};
 
 /// A variant in all its forms.
 #[derive(Clone, Debug)]
@@ -62,8 +65,8 @@ impl Code {
         let family = on_simulator().family(definition, set, &[])?;
         let candidate = family.candidate_or_last(promises)?;
         let checked = family.checked(candidate)?;
-        let built = family.compile(candidate.promises, checked, arch, &Cache::user())?;
-        let (text, _) = family.text(candidate.promises, checked);
+        let built = family.compile(checked, arch, &Cache::user())?;
+        let text = layout_core::kernel::emit(checked).text;
         let (ptx, _) = nvrtc::nvrtc()?.ptx(&text, arch, layout_core::kernel::emit::flags(checked))?;
         let entry = layout_core::kernel::emit::entry_name(checked);
         let resources = built.compiled.resources.into_iter().find(|resources| resources.entry == entry);
@@ -97,6 +100,8 @@ pub enum SassError {
     NotFound {
         /// The files that were looked for.
         searched: Vec<PathBuf>,
+        /// Programs of that name that are not run, and why.
+        left_out: Vec<(PathBuf, Untrusted)>,
     },
     /// It did not run, or refused the code.
     Failed {
@@ -110,12 +115,17 @@ pub enum SassError {
 impl fmt::Display for SassError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SassError::NotFound { searched } => write!(
-                f,
-                "no nvdisasm in {} places; install it with `pip install --target target/nvdisasm nvidia-cuda-nvdisasm` \
-                 or with the CUDA toolkit, or name it in NVDISASM",
-                searched.len()
-            ),
+            SassError::NotFound { searched, left_out } => {
+                write!(
+                    f,
+                    "no nvdisasm in {} places; install it with `pip install --target target/nvdisasm nvidia-cuda-nvdisasm` \
+                     in the workspace or with the CUDA toolkit, or name it in NVDISASM",
+                    searched.len()
+                )?;
+                left_out
+                    .iter()
+                    .try_for_each(|(file, why)| write!(f, "\n  {} is not run: {why}", file.display()))
+            }
             SassError::Failed { program, why } => write!(f, "{} failed: {why}", program.display()),
         }
     }
@@ -123,21 +133,20 @@ impl fmt::Display for SassError {
 
 impl std::error::Error for SassError {}
 
-/// The text of `nvdisasm` of a CUBIN. The program is looked for in `NVDISASM`, under `target/nvdisasm` of this folder and those
-/// above it, in `PATH` and in the CUDA toolkit's folder.
+/// The text of `nvdisasm` of a CUBIN. The program is what `NVDISASM` names, or it is looked for under `target/nvdisasm` of the
+/// packages that Cargo runs this one for, in `PATH` and in the CUDA toolkit's folder, where they are [`trusted`].
 ///
 /// # Errors
 /// [`SassError`].
 pub fn disassemble(cubin: &[u8]) -> std::result::Result<String, SassError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let searched = places();
-    let Some(program) = searched.iter().find(|place| place.is_file()).cloned() else {
-        return Err(SassError::NotFound { searched });
-    };
+    let program = program(&|name| std::env::var_os(name))?;
     let failed = |why: String| SassError::Failed { program: program.clone(), why };
     let name = format!("layout-sass-{}-{}.cubin", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let file = std::env::temp_dir().join(name);
-    std::fs::write(&file, cubin).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    // A new file: others may write the folder, and put a link there under any name.
+    let written = std::fs::File::create_new(&file).and_then(|mut file| file.write_all(cubin));
+    written.map_err(|error| failed(format!("{}: {error}", file.display())))?;
     let output = Command::new(&program).arg("-c").arg(&file).output();
     // A file that stays in the folder for temporary ones is no news.
     let _ = std::fs::remove_file(&file);
@@ -148,18 +157,26 @@ pub fn disassemble(cubin: &[u8]) -> std::result::Result<String, SassError> {
     }
 }
 
-fn places() -> Vec<PathBuf> {
+fn program(variable: &dyn Fn(&str) -> Option<OsString>) -> std::result::Result<PathBuf, SassError> {
     const FILE: &str = if cfg!(windows) { "nvdisasm.exe" } else { "nvdisasm" };
-    let mut places: Vec<PathBuf> = std::env::var_os("NVDISASM").map(PathBuf::from).into_iter().collect();
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let current = std::env::current_dir().unwrap_or_default();
-    for up in here.ancestors().chain(current.ancestors()) {
-        places.push(up.join("target/nvdisasm/nvidia/cu13/bin").join(FILE));
+    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let mut searched: Vec<PathBuf> = path("NVDISASM").into_iter().collect();
+    if let Some(named) = searched.iter().find(|file| file.is_file()) {
+        return Ok(named.clone());
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    places.extend(std::env::split_paths(&path).map(|folder| folder.join(FILE)));
-    places.push(PathBuf::from("/usr/local/cuda/bin").join(FILE));
-    places
+    let packages = trusted::packages(path("CARGO_MANIFEST_DIR"));
+    searched.extend(packages.iter().map(|folder| folder.join("target/nvdisasm/nvidia/cu13/bin").join(FILE)));
+    searched
+        .extend(std::env::split_paths(&variable("PATH").unwrap_or_default()).map(|folder| folder.join(FILE)));
+    searched.push(PathBuf::from("/usr/local/cuda/bin").join(FILE));
+    let mut left_out = Vec::new();
+    for file in searched.iter().filter(|file| file.is_file()) {
+        match trusted::refusal(file) {
+            None => return Ok(file.clone()),
+            Some(why) => left_out.push((file.clone(), why)),
+        }
+    }
+    Err(SassError::NotFound { searched, left_out })
 }
 
 #[cfg(test)]
@@ -189,5 +206,31 @@ mod tests {
             disassemble(b"no code"),
             Err(SassError::Failed { .. } | SassError::NotFound { .. })
         ));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_others_may_have_put_there_is_not_run() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = crate::test_folder::TestFolder::new("nvdisasm");
+        let file = folder.path().join("target/nvdisasm/nvidia/cu13/bin/nvdisasm");
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        std::fs::write(&file, b"").expect("a file");
+        std::fs::write(folder.path().join("Cargo.toml"), b"").expect("a file");
+        let bin = file.parent().expect("a folder").to_path_buf();
+        let of = |name: &'static str, value: PathBuf| {
+            program(&move |own| (own == name).then(|| value.clone().into_os_string()))
+        };
+        assert_eq!(of("NVDISASM", file.clone()), Ok(file.clone()));
+        assert_eq!(of("CARGO_MANIFEST_DIR", folder.path().to_path_buf()), Ok(file.clone()));
+        assert_eq!(of("PATH", bin.clone()), Ok(file.clone()));
+        std::fs::set_permissions(&bin, std::fs::Permissions::from_mode(0o777)).expect("own folder");
+        for (name, value) in [("CARGO_MANIFEST_DIR", folder.path().to_path_buf()), ("PATH", bin.clone())] {
+            // A toolkit's own may be there.
+            match of(name, value) {
+                Ok(other) => assert!(!other.starts_with(folder.path()), "{}", other.display()),
+                Err(error) => assert!(error.to_string().contains("other users may write"), "{error}"),
+            }
+        }
     }
 }

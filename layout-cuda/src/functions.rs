@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaFunction;
-use layout_core::kernel::{Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises};
+use layout_core::kernel::emit::CudaSource;
+use layout_core::kernel::{
+    Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises, emit,
+};
 
 use crate::cache::{Cache, CacheError};
 use crate::compile::{Origin, compile_cached};
@@ -206,43 +209,32 @@ impl Family {
     /// The code of a candidate on a GPU.
     pub(crate) fn code<'a>(&self, candidate: &'a Candidate, device: &Device) -> Result<&'a Code> {
         let checked = self.checked(candidate)?;
-        once(&candidate.code, &candidate.making, || self.load(candidate.promises, checked, device))
-    }
-
-    /// The CUDA C of a kernel, and for each of its lines the Rust line: the macro's, where it made this one.
-    pub(crate) fn text(&self, promises: Promises, checked: &Checked) -> (String, Vec<u32>) {
-        let same = |variant: &&layout_core::kernel::Variant| {
-            let parameters = variant.parameters.iter().map(|(name, value)| (*name, *value));
-            variant.promises == promises
-                && parameters.eq(self.set.0.iter().map(|(name, value)| (name.as_str(), *value)))
-        };
-        match self.definition.variants.iter().find(same) {
-            Some(variant) => (variant.text.to_string(), variant.lines.to_vec()),
-            None => {
-                let source = layout_core::kernel::emit::emit(checked);
-                (source.text, source.lines)
-            }
-        }
+        once(&candidate.code, &candidate.making, || self.load(checked, device))
     }
 
     /// The device code for an architecture. Needs no GPU.
-    pub(crate) fn compile(
+    pub(crate) fn compile(&self, checked: &Checked, arch: &str, cache: &Cache) -> Result<Built> {
+        self.compile_text(&emit(checked), emit::flags(checked), arch, cache)
+    }
+
+    /// The same of a text. A launch gives no text but the emitter's own: what the macro wrote down is for people to read, and a
+    /// [`Definition`] made in another way has whatever text its maker likes.
+    pub(crate) fn compile_text(
         &self,
-        promises: Promises,
-        checked: &Checked,
+        source: &CudaSource,
+        flags: &[&str],
         arch: &str,
         cache: &Cache,
     ) -> Result<Built> {
-        let (text, lines) = self.text(promises, checked);
-        let flags = layout_core::kernel::emit::flags(checked);
-        let (compiled, origin) = compile_cached(cache, &text, arch, flags).map_err(|error| match error {
+        let CudaSource { text, lines, .. } = source;
+        let (compiled, origin) = compile_cached(cache, text, arch, flags).map_err(|error| match error {
             NvrtcError::Compile { arch, log } => {
-                let log = crate::nvrtc::locate(&log, self.definition.file, &lines);
+                let log = crate::nvrtc::locate(&log, self.definition.file, lines);
                 Error::from(LaunchError::Compile { kernel: self.name().to_string(), arch, log })
             }
             error => error.into(),
         })?;
-        let slow_paths = slow_paths(&text, arch, flags, &lines, &compiled);
+        let slow_paths = slow_paths(text, arch, flags, lines, &compiled);
         Ok(Built { compiled, origin, slow_paths })
     }
 
@@ -257,12 +249,11 @@ impl Family {
 
     /// The code for a device of an architecture, what it uses, why the cache did not take it, and its slow paths: from a bundle
     /// that was taken, else from the cache or NVRTC.
-    fn image(&self, promises: Promises, checked: &Checked, arch: &str, cache: &Cache) -> Result<Loadable> {
+    fn image(&self, checked: &Checked, arch: &str, cache: &Cache) -> Result<Loadable> {
         let kernel = || self.name().to_string();
-        let flags = layout_core::kernel::emit::flags(checked);
-        let bundled = crate::bundle::is_taken();
-        let text = if bundled { self.text(promises, checked).0 } else { String::new() };
-        if let Some((bundle, entry)) = crate::bundle::find(&text, flags, arch).filter(|_| bundled) {
+        let flags = emit::flags(checked);
+        let source = emit(checked);
+        if let Some((bundle, entry)) = crate::bundle::find(&source.text, flags, arch) {
             let damaged = |why: String| LaunchError::Bundle { kernel: kernel(), why };
             let (code, log) = bundle.code(entry).map_err(|error| damaged(error.to_string()))?;
             let image = match entry.ptx {
@@ -275,12 +266,12 @@ impl Family {
             let resources = crate::nvrtc::resources::parse(log);
             return Ok(Loadable { image, resources, note: None, slow_paths: vec![] });
         }
-        let built = self.compile(promises, checked, arch, cache);
+        let built = self.compile_text(&source, flags, arch, cache);
         let Built { compiled, origin, slow_paths } = built.map_err(|error| match error {
-            Error::Nvrtc(nvrtc) if bundled => {
-                let entry = layout_core::kernel::emit::entry_name(checked);
+            Error::Nvrtc(nvrtc) if crate::bundle::is_taken() => {
+                let entry = emit::entry_name(checked);
                 let nvrtc = Box::new(nvrtc);
-                let held = crate::bundle::held(&text, flags, &entry);
+                let held = crate::bundle::held(&source.text, flags, &entry);
                 LaunchError::NotInBundle { kernel: kernel(), entry, device: arch.to_string(), held, nvrtc }
                     .into()
             }
@@ -293,7 +284,7 @@ impl Family {
         Ok(Loadable { image: Image::Cubin(compiled.cubin), resources: compiled.resources, note, slow_paths })
     }
 
-    fn load(&self, promises: Promises, checked: &Checked, device: &Device) -> Result<Code> {
+    fn load(&self, checked: &Checked, device: &Device) -> Result<Code> {
         let Some(gpu) = device.as_gpu() else {
             return Err(LaunchError::NotOnSimulator { kernel: self.name().to_string() }.into());
         };
@@ -308,10 +299,9 @@ impl Family {
         if needed > most {
             return Err(LaunchError::SharedMemory { kernel: kernel(), needed, most }.into());
         }
-        let Loadable { image, resources, note, slow_paths } =
-            self.image(promises, checked, arch, &gpu.cache)?;
-        let dynamic_shared_bytes = layout_core::kernel::emit::dynamic_shared_bytes(checked);
-        let entry = layout_core::kernel::emit::entry_name(checked);
+        let Loadable { image, resources, note, slow_paths } = self.image(checked, arch, &gpu.cache)?;
+        let dynamic_shared_bytes = emit::dynamic_shared_bytes(checked);
+        let entry = emit::entry_name(checked);
         let resources = resources.into_iter().find(|resources| resources.entry == entry);
         let cluster = checked.plan().cluster.iter().product();
         let function = crate::module::load(gpu, image, &entry, dynamic_shared_bytes, cluster)

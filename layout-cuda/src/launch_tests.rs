@@ -1,7 +1,6 @@
 //! Launches of a small kernel on every device there is, and all that a launch refuses.
 
-use std::sync::OnceLock;
-
+use layout_core::kernel::emit::CudaSource;
 use layout_core::kernel::{BindError, Definition, ParamSet, ParamValue, Promises, Variant};
 
 use crate::argument::Argument;
@@ -121,10 +120,10 @@ fn every_candidate_compiles() {
     assert_eq!(family.candidates.len(), 6);
     for candidate in &family.candidates {
         let checked = family.checked(candidate).expect("checked");
-        let (text, lines) = family.text(candidate.promises, checked);
-        assert_eq!(text.lines().count(), lines.len());
+        let source = layout_core::kernel::emit(checked);
+        assert_eq!(source.text.lines().count(), source.lines.len());
         for arch in ["sm_80", "sm_90a"] {
-            let compiled = family.compile(candidate.promises, checked, arch, &Cache::off());
+            let compiled = family.compile(checked, arch, &Cache::off());
             let built = compiled.expect("NVRTC takes the text");
             let [resources] = built.compiled.resources.as_slice() else { panic!("{built:?}") };
             assert_eq!(built.slow_paths, []);
@@ -134,38 +133,20 @@ fn every_candidate_compiles() {
     }
 }
 
-/// `scale_add` with another text in the place of its own.
-fn with_text(text: &'static str) -> Definition {
-    let variants = [Variant {
-        key: "THREADS128",
-        parameters: &[("THREADS", ParamValue::Int(128))],
-        promises: Promises::USUAL,
-        entry: "scale_add",
-        text,
-        lines: &[7, 9, 0],
-        flags: &[],
-        block: [128, 1, 1],
-        shared_bytes: 0,
-    }];
-    let Definition { name, file, bytes, .. } = *scale_add();
-    Definition { name, file, bytes, variants: Box::leak(Box::new(variants)) }
+/// A text of two lines in the place of the kernel's own.
+fn source(body: &str) -> CudaSource {
+    let text = format!("extern \"C\" __global__ void scale_add() {{\n    {body};\n}}\n");
+    CudaSource { entry: "scale_add".into(), text, lines: vec![7, 9, 0], flags: &[] }
 }
 
 #[test]
 fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
-    static SLOW: OnceLock<Definition> = OnceLock::new();
-    let slow = SLOW.get_or_init(|| {
-        with_text(
-            "extern \"C\" __global__ void scale_add() {\n    asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");\n}\n",
-        )
-    });
-    let family = on_simulator().family(slow, None, &[]).expect("the kernel");
-    let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
-    let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
+    let slow = source("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\")");
+    let family = on_simulator().family(scale_add(), None, &[]).expect("the kernel");
     let folder = TestFolder::new("slow");
     // From the cache the same is told.
     for _ in 0..2 {
-        let built = family.compile(Promises::USUAL, checked, "sm_90a", &Cache::at(folder.path()));
+        let built = family.compile_text(&slow, &[], "sm_90a", &Cache::at(folder.path()));
         let error =
             family.refuse_slow(&built.expect("code").slow_paths).expect_err("set_max_registers is dropped");
         let text = error.to_string();
@@ -176,13 +157,8 @@ fn slow_code_of_hoppers_units_is_refused_with_the_rust_line() {
 
 #[test]
 fn what_nvrtc_refuses_is_told_with_the_rust_line() {
-    static BROKEN: OnceLock<Definition> = OnceLock::new();
-    let broken =
-        BROKEN.get_or_init(|| with_text("extern \"C\" __global__ void scale_add() {\n    oops;\n}\n"));
-    let family = on_simulator().family(broken, None, &[]).expect("the kernel");
-    let candidate = family.candidates.iter().find(|candidate| candidate.promises == Promises::USUAL);
-    let checked = family.checked(candidate.expect("the usual variant")).expect("checked");
-    let error = family.compile(Promises::USUAL, checked, "sm_80", &Cache::off()).expect_err("oops");
+    let family = on_simulator().family(scale_add(), None, &[]).expect("the kernel");
+    let error = family.compile_text(&source("oops"), &[], "sm_80", &Cache::off()).expect_err("oops");
     let Error::Launch(LaunchError::Compile { log, .. }) = &error else {
         panic!("{error}");
     };
@@ -190,6 +166,43 @@ fn what_nvrtc_refuses_is_told_with_the_rust_line() {
         log.starts_with("src/kernels.rs:9: kernel.cu(2): error: identifier \"oops\" is undefined"),
         "{log}"
     );
+}
+
+/// Anybody can write a [`Definition`] in safe Rust, with any text beside the bytes of a checked kernel.
+#[test]
+fn a_text_that_is_not_the_kernels_is_never_compiled() {
+    let planted =
+        "extern \"C\" __global__ void scale_add_THREADS128_narrow_aligned() { *(float*)0x10 = 1.0f; }\n";
+    let variant = |promises, parameters| Variant {
+        key: "THREADS128",
+        parameters,
+        promises,
+        entry: "scale_add_THREADS128",
+        text: planted,
+        lines: &[1],
+        flags: &["-DPLANTED=1"],
+        block: [1024, 1, 1],
+        shared_bytes: 1 << 30,
+    };
+    let own: &'static [(&str, ParamValue)] = &[("THREADS", ParamValue::Int(128))];
+    let promises = [Promises::USUAL, Promises { narrow: false, aligned: false, variant_if: None }];
+    let variants: Vec<Variant> =
+        promises.into_iter().flat_map(|promises| [variant(promises, own), variant(promises, &[])]).collect();
+    let Definition { name, file, bytes, .. } = *scale_add();
+    let forged = Definition { name, file, bytes, variants: variants.leak() };
+    let forged: &'static Definition = Box::leak(Box::new(forged));
+    for promises in promises {
+        let [code, honest] = [forged, scale_add()].map(|definition| {
+            crate::code::Code::of(definition, None, promises, "sm_80").expect("the kernel's own code")
+        });
+        assert!(!code.text.contains("0x10"), "{}", code.text);
+        assert_eq!((&code.text, &code.ptx, &code.cubin), (&honest.text, &honest.ptx, &honest.cubin));
+    }
+    let recipe = crate::bundle::Recipe::new(&["sm_80"]).expect("an architecture").kernel(forged);
+    let bundle = recipe.build().expect("a bundle");
+    assert!(!bundle.windows(8).any(|bytes| bytes == b"PLANTED="), "no flag of the variant");
+    let honest = crate::bundle::Recipe::new(&["sm_80"]).expect("an architecture").kernel(scale_add());
+    assert_eq!(bundle, honest.build().expect("a bundle"));
 }
 
 #[test]

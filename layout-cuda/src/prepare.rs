@@ -107,7 +107,7 @@ impl Prepared {
     /// None after [`prepare`] has succeeded.
     pub fn text(&self) -> Result<String> {
         let checked = self.family.checked(self.candidate())?;
-        Ok(self.family.text(self.promises(), checked).0)
+        Ok(layout_core::kernel::emit(checked).text)
     }
 
     /// What it uses, as ptxas counted; `None` on the simulator.

@@ -139,7 +139,7 @@ impl Recipe {
                     (ptx.into_bytes(), log)
                 } else {
                     let checked = text.family.checked(candidate)?;
-                    let built = text.family.compile(candidate.promises, checked, &target, &cache)?;
+                    let built = text.family.compile(checked, &target, &cache)?;
                     if !self.allow_slow_paths {
                         text.family.refuse_slow(&built.slow_paths)?;
                     }
@@ -205,7 +205,7 @@ fn text(family: &Arc<Family>, candidate: usize) -> Result<Text, BundleError> {
         family: family.clone(),
         candidate,
         entry: layout_core::kernel::emit::entry_name(checked),
-        text: family.text(own.promises, checked).0,
+        text: layout_core::kernel::emit(checked).text,
         flags: layout_core::kernel::emit::flags(checked),
         arch: checked.arch(),
     })

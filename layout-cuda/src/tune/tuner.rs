@@ -326,7 +326,7 @@ impl<'t> Run<'t> {
         let text = || -> Option<String> {
             let family = self.device.functions().family(self.tuner.definition, Some(set), &[]).ok()?;
             let checked = family.checked(family.candidate(planned.promises)?).ok()?;
-            Some(family.text(planned.promises, checked).0)
+            Some(layout_core::kernel::emit(checked).text)
         };
         text().map_or(0, |text| xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
     }
