@@ -24,7 +24,8 @@
 //!
 //! ```ignore
 //! // main.rs
-//! layout_cuda::bundle::take(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.bundle")))?;
+//! // SAFETY: this package's build.rs made it.
+//! unsafe { layout_cuda::bundle::take(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.bundle")))? };
 //! let device = layout_cuda::Device::best();
 //! ```
 //!
@@ -33,7 +34,8 @@
 //! is no NVRTC either, [`LaunchError::NotInBundle`](crate::LaunchError::NotInBundle) says what the bundle has.
 //!
 //! Law: a launch never runs code of another text: the key is the hash of the very text and flags that NVRTC would be given.
-//! So a bundle that is older than the program has no effect, and [`Recipe::stale`] says so beforehand.
+//! So a bundle that is older than the program has no effect, and [`Recipe::stale`] says so beforehand. That the code under a
+//! key was made of that text is the word of whoever made the bundle, and of who takes it: [`take`] is `unsafe`.
 
 mod error;
 mod format;

@@ -20,12 +20,18 @@ fn taken() -> Vec<&'static Bundle> {
 /// # Errors
 /// [`BundleError::Damaged`]: these are no bundle's bytes, or not all of them.
 ///
+/// # Safety
+/// - A [`Recipe`](super::Recipe) of a build that the program trusts made these bytes: its device code runs as it is. A bundle's
+///   hashes find damage and other texts, not code that was put under a text's hash on purpose, which on the GPU could read and
+///   write all of this process's memory.
+///
 /// ```
 /// use layout_cuda::bundle;
-/// let error = bundle::take(b"something else").expect_err("no bundle");
+/// // SAFETY: it is refused, so nothing of it runs.
+/// let error = unsafe { bundle::take(b"something else") }.expect_err("no bundle");
 /// assert!(error.to_string().contains("the first line is not `layout-cuda bundle 1`"));
 /// ```
-pub fn take(bytes: &'static [u8]) -> Result<(), BundleError> {
+pub unsafe fn take(bytes: &'static [u8]) -> Result<(), BundleError> {
     let bundle = Box::leak(Box::new(Bundle::read(bytes)?));
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner).push(bundle);
     Ok(())
