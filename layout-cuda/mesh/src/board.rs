@@ -16,6 +16,8 @@ pub(crate) struct Post {
     pub(crate) call: Call,
     /// What the others get of it: on the simulator the elements.
     pub(crate) bytes: Arc<Vec<u8>>,
+    /// Whether the bytes are addresses in this process, which the others read from when all are here.
+    pub(crate) offers: bool,
 }
 
 /// A meeting: the ranks of the group, and which of their meetings it is, after those at which the group was made.
@@ -39,6 +41,29 @@ struct State {
     broken: Option<MeshError>,
     /// Who came and does not belong here.
     turned_away: Vec<String>,
+    /// Of each meeting at which memory was offered, how many ranks may still read it.
+    reading: HashMap<Key, usize>,
+}
+
+/// While it lives, the device of a rank may read what was offered at a meeting, and wait for the events of there.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    board: &'a Board,
+    key: Key,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let mut state = self.board.lock();
+        if let Some(readers) = state.reading.get_mut(&self.key) {
+            *readers -= 1;
+            if *readers == 0 {
+                state.reading.remove(&self.key);
+            }
+        }
+        drop(state);
+        self.board.news.notify_all();
+    }
 }
 
 /// The ranks' meeting place.
@@ -56,6 +81,7 @@ impl Board {
             ended: vec![None; ranks],
             broken: None,
             turned_away: Vec::new(),
+            reading: HashMap::new(),
         };
         Board { state: Mutex::new(state), news: Condvar::new() }
     }
@@ -93,6 +119,22 @@ impl Board {
         self.news.notify_all();
     }
 
+    /// A rank's own part in a meeting at which memory was offered, and which it came back from: it reads until this is dropped.
+    pub(crate) fn reading(&self, key: Key) -> Reading<'_> {
+        Reading { board: self, key }
+    }
+
+    /// Waits until nobody reads what was offered at the meetings of a group. Without a limit: whoever reads ends with its device's
+    /// work, and memory that is given up before that may be another tensor's by then.
+    pub(crate) fn unread(&self, group: &[usize], path: &[u64]) {
+        let of_group =
+            |key: &Key| key.0 == group && key.1.split_last().is_some_and(|(_, before)| before == path);
+        let mut state = self.lock();
+        while state.reading.keys().any(of_group) {
+            state = self.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// Waits until every rank is gone, or it is broken and has had the time to be heard of.
     pub(crate) fn empty(&self, limit: Duration) {
         let start = Instant::now();
@@ -116,12 +158,31 @@ impl Board {
             return Err(MeshError::Broken { by: error.to_string() });
         }
         let meeting = state.meetings.entry(key.clone()).or_default();
+        if meeting.posts.contains_key(&rank) {
+            // No member does: it numbers its meetings.
+            return Err(MeshError::Broken { by: format!("rank {rank} came to one meeting twice: {text}") });
+        }
         meeting.posts.insert(rank, post);
         if meeting.posts.len() == group.len() {
             let posts: Vec<Post> = group.iter().filter_map(|rank| meeting.posts.get(rank).cloned()).collect();
             let calls: Vec<&Call> = posts.iter().map(|post| &post.call).collect();
-            match agree(group, &calls) {
-                Ok(()) => meeting.answer = Some(Arc::new(posts)),
+            let offers = posts.iter().filter(|post| post.offers).count();
+            let one_way = || match offers == 0 || offers == posts.len() {
+                true => Ok(()),
+                false => {
+                    let calls = group.iter().zip(&calls).map(|(rank, call)| (*rank, call.to_string()));
+                    let why = "some let the others copy from their memory, and some send".to_owned();
+                    Err(MeshError::Differ { calls: calls.collect(), why })
+                }
+            };
+            match agree(group, &calls).and_then(|()| one_way()) {
+                Ok(()) => {
+                    meeting.answer = Some(Arc::new(posts));
+                    if offers > 0 {
+                        // Every rank that has posted gets the answer, and then reads, whatever else happens.
+                        state.reading.insert(key.clone(), group.len());
+                    }
+                }
                 Err(error) => {
                     state.broken.get_or_insert(error);
                 }
@@ -193,5 +254,78 @@ impl State {
             (rank, ranks)
         };
         Some(MeshError::Stuck { ranks: self.waiting.iter().enumerate().map(text).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    fn post(name: &str, offers: bool) -> Post {
+        let call = Call::Collective { name: name.into(), elem: String::new(), count: 0, how: String::new() };
+        Post { call, bytes: Arc::default(), offers }
+    }
+
+    fn key(number: u64) -> Key {
+        (vec![0, 1], vec![number])
+    }
+
+    #[test]
+    fn what_is_offered_is_kept_until_nobody_reads_it() {
+        let (board, reads) = (&Board::new(2), &AtomicBool::new(true));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                board.meet(0, &key(0), post("offer", true), LIMIT).expect("both are here");
+                let reading = board.reading(key(0));
+                // This rank's device takes its time, and the other one has failed meanwhile.
+                let failed = board.meet(0, &key(1), post("copied", false), LIMIT);
+                assert!(failed.is_err());
+                std::thread::sleep(Duration::from_millis(200));
+                reads.store(false, SeqCst);
+                drop(reading);
+            });
+            board.meet(1, &key(0), post("offer", true), LIMIT).expect("both are here");
+            let reading = board.reading(key(0));
+            board.fail(MeshError::Broken { by: "planted".into() });
+            drop(reading);
+            // Of another group, or of none of this one's meetings, nothing is read.
+            board.unread(&[1, 0], &[]);
+            board.unread(&[0, 1], &[0]);
+            assert!(reads.load(SeqCst), "nothing waits for another group's readers");
+            board.unread(&[0, 1], &[]);
+            assert!(!reads.load(SeqCst), "memory is given back before it is read");
+        });
+        // A meeting that was not complete has no readers to wait for.
+        assert!(board.meet(0, &key(2), post("offer", true), LIMIT).is_err());
+        board.unread(&[0, 1], &[]);
+    }
+
+    #[test]
+    fn who_copies_and_who_sends_differ() {
+        let board = &Board::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                board.meet(0, &key(0), post("exchange", true), LIMIT).expect_err("they differ")
+            });
+            let error = board.meet(1, &key(0), post("exchange", false), LIMIT).expect_err("they differ");
+            assert!(matches!(error, MeshError::Differ { .. }), "{error}");
+        });
+    }
+
+    #[test]
+    fn a_rank_that_comes_twice_is_refused() {
+        let board = &Board::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(move || board.meet(0, &key(0), post("barrier", false), LIMIT));
+            while !board.lock().posted(&key(0), 0) {
+                std::thread::yield_now();
+            }
+            let twice = board.meet(0, &key(0), post("barrier", false), LIMIT);
+            assert!(matches!(twice, Err(MeshError::Broken { .. })), "{twice:?}");
+            board.meet(1, &key(0), post("barrier", false), LIMIT).expect("the first post holds");
+        });
     }
 }

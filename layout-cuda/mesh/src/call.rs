@@ -26,6 +26,20 @@ pub(crate) enum Call {
     Refused { why: String },
 }
 
+impl Call {
+    /// The elements that come with it from a simulator; none beyond what can be counted.
+    pub(crate) fn elements(&self) -> Option<usize> {
+        let number = |count: u64| usize::try_from(count).ok();
+        match self {
+            Call::Collective { count, .. } => number(*count),
+            Call::Exchange { sends, .. } => {
+                sends.iter().try_fold(0, |sum: usize, (_, count)| sum.checked_add(number(*count)?))
+            }
+            Call::Refused { .. } => Some(0),
+        }
+    }
+}
+
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,9 +1,10 @@
 //! Messages between GPUs of one process by the devices' copy engines: they take no multiprocessor, so a kernel beside them has all.
 //!
 //! Law: a receiver copies when the sender's stream has come to its call, and the sender's stream goes on when everything that it
-//! sent is copied. The events that say so are kept until the ranks have met again, by when everybody waits for them.
+//! sent is copied. The events that say so are kept until the ranks have met again, by when everybody waits for them. A rank that
+//! fails gives nothing back before no rank reads another's memory. Addresses and events are of this process, or not looked at.
 
-use crate::board::Post;
+use crate::board::{Board, Post, Reading};
 use crate::call::{Call, Reader};
 use crate::error::{MeshError, Result};
 use crate::member::Member;
@@ -68,7 +69,8 @@ pub(crate) fn open(stream: &CudaStream) -> Result<bool> {
 pub(crate) type Kept = Vec<CudaEvent>;
 
 fn wait(stream: &CudaStream, event: u64) -> Result<()> {
-    // SAFETY: the event's owner keeps it until the ranks have met again, which they do after this.
+    // SAFETY: the event is of a rank of this process, as `Place::shared` says. Its owner keeps it while this rank is `Reading`, which
+    // it is until it has waited, and until the ranks have met again.
     let waited = unsafe { sys::cuStreamWaitEvent(stream.cu_stream(), event as sys::CUevent, 0) };
     waited.result().map_err(failed("cuStreamWaitEvent"))
 }
@@ -102,19 +104,25 @@ pub(crate) fn offered(
     offers: &[(usize, u64)],
     body: impl FnOnce(&Offers<'_>) -> Result<()>,
 ) -> Result<Kept> {
+    let Some(board) = member.place.shared() else { return Ok(vec![]) };
     stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
+    let mut under_way = UnderWay { member, board, stream, events: Vec::new(), reading: None };
     let ready = stream.record_event(None).map_err(failed("cuEventRecord"))?;
     let mut message = (ready.cu_event() as u64).to_le_bytes().to_vec();
     for (peer, address) in offers {
         message.extend((*peer as u64).to_le_bytes());
         message.extend(address.to_le_bytes());
     }
-    let posts = member.meet(call, message)?;
+    under_way.events.push(ready);
+    let (posts, reading) = member.offer(board, call, message)?;
+    under_way.reading = Some(reading);
     body(&Offers { posts: &posts, rank: member.rank(), stream })?;
     let done = stream.record_event(None).map_err(failed("cuEventRecord"))?;
     let copied =
         Call::Collective { name: "copied".into(), elem: String::new(), count: 0, how: String::new() };
-    let posts = member.meet(copied, (done.cu_event() as u64).to_le_bytes().to_vec())?;
+    let own = (done.cu_event() as u64).to_le_bytes().to_vec();
+    under_way.events.push(done);
+    let posts = member.meet(copied, own)?;
     let mut receivers: Vec<usize> = offers.iter().map(|(peer, _)| *peer).collect();
     receivers.sort_unstable();
     receivers.dedup();
@@ -123,7 +131,40 @@ pub(crate) fn offered(
             wait(stream, event)?;
         }
     }
-    Ok(vec![ready, done])
+    Ok(under_way.done())
+}
+
+/// What an exchange by addresses holds while it is under way. Where it fails, or panics, the views that it borrows go back to their
+/// owner, and its events are destroyed: not before this rank's device has done what it copies, and no other rank copies either.
+struct UnderWay<'a> {
+    member: &'a Member,
+    board: &'a Board,
+    stream: &'a CudaStream,
+    events: Kept,
+    reading: Option<Reading<'a>>,
+}
+
+impl UnderWay<'_> {
+    /// It has gone well: the others' streams wait for this one's events, which are to be kept until the ranks have met again.
+    fn done(mut self) -> Kept {
+        self.reading = None;
+        std::mem::take(&mut self.events)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if self.reading.is_some() {
+            // The others need not wait for this rank. The first error that was noted stays.
+            let by =
+                format!("rank {} of {:?} failed while they copied", self.member.rank(), self.member.group());
+            self.board.fail(MeshError::Broken { by });
+            // A device that fails does not read any more.
+            let _ = self.stream.synchronize();
+            self.reading = None;
+            self.member.unread(self.board);
+        }
+    }
 }
 
 /// The exchange, in the stream's order; gives the events to keep.

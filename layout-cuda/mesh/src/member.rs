@@ -3,13 +3,14 @@
 //! Law: what a rank calls is told to the others and held against what they call before any of it starts. Where that does not
 //! fit, or a rank refuses its own arguments, every rank of the group has the same error and nothing was sent.
 
-use crate::board::{Board, Key, Post};
+use crate::board::{Board, Key, Post, Reading};
 use crate::call::Call;
 use crate::copies::{self, Kept};
 use crate::error::{MeshError, Result};
 use crate::nccl::{Communicator, Work};
 use crate::remote::Remote;
 use crate::sum::{Reduction, reduce};
+use layout_cuda::cudarc::driver::{CudaContext, DeviceSlice};
 use layout_cuda::{Device, Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +19,10 @@ use std::time::{Duration, Instant};
 /// Where this rank meets the others.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
-    /// The ranks are threads of this process.
+    /// The ranks are threads of this process, and may reach one another's memory.
     Here(Arc<Board>),
+    /// This is rank 0 of a world of processes: the board is here, the other ranks are not. What they post is of another process.
+    First(Arc<Board>),
     /// Another process has the board.
     There(Arc<Remote>),
 }
@@ -27,24 +30,65 @@ pub(crate) enum Place {
 impl Place {
     fn meet(&self, rank: usize, key: &Key, post: Post, limit: Duration) -> Result<Arc<Vec<Post>>> {
         match self {
-            Place::Here(board) => board.meet(rank, key, post, limit),
-            Place::There(remote) => remote.meet(key, &post, limit),
+            Place::Here(board) | Place::First(board) => board.meet(rank, key, post, limit),
+            Place::There(remote) => remote.meet(key, &post),
         }
     }
 
     /// Why the others will not go on, as far as is known.
     fn trouble(&self) -> Option<MeshError> {
         match self {
-            Place::Here(board) => board.broken(),
+            Place::Here(board) | Place::First(board) => board.broken(),
             Place::There(remote) => remote.broken(),
         }
     }
 
     fn fail(&self, error: &MeshError) {
         match self {
-            Place::Here(board) => board.fail(error.clone()),
+            Place::Here(board) | Place::First(board) => board.fail(error.clone()),
             Place::There(remote) => remote.fail(error),
         }
+    }
+
+    /// The board of ranks that are all in this process: only they may give each other addresses.
+    pub(crate) fn shared(&self) -> Option<&Arc<Board>> {
+        match self {
+            Place::Here(board) => Some(board),
+            Place::First(_) | Place::There(_) => None,
+        }
+    }
+}
+
+/// Where memory is: on the host, or on the GPU of a context value of cudarc's, which orders the streams that it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Host,
+    Gpu { ordinal: usize, context: usize },
+}
+
+impl Home {
+    fn of_context(context: &Arc<CudaContext>) -> Home {
+        Home::Gpu { ordinal: context.ordinal(), context: Arc::as_ptr(context) as usize }
+    }
+
+    fn of<T: Element, const R: usize>(view: &TensorView<'_, T, R>) -> Home {
+        view.cuda().map_or(Home::Host, |memory| Home::of_context(memory.stream().context()))
+    }
+
+    /// What is wrong with memory that is used where nothing orders it, in words.
+    fn misplaced(self, memory: impl IntoIterator<Item = (&'static str, Home)>) -> Option<String> {
+        let (what, other) = memory.into_iter().find(|(_, home)| *home != self)?;
+        let words = |home: Home| match home {
+            Home::Host => "on the host".to_owned(),
+            Home::Gpu { ordinal, .. } => format!("on GPU {ordinal}"),
+        };
+        let of_another_value = match (self, other) {
+            (Home::Gpu { ordinal, .. }, Home::Gpu { ordinal: other, .. }) if ordinal == other => {
+                ", by another context value"
+            }
+            _ => "",
+        };
+        Some(format!("{what} is {}{of_another_value}; the stream is {}", words(other), words(self)))
     }
 }
 
@@ -84,7 +128,7 @@ pub struct Member {
     path: Vec<u64>,
     next: AtomicU64,
     device: Device,
-    place: Place,
+    pub(crate) place: Place,
     terms: Terms,
     nccl: Option<Communicator>,
     /// The streams that something was started in.
@@ -134,6 +178,10 @@ impl Member {
             Err(error) => Call::Refused { why: error.to_string() },
         };
         let posts = self.meet(call, id.unwrap_or_default())?;
+        if posts[0].bytes.len() != Communicator::ID {
+            let why = format!("{} bytes came as NCCL's id of {}", posts[0].bytes.len(), Communicator::ID);
+            return Err(MeshError::Refused { rank: self.group[0], why });
+        }
         self.nccl =
             Some(Communicator::new(cuda, &posts[0].bytes, [self.rank, self.size()], self.terms.blocks)?);
         Ok(())
@@ -166,7 +214,12 @@ impl Member {
 
     /// From now on calls on GPUs are not held against the others' before they start, which costs a meeting of the host's threads
     /// or processes each: for programs whose calls were found to fit. The simulator holds them against each other anyway.
-    pub fn trust(&self, trusting: bool) {
+    ///
+    /// # Safety
+    /// - While a rank trusts, all ranks of the group make the same calls in one order, of the same element type and of numbers of
+    ///   elements that fit; one that ends instead is found at the limit. NCCL writes as many elements as the sender has, wherever
+    ///   the receiver's memory ends.
+    pub unsafe fn trust(&self, trusting: bool) {
         self.trusting.store(trusting, Ordering::Relaxed);
     }
 
@@ -191,10 +244,33 @@ impl Member {
 
     /// Posts and waits for the others.
     pub(crate) fn meet(&self, call: Call, bytes: Vec<u8>) -> Result<Arc<Vec<Post>>> {
+        self.meet_at(self.next_key(), Post { call, bytes: Arc::new(bytes), offers: false })
+    }
+
+    /// The same to offer addresses of this process; where that is, the board keeps count of who may read them.
+    pub(crate) fn offer<'b>(
+        &self,
+        board: &'b Board,
+        call: Call,
+        bytes: Vec<u8>,
+    ) -> Result<(Arc<Vec<Post>>, Reading<'b>)> {
+        let key = self.next_key();
+        let posts = self.meet_at(key.clone(), Post { call, bytes: Arc::new(bytes), offers: true })?;
+        Ok((posts, board.reading(key)))
+    }
+
+    /// Waits until nobody reads what the ranks of this group have offered.
+    pub(crate) fn unread(&self, board: &Board) {
+        board.unread(&self.group, &self.path);
+    }
+
+    fn next_key(&self) -> Key {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let path = self.path.iter().copied().chain([number]).collect();
-        let post = Post { call, bytes: Arc::new(bytes) };
-        let met = self.place.meet(self.group[self.rank], &(self.group.clone(), path), post, self.terms.limit);
+        (self.group.clone(), self.path.iter().copied().chain([number]).collect())
+    }
+
+    fn meet_at(&self, key: Key, post: Post) -> Result<Arc<Vec<Post>>> {
+        let met = self.place.meet(self.group[self.rank], &key, post, self.terms.limit);
         if met.is_err() {
             // What is in flight may wait for a rank that does not come.
             self.abort();
@@ -240,6 +316,24 @@ impl Member {
         }
     }
 
+    /// What is not where this rank works.
+    pub(crate) fn misplaced<T: Element, const R: usize, const S: usize>(
+        &self,
+        stream: &Stream,
+        source: &TensorView<'_, T, R>,
+        target: &TensorViewMut<'_, T, S>,
+    ) -> Option<String> {
+        let views = [("the source", Home::of(source)), ("the target", Home::of(&target.view()))];
+        self.foreign(stream).or_else(|| home(stream).misplaced(views))
+    }
+
+    fn foreign(&self, stream: &Stream) -> Option<String> {
+        let (own, other) = (&self.device, stream.device());
+        let words =
+            || format!("the stream is of {}, the rank's device is {}", other.describe(), own.describe());
+        (other != own).then(words)
+    }
+
     /// What does not fit in a call of one buffer to read and one to write.
     fn unfit<T: Element, const R: usize, const S: usize>(
         &self,
@@ -249,13 +343,8 @@ impl Member {
         [times_source, times_target]: [usize; 2],
     ) -> Option<String> {
         let lengths = [source.len(), target.view().len()];
-        if stream.device() != &self.device {
-            let (own, stream) = (self.device.describe(), stream.device().describe());
-            return Some(format!("the stream is of {stream}, the rank's device is {own}"));
-        }
-        let here = self.device.is_simulator();
-        if (source.cuda().is_some() || target.view().cuda().is_some()) == here {
-            return Some(format!("a tensor lies elsewhere than on {}", self.device.describe()));
+        if let Some(why) = self.misplaced(stream, source, target) {
+            return Some(why);
         }
         let want = lengths[0].checked_mul(times_source).zip(lengths[1].checked_mul(times_target));
         if want.is_none_or(|(source, target)| source != target) {
@@ -289,6 +378,7 @@ impl Member {
             };
         }
         let (Some(posts), Some(target)) = (posts, target.host_mut()) else { return Ok(()) };
+        self.whole::<T>(&posts)?;
         let all = |post: &Post| post.bytes.clone();
         match work {
             Work::AllGather => {
@@ -306,6 +396,20 @@ impl Member {
                     reduce(T::ELEM, how, target, &all(post)[own.clone()])
                         .ok_or_else(|| MeshError::Elements { elem: T::ELEM.to_string() })?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses posts of fewer or more bytes than the calls have elements: another process may post anything.
+    fn whole<T: Element>(&self, posts: &[Post]) -> Result<()> {
+        for (post, rank) in posts.iter().zip(&self.group) {
+            let (bytes, call) = (post.bytes.len(), &post.call);
+            if call.elements().and_then(|count| count.checked_mul(size_of::<T>())) != Some(bytes) {
+                let error =
+                    MeshError::Refused { rank: *rank, why: format!("{bytes} bytes came with {call}") };
+                self.place.fail(&error);
+                return Err(error);
             }
         }
         Ok(())
@@ -421,6 +525,7 @@ impl Member {
             };
         }
         let Some(posts) = posts else { return Ok(()) };
+        self.whole::<T>(&posts)?;
         // How much of what each rank sends is taken already.
         let mut taken = vec![0; self.size()];
         for (peer, view) in receives {
@@ -432,8 +537,10 @@ impl Member {
                 offset += *len as usize * size_of::<T>();
                 (*to == self.rank as u64).then_some(at)
             });
-            if let Some(at) = own.nth(taken[*peer]) {
-                target.copy_from_slice(&posts[*peer].bytes[at..at + target.len()]);
+            // It is there: the calls agree, and the bytes are as many as they say.
+            let at = own.nth(taken[*peer]);
+            if let Some(part) = at.and_then(|at| posts[*peer].bytes.get(at..at + target.len())) {
+                target.copy_from_slice(part);
             }
             taken[*peer] += 1;
         }
@@ -453,12 +560,13 @@ impl Member {
         let received: Vec<_> = receives.iter().map(|(peer, view)| of(*peer, view.view().len())).collect();
         let size = self.size() as u64;
         let far = sent.iter().chain(&received).find(|(peer, _)| *peer >= size);
-        let elsewhere = sends.iter().any(|(_, view)| view.host().is_none() == self.device.is_simulator());
-        match far {
-            Some((peer, _)) => Call::Refused { why: format!("a message with rank {peer} of {size}") },
-            None if elsewhere || stream.device() != &self.device => {
-                Call::Refused { why: format!("a message that does not lie on {}", self.device.describe()) }
-            }
+        let views = sends.iter().map(|(_, view)| ("a message to send", Home::of(view)));
+        let targets = receives.iter().map(|(_, view)| ("the place of a message", Home::of(&view.view())));
+        let far = far.map(|(peer, _)| format!("a message with rank {peer} of {size}"));
+        let why =
+            far.or_else(|| self.foreign(stream)).or_else(|| home(stream).misplaced(views.chain(targets)));
+        match why {
+            Some(why) => Call::Refused { why },
             None => Call::Exchange { elem, sends: sent, receives: received },
         }
     }
@@ -475,7 +583,7 @@ impl Member {
         sends: &[(usize, TensorView<'_, T, 1>)],
         receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
     ) -> Result<()> {
-        let (Some(cuda), Place::Here(_), 2..) = (stream.cuda(), &self.place, self.size()) else {
+        let (Some(cuda), Some(_), 2..) = (stream.cuda(), self.place.shared(), self.size()) else {
             return self.exchange(stream, sends, receives);
         };
         self.uses(stream);
@@ -494,12 +602,13 @@ impl Member {
     /// Whether every rank of the group is a GPU of this process whose memory the others reach. Every rank calls this.
     pub(crate) fn reaches_all(&self) -> Result<bool> {
         let stream = self.device.stream();
-        let own = match (stream.cuda(), &self.place) {
-            (Some(cuda), Place::Here(_)) => copies::open(cuda)?,
+        let own = match (stream.cuda(), self.place.shared()) {
+            (Some(cuda), Some(_)) => copies::open(cuda)?,
             _ => false,
         };
         let posts = self.meet(self.call("reach", "", 0, String::new()), vec![u8::from(own)])?;
-        Ok(posts.iter().all(|post| post.bytes[..] == [1]))
+        // That a rank of another process says so makes its addresses none of this one's.
+        Ok(self.place.shared().is_some() && posts.iter().all(|post| post.bytes[..] == [1]))
     }
 
     /// Offers these addresses to these ranks, and takes what they offer in `body`: of ranks that reach one another.
@@ -618,6 +727,20 @@ impl Member {
     }
 }
 
+impl Drop for Member {
+    /// Another rank may not have come to its wait for this one's events.
+    fn drop(&mut self) {
+        if let Some(board) = self.place.shared() {
+            self.unread(board);
+        }
+    }
+}
+
+/// Where memory has to be that work in this stream uses.
+fn home(stream: &Stream) -> Home {
+    stream.cuda().map_or(Home::Host, |cuda| Home::of_context(cuda.context()))
+}
+
 /// A group of one on a GPU: a copy.
 fn alone<T: Element, const R: usize, const S: usize>(
     cuda: &std::sync::Arc<layout_cuda::cudarc::driver::CudaStream>,
@@ -669,4 +792,32 @@ fn cut_mut<'a, T: Element, const R: usize>(
         parts.push(TensorViewMut::over(part, [each])?);
     }
     Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_another_place_is_told() {
+        let gpu = |ordinal, context| Home::Gpu { ordinal, context };
+        let own = gpu(0, 7);
+        let cases = [
+            (own, [own, own], None),
+            (Home::Host, [Home::Host, Home::Host], None),
+            (own, [own, Home::Host], Some("the target is on the host; the stream is on GPU 0")),
+            (own, [Home::Host, own], Some("the source is on the host; the stream is on GPU 0")),
+            (own, [gpu(1, 8), own], Some("the source is on GPU 1; the stream is on GPU 0")),
+            (
+                own,
+                [own, gpu(0, 9)],
+                Some("the target is on GPU 0, by another context value; the stream is on GPU 0"),
+            ),
+            (Home::Host, [Home::Host, own], Some("the target is on GPU 0; the stream is on the host")),
+        ];
+        for (stream, [source, target], why) in cases {
+            let told = stream.misplaced([("the source", source), ("the target", target)]);
+            assert_eq!(told.as_deref(), why);
+        }
+    }
 }

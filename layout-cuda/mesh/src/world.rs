@@ -6,7 +6,7 @@
 use crate::board::Board;
 use crate::error::{MeshError, Result};
 use crate::member::{Member, Place, Terms};
-use crate::remote::{Guest, Remote, listen};
+use crate::remote::{Guest, Remote, Token, listen};
 use layout_cuda::Device;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,7 +93,9 @@ impl World {
     /// one where `torchrun` listens there itself; `LAYOUT_MESH_PORT` names another). The GPU is that of the local rank.
     ///
     /// Ranks of two jobs that meet at one port are told, where the launcher names its jobs: `TORCHELASTIC_RUN_ID`, `PMIX_NAMESPACE`,
-    /// `SLURM_JOB_ID`.
+    /// `SLURM_JOB_ID`. On a network that others use, give all ranks the same secret in `LAYOUT_MESH_TOKEN`: without it whoever reaches
+    /// the port can come as a rank. It is sent as it is, and so are elements. Where `MASTER_ADDR` is this machine itself
+    /// (`127.0.0.1`, `localhost`), the port is open to this machine alone.
     ///
     /// # Errors
     /// [`MeshError::Environment`] that names the variable.
@@ -137,13 +139,18 @@ impl World {
         };
         // As much of a name as one message has room for.
         let job = variable(job).unwrap_or_default().chars().take(256).collect();
-        Ok(World {
-            kind: Kind::Process { guest: Guest { rank, size, job }, local, host, port },
-            terms: TERMS,
-        })
+        let token = variable("LAYOUT_MESH_TOKEN").unwrap_or_default();
+        if token.len() > 1024 {
+            return environment(
+                "LAYOUT_MESH_TOKEN",
+                format!("it has {} bytes, of 1024 at most", token.len()),
+            );
+        }
+        let guest = Guest { rank, size, job, token: Token(token) };
+        Ok(World { kind: Kind::Process { guest, local, host, port }, terms: TERMS })
     }
 
-    /// With another time limit than a minute, for each wait for others.
+    /// With another time limit than a minute, for each wait for others. Of ranks in several processes rank 0's holds.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> World {
         self.terms.limit = limit;
@@ -231,8 +238,8 @@ impl World {
         let board = Arc::new(Board::new(size));
         // The port is open until this comes back, or everybody is there.
         let (place, _listening) = if rank == 0 {
-            let listening = listen(&board, port, guest.clone(), self.terms.limit)?;
-            (Place::Here(board.clone()), Some(listening))
+            let listening = listen(&board, (host, port), guest.clone(), self.terms.limit)?;
+            (Place::First(board.clone()), Some(listening))
         } else {
             let remote = Remote::connect((host, port), guest, self.terms.limit)?;
             (Place::There(Arc::new(remote)), None)
@@ -247,7 +254,7 @@ impl World {
                 let (rank, how) = (member.rank(), format!("failed: {error}"));
                 remote.fail(&MeshError::Ended { rank, how, call: "what is in flight".into() });
             }
-            (Place::Here(board), result) => {
+            (Place::Here(board) | Place::First(board), result) => {
                 if let Some(leaving) = leaving {
                     leaving.with(result);
                 }
@@ -323,5 +330,37 @@ impl Drop for Leaving<'_> {
         } else {
             self.board.end(self.rank, "did not start");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_threads_of_one_process_share_memory() {
+        let shared = |world: World| world.run(|member| Ok(member.place.shared().is_some()));
+        assert_eq!(shared(World::simulators(2).expect("a world")), Ok(vec![true, true]));
+        if layout_cuda::driver::device_count().unwrap_or(0) > 0 {
+            return eprintln!("skipped: processes have a GPU each here");
+        }
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("its address").port().to_string();
+        drop(listener);
+        let process = |rank: &'static str| {
+            World::process_of(&|name| match name {
+                "RANK" => Some(rank.into()),
+                "WORLD_SIZE" => Some("2".into()),
+                "MASTER_PORT" => Some(port.clone()),
+                _ => None,
+            })
+            .expect("a world")
+        };
+        // Rank 0 has the board, as threads have, but no peer in its memory.
+        let ranks = std::thread::scope(|scope| {
+            let ranks = ["0", "1"].map(|rank| scope.spawn(move || shared(process(rank))));
+            ranks.map(|rank| rank.join().expect("no panic"))
+        });
+        assert_eq!(ranks, [Ok(vec![false]), Ok(vec![false])]);
     }
 }

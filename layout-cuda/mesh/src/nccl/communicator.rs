@@ -76,6 +76,9 @@ fn reading<'a, T: Element, const R: usize>(
 }
 
 impl Communicator {
+    /// Bytes of what [`Communicator::unique_id`] gives.
+    pub(crate) const ID: usize = 128;
+
     /// What the ranks of a new group find each other by; one of them makes it.
     pub(crate) fn unique_id() -> Result<Vec<u8>> {
         let nccl = nccl()?;

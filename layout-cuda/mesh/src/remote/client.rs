@@ -27,6 +27,7 @@ pub(crate) struct Remote {
     /// The connection, or why there is none any more.
     stream: Mutex<std::result::Result<TcpStream, MeshError>>,
     asked: Mutex<Instant>,
+    /// What a wait may take, as rank 0 says.
     limit: Duration,
 }
 
@@ -52,7 +53,7 @@ impl Remote {
             let rest = limit.saturating_sub(start.elapsed());
             let refusal = match resolved(host, port, rest) {
                 Ok(addresses) => match admitted(&addresses, guest, rest) {
-                    Ok(stream) => {
+                    Ok((stream, limit)) => {
                         let (stream, asked) = (Mutex::new(Ok(stream)), Mutex::new(Instant::now()));
                         return Ok(Remote { address, stream, asked, limit });
                     }
@@ -89,10 +90,8 @@ impl Remote {
         // The board answers within the limit; it has as long again for the way.
         let patience = limit.saturating_mul(2).max(Duration::from_millis(100));
         let mut answered = || {
-            stream.set_read_timeout(Some(patience))?;
-            stream.set_write_timeout(Some(patience))?;
-            write(stream, message)?;
-            read(stream, LONG)
+            write(stream, message, patience)?;
+            read(stream, LONG, (Some(patience), patience))
         };
         answered().map_err(|error: std::io::Error| {
             let how = format!("was lost: {error} at {}", self.address);
@@ -102,14 +101,13 @@ impl Remote {
         })
     }
 
-    pub(crate) fn meet(&self, key: &Key, post: &Post, limit: Duration) -> Result<Arc<Vec<Post>>> {
+    pub(crate) fn meet(&self, key: &Key, post: &Post) -> Result<Arc<Vec<Post>>> {
         let message = Message::of(MEET)
-            .number(u64::try_from(limit.as_micros()).unwrap_or(u64::MAX))
             .numbers(key.0.iter().map(|rank| *rank as u64))
             .numbers(key.1.iter().copied())
             .bytes(&encode(&post.call))
             .bytes(&post.bytes);
-        let answer = self.request(&message, limit)?;
+        let answer = self.request(&message, self.limit)?;
         let mut reader = Reader(&answer);
         let broken = |by: String| MeshError::Broken { by };
         match reader.number() {
@@ -118,7 +116,7 @@ impl Remote {
                     let count = reader.number()?;
                     let post = |_| {
                         let call = decode(reader.bytes()?)?;
-                        Some(Post { call, bytes: Arc::new(reader.bytes()?.to_vec()) })
+                        Some(Post { call, bytes: Arc::new(reader.bytes()?.to_vec()), offers: false })
                     };
                     (0..count).map(post).collect::<Option<Vec<Post>>>()
                 };
@@ -159,7 +157,11 @@ impl Remote {
 }
 
 /// The addresses of a name. A resolver has time limits of its own, so it is asked by another thread.
-fn resolved(host: &str, port: u16, limit: Duration) -> std::result::Result<Vec<SocketAddr>, String> {
+pub(super) fn resolved(
+    host: &str,
+    port: u16,
+    limit: Duration,
+) -> std::result::Result<Vec<SocketAddr>, String> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -181,7 +183,7 @@ fn admitted(
     addresses: &[SocketAddr],
     guest: &Guest,
     limit: Duration,
-) -> std::result::Result<TcpStream, Refusal> {
+) -> std::result::Result<(TcpStream, Duration), Refusal> {
     let mut why = "there is no such address".to_owned();
     for address in addresses {
         match TcpStream::connect_timeout(address, limit.max(AGAIN)) {
@@ -194,15 +196,22 @@ fn admitted(
     Err(Refusal::Now(why))
 }
 
-/// Says who comes, and hears whether that rank belongs there.
-fn greeted(mut stream: TcpStream, guest: &Guest, limit: Duration) -> std::result::Result<TcpStream, Refusal> {
-    let greeting =
-        Message::of(GREETING).number(guest.rank as u64).number(guest.size as u64).bytes(guest.job.as_bytes());
+/// Says who comes, and hears whether that rank belongs there, and the time limit of that world.
+fn greeted(
+    mut stream: TcpStream,
+    guest: &Guest,
+    limit: Duration,
+) -> std::result::Result<(TcpStream, Duration), Refusal> {
+    let greeting = Message::of(GREETING)
+        .number(guest.rank as u64)
+        .number(guest.size as u64)
+        .bytes(guest.job.as_bytes())
+        .bytes(guest.token.0.as_bytes());
     let mut answered = || {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(limit.max(AGAIN)))?;
-        write(&mut stream, &greeting)?;
-        read(&mut stream, SHORT)
+        let time = limit.max(AGAIN);
+        write(&mut stream, &greeting, time)?;
+        read(&mut stream, SHORT, (Some(time), time))
     };
     // Another program's port, or rank 0's of an earlier world, which closes.
     let no_rank = |error: std::io::Error| {
@@ -213,7 +222,10 @@ fn greeted(mut stream: TcpStream, guest: &Guest, limit: Duration) -> std::result
     let kind = reader.number();
     let text = |reader: &mut Reader<'_>| reader.text().unwrap_or_default();
     match kind {
-        Some(DONE) => Ok(stream),
+        Some(DONE) => match reader.number() {
+            Some(limit) => Ok((stream, Duration::from_micros(limit))),
+            None => Err(Refusal::Now("what listens there answers no rank of a mesh".into())),
+        },
         Some(WRONG) => Err(Refusal::Forever(text(&mut reader))),
         Some(LATER) => Err(Refusal::Later(text(&mut reader))),
         _ => Err(Refusal::Now("what listens there answers no rank of a mesh".into())),

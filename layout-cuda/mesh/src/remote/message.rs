@@ -1,13 +1,15 @@
 //! Messages of the meeting place: a length, then numbers and texts one after the other.
 //!
-//! Law: nothing longer than the reader says is read; what is read is a [`Reader`]'s to understand, or to refuse.
+//! Law: nothing longer than the reader says is read, and memory grows with what has come, not with what a length says. A message
+//! that has begun ends within a time. What is read is a [`Reader`]'s to understand, or to refuse.
 
 use crate::call::Reader;
-use std::io::{Error, Read, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 /// What a connection opens with.
-pub(super) const GREETING: u64 = 0x6c61_796f_7574_0002;
+pub(super) const GREETING: u64 = 0x6c61_796f_7574_0003;
 /// The longest greeting, and the longest answer to one.
 pub(super) const SHORT: u64 = 1 << 12;
 /// The longest message otherwise: between simulators the elements are in it.
@@ -24,22 +26,76 @@ pub(super) const DONE: u64 = 0;
 pub(super) const WRONG: u64 = 1;
 pub(super) const LATER: u64 = 2;
 
-pub(super) fn write(stream: &mut TcpStream, message: &Message) -> Result<()> {
-    stream.write_all(&(message.0.len() as u64).to_le_bytes())?;
-    stream.write_all(&message.0)
+/// A connection of which each read and write ends by then, if it is said.
+struct Timed<'a> {
+    stream: &'a mut TcpStream,
+    until: Option<Instant>,
 }
 
-/// A message of so many bytes at most.
-pub(super) fn read(stream: &mut TcpStream, most: u64) -> Result<Vec<u8>> {
-    let mut len = [0; 8];
-    stream.read_exact(&mut len)?;
-    let len = u64::from_le_bytes(len);
-    if len > most {
-        return Err(Error::other(format!("a message of {len} bytes, of which there may be {most}")));
+impl Timed<'_> {
+    fn rest(&self) -> Result<Option<Duration>> {
+        let Some(until) = self.until else { return Ok(None) };
+        match until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(Error::new(ErrorKind::TimedOut, "it took too long")),
+            rest => Ok(Some(rest)),
+        }
     }
-    let mut message = vec![0; len as usize];
-    stream.read_exact(&mut message)?;
-    Ok(message)
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> Result<usize> {
+        self.stream.set_read_timeout(self.rest()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.stream.set_write_timeout(self.rest()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Within so much time.
+pub(super) fn write(stream: &mut TcpStream, message: &Message, time: Duration) -> Result<()> {
+    let mut output = Timed { stream, until: Instant::now().checked_add(time) };
+    output.write_all(&(message.0.len() as u64).to_le_bytes())?;
+    output.write_all(&message.0)
+}
+
+/// A message of so many bytes at most, which begins within the first time, if one is given, and has come within the second one
+/// from then on.
+pub(super) fn read(
+    stream: &mut TcpStream,
+    most: u64,
+    (begins, time): (Option<Duration>, Duration),
+) -> Result<Vec<u8>> {
+    let until = begins.and_then(|time| Instant::now().checked_add(time));
+    let mut input = Timed { stream, until };
+    let mut len = [0; 8];
+    input.read_exact(&mut len[..1])?;
+    input.until = Instant::now().checked_add(time);
+    input.read_exact(&mut len[1..])?;
+    let len = length(len, most).map_err(Error::other)?;
+    let mut message = Vec::new();
+    input.take(len).read_to_end(&mut message)?;
+    match message.len() as u64 == len {
+        true => Ok(message),
+        false => Err(ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// What a message's first bytes say of the rest.
+pub(super) fn length(bytes: [u8; 8], most: u64) -> std::result::Result<u64, String> {
+    let len = u64::from_le_bytes(bytes);
+    match len <= most {
+        true => Ok(len),
+        false => Err(format!("a message of {len} bytes, of which there may be {most}")),
+    }
 }
 
 /// Numbers and texts one after the other.
