@@ -1,6 +1,6 @@
 //! Attention by heads: all-gather, projection, attention, output, reduce-scatter; checked against one device.
 
-use super::{matrix, slowest, timed};
+use super::{matrix, slowest, timed, trust};
 use crate::host::attention::{Attention, Mask};
 use crate::host::mesh::{Beside, ByHeads, Heads};
 use layout_core::mesh::Mesh;
@@ -63,10 +63,10 @@ impl Shape {
             part.run(member, (&stream, &beside), &what, &x, &mut y)?;
             member.wait(&stream)?;
             let held = y.download()?;
-            member.trust(true);
+            trust(member, true);
             let call = || part.run(member, (&stream, &beside), &what, &x, &mut y);
             let time = if time { timed(member, &stream, call)? } else { 0.0 };
-            member.trust(false);
+            trust(member, false);
             Ok((held, time))
         })
     }

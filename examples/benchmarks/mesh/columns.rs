@@ -4,7 +4,7 @@
 //! memory of B and k parts, packing hidden but for the first part, the time is `sent / L + 2 sent / (k B)`, if what else is packed and
 //! what stays, `2 (sent (k - 1) / k + kept)` bytes, takes no longer than the messages: with too few blocks it does.
 
-use super::{Options, slowest, timed};
+use super::{Options, slowest, timed, trust};
 use layout_core::mesh::{Distributed, Mesh};
 use layout_mesh::{MeshError, Resharding, Result, World};
 
@@ -100,9 +100,9 @@ fn once(world: &World, [small, large]: [&Resharding; 2], square: usize) -> Resul
         let source = stream.zeros::<f32, 2>([part, square])?;
         let mut target = stream.zeros::<f32, 2>([square, part])?;
         let mut prepared = large.prepare::<f32>(member, &stream)?;
-        member.trust(true);
+        trust(member, true);
         let time = timed(member, &stream, || prepared.run(member, &stream, &source, &mut target))?;
-        member.trust(false);
+        trust(member, false);
         Ok(vec![(String::new(), time)])
     })?;
     Ok(slowest(times).first().map_or(0.0, |(_, time)| *time))

@@ -220,10 +220,8 @@ impl<T: Element> Prepared<'_, T> {
         source: &TensorView<'_, T, R>,
         target: &TensorViewMut<'_, T, S>,
     ) -> Option<String> {
-        let simulator = member.device().is_simulator();
-        let here = source.host().is_some() == simulator && target.view().host().is_some() == simulator;
-        if stream.device() != member.device() || !here {
-            return Some(format!("a stream or a tensor that is not on {}", member.device().describe()));
+        if let Some(why) = member.misplaced(stream, source, target) {
+            return Some(why);
         }
         let alike = |what: &str, held: &Distributed, shape: &[usize], strides: &[usize]| {
             let memory = held.memory();

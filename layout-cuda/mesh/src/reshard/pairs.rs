@@ -10,6 +10,7 @@
 //! there.
 
 use super::pieces::{Pace, transfer};
+use super::reach::touch;
 use super::side::Side;
 use crate::error::{MeshError, Result};
 use crate::member::Member;
@@ -199,12 +200,14 @@ impl<T: Element> Pairs<T> {
             done.push(beside.record_event(None).map_err(driver)?);
             if started.is_err() {
                 cuda.join(beside).map_err(driver)?;
+                touch(cuda, source, target);
                 return started;
             }
         }
         let wait = |round: usize| done.get(round).map_or(Ok(()), |event| cuda.wait(event).map_err(driver));
         let arrived = self.arrive(stream, source, target, wait);
         cuda.join(beside).map_err(driver)?;
+        touch(cuda, source, target);
         // The buffers are freed in the order of the stream that they were made in, which may be another one.
         if let Some(home) = self.home.cuda().filter(|home| home.cu_stream() != cuda.cu_stream()) {
             home.join(beside).map_err(driver)?;

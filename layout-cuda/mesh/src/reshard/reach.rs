@@ -62,6 +62,18 @@ impl<T> Drop for Lent<T> {
     }
 }
 
+/// Has cudarc's events of both tensors recorded at this point of the stream: whoever uses them in another stream, or frees them,
+/// waits for these, and those of before are of before what other streams did with the addresses.
+pub(super) fn touch<T: Element, const R: usize, const S: usize>(
+    cuda: &CudaStream,
+    source: &TensorView<'_, T, R>,
+    target: &mut TensorViewMut<'_, T, S>,
+) {
+    // A guard records when it is dropped.
+    drop(source.cuda().map(|memory| memory.device_ptr(cuda)));
+    drop(target.cuda_mut().map(|memory| memory.device_ptr_mut(cuda)));
+}
+
 fn driver(error: DriverError) -> MeshError {
     MeshError::Nccl { call: "cuStreamWaitEvent", code: error.0 as i32, words: format!("{:?}", error.0) }
 }
@@ -138,6 +150,7 @@ impl Reached {
             Ok(())
         });
         cuda.join(&beside).map_err(driver)?;
+        touch(cuda, source, target);
         read
     }
 
