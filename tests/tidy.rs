@@ -300,7 +300,7 @@ fn the_algebra_names_no_kernel() {
 #[test]
 fn unsafe_is_in_layout_cuda_only() {
     // An example of layout-cuda that measures plain cudarc has to launch as cudarc does; the peers of benchmarks are C
-    // libraries; a file is mapped; DLPack hands pointers over, and Python's libraries their streams.
+    // libraries; DLPack hands pointers over, and Python's libraries their streams.
     let named_here = [
         "layout-cuda/examples/overhead.rs",
         "examples/benchmarks/cublas.rs",
@@ -308,7 +308,6 @@ fn unsafe_is_in_layout_cuda_only() {
         "examples/benchmarks/mesh/mod.rs",
         // It takes the bundle that its own build.rs made.
         "examples/bundled/src/main.rs",
-        "layout-cuda/files/src/mapped.rs",
         // New memory of candle's, of any content.
         "examples/candle/src/cuda.rs",
         "layout-cuda/dlpack/src/described.rs",

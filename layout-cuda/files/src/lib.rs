@@ -22,18 +22,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A file is mapped into memory, and its bytes go to the device in pieces: so nothing is held twice, and a tensor larger than the
-//! host's memory can be loaded. What a file says of itself is checked before a byte moves; a file that is wrong is an error that
+//! A file is read in pieces that go to the device one after the other, so a tensor larger than the host's memory can be loaded. What a
+//! file says of itself is checked before a byte moves; a file that is wrong, or that is cut off while it is read, is an error that
 //! names what is wrong.
 //!
 //! Law: `load(save(x))` has x's elements bit for bit. No bytes of a file make a panic.
 
 mod error;
-mod mapped;
 mod npy;
 mod pieces;
 pub mod progress;
 mod safetensors;
+mod source;
 
 pub use crate::safetensors::{Safetensors, Saved, save_safetensors};
 pub use error::{FileError, Wrong};

@@ -11,14 +11,16 @@
 //! Law: a head of any other form is refused with what is wrong in it.
 
 use crate::error::{FileError, Wrong};
-use crate::mapped::Mapped;
 use crate::pieces::{self, Place};
 use crate::progress::{self, Progress};
 use crate::safetensors::Saved;
+use crate::source::Source;
 use layout_cuda::{Elem, Element, Stream, Tensor};
 use std::path::Path;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// The longest head that is read, bytes; NumPy itself refuses a hundredth of it.
+const LONGEST: usize = 1 << 20;
 
 /// NumPy's words for element types, little-endian. It has none for bf16 and 8-bit floats.
 const TYPES: [(&str, Elem); 12] = [
@@ -39,7 +41,7 @@ const TYPES: [(&str, Elem); 12] = [
 /// An open file.
 #[derive(Debug)]
 pub struct Npy {
-    file: Mapped,
+    file: Source,
     head: Head,
 }
 
@@ -57,6 +59,24 @@ fn format<T>(why: impl Into<String>) -> Result<T, Wrong> {
     Err(Wrong::Format { format: ".npy", why: why.into() })
 }
 
+/// The length of the head's text, and where it begins, of what is behind the magic number.
+fn lengths(rest: &[u8]) -> Option<(usize, usize)> {
+    match rest {
+        [1, _, a, b, ..] => Some((usize::from(u16::from_le_bytes([*a, *b])), 10)),
+        [2 | 3, _, a, b, c, d, ..] => Some((u32::from_le_bytes([*a, *b, *c, *d]) as usize, 12)),
+        _ => None,
+    }
+}
+
+/// The first bytes of a file, as far as the head reaches.
+fn first(file: &Source) -> Result<Vec<u8>, FileError> {
+    let bytes = file.first(12)?;
+    match bytes.strip_prefix(MAGIC).and_then(lengths) {
+        Some((length, before)) => file.first((before + length).min(LONGEST) as u64),
+        None => Ok(bytes),
+    }
+}
+
 fn head(bytes: &[u8]) -> Result<Head, Wrong> {
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
         return match bytes.starts_with(b"PK") {
@@ -64,10 +84,9 @@ fn head(bytes: &[u8]) -> Result<Head, Wrong> {
             false => format("it does not begin with NumPy's magic number"),
         };
     };
-    let (length, before) = match rest {
-        [1, _, a, b, ..] => (usize::from(u16::from_le_bytes([*a, *b])), 10),
-        [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, 12),
-        [version, ..] if *version > 3 => {
+    let (length, before) = match (lengths(rest), rest) {
+        (Some(lengths), _) => lengths,
+        (None, [version, ..]) if *version > 3 => {
             return format(format!("its version is {version}, and 1 to 3 are known"));
         }
         _ => return format("it ends within its head"),
@@ -104,20 +123,19 @@ fn head(bytes: &[u8]) -> Result<Head, Wrong> {
 }
 
 impl Npy {
-    /// Opens a file and reads its head. While it is open nobody may shorten the file: as of any mapped file, that ends the
-    /// process.
+    /// Opens a file and reads its head.
     ///
     /// # Errors
     /// [`Wrong::System`], [`Wrong::Format`], [`Wrong::Length`].
     pub fn open(path: impl AsRef<Path>) -> Result<Npy, FileError> {
-        let file = Mapped::open(path.as_ref())?;
+        let file = Source::open(path.as_ref())?;
         let failed = |wrong| FileError::new(&file.path, wrong);
-        let head = head(file.bytes()).map_err(failed)?;
+        let head = head(&first(&file)?).map_err(failed)?;
         if let Some(elem) = elem(&head.descr) {
             let size = elem.bytes() as usize;
             let needed =
                 pieces::elements(&head.shape, size).and_then(|count| head.begin.checked_add(count * size));
-            let (needed, found) = (needed.unwrap_or(usize::MAX) as u64, file.bytes().len() as u64);
+            let (needed, found) = (needed.unwrap_or(usize::MAX) as u64, file.bytes);
             if needed != found {
                 return Err(failed(Wrong::Length { needed, found }));
             }
@@ -156,8 +174,9 @@ impl Npy {
             let wrong = Wrong::Type { file: format!("`{}`", self.head.descr), asked: T::ELEM };
             return Err(FileError::new(&self.file.path, wrong));
         }
-        let bytes = self.file.bytes().get(self.head.begin..).unwrap_or_default();
-        let place = Place { path: &self.file.path, bytes, shape: &self.head.shape };
+        let start = self.head.begin as u64;
+        let bytes = self.file.bytes.saturating_sub(start);
+        let place = Place { file: &self.file, start, bytes, shape: &self.head.shape };
         pieces::tensor(&place, self.head.fortran, stream, progress)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::error::{FileError, Wrong};
 use crate::progress::Progress;
+use crate::source::Source;
 use layout_cuda::{Element, Stream, Tensor};
-use std::path::Path;
 
 /// Bytes that go to the device at once.
 const PIECE: usize = 64 << 20;
@@ -16,8 +16,10 @@ pub(crate) fn elements(shape: &[usize], bytes: usize) -> Option<usize> {
 
 /// Where the elements of a tensor lie in a file.
 pub(crate) struct Place<'a> {
-    pub path: &'a Path,
-    pub bytes: &'a [u8],
+    pub file: &'a Source,
+    /// The first byte, and how many there are.
+    pub start: u64,
+    pub bytes: u64,
     pub shape: &'a [usize],
 }
 
@@ -28,16 +30,15 @@ pub(crate) fn tensor<T: Element, const R: usize>(
     stream: &Stream,
     progress: &mut dyn Progress,
 ) -> Result<Tensor<T, R>, FileError> {
-    let failed = |wrong| FileError::new(place.path, wrong);
+    let failed = |wrong| FileError::new(&place.file.path, wrong);
     let shape: [usize; R] =
         place.shape.try_into().map_err(|_| failed(Wrong::Rank { shape: place.shape.to_vec(), asked: R }))?;
     let size = size_of::<T>();
-    let needed = elements(&shape, size).map(|count| count * size);
-    if needed != Some(place.bytes.len()) {
-        let needed = needed.unwrap_or(usize::MAX) as u64;
-        return Err(failed(Wrong::Length { needed, found: place.bytes.len() as u64 }));
+    let needed = elements(&shape, size).map_or(u64::MAX, |count| (count * size) as u64);
+    if needed != place.bytes {
+        return Err(failed(Wrong::Length { needed, found: place.bytes }));
     }
-    let device = |error| FileError::new(place.path, Wrong::Device(Box::new(error)));
+    let device = |error| failed(Wrong::Device(Box::new(error)));
     let made = if column_major {
         let mut strides = [1; R];
         (1..R).for_each(|mode| strides[mode] = strides[mode - 1] * shape[mode - 1].max(1));
@@ -46,10 +47,14 @@ pub(crate) fn tensor<T: Element, const R: usize>(
         stream.zeros(shape)
     };
     let mut tensor: Tensor<T, R> = made.map_err(device)?;
-    let total = place.bytes.len() as u64;
+    let total = place.bytes;
     progress.moved(0, total);
+    let most = (PIECE / size * size) as u64;
+    let mut buffer = vec![0; total.min(most) as usize];
     let (mut first, mut moved) = (0, 0);
-    for piece in place.bytes.chunks(PIECE / size * size) {
+    while moved < total {
+        let piece = &mut buffer[..(total - moved).min(most) as usize];
+        place.file.read(place.start + moved, piece)?;
         tensor.write_bytes(first, piece).map_err(device)?;
         first += piece.len() / size;
         moved += piece.len() as u64;

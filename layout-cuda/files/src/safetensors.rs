@@ -3,9 +3,9 @@
 //! Law: what is loaded lies inside of the file; names, types and shapes are those of its head.
 
 use crate::error::{FileError, Wrong};
-use crate::mapped::Mapped;
 use crate::pieces::{self, Place};
 use crate::progress::{self, Progress};
+use crate::source::Source;
 use ::safetensors::tensor::{Metadata, TensorInfo};
 use ::safetensors::{Dtype, SafeTensorError, SafeTensors};
 use layout_cuda::{Elem, Element, Stream, Tensor};
@@ -14,15 +14,18 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Bytes of the number that a file begins with: the length of its head.
-const LENGTH: usize = 8;
+const LENGTH: u64 = 8;
+
+/// More bytes than a head may have, by the crate.
+const MOST: u64 = 1 << 27;
 
 /// An open file.
 #[derive(Debug)]
 pub struct Safetensors {
-    file: Mapped,
+    file: Source,
     head: Metadata,
     /// Where the tensors' bytes begin.
-    begin: usize,
+    begin: u64,
 }
 
 /// The type of the file's elements that the kernel language has, too.
@@ -62,17 +65,40 @@ fn wrong(error: &SafeTensorError, bytes: &[u8]) -> Wrong {
     }
 }
 
+/// Where the tensors' bytes begin, and what the head says of them: as many bytes as the file has.
+fn head(file: &Source) -> Result<(u64, Metadata), FileError> {
+    let first = file.first(LENGTH)?;
+    let failed = |error: &SafeTensorError, bytes: &[u8]| FileError::new(&file.path, wrong(error, bytes));
+    let length = first.first_chunk().map(|length| u64::from_le_bytes(*length));
+    let begin = length.and_then(|length| length.checked_add(LENGTH));
+    // A length beyond the file, or beyond what a head may have, is refused before anything of the kind is read.
+    let bytes = match begin.filter(|begin| *begin <= file.bytes) {
+        Some(begin) if begin <= MOST => file.first(begin)?,
+        _ => first,
+    };
+    // The crate checks a head against a whole file's bytes. Of the head alone it says that the rest is missing, last of all.
+    match SafeTensors::read_metadata(&bytes) {
+        Ok(_) | Err(SafeTensorError::MetadataIncompleteBuffer) => {}
+        Err(error) => return Err(failed(&error, &bytes)),
+    }
+    let text = bytes.get(LENGTH as usize..).unwrap_or_default();
+    let head = serde_json::from_slice::<Metadata>(text);
+    let head = head.map_err(|error| failed(&SafeTensorError::InvalidHeaderDeserialization(error), &bytes))?;
+    match (bytes.len() as u64).checked_add(head.data_len() as u64) == Some(file.bytes) {
+        true => Ok((bytes.len() as u64, head)),
+        false => Err(failed(&SafeTensorError::MetadataIncompleteBuffer, &bytes)),
+    }
+}
+
 impl Safetensors {
-    /// Opens a file and reads its head. While it is open nobody may shorten the file: as of any mapped file, that ends the
-    /// process.
+    /// Opens a file and reads its head.
     ///
     /// # Errors
     /// [`Wrong::System`], [`Wrong::Format`].
     pub fn open(path: impl AsRef<Path>) -> Result<Safetensors, FileError> {
-        let file = Mapped::open(path.as_ref())?;
-        let read = SafeTensors::read_metadata(file.bytes());
-        let (length, head) = read.map_err(|error| FileError::new(&file.path, wrong(&error, file.bytes())))?;
-        Ok(Safetensors { file, head, begin: LENGTH + length })
+        let file = Source::open(path.as_ref())?;
+        let (begin, head) = head(&file)?;
+        Ok(Safetensors { file, head, begin })
     }
 
     /// The tensors' names, in the order of their bytes.
@@ -163,13 +189,12 @@ impl Safetensors {
         }
         let (begin, end) = info.data_offsets;
         // The head was checked against the file when it was opened: its tensors lie inside of it.
-        let bytes =
-            self.file.bytes().get(self.begin..).and_then(|data| data.get(begin..end)).unwrap_or_default();
-        let row = bytes.len() / all.max(1);
-        let part = bytes.get(rows.start * row..rows.end * row).unwrap_or_default();
+        let row = (end - begin) / all.max(1);
+        let start = self.begin + (begin + rows.start * row) as u64;
+        let bytes = (rows.len() * row) as u64;
         let mut shape = info.shape.clone();
         shape.iter_mut().take(1).for_each(|extent| *extent = rows.len());
-        pieces::tensor(&Place { path: &self.file.path, bytes: part, shape: &shape }, false, stream, progress)
+        pieces::tensor(&Place { file: &self.file, start, bytes, shape: &shape }, false, stream, progress)
     }
 }
 

@@ -189,3 +189,59 @@ fn progress_is_told() {
     let total = (64 << 20) + 5;
     assert_eq!(told, [(0, total), (64 << 20, total), (total, total)]);
 }
+
+/// What another process does to a file while it is open is an error, or other elements.
+#[test]
+fn a_file_that_changes_while_it_is_open() {
+    let stream = Device::simulator().stream();
+    let tensor = stream.upload(&values::<f32>(6000), [3, 2000]).expect("a tensor");
+    let (model, array) = (Temporary::new("changing"), Temporary::new("changing.npy"));
+    save_safetensors(&model.0, &[("a", &tensor)]).expect("written");
+    save_npy(&array.0, &tensor).expect("written");
+    let (a, b) = (Safetensors::open(&model.0).expect("a file"), Npy::open(&array.0).expect("a file"));
+    let load = || [a.load::<f32, 2>("a", &stream), a.load_rows("a", 2..3, &stream), b.load(&stream)];
+    assert!(load().iter().all(Result::is_ok));
+    for file in [&model, &array] {
+        let open = std::fs::OpenOptions::new().write(true).open(&file.0).expect("the file");
+        // As long as it was, of other bytes: a tensor of those.
+        let length = open.metadata().expect("its length").len();
+        open.set_len(0).expect("shorter");
+        open.set_len(length).expect("as long");
+    }
+    for tensor in load() {
+        let values = tensor.expect("a tensor").download().expect("data");
+        assert!(values.iter().all(|value| *value == 0.0));
+    }
+    for length in [9000, 100, 0] {
+        for file in [&model, &array] {
+            let open = std::fs::OpenOptions::new().write(true).open(&file.0).expect("the file");
+            open.set_len(length).expect("shorter");
+        }
+        for tensor in load() {
+            let error = tensor.expect_err("cut off").to_string();
+            assert!(error.contains("cut off after it was opened"), "{error}");
+        }
+    }
+    let folder = std::env::temp_dir();
+    assert!(Npy::open(&folder).expect_err("a folder").to_string().contains("no regular file"));
+}
+
+/// A length that a file says and does not have takes no memory.
+#[test]
+fn lengths_without_bytes() {
+    let file = Temporary::new("lengths");
+    for length in [9u64, 1 << 26, 1 << 40, u64::MAX - 4, u64::MAX] {
+        std::fs::write(&file.0, [&length.to_le_bytes()[..], b"{"].concat()).expect("written");
+        assert!(Safetensors::open(&file.0).is_err(), "{length}");
+    }
+    let head = [b"\x93NUMPY\x02\x00", &u32::MAX.to_le_bytes()[..], b"{"].concat();
+    std::fs::write(&file.0, &head).expect("written");
+    // A hole of the file where its head would be.
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&file.0)
+        .expect("the file")
+        .set_len(1 << 33)
+        .expect("longer");
+    assert!(Npy::open(&file.0).is_err());
+}
