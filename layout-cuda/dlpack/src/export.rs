@@ -10,8 +10,22 @@ use layout_cuda::cudarc::driver::DevicePtr;
 use layout_cuda::{Element, Tensor};
 use std::ffi::c_void;
 
-/// Gives a tensor away. It lives until the other library calls its deleter. On a GPU this waits for what was launched on it, so
-/// that any stream may go on.
+/// A tensor that was given away, which the deleter drops.
+struct Given<T: Element, const R: usize>(Tensor<T, R>);
+
+impl<T: Element, const R: usize> Drop for Given<T, R> {
+    /// A library calls the deleter when it lets go of the tensor, not when its streams, which cudarc has no events of, are done with it.
+    fn drop(&mut self) {
+        if let Some(slice) = self.0.cuda_slice() {
+            // A context that has failed runs nothing any more.
+            let _ = slice.stream().context().synchronize();
+        }
+    }
+}
+
+/// Gives a tensor away. It lives until the other library calls its deleter, which waits for the GPU: whatever stream of whatever library
+/// used the tensor is then done with it. On a GPU this waits, too, for what was launched on any stream, readers among them, so that
+/// any stream may go on and write.
 ///
 /// # Errors
 /// [`DlpackError::Tensor`] where a kernel before has failed; [`DlpackError::Description`] where an extent is beyond 63 bits.
@@ -28,8 +42,10 @@ pub fn export<T: Element, const R: usize>(tensor: Tensor<T, R>) -> Result<versio
     let (address, device) = match tensor.cuda_slice() {
         Some(slice) => {
             let stream = slice.stream();
-            let waited = layout_cuda::Stream::from_cudarc(stream.clone())?.synchronize();
-            waited?;
+            // All streams of the GPU, since others than the tensor's own may still read or write it; then what went wrong on it.
+            let all = stream.context().synchronize();
+            layout_cuda::Stream::from_cudarc(stream.clone())?.synchronize()?;
+            all.map_err(|error| described(format!("cuCtxSynchronize failed: {:?}", error.0)))?;
             let ordinal = i32::try_from(stream.context().ordinal()).unwrap_or(i32::MAX);
             (slice.device_ptr(stream).0 as *mut c_void, DLDevice::cuda(ordinal))
         }
@@ -41,7 +57,7 @@ pub fn export<T: Element, const R: usize>(tensor: Tensor<T, R>) -> Result<versio
     let address = if tensor.is_empty() { std::ptr::null_mut() } else { address };
     let prepared = Dynamic::new(shape, strides).prepare_as::<DLManagedTensorVersioned>();
     let prepared = prepared.map_err(|error| described(error.to_string()))?;
-    let mut initialized: Initialized<DLManagedTensorVersioned> = prepared.initialize(Box::new(tensor));
+    let mut initialized: Initialized<DLManagedTensorVersioned> = prepared.initialize(Box::new(Given(tensor)));
     initialized.set_data(address);
     initialized.set_dtype(dtype);
     initialized.set_device(device);

@@ -10,7 +10,8 @@ use layout_cuda::cudarc::driver::CudaSlice;
 use layout_cuda::{Element, Stream, TensorView, TensorViewMut};
 use std::fmt;
 
-/// A tensor that another library made. Dropping it gives it back.
+/// A tensor that another library made. Dropping it gives it back, and waits for the GPU first: no stream of ours orders the other
+/// library's deleter.
 pub struct Imported<M: ManagedTensorBase> {
     memory: Memory,
     described: Described,
@@ -39,22 +40,29 @@ impl<M: ManagedTensorBase> fmt::Debug for Imported<M> {
 
 impl<M: ManagedTensorBase> Drop for Imported<M> {
     fn drop(&mut self) {
-        if let Memory::Gpu(slice) = &mut self.memory {
-            // Waits in the stream for what was launched on it, and frees nothing: the memory is the other library's.
-            let _ = slice.take().map(CudaSlice::leak);
+        if let Memory::Gpu(slice) = &mut self.memory
+            && let Some(slice) = slice.take()
+        {
+            let context = slice.context().clone();
+            // Frees nothing: the memory is the other library's, whose deleter runs next, on the host. It may have the memory used
+            // again at once, in a stream that is none of ours. So what was launched on it, in whatever stream, has to be done.
+            let _ = slice.leak();
+            // A context that has failed runs nothing any more.
+            let _ = context.synchronize();
         }
     }
 }
 
 impl<M: ManagedTensorBase> Imported<M> {
     /// Takes a tensor over, for launches on a stream of its device: a CPU tensor for the simulator's, a CUDA tensor for its
-    /// GPU's. What another stream still does to it has to be waited for by the stream before, as by `__dlpack__(stream)`.
+    /// GPU's.
     ///
     /// # Errors
     /// [`DlpackError::Description`], [`DlpackError::Negative`], [`DlpackError::Device`]. The tensor is then given back.
     ///
     /// # Safety
     /// - The tensor's memory is there, as far as shape and strides reach, until the deleter is called.
+    /// - What other streams still do to it, the stream waits for before, as by `__dlpack__(stream)`.
     /// - While this value lives nobody else writes the memory, nor reads it while a view of [`Imported::view_mut`] lives.
     pub unsafe fn new(tensor: Managed<M>, stream: &Stream) -> Result<Imported<M>, DlpackError> {
         // SAFETY: the caller promises the tensor.

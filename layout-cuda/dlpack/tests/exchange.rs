@@ -20,6 +20,27 @@ fn doubled<const M: usize, const N: usize>(
     }
 }
 
+/// Adds ones for a tenth of a second and more on a GPU: as many as f32 counts.
+#[tiled_kernel(block = [32], grid = [1])]
+fn counted<const N: usize>(x: &mut LayoutTensor<f32, RowMajor<N>>) {
+    if thread_idx.x < N {
+        let mut sum = 0.0;
+        for _ in 0..60_000_000 {
+            sum += 1.0;
+        }
+        x[[thread_idx.x]] = sum;
+    }
+}
+
+/// What `counted` leaves: the first number to which f32 adds no 1.
+const COUNTED: f32 = 16_777_216.0;
+
+/// The first GPU, with a second stream.
+fn gpu() -> Option<(Stream, Stream)> {
+    let device = devices().pop().filter(|device| !device.is_simulator())?;
+    Some((device.stream(), device.new_stream().expect("a stream")))
+}
+
 /// The simulator, and the first GPU.
 fn devices() -> Vec<Device> {
     let mut devices = vec![Device::simulator()];
@@ -289,5 +310,68 @@ fn ten_thousand_random_sequences_lose_nothing_and_free_nothing_twice() {
     };
     for _ in 0..10_000 {
         sequence(&mut random, &alive);
+    }
+}
+
+/// A deleter gives memory to others, on the host: a kernel that was launched on it has to be done, on whatever stream.
+#[test]
+fn the_deleter_runs_after_the_work() {
+    struct Owner {
+        tensor: layout_cuda::Tensor<f32, 1>,
+        found: Arc<AtomicI64>,
+    }
+    impl Drop for Owner {
+        fn drop(&mut self) {
+            // A copy in no stream's order: a stream of its own waits for no other one.
+            let stream = self.tensor.cuda_slice().expect("a GPU's").context().new_stream().expect("a stream");
+            let slice = self.tensor.cuda_slice().expect("a GPU's");
+            // SAFETY: nobody frees the memory before the copy has come; the view is given back as it is.
+            let view = unsafe { stream.upgrade_device_ptr::<f32>(address(slice), slice.len()) };
+            let values = stream.clone_dtoh(&view).expect("data");
+            let _ = view.leak();
+            self.found.store(values[0] as i64, Ordering::SeqCst);
+        }
+    }
+    fn address(slice: &layout_cuda::cudarc::driver::CudaSlice<f32>) -> u64 {
+        use layout_cuda::cudarc::driver::DevicePtr;
+        slice.device_ptr(slice.stream()).0
+    }
+    let Some((first, second)) = gpu() else { return };
+    for stream in [&first, &second] {
+        let found = Arc::new(AtomicI64::new(-1));
+        let tensor = first.zeros::<f32, 1>([32]).expect("a tensor");
+        let data = address(tensor.cuda_slice().expect("a GPU's"));
+        first.synchronize().expect("zeros");
+        let prepared = Dynamic::new(vec![32], vec![1]).prepare_as::<DLManagedTensorVersioned>();
+        let owner = Box::new(Owner { tensor, found: found.clone() });
+        let mut made = prepared.expect("an allocation").initialize(owner);
+        made.set_data(data as *mut std::ffi::c_void);
+        made.set_dtype(DLDataType::F32);
+        made.set_device(DLDevice::cuda(0));
+        // SAFETY: nobody else has it, and the zeros are there.
+        let mut taken = unsafe { Imported::new(finished(made), &first) }.expect("taken");
+        counted::launch(stream, &mut taken.view_mut::<f32, 1>().expect("a view")).expect("a launch");
+        drop(taken);
+        assert_eq!(
+            found.load(Ordering::SeqCst),
+            COUNTED as i64,
+            "the deleter ran before the kernel was done"
+        );
+    }
+}
+
+/// Who is given a tensor may use it in any stream: what another stream still writes has to be there.
+#[test]
+fn what_is_given_away_is_done() {
+    let Some((first, second)) = gpu() else { return };
+    for (made, launched) in [(&first, &second), (&second, &first), (&first, &first)] {
+        let mut tensor = made.zeros::<f32, 1>([32]).expect("a tensor");
+        counted::launch(launched, &mut tensor).expect("a launch");
+        let given = export(tensor).expect("given");
+        let stream = first.device().new_stream().expect("a stream");
+        // SAFETY: nobody else has it, and export has waited.
+        let taken = unsafe { Imported::new(given, &stream) }.expect("taken");
+        let found = stream.download(&taken.view::<f32, 1>().expect("a view")).expect("data");
+        assert_eq!(found, vec![COUNTED; 32]);
     }
 }
