@@ -58,7 +58,9 @@ impl Kernel {
         let (mut taken, mut known) = (Vec::with_capacity(wanted.len()), None);
         for (argument, object) in wanted.iter().zip(arguments.iter_borrowed()) {
             taken.push(match argument.kind {
-                ArgumentKind::Tensor { .. } => Some(Operand::beside(&argument.name, object, &mut known)?),
+                ArgumentKind::Tensor { mutable, .. } => {
+                    Some(Operand::beside(&argument.name, object, mutable, &mut known)?)
+                }
                 ArgumentKind::Scalar(_) => None,
             });
         }
@@ -124,7 +126,8 @@ impl Kernel {
         let own = parameters.map(|parameters| self.choose(parameters)).transpose()?;
         let (grid, set) = own.as_ref().unwrap_or(&self.chosen);
         let mut operands = self.operands(arguments)?;
-        let stream = Operand::stream(operands.iter().flatten())?;
+        let streams = Operand::streams(operands.iter().flatten())?;
+        let stream = &streams.own;
         let wanted = &self.kernel.arguments;
         for (number, argument) in wanted.iter().enumerate() {
             let ArgumentKind::Tensor { mutable: true, .. } = argument.kind else { continue };
@@ -148,17 +151,19 @@ impl Kernel {
         let (mut taken, mut scalars) = (Vec::with_capacity(operands.len()), scalars.into_iter());
         for (operand, wanted) in operands.iter_mut().zip(wanted) {
             if let Some(operand) = operand {
-                operand.place_on(&stream);
+                operand.place_on(stream);
                 let written = matches!(wanted.kind, ArgumentKind::Tensor { mutable: true, .. });
                 // SAFETY: `arguments` holds the objects during the call. What is written lies apart from all others, as was seen
-                // above; on a GPU the library's own stream keeps the order.
+                // above; on a GPU the library's own stream keeps the order, which those of others are joined to.
                 taken.push(unsafe { operand.argument(&wanted.name, written) }?);
             } else {
                 taken.extend(scalars.next());
             }
         }
         let config = LaunchConfig { set: set.as_ref(), grid: *grid, ..LaunchConfig::default() };
-        launch_slice(self.definition, &stream, config, &mut taken).map_err(launch_error)
+        streams.begin()?;
+        launch_slice(self.definition, stream, config, &mut taken).map_err(launch_error)?;
+        streams.end()
     }
 
     /// The kernel with parameters, and a grid, that every call has from now on; read once, where a call's keywords are read each time.

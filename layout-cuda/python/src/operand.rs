@@ -12,11 +12,42 @@ use layout_cuda::cudarc::driver::CudaSlice;
 use layout_cuda::{Argument, Device, Elem, Stream, TensorBytes};
 use layout_dlpack::{Described, DlpackError};
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi::PyTypeObject;
 use pyo3::prelude::*;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
+
+/// The streams of the tensors of a call: the one to launch on, and those of other libraries, or of none, beside it.
+pub(crate) struct Streams {
+    pub(crate) own: Stream,
+    others: Vec<Stream>,
+}
+
+impl Streams {
+    /// The launch comes after what the other libraries have started so far.
+    ///
+    /// # Errors
+    /// `RuntimeError` where the driver refuses it.
+    pub(crate) fn begin(&self) -> PyResult<()> {
+        self.others.iter().try_for_each(|other| after(&self.own, other))
+    }
+
+    /// What the other libraries start from now on comes after the launch.
+    ///
+    /// # Errors
+    /// As [`Streams::begin`].
+    pub(crate) fn end(&self) -> PyResult<()> {
+        self.others.iter().try_for_each(|other| after(other, &self.own))
+    }
+}
+
+fn after(later: &Stream, earlier: &Stream) -> PyResult<()> {
+    let (Some(later), Some(earlier)) = (later.cuda(), earlier.cuda()) else { return Ok(()) };
+    let failed =
+        |error| PyRuntimeError::new_err(format!("two libraries' streams are not ordered: {error:?}"));
+    later.join(earlier).map_err(failed)
+}
 
 /// A tensor, and the stream that its library works on.
 pub struct Operand {
@@ -83,13 +114,15 @@ impl Operand {
     /// `TypeError` where it is no tensor, or its elements are of no type that kernels have; `ValueError` where it cannot be one's
     /// argument.
     pub fn new(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
-        Operand::beside(what, object.as_borrowed(), &mut None)
+        Operand::beside(what, object.as_borrowed(), true, &mut None)
     }
 
-    /// As [`Operand::new`], beside others of the same call: a library is asked for its C functions once for all tensors of a type.
+    /// As [`Operand::new`], beside others of the same call: a library is asked for its C functions once for all tensors of a type. One
+    /// that is not `written` is read whatever its library says of writing.
     pub(crate) fn beside(
         what: &str,
         object: Borrowed<'_, '_, PyAny>,
+        written: bool,
         known: &mut Known,
     ) -> PyResult<Operand> {
         let named = |error| tensor_error(what, error);
@@ -105,7 +138,12 @@ impl Operand {
             });
             let (described, stream) = read?.map_err(named)?;
             placed(what, &described)?;
-            return Ok(Operand { described, read_only: false, stream, slice: None, _capsule: None });
+            // Only a tensor that is handed over says whether it may be written.
+            let read_only = written && {
+                let (handed, _) = api.import_managed_no_sync(object)?.into_parts();
+                handed.flags().contains(DlpackFlags::READ_ONLY)
+            };
+            return Ok(Operand { described, read_only, stream, slice: None, _capsule: None });
         }
         let request = match object.hasattr("__dlpack__")? {
             true => ImportRequest::new(object)?,
@@ -162,7 +200,16 @@ impl Operand {
     /// # Errors
     /// `ValueError` where they lie on different devices, `RuntimeError` where the driver or the GPU is missing.
     pub fn stream<'a>(operands: impl Iterator<Item = &'a Operand> + Clone) -> PyResult<Stream> {
-        let Some(first) = operands.clone().next() else { return Ok(Device::simulator().stream()) };
+        Operand::streams(operands).map(|streams| streams.own)
+    }
+
+    /// The same, and the streams of other libraries among the tensors'.
+    ///
+    /// # Errors
+    /// As [`Operand::stream`].
+    pub(crate) fn streams<'a>(operands: impl Iterator<Item = &'a Operand> + Clone) -> PyResult<Streams> {
+        let simulator = || Streams { own: Device::simulator().stream(), others: vec![] };
+        let Some(first) = operands.clone().next() else { return Ok(simulator()) };
         if let Some(other) = operands.clone().find(|operand| operand.place() != first.place()) {
             let name = |operand: &Operand| match operand.place() {
                 (kind, _) if kind == DLDeviceType::CPU.0 => "the CPU".to_string(),
@@ -175,12 +222,18 @@ impl Operand {
             )));
         }
         if first.place().0 == DLDeviceType::CPU.0 {
-            return Ok(Device::simulator().stream());
+            return Ok(simulator());
         }
-        // A library that has no C functions was asked to be ready on the default stream; one that has tells its own.
-        let told = operands.map(|operand| operand.stream).find(|stream| !stream.is_null());
-        // SAFETY: the stream is the one that the library says it works on now.
-        unsafe { stream_of(first.place().1, told.unwrap_or_default()) }
+        // A library that has no C functions was asked to be ready on the default stream; one that has tells its own. A stream of a
+        // library's is in no order with the default one, or with another library's.
+        let mut told: Vec<*mut c_void> = operands.map(|operand| operand.stream).collect();
+        told.sort_unstable_by_key(|stream| (stream.is_null(), *stream as usize));
+        told.dedup();
+        // SAFETY: the streams are those that the libraries say they work on now.
+        let stream = |told: *mut c_void| unsafe { stream_of(first.place().1, told) };
+        let mut all = told.into_iter().map(stream);
+        let own = all.next().unwrap_or_else(|| stream(std::ptr::null_mut()))?;
+        Ok(Streams { own, others: all.collect::<PyResult<_>>()? })
     }
 
     /// The memory on a GPU, for [`Operand::argument`].

@@ -1,13 +1,17 @@
 //! Streams of other libraries.
 //!
-//! Law: a stream is looked up once; what cudarc keeps of it is no resource of the driver's.
+//! Law: a stream is looked up once; what cudarc keeps of it is no resource of the driver's. cudarc's events are off for these streams
+//! alone: they are of a context value of their own, so that other Rust code of the process keeps its order.
 
 use crate::error::launch_error;
+use layout_cuda::cudarc::driver::CudaContext;
 use layout_cuda::cudarc::driver::sys::CUstream;
 use layout_cuda::{Device, Stream};
 use pyo3::PyResult;
+use pyo3::exceptions::PyRuntimeError;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A stream that was met, and where.
 struct Met {
@@ -18,6 +22,26 @@ struct Met {
 
 /// How many streams are kept; a library has a few dozen.
 const MOST: usize = 256;
+
+/// The context value of the libraries' streams on the GPU of this number, which is none of anybody else's: one for each GPU.
+fn context_of(ordinal: i32) -> PyResult<Arc<CudaContext>> {
+    static CONTEXTS: Mutex<BTreeMap<i32, Arc<CudaContext>>> = Mutex::new(BTreeMap::new());
+    // The map is whole even if a holder of the lock panicked.
+    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(context) = contexts.get(&ordinal) {
+        return Ok(context.clone());
+    }
+    let number = usize::try_from(ordinal).unwrap_or(usize::MAX);
+    // Says in words what is missing: a driver, or that GPU.
+    Device::gpu(number).map_err(launch_error)?;
+    let failed = |error| PyRuntimeError::new_err(format!("no context on GPU {ordinal}: {error:?}"));
+    let context = CudaContext::new(number).map_err(failed)?;
+    // SAFETY: this value was made here, and only `stream_of` makes anything of it: streams that other libraries own, on which this
+    // module launches on those libraries' own tensors. They order their streams; where two of them meet, a call joins the streams.
+    unsafe { context.disable_event_tracking() };
+    contexts.insert(ordinal, context.clone());
+    Ok(context)
+}
 
 /// The stream of this handle on the GPU of this number; null is the default stream.
 ///
@@ -34,17 +58,9 @@ pub unsafe fn stream_of(ordinal: i32, raw: *mut c_void) -> PyResult<Stream> {
     if let Some(known) = met.iter().find(same) {
         return Ok(known.stream.clone());
     }
-    let device = Device::gpu(usize::try_from(ordinal).unwrap_or(usize::MAX)).map_err(launch_error)?;
-    let stream = match device.context() {
-        Some(context) => {
-            // SAFETY: tensors here are other libraries', who order their own streams; this module makes none.
-            unsafe { context.disable_event_tracking() };
-            // SAFETY: as the caller promises.
-            let cuda = unsafe { context.wrap_borrowed_stream(raw as CUstream) };
-            Stream::from_cudarc(cuda).map_err(launch_error)?
-        }
-        None => device.stream(),
-    };
+    // SAFETY: as the caller promises.
+    let cuda = unsafe { context_of(ordinal)?.wrap_borrowed_stream(raw as CUstream) };
+    let stream = Stream::from_cudarc(cuda).map_err(launch_error)?;
     if met.len() >= MOST {
         met.clear();
     }
