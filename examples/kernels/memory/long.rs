@@ -80,7 +80,7 @@ mod long {
                 next.vectorize([1, 4]).copy_from(&from.distribute(row_major([1, THREADS]), thread_idx.x));
             }
             // Finite: minus infinity less itself would be no number.
-            let mut most: f32 = -3.0e38;
+            let mut most = f32::MIN;
             for i in unroll(0..ROUNDS * 4) {
                 most = most.max(own[[0, i]]);
             }
@@ -94,7 +94,7 @@ mod long {
             mine[[0, 0, 0]] = most;
             mine[[0, 0, 1]] = sum.warp_sum();
             tell(told, arrived, mine, step, part);
-            let mut of_row: f32 = -3.0e38;
+            let mut of_row = f32::MIN;
             for i in unroll(0..TOLD.div_ceil(32)) {
                 if i * 32 + lane_id() < TOLD {
                     of_row = of_row.max(told[[step, i * 32 + lane_id(), 0]]);

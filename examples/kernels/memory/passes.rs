@@ -18,7 +18,7 @@ pub fn softmax_in_passes<const M: usize, const N: usize>(
     let before = if ODD { row * N % 4 } else { 0 };
     let at = row as isize;
     // Finite: minus infinity less itself would be no number.
-    let mut most: f32 = -3.0e38;
+    let mut most = f32::MIN;
     let mut sum: f32 = 0.0;
     let mut lost: f32 = 0.0;
     for tile in 0..(N + before).div_ceil(TILE) {

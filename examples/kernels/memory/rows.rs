@@ -4,6 +4,9 @@
 //! short rows:  GROUP threads a row, several rows a block; they meet by shuffles
 //! long rows:   a block a row; it meets in shared memory
 //! ```
+//!
+//! Law, of each kernel of softmax here: elements of any size are taken, -infinity has 0, and a row with a NaN, with +infinity or of
+//! -infinity alone is NaN.
 
 use layout_cuda::tiled_kernel;
 
@@ -29,7 +32,7 @@ pub fn softmax<const M: usize, const N: usize>(
     let from = x.pad(f32::NEG_INFINITY).window([1, ROW], [row as isize, -before]).vectorize([1, 4]);
     let mut own = from.distribute(row_major([1, GROUP]), thread).to_local();
     // Finite: minus infinity less itself would be no number.
-    let mut most: f32 = -3.0e38;
+    let mut most = f32::MIN;
     for i in unroll(0..ROUNDS * 4) {
         most = most.max(own[[0, i]]);
     }

@@ -96,7 +96,7 @@ mod longest {
                 fetch(x, staged, loaded, row + CLUSTERS, place);
             }
             // Finite: minus infinity less itself would be no number.
-            let mut most: f32 = -3.0e38;
+            let mut most = f32::MIN;
             for i in unroll(0..ROUNDS) {
                 // Columns behind the last one came as zeros.
                 let inside = ((i * 128) as isize) < behind;
@@ -116,7 +116,7 @@ mod longest {
             mine[[0, 0, 1]] = sum.warp_sum();
             tell(told, arrived, &mut turn, place, mine);
             let of_all = told.slice(turn.stage());
-            let mut of_row: f32 = -3.0e38;
+            let mut of_row = f32::MIN;
             for at in (lane_id()..TOLD).step_by(32) {
                 of_row = of_row.max(of_all[[at, 0]]);
             }
