@@ -1,4 +1,8 @@
 //! Cross entropy of rows of logits, each read once.
+//!
+//! Law: the loss is within 2e-5, and two units in its last place, of the exact one for logits of any size: the difference between the
+//! largest logit and the target's, which is exact or rounded once, plus a logarithm between 0 and that of the row's length. A row
+//! with a NaN or with plus infinity has NaN; a target of minus infinity has infinity, in a row of nothing else NaN.
 
 use layout_cuda::tiled_kernel;
 
@@ -21,8 +25,8 @@ pub fn cross_entropy<const M: usize, const N: usize>(
     let row = block_idx.x;
     let before = (row * N % 8) as isize;
     let all = logits.pad(bf16::NEG_INFINITY);
-    // Finite, also times log2 e: minus infinity less itself would be no number.
-    let mut most: f32 = -1.0e38;
+    // Finite: minus infinity less itself would be no number.
+    let mut most = f32::MIN;
     let mut sum: f32 = 0.0;
     for step in 0..(N + 7).div_ceil(STEP) {
         let from = all.window([1, STEP], [row as isize, (step * STEP) as isize - before]).vectorize([1, 8]);
@@ -31,11 +35,10 @@ pub fn cross_entropy<const M: usize, const N: usize>(
         for i in unroll(0..ROUNDS * 8) {
             high = high.max(own[[0, i]].cast::<f32>());
         }
-        let shift = high * LOG2_E;
-        // Not `most * LOG2_E - shift`: contracted, that is the product's rounding error, which is no small number here.
+        // Differences first: a product of `high` may leave float32, and is rounded by more than the logarithm is worth.
         sum *= ((most - high) * LOG2_E).exp2_approx();
         for i in unroll(0..ROUNDS * 8) {
-            sum += (own[[0, i]].cast::<f32>() * LOG2_E - shift).exp2_approx();
+            sum += ((own[[0, i]].cast::<f32>() - high) * LOG2_E).exp2_approx();
         }
         most = high;
     }
@@ -43,7 +46,7 @@ pub fn cross_entropy<const M: usize, const N: usize>(
     let total = (sum * ((most - of_row) * LOG2_E).exp2_approx()).block_sum();
     if thread_idx.x == 0 {
         let target = targets[[row]] as usize;
-        loss[[row]] =
-            of_row + total.ln() - if target < N { logits[[row, target]].cast::<f32>() } else { 0.0 };
+        let logit = if target < N { logits[[row, target]].cast::<f32>() } else { 0.0 };
+        loss[[row]] = (of_row - logit) + total.ln();
     }
 }
