@@ -266,7 +266,9 @@ mod long {
                     squares += told[[step, share * 32 + lane_id(), 1]] + counts[[share]] * off * off;
                 }
             }
-            let factor = 1.0 / (squares.warp_sum() * of_all + epsilon).sqrt();
+            let variance = squares.warp_sum() * of_all;
+            // The sum of squares has left float32: 1 / infinity would make a row of `shift` of it.
+            let factor = select(variance < f32::INFINITY, 1.0 / (variance + epsilon).sqrt(), f32::NAN);
             for i in unroll(0..ROUNDS) {
                 let at = i * THREADS + thread_idx.x;
                 let own_scale = if KEPT { of_columns(scales, at) } else { of_columns(of_scale, at) };

@@ -2,6 +2,10 @@
 //!
 //! `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, with mean and variance of row `i`. The
 //! variance is that around the mean: of parts around their own means, combined in a fixed order.
+//!
+//! Law, of each kernel of layer norm here: the mean is within 40 units in the last place of the mean of absolute values. A row with a
+//! NaN or an infinity is NaN, and so is one whose sum, or whose sum of squares around the mean, leaves float32: for elements of up to
+//! 1.8e19 / sqrt(N) neither does. Squares below 1.2e-38 are lost beside `epsilon`.
 
 use layout_cuda::tiled_kernel;
 
@@ -59,7 +63,8 @@ pub fn layer_norm<const M: usize, const N: usize>(
         }
     }
     let square = if GROUP > 32 { square.block_sum() } else { group_sum(square, GROUP) };
-    let factor = 1.0 / (square / count + epsilon).sqrt();
+    // The sum of squares has left float32: 1 / infinity would make a row of `shift` of it.
+    let factor = select(square < f32::INFINITY, 1.0 / (square / count + epsilon).sqrt(), f32::NAN);
     for i in unroll(0..ROUNDS) {
         let scales = if ODD {
             of_columns(scale, i * GROUP + thread, before)

@@ -79,7 +79,9 @@ pub fn layer_norm_in_passes<const M: usize, const N: usize>(
         }
         (squares, lost) = add_compensated(squares, lost, term);
     }
-    let factor = 1.0 / (squares.block_sum() / N as f32 + epsilon).sqrt();
+    let variance = squares.block_sum() / N as f32;
+    // The sum of squares has left float32: 1 / infinity would make a row of `shift` of it.
+    let factor = select(variance < f32::INFINITY, 1.0 / (variance + epsilon).sqrt(), f32::NAN);
     for tile in 0..N.div_ceil(TILE) {
         let at = tile * THREADS + thread_idx.x;
         let mut own = x.tile([1, 4], [row, at]).vectorize([1, 4]).to_local();

@@ -156,8 +156,14 @@ mod longest {
             squares += of_warps[[at, 1]] + elements(at, n) * off * off;
             other_squares += of_warps[[at, 3]] + elements(at, n) * other_off * other_off;
         }
-        let factor = 1.0 / (squares.warp_sum() * of_all + epsilon).sqrt();
-        (mean, factor, other_mean, 1.0 / (other_squares.warp_sum() * of_all + epsilon).sqrt())
+        let (variance, other_variance) = (squares.warp_sum() * of_all, other_squares.warp_sum() * of_all);
+        (mean, factor_of(variance, epsilon), other_mean, factor_of(other_variance, epsilon))
+    }
+
+    /// What differences from the mean are multiplied with. Where the sum of squares has left float32, NaN: 1 / infinity would make a row
+    /// of `shift` of it.
+    fn factor_of(variance: f32, epsilon: f32) -> f32 {
+        select(variance < f32::INFINITY, 1.0 / (variance + epsilon).sqrt(), f32::NAN)
     }
 
     /// `out[i, j] = (x[i, j] - mean) / sqrt(variance + epsilon) * scale[j] + shift[j]`, mean and variance of row `i`. A cluster takes

@@ -2,6 +2,9 @@
 //!
 //! `out[i, j] = x[i, j] * scale[i] * weight[j]`, `scale[i] = 1 / sqrt(mean of x[i, ..]² + epsilon)`. Sums are float32 whatever the
 //! elements are. A row is a block's, 16 bytes at once a thread; it is read twice, the second time from the cache.
+//!
+//! Law: a row with a NaN or an infinity is NaN, and so is one whose sum of squares leaves float32: for elements of up to
+//! 1.8e19 / sqrt(N) it does not.
 
 use layout_cuda::tiled_kernels;
 
@@ -43,7 +46,9 @@ mod kernels {
                 sum += x[[0, i]] * x[[0, i]];
             }
         }
-        let factor = (sum.block_sum() / N as f32 + epsilon).rsqrt();
+        let mean = sum.block_sum() / N as f32;
+        // The sum of squares has left float32: 1 / infinity would make a row of zeros of it.
+        let factor = select(mean < f32::INFINITY, (mean + epsilon).rsqrt(), f32::NAN);
         if SCALED && thread_idx.x == 0 {
             scale[[row]] = factor;
         }
