@@ -19,7 +19,7 @@ pub fn add_onto<T, const N: usize>(x: &LayoutTensor<T, RowMajor<N>>, sum: &mut L
     sum.tile([v], [place]).vectorize([v]).copy_from(&own.vectorize([v]));
 }
 
-/// `x = max(x, 0)`, 16 bytes a thread.
+/// `x = max(x, 0)`, 16 bytes a thread. A NaN stays one, which `max` would make 0.
 #[tiled_kernel(
     T = [f32, bf16], THREADS = 256,
     block = [THREADS], grid = [N.div_ceil(THREADS * 16 / size_of::<T>())],
@@ -30,7 +30,7 @@ pub fn rectify<T, const N: usize>(x: &mut LayoutTensor<T, RowMajor<N>>) {
     let mut own = local::<T>(row_major([v]));
     own.vectorize([v]).copy_from(&x.tile([v], [place]).vectorize([v]));
     for i in unroll(0..v) {
-        own[[i]] = own[[i]].max(T::ZERO);
+        own[[i]] = select(own[[i]] < T::ZERO, T::ZERO, own[[i]]);
     }
     x.tile([v], [place]).vectorize([v]).copy_from(&own.vectorize([v]));
 }
