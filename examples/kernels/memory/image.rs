@@ -2,7 +2,7 @@
 
 use layout_cuda::tiled_kernel;
 
-/// `out[i, j] = min(255, (x[i, j] * gain + 128) / 256)`: gain in parts of 256.
+/// `out[i, j] = min(255, (x[i, j] * gain + 128) / 256)`: gain in parts of 256, any.
 #[tiled_kernel(
     THREADS = 256, ROUNDS = 3,
     block = [THREADS],
@@ -15,6 +15,8 @@ pub fn scale_bytes<const M: usize, const N: usize>(
     gain: u32,
 ) {
     const PART: usize = THREADS * ROUNDS * 16;
+    // From 256 times on only a zero stays below 255; a larger gain would leave 32 bits.
+    let gain = gain.min(65536);
     let (part, row) = (block_idx.x, block_idx.y);
     let at = [row as isize, (part * PART) as isize - (row * N % 16) as isize];
     let from = x.window([1, PART], at).vectorize([1, 16]);
