@@ -13,6 +13,9 @@
 //!
 //! Law: `O[q] = Σ w[q, k] V[k] / Σ w[q, k]`, `w[q, k] = exp(SCORE(scale * Q[q] · K[k]))` where `KEEP` holds, else 0; a query that sees
 //! no key gets zeros, and minus infinity as its logarithm. Weights are rounded to the elements' type before they multiply V.
+//! Scores are float32: one that is NaN or plus infinity makes its query's row and logarithm NaN, and so does what leaves float32 on the
+//! way; up to 2²⁸ their size costs nothing but their own rounding. A key that is hidden may hold anything; its value is to be finite,
+//! since 0 · NaN is NaN.
 //! Sources: Milakov, Gimelshein: Online normalizer calculation for softmax, 2018; Dao: FlashAttention-2, 2023; Shah and others:
 //! FlashAttention-3, 2024 (warpgroups by turns, products beside weights).
 
@@ -186,6 +189,11 @@ mod kernels {
         (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
+    /// What is taken off a row's scores. Finite for a row that has seen no key yet, too: minus infinity less itself would be no number.
+    fn base_of(high: f32, factor: f32) -> f32 {
+        (high * factor).max(f32::MIN)
+    }
+
     /// A row's maximum rises to that of its scores, taken in two chains, since a maximum waits for the one before. Gives what the row's
     /// sums fall by, and what is taken off its scores.
     fn rise(h: usize, scores: View<f32, Write>, mut most: View<f32, Write>, factor: f32) -> (f32, f32) {
@@ -200,9 +208,9 @@ mod kernels {
         // A rise by less than 2⁸ in the weights is none: they stay far from their type's largest number.
         let stays = LAZY && high * factor <= most[[h]].mul_add(factor, 8.0);
         let high = if stays { most[[h]] } else { high };
-        // Finite for a row that has seen no key yet, too: minus infinity less itself would be no number.
-        let base = (high * factor).max(f32::MIN);
-        let worth = if stays { 1.0 } else { most[[h]].mul_add(factor, -base).exp2_approx() };
+        let base = base_of(high, factor);
+        // A difference of what was taken off, both rounded: `most * factor` as it is would be another number where scores are large.
+        let worth = if stays { 1.0 } else { (base_of(most[[h]], factor) - base).exp2_approx() };
         most[[h]] = high;
         (worth, base)
     }
@@ -369,14 +377,16 @@ mod kernels {
         for h in unroll(0..2) {
             let mut total = sum[[h]] + sum[[h]].shuffle_xor(1);
             total += total.shuffle_xor(2);
-            let share = if total > 0.0 { total.recip() } else { 0.0 };
+            // A row that has seen keys and has no weight has overflowed on the way: 1 / 0 makes NaN of it.
+            let sees_none = total == 0.0 && most[[h]] == f32::NEG_INFINITY;
+            let share = if sees_none { 0.0 } else { total.recip() };
             for i in unroll(0..DV / 4) {
                 sums[[h, i]] *= share;
             }
             let line = 16 * (thread / 32) + lane_id() / 4 + 8 * h;
             if lane_id() % 4 == 0 && (line as i32) < left {
-                let log = most[[h]] * factor * consts::LN_2 + total.ln();
-                logs[[line]] = if total > 0.0 { log } else { f32::NEG_INFINITY };
+                let log = if total > 0.0 { most[[h]] * factor * consts::LN_2 + total.ln() } else { f32::NAN };
+                logs[[line]] = if sees_none { f32::NEG_INFINITY } else { log };
             }
         }
         store_matrix(&mut staged, &sums);

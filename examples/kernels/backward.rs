@@ -16,7 +16,9 @@
 //!
 //! Law: with `o = softmax(SCORE(scale Q Kᵀ)) V` and its weights `w`: `dV[k] = Σ w[q, k] dO[q]`, `dS[q, k] = w[q, k] (dO[q]
 //! · V[k] - D[q])`, `dK[k] = scale Σ dS[q, k] SLOPE Q[q]`, and `dQ[q]` likewise over keys. Heads of Q that share a head of
-//! K and V are summed in their order. Weights and dS are rounded to the elements' type before they multiply.
+//! K and V are summed in their order. Weights and dS are rounded to the elements' type before they multiply. A weight is within
+//! 2⁻²² `|log|` of its size, since `log` is float32: of scores up to a hundred thousand 2 %. A query whose logarithm is NaN makes its
+//! own dQ NaN, and dK and dV of the keys in its tiles.
 //! Source: Dao: FlashAttention-2, 2023.
 
 use layout_cuda::tiled_kernels;
@@ -602,7 +604,8 @@ mod kernels {
         let sum = sum.warp_sum();
         if lane_id() == 0 {
             let log = if row < M { logs[[batch, head, row]] } else { f32::NEG_INFINITY };
-            let log = if log > f32::NEG_INFINITY { log * consts::LOG2_E } else { f32::INFINITY };
+            // A NaN stays one: its weights are not 0.
+            let log = if log == f32::NEG_INFINITY { f32::INFINITY } else { log * consts::LOG2_E };
             for copy in unroll(0..COPIES) {
                 if row + copy < MP {
                     facts[[batch, head, 2 * copy, row + copy]] = log;

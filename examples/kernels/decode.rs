@@ -92,6 +92,11 @@ mod kernels {
         (2 * (lane_id() % 4) + 8 * (i / 2) + i % 2) as i32
     }
 
+    /// What is taken off a row's scores. Finite for a row that has seen no key yet, too: minus infinity less itself would be no number.
+    fn base_of(high: f32, factor: f32) -> f32 {
+        (high * factor).max(f32::MIN)
+    }
+
     /// Turns scores into weights, and rescales the sums of the weights and those of the products to the new maximum.
     fn weigh(
         mut scores: View<f32, Write>,
@@ -106,9 +111,9 @@ mod kernels {
             }
             high = high.max(high.shuffle_xor(1));
             high = high.max(high.shuffle_xor(2));
-            // A row that has seen no key yet.
-            let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
-            let worth = most[[h]].mul_add(factor, -base).exp2_approx();
+            let base = base_of(high, factor);
+            // A difference of what was taken off, both rounded: `most * factor` as it is would be another number where scores are large.
+            let worth = (base_of(most[[h]], factor) - base).exp2_approx();
             most[[h]] = high;
             let mut total = sum[[h]] * worth;
             for i in unroll(0..BN / 4) {
@@ -139,15 +144,16 @@ mod kernels {
     /// The factor that divides a row's sums by the sum of its weights, and the logarithm of that sum.
     fn beside(told: View<f32, Write>, row: usize, factor: f32) -> (f32, f32) {
         let high = highest(told, row);
-        let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
+        let base = base_of(high, factor);
         let mut total: f32 = 0.0;
         for warp in unroll(0..WARPS) {
-            total += told[[1, warp, row]] * told[[0, warp, row]].mul_add(factor, -base).exp2_approx();
+            total += told[[1, warp, row]] * (base_of(told[[0, warp, row]], factor) - base).exp2_approx();
         }
-        if total > 0.0 {
-            (total.recip(), base.mul_add(consts::LN_2, total.ln()))
-        } else {
+        // A row that has seen keys and has no weight has overflowed on the way: 1 / 0 makes NaN of it.
+        if total == 0.0 && high == f32::NEG_INFINITY {
             (0.0, f32::NEG_INFINITY)
+        } else {
+            (total.recip(), if total > 0.0 { base.mul_add(consts::LN_2, total.ln()) } else { f32::NAN })
         }
     }
 
@@ -176,9 +182,8 @@ mod kernels {
         }
         barrier();
         for h in unroll(0..ROWS / 8) {
-            let high = highest(told, 8 * h + lane_id() / 4);
-            let base = if high == f32::NEG_INFINITY { 0.0 } else { high * factor };
-            let worth = most[[h]].mul_add(factor, -base).exp2_approx();
+            let base = base_of(highest(told, 8 * h + lane_id() / 4), factor);
+            let worth = (base_of(most[[h]], factor) - base).exp2_approx();
             for i in unroll(0..DV / 4) {
                 sums[[h / 2, 4 * (i / 2) + 2 * (h % 2) + i % 2]] *= worth;
             }
@@ -408,7 +413,8 @@ mod kernels {
             let log = of_parts[[split * B + sequence, head, query]];
             let from = parts.slice(split * B + sequence).slice(head).slice(query);
             let part = from.tile([4], [column]).vectorize([4]).to_local();
-            if log > f32::NEG_INFINITY {
+            // A split that sees nothing; one that is NaN is not.
+            if log != f32::NEG_INFINITY {
                 let weight = ((log - high) * consts::LOG2_E).exp2_approx();
                 total += weight;
                 for i in unroll(0..4) {
@@ -431,7 +437,7 @@ mod kernels {
             sum.fill(0.0);
             for part in unroll(0..GROUPS) {
                 let found = sums.slice(part).tile([4], [column]).vectorize([4]).to_local();
-                if told[[part, 0]] > f32::NEG_INFINITY {
+                if told[[part, 1]] != 0.0 {
                     let weight = ((told[[part, 0]] - most) * consts::LOG2_E).exp2_approx();
                     whole += told[[part, 1]] * weight;
                     for i in unroll(0..4) {
@@ -439,7 +445,7 @@ mod kernels {
                     }
                 }
             }
-            let share = if whole > 0.0 { whole.recip() } else { 0.0 };
+            let share = if whole == 0.0 { 0.0 } else { whole.recip() };
             for i in unroll(0..4) {
                 sum[[i]] *= share;
             }
@@ -449,7 +455,7 @@ mod kernels {
             to.copy_from(&rounded.vectorize([4]));
             if column == 0 {
                 logs[[sequence, head, query]] =
-                    if whole > 0.0 { most + whole.ln() } else { f32::NEG_INFINITY };
+                    if whole == 0.0 { f32::NEG_INFINITY } else { most + whole.ln() };
             }
         }
     }
