@@ -6,7 +6,8 @@
 use layout_cuda::tiled_kernel;
 
 /// `pull[i]` is the sum over `j` of `m_j d / (|d|² + softening)^1.5`, with `d = x_j - x_i`: acceleration where the constant of
-/// gravitation is 1. A body is `x, y, z, m`. `softening` is above 0, so that a body does not pull itself: `0 · rsqrt(0)` is NaN.
+/// gravitation is 1. A body is `x, y, z, m`. `softening` is above 0, so that a body does not pull itself: `0 · rsqrt(0)` is NaN. So it
+/// is where `m / softening^1.5` leaves float32. A body farther than 10¹² pulls by up to `m` 10⁻³⁸ less than it does.
 ///
 /// Precision: a pair's term is within 2⁻²⁰ of its size (`rsqrt_approx` is within 2⁻²²·⁹ and comes to the third power), and the sums are
 /// those of float32, one body after the other.
