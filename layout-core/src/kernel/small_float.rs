@@ -1,6 +1,7 @@
 //! Floats of 16 and 8 bits. Each is held as an `f32`, which represents it exactly, and rounded after each operation.
 //!
-//! Laws: `encode(decode(bits)) == bits` for every bit pattern that is no NaN; `encode` rounds to nearest, ties to even.
+//! Laws: `held(decode(bits)) == bits` for every bit pattern, and `encode(decode(bits)) == bits` for every finite one; `encode` rounds
+//! to nearest, ties to even.
 //! Values that are too large become infinity in `f16` and `bf16`, and the largest finite value in `e4m3` and `e5m2` (as
 //! CUDA's conversions with `satfinite` do).
 //!
@@ -23,10 +24,9 @@ pub(super) fn decode(bits: u32, elem: Elem) -> f32 {
     let value = if elem == Elem::Bf16 {
         f32::from_bits(magnitude << 16)
     } else if magnitude > format.largest {
-        // Beyond the largest finite value are infinity, where the type has one, and NaNs.
-        let infinity = (format.largest | ((1 << format.fraction) - 1)) + 1;
-        let has_infinity = elem != Elem::E4m3;
-        if has_infinity && magnitude == infinity { f32::INFINITY } else { f32::NAN }
+        // Beyond the largest finite value are infinity, where the type has one, and NaNs, whose fraction stays.
+        let fraction = magnitude & ((1 << format.fraction) - 1);
+        f32::from_bits(f32::INFINITY.to_bits() | fraction << (f32::MANTISSA_DIGITS - 1 - format.fraction))
     } else {
         let exponent = (magnitude >> format.fraction) as i32;
         let fraction = magnitude & ((1 << format.fraction) - 1);
@@ -56,6 +56,19 @@ pub(super) fn encode(value: f32, elem: Elem) -> u32 {
     // A fraction that rounds up to the next power of two carries into the exponent.
     let bits = (((exponent + format.bias - 1) as u32) << format.fraction) + rounded as u32;
     sign | if bits > format.largest { format.overflow } else { bits }
+}
+
+/// The bits of a value that is one of the type. It moves as it is: a NaN keeps its fraction and an infinity stays one, where a
+/// conversion makes the type's one NaN and its largest number.
+pub(super) fn held(value: f32, elem: Elem) -> u32 {
+    let Some((format, sign_bit)) = format(elem) else { return value.to_bits() };
+    let fraction = (value.to_bits() & 0x7f_ffff) >> (f32::MANTISSA_DIGITS - 1 - format.fraction);
+    if value.is_finite() || elem == Elem::E4m3 || value.is_nan() && fraction == 0 {
+        return encode(value, elem);
+    }
+    let sign = if value.is_sign_negative() { sign_bit } else { 0 };
+    let exponent = (sign_bit - 1) & !((1 << format.fraction) - 1);
+    sign | exponent | fraction
 }
 
 /// The nearest value of the type.
@@ -90,7 +103,7 @@ fn power(exponent: i32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, encode, integer_to_odd, to_odd};
+    use super::{decode, encode, held, integer_to_odd, to_odd};
     use crate::kernel::elem::Elem;
 
     const SMALL: [(Elem, u32); 4] =
@@ -101,6 +114,9 @@ mod tests {
         for (elem, count) in SMALL {
             for bits in 0..count {
                 let value = decode(bits, elem);
+                // Of e4m3 a conversion makes the same NaN, without its sign.
+                let nan = elem == Elem::E4m3 && value.is_nan();
+                assert_eq!(held(value, elem), if nan { 0x7f } else { bits }, "{elem} {bits:#x} {value}");
                 let saturated = value.is_infinite() && elem == Elem::E5m2;
                 if !value.is_nan() && !saturated {
                     assert_eq!(encode(value, elem), bits, "{elem} {bits:#x} {value}");

@@ -35,7 +35,7 @@ pub(crate) fn math(warp: &mut Warp, dst: u32, function: Math, operands: [Registe
             floats(function, &mut warp.f64, (dst, from), &n, active);
         }
         (Bank::Int, Register::F32(a)) => {
-            let value = warp.f32[a as usize].map(|value| small_float::encode(value, elem).into());
+            let value = warp.f32[a as usize].map(|value| small_float::held(value, elem).into());
             put(&mut warp.int[dst as usize], &value, active);
         }
         (Bank::Int, Register::F64(a)) => {

@@ -106,9 +106,7 @@ pub(crate) fn collective(
 fn matches(warp: &mut Warp, dst: Register, from: Register, elem: Elem) {
     let active = warp.active;
     let bits: [u64; LANES] = match from {
-        Register::F32(from) => {
-            warp.f32[from as usize].map(|value| u64::from(small_float::encode(value, elem)))
-        }
+        Register::F32(from) => warp.f32[from as usize].map(|value| u64::from(small_float::held(value, elem))),
         Register::F64(from) => warp.f64[from as usize].map(f64::to_bits),
         Register::Int(from) => warp.lanes(from).map(|value| value as u64),
         Register::Mask(from) => {
@@ -231,7 +229,7 @@ impl Machine<'_> {
         let mut before = [site.pad; LANES];
         let bits = |register: u32| -> [u64; LANES] {
             std::array::from_fn(|lane| match bank {
-                Bank::F32 => u64::from(small_float::encode(warp.f32[register as usize][lane], site.elem)),
+                Bank::F32 => u64::from(small_float::held(warp.f32[register as usize][lane], site.elem)),
                 Bank::F64 => warp.f64[register as usize][lane].to_bits(),
                 Bank::Int => warp.int[register as usize][lane] as u64 & u64::MAX >> (64 - site.elem.bits()),
                 Bank::Mask => 0,

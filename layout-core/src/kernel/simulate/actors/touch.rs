@@ -208,7 +208,7 @@ impl Machine<'_> {
                 Bank::F32 if site.elem == Elem::F32 => {
                     warp.f32[register].map(|value| u64::from(value.to_bits()))
                 }
-                Bank::F32 => warp.f32[register].map(|value| u64::from(small_float::encode(value, site.elem))),
+                Bank::F32 => warp.f32[register].map(|value| u64::from(small_float::held(value, site.elem))),
                 Bank::F64 => warp.f64[register].map(f64::to_bits),
                 Bank::Int => warp.int[register].map(|value| value as u64),
                 Bank::Mask => std::array::from_fn(|lane| u64::from(warp.mask[register] >> lane & 1)),
