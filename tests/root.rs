@@ -44,6 +44,7 @@ mod rust;
 mod sass;
 mod simulate;
 mod snapshots;
+mod special;
 mod strangers;
 mod tensor;
 mod tensor_map;

@@ -12,7 +12,8 @@
 //!
 //! Law: the result is that of `attention` for sequence `b` with keys `0..lengths[b]`; the last query stands at the last
 //! key. A length is clamped to the keys that K has room for, and a page's number to the pages that there are, so nothing
-//! outside is read. Which keys a split has depends on `span` alone, so a sequence's result does not depend on the others.
+//! outside is read. Which keys a split has depends on `span` alone, so a sequence's result does not depend on the others. Splits are
+//! weighed by their logarithms, which are float32: within 2⁻²² `|log|` of their size.
 //! Sources: Dao and others: Flash-Decoding, 2023 (splits); Kwon and others: PagedAttention, 2023 (pages by a table).
 
 use layout_cuda::tiled_kernels;

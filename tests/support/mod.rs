@@ -7,4 +7,5 @@ pub mod gpu;
 pub mod guarded;
 pub mod parallel;
 pub mod sass;
+pub mod special;
 pub mod tested;
