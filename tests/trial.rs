@@ -5,6 +5,7 @@
 //! simulator computed wrongly or accused. Kernels are texts here, for every variant.
 
 mod paths;
+mod places;
 mod simulated;
 mod values;
 mod words;

@@ -4,11 +4,12 @@
 //! variable where the closure stands.
 
 use super::Lowering;
+use super::reference::references_of;
 use super::statement::is_value;
-use super::written::{is_mutable_reference, written};
+use super::written::written;
 use crate::place::Place;
 use crate::returns::holds_return;
-use layout_core::kernel::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId};
+use layout_core::kernel::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId, Pattern};
 use proc_macro2::Ident;
 use syn::{Expr, ExprCall, ExprClosure, Pat};
 
@@ -49,7 +50,7 @@ impl Lowering<'_> {
                 let within: syn::Block = syn::parse_quote!({ #body });
                 self.function_body(&within)
             }
-            body if is_value(body) => Block { statements: vec![], value: Some(self.expr(body)) },
+            body if is_value(body) => Block { statements: vec![], value: Some(self.given(body)) },
             body => Block { statements: self.expr_statement(body), value: None },
         };
         self.around = around;
@@ -63,9 +64,7 @@ impl Lowering<'_> {
         match input {
             Pat::Type(typed) => {
                 let local = self.closure_parameter(&typed.pat);
-                if is_mutable_reference(&typed.ty) {
-                    self.refers(local);
-                }
+                self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
                 self.written.insert(local, written(&typed.ty, &self.types, None));
                 local
             }
@@ -89,23 +88,5 @@ impl Lowering<'_> {
         let callee = self.expr(callee);
         let arguments = node.args.iter().map(|argument| self.given(argument)).collect();
         self.add(place, ExprKind::CallValue(callee, arguments))
-    }
-
-    /// A value that is handed on: a name of what `&mut` borrowed is handed on as that.
-    pub(super) fn given(&mut self, value: &Expr) -> ExprId {
-        let id = self.expr(value);
-        let names = matches!(value, Expr::Path(_));
-        match self.kernel.exprs[id.0 as usize].kind {
-            ExprKind::Local(local) if names && self.references.contains(&local) => {
-                self.add(Place::of_expr(value), ExprKind::Borrow(id))
-            }
-            _ => id,
-        }
-    }
-
-    /// A local that stands for a place of another's.
-    pub(super) fn refers(&mut self, local: LocalId) {
-        self.references.insert(local);
-        self.kernel.locals[local.0 as usize].mutable = true;
     }
 }

@@ -27,16 +27,9 @@ impl Lowering<'_> {
             Expr::Path(node) => self.path(node),
             Expr::Paren(node) => self.expr(&node.expr),
             Expr::Group(node) => self.expr(&node.expr),
-            // A view is a value that knows where its elements are: borrowing it changes nothing.
-            Expr::Reference(node) => {
-                let id = self.expr(&node.expr);
-                if node.mutability.is_none() || !self.is_of_a_local(id) {
-                    return id;
-                }
-                self.add(Place::of_expr(expr), ExprKind::Borrow(id))
-            }
+            Expr::Reference(node) => self.reference(expr, node),
             Expr::Unary(node) => match &node.op {
-                UnOp::Deref(_) => self.expr(&node.expr),
+                UnOp::Deref(_) => self.dereference(expr, &node.expr),
                 UnOp::Neg(_) => self.unary(expr, UnaryOp::Neg, &node.expr),
                 UnOp::Not(_) => self.unary(expr, UnaryOp::Not, &node.expr),
                 _ => self.refuse(Place::of(expr), "this operator", "the prefix operators are `-` and `!`"),
@@ -60,7 +53,7 @@ impl Lowering<'_> {
                 None => self.no_type(&node.ty),
             },
             Expr::Tuple(node) => {
-                let parts: Vec<ExprId> = node.elems.iter().map(|part| self.expr(part)).collect();
+                let parts: Vec<ExprId> = node.elems.iter().map(|part| self.given(part)).collect();
                 self.add(Place::of_expr(expr), ExprKind::Tuple(parts))
             }
             Expr::Array(node) => {
@@ -97,15 +90,6 @@ impl Lowering<'_> {
                 let (what, help) = refuse::expression(other);
                 self.refuse(Place::of(other), format!("the kernel language does not have {what}"), help)
             }
-        }
-    }
-
-    /// Whether an expression names a local, or a part of one.
-    pub(super) fn is_of_a_local(&self, id: ExprId) -> bool {
-        match self.kernel.exprs[id.0 as usize].kind {
-            ExprKind::Local(_) => true,
-            ExprKind::Element(of, _) | ExprKind::Field(of, _) => self.is_of_a_local(of),
-            _ => false,
         }
     }
 
@@ -269,7 +253,7 @@ impl Lowering<'_> {
             None => Block::default(),
             Some((_, branch)) => match &**branch {
                 Expr::Block(block) => self.block(&block.block),
-                other => Block { statements: vec![], value: Some(self.expr(other)) },
+                other => Block { statements: vec![], value: Some(self.given(other)) },
             },
         };
         self.add(Place::of_expr(expr), ExprKind::If(condition, then, otherwise))

@@ -1,11 +1,12 @@
 //! Nested functions: declared with their block, lowered once, inlined where they are called.
 
+use super::reference::references_of;
 use super::scope::Binding;
-use super::written::{is_mutable_reference, written};
+use super::written::written;
 use super::{Lowering, Site};
 use crate::place::Place;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::{Annotation, Block, Function};
+use layout_core::kernel::ir::{Annotation, Block, Function, Pattern};
 use proc_macro2::Ident;
 use quote::format_ident;
 use syn::ext::IdentExt;
@@ -113,12 +114,14 @@ impl Lowering<'_> {
                             let local = self.local(&pat.ident, pat.mutability.is_some());
                             let ty = written(&typed.ty, &self.types, Some(&item.sig.generics));
                             self.written.insert(local, ty);
-                            if is_mutable_reference(&typed.ty) {
-                                self.refers(local);
-                            }
+                            self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
                             local
                         }
-                        Pat::Tuple(pat) => self.local(&whole(place, pat), false),
+                        Pat::Tuple(pat) => {
+                            let local = self.local(&whole(place, pat), false);
+                            self.refer_like(&Pattern::Local(local), &references_of(&typed.ty));
+                            local
+                        }
                         other => self.no_parameter(Place::of(other)),
                     },
                     FnArg::Receiver(receiver) => self.no_parameter(Place::of(receiver)),
@@ -217,7 +220,7 @@ impl Lowering<'_> {
             // What a function is for may be said in front of it.
             self.no_attributes(item.attrs.iter().filter(|known| !known.path().is_ident("doc")));
             let generics = &item.sig.generics;
-            let other = generics.params.iter().any(|parameter| !matches!(parameter, GenericParam::Type(_)));
+            let other = generics.params.iter().any(|parameter| matches!(parameter, GenericParam::Const(_)));
             if other || generics.where_clause.is_some() {
                 self.errors.push(
                     Place::of(&generics),

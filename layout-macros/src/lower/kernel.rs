@@ -12,7 +12,7 @@ use layout_core::kernel::ir::{
 };
 use layout_core::kernel::{ParamSet, ParamValue};
 use proc_macro2::Ident;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use syn::ext::IdentExt;
 use syn::{Expr, Item, ItemFn, Stmt};
 
@@ -65,7 +65,7 @@ pub fn lower(
         around: vec![],
         written: HashMap::new(),
         returns: HashMap::new(),
-        references: HashSet::new(),
+        references: HashMap::new(),
         own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
         calls: vec![],

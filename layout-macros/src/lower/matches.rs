@@ -7,9 +7,7 @@ use super::Lowering;
 use super::scope::{Binding, Found};
 use super::statement::is_value;
 use crate::place::Place;
-use layout_core::kernel::ir::{
-    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, StatementKind, UnaryOp,
-};
+use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, UnaryOp};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{Arm, Expr, ExprMatch, Lit, Pat, RangeLimits};
@@ -21,7 +19,7 @@ impl Lowering<'_> {
     pub(super) fn match_expr(&mut self, expr: &Expr, node: &ExprMatch) -> ExprId {
         self.no_attributes(&node.attrs);
         let place = Place::of_expr(expr);
-        let value = self.expr(&node.expr);
+        let value = self.given(&node.expr);
         let name = Ident::new("matched", node.match_token.span);
         let parts = node.arms.iter().find_map(|arm| tuple_of(&arm.pat));
         let locals: Vec<LocalId> = (0..parts.unwrap_or(1)).map(|_| self.local(&name, false)).collect();
@@ -34,8 +32,9 @@ impl Lowering<'_> {
             Some(_) => Pattern::Tuple(names.collect()),
             None => names.next_back().unwrap_or(Pattern::Wildcard),
         };
-        let bind = self
-            .statement(place, StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false });
+        let references = self.references_in(value);
+        self.refer_like(&pattern, &references);
+        let bind = self.bound(place, pattern, value);
         let arms: Vec<(Option<ExprId>, Block)> =
             node.arms.iter().map(|arm| self.arm(arm, &matched)).collect();
         let last = arms.len().saturating_sub(1);
@@ -61,7 +60,7 @@ impl Lowering<'_> {
         let condition = self.taken(&arm.pat, matched, true);
         let block = match &*arm.body {
             Expr::Block(block) if block.label.is_none() => self.block(&block.block),
-            body if is_value(body) => Block { statements: vec![], value: Some(self.expr(body)) },
+            body if is_value(body) => Block { statements: vec![], value: Some(self.given(body)) },
             body => Block { statements: self.expr_statement(body), value: None },
         };
         self.scopes.leave(mark);

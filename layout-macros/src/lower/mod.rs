@@ -13,6 +13,7 @@ mod leave;
 mod matches;
 mod name;
 mod near;
+mod reference;
 mod refuse;
 mod scope;
 mod sequence;
@@ -25,7 +26,7 @@ use crate::report::Errors;
 use layout_core::kernel::Origin;
 use layout_core::kernel::ir::{Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind};
 use proc_macro2::Ident;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use syn::ext::IdentExt;
 
 pub use kernel::lower;
@@ -65,8 +66,8 @@ struct Lowering<'a> {
     /// The types that are written of locals, and of what functions give.
     written: HashMap<LocalId, written::Ty>,
     returns: HashMap<u32, written::Ty>,
-    /// Locals that stand for places of others: `&mut` parameters, and what `let r = &mut x;` binds.
-    references: HashSet<LocalId>,
+    /// Locals that stand for places of others, or hold such: `&mut` parameters, and what `let r = &mut x;` binds.
+    references: HashMap<LocalId, reference::References>,
     /// The kernel's `fn`, in the file that its definition names.
     own: Place,
     /// What is being lowered: where a name may not mean everything.

@@ -138,7 +138,11 @@ fn said(text: &str, table: &[(&[&str], &'static str)]) -> Option<&'static str> {
 }
 
 /// Types of other languages and of Rust's library, and what stands for them.
-const TYPES: [(&[&str], &str); 7] = [
+const TYPES: [(&[&str], &str); 8] = [
+    (
+        &["mem"],
+        "two places are exchanged by `(a, b) = (b, a);`, replaced by `let old = a; a = b;`, taken by `let old = a; a = 0;`",
+    ),
     (
         &["int", "long", "short", "char"],
         "the integers are `i32`, `i64`, `i16`, `i8` and `u32`, `u64`, `u16`, `u8`; an index is `usize`",
@@ -167,6 +171,8 @@ const TYPES: [(&[&str], &str); 7] = [
 pub fn type_advice(text: &str) -> Option<&'static str> {
     let first = text
         .trim_start_matches('&')
+        .trim_start_matches("std::")
+        .trim_start_matches("core::")
         .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .next()?;
     TYPES.iter().find(|(words, _)| words.contains(&first)).map(|(_, way)| *way)

@@ -7,7 +7,7 @@ use super::Lowering;
 use crate::place::Place;
 use layout_core::kernel::intrinsic::{Form, Intrinsic};
 use layout_core::kernel::ir::{
-    Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
+    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
 };
 use proc_macro2::Ident;
 use syn::{Expr, ExprForLoop, ExprMethodCall};
@@ -82,8 +82,11 @@ impl Lowering<'_> {
         node: &ExprForLoop,
         sequence: &Sequence<'_>,
     ) -> Vec<Statement> {
-        let mut array = self.expr(sequence.array);
-        if sequence.borrowed && self.is_of_a_local(array) {
+        let mut array = self.given(sequence.array);
+        // `for x in rows` of a `rows: &mut [f32; 4]` gives references, too.
+        let mutable = sequence.mutable
+            || !sequence.borrowed && matches!(self.kernel.exprs[array.0 as usize].kind, ExprKind::Borrow(_));
+        if sequence.borrowed && self.is_place(array) {
             array = self.add(place, ExprKind::Borrow(array));
         }
         let name = |text: &str| Ident::new(text, place.start);
@@ -101,7 +104,7 @@ impl Lowering<'_> {
         let mut element = self.add(place, ExprKind::Element(of, at));
         // Of what is no array one error is told.
         self.kernel.exprs[element.0 as usize].origin = self.kernel.exprs[end.0 as usize].origin;
-        if sequence.mutable {
+        if mutable {
             element = self.add(place, ExprKind::Borrow(element));
         }
         if sequence.numbered {
@@ -110,9 +113,8 @@ impl Lowering<'_> {
         }
         let mark = self.scopes.enter();
         let pattern = self.pattern(&node.pat);
-        if sequence.mutable {
-            self.refer_all(&pattern);
-        }
+        let references = self.references_in(element);
+        self.refer_like(&pattern, &references);
         let first = self.bound(place, pattern, element);
         out.extend(self.loop_with(&node.label, place, &node.body, |_, mut body| {
             body.statements.insert(0, first);
@@ -121,19 +123,6 @@ impl Lowering<'_> {
         }));
         self.scopes.leave(mark);
         out
-    }
-
-    /// `let pattern = value;`
-    fn bound(&mut self, place: Place, pattern: Pattern, value: ExprId) -> Statement {
-        self.statement(place, StatementKind::Let { pattern, ty: Annotation::Any, value, constant: false })
-    }
-
-    fn refer_all(&mut self, pattern: &Pattern) {
-        match pattern {
-            Pattern::Local(local) => self.refers(*local),
-            Pattern::Tuple(parts) => parts.iter().for_each(|part| self.refer_all(part)),
-            Pattern::Wildcard => {}
-        }
     }
 
     /// What a method of Rust's arrays and floats is short for.
@@ -165,7 +154,7 @@ impl Lowering<'_> {
     /// `array.swap(i, j)`
     fn swapped(&mut self, place: Place, array: &Expr, at: [&Expr; 2]) -> ExprId {
         let mut array = self.expr(array);
-        if self.is_of_a_local(array) {
+        if self.is_place(array) {
             array = self.add(place, ExprKind::Borrow(array));
         }
         // The place of the array is found once.

@@ -98,7 +98,7 @@ impl Lowering<'_> {
                 }
                 Stmt::Expr(expr, semicolon) => {
                     if semicolon.is_none() && number == last && is_value(expr) {
-                        out.value = Some(self.expr(expr));
+                        out.value = Some(self.given(expr));
                     } else {
                         out.statements.extend(self.expr_statement(expr));
                     }
@@ -115,6 +115,7 @@ impl Lowering<'_> {
         let kind = match expr {
             Expr::Assign(node) => match &*node.left {
                 Expr::Tuple(parts) => return self.assign_tuple(place, parts, &node.right),
+                Expr::Infer(_) => Some(StatementKind::Expr(self.expr(&node.right))),
                 left => self.assign(left, None, &node.right),
             },
             Expr::Binary(node) if matches!(binary_op(&node.op), Some((_, true))) => {
@@ -185,6 +186,9 @@ impl Lowering<'_> {
         let before = self.errors.len();
         let place = self.expr(target);
         let sound = self.errors.len() == before;
+        if sound && !self.through_reference(target, place) {
+            return None;
+        }
         let is_place = match &self.kernel.exprs[place.0 as usize].kind {
             ExprKind::Local(local) => {
                 let local = &self.kernel.locals[local.0 as usize];
@@ -265,11 +269,8 @@ impl Lowering<'_> {
         }
         let value = self.given(&init.expr);
         let pattern = self.pattern(pat);
-        if let (Pattern::Local(local), ExprKind::Borrow(_)) =
-            (&pattern, &self.kernel.exprs[value.0 as usize].kind)
-        {
-            self.refers(*local);
-        }
+        let references = self.references_in(value);
+        self.refer_like(&pattern, &references);
         Some(self.statement(place, StatementKind::Let { pattern, ty, value, constant: false }))
     }
 

@@ -24,16 +24,6 @@ pub(super) enum Ty {
     Other,
 }
 
-/// `&mut T`
-pub(super) fn is_mutable_reference(ty: &Type) -> bool {
-    match ty {
-        Type::Group(group) => is_mutable_reference(&group.elem),
-        Type::Paren(paren) => is_mutable_reference(&paren.elem),
-        Type::Reference(reference) => reference.mutability.is_some(),
-        _ => false,
-    }
-}
-
 /// The type that is written, in a function with these generics.
 pub(super) fn written(ty: &Type, types: &[Ident], generics: Option<&Generics>) -> Ty {
     let own = |name: &Ident| {

@@ -43,6 +43,20 @@ struct Printer<'a> {
     plain: bool,
 }
 
+/// `target op= value;`, often through a reference to the element: the value comes first all the same.
+fn referred(target: &str, op: &str, value: &str, ty: &str, seed: u64) -> String {
+    let through = match seed % 8 {
+        0 => format!("let lent = &mut {target}; *lent {op}= held;"),
+        1 => format!("let lent = &mut {target}; let again = &mut *lent; *again {op}= held;"),
+        2 => format!("let pair = (&mut {target}, held); *pair.0 {op}= pair.1;"),
+        3 => format!("let (by, lent) = (held, &mut {target}); *lent {op}= by;"),
+        4 => format!("let put = |to: &mut {ty}, by: {ty}| *to {op}= by; put(&mut {target}, held);"),
+        5 => format!("let lent: &mut {ty} = &mut {target}; let put = || *lent {op}= held; put();"),
+        _ => return format!("{target} {op}= {value};"),
+    };
+    format!("{{ let held: {ty} = {value}; {through} }}")
+}
+
 fn list<T>(items: impl IntoIterator<Item = T>, each: impl FnMut(T) -> String) -> String {
     items.into_iter().map(each).collect::<Vec<_>>().join(", ")
 }
@@ -167,7 +181,10 @@ impl Printer<'_> {
             }
             Stmt::Store(place, coordinates, op, value) => {
                 let (target, value) = (self.element(place, coordinates), self.expr(value));
-                self.line(&format!("{target} {}= {value};", op.map_or("", BinaryOp::symbol)));
+                let (op, ty) = (op.map_or("", BinaryOp::symbol), self.kernel.elem(place).name());
+                let text =
+                    referred(&target, op, &value, ty, self.kernel.seed.wrapping_add(self.out.len() as u64));
+                self.line(&text);
             }
             Stmt::If(condition, then, otherwise) => {
                 let condition = self.expr(condition);

@@ -60,6 +60,15 @@ pub(super) struct LayoutDatum {
 }
 
 impl Datum {
+    /// Whether it is a reference, or a tuple that holds one.
+    pub(super) fn refers(&self) -> bool {
+        match self {
+            Datum::Borrowed(_) => true,
+            Datum::Tuple(parts) => parts.iter().any(Datum::refers),
+            _ => false,
+        }
+    }
+
     /// What a message calls it.
     pub(super) fn kind(&self) -> String {
         match self {
@@ -77,7 +86,7 @@ impl Datum {
             Datum::Pipeline(..) => "a state of a pipeline".into(),
             Datum::TensorCore(_) => "a matrix instruction".into(),
             Datum::Function(..) => "a function".into(),
-            Datum::Borrowed(_) => "a `&mut` of a variable".into(),
+            Datum::Borrowed(_) => "a `&mut`".into(),
             Datum::Unknown => "an expression with an error".into(),
         }
     }
@@ -94,6 +103,8 @@ pub(super) enum Binding {
     Index(VarId),
     /// A mutable array, or a place in one: registers.
     Array(Spot),
+    /// An element of a view that `&mut` borrowed.
+    Memory(TileAccess),
     /// A mutable tuple: each part is a variable of its own.
     Tuple(Vec<Binding>),
     /// `let x;`: what it holds is known at its first assignment. Its declaration is that of this variable.
@@ -106,7 +117,11 @@ impl Binding {
         match self {
             Binding::Index(var) => out.push(*var),
             Binding::Tuple(parts) => parts.iter().for_each(|part| part.indices(out)),
-            Binding::Value(_) | Binding::Element(_) | Binding::Array(_) | Binding::Later(_) => {}
+            Binding::Value(_)
+            | Binding::Element(_)
+            | Binding::Array(_)
+            | Binding::Memory(_)
+            | Binding::Later(_) => {}
         }
     }
 }

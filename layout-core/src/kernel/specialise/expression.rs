@@ -132,8 +132,17 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `&mut place`: a place is handed on; anything else is a value.
+    /// `&mut place`: a place is handed on; so is a value that nothing can be assigned to.
     fn borrow(&mut self, place: ExprId, origin: Origin) -> Outcome<Datum> {
+        if let ExprKind::Index(view, coordinates) = &self.kernel.expr(place).kind {
+            let (mut access, _) = self.access_of(*view, coordinates, origin)?;
+            // The place is that of now.
+            access.view = self.settled_view(access.view, origin);
+            for index in &mut access.coordinates {
+                *index = self.settled(index, origin);
+            }
+            return Ok(Datum::Borrowed(Box::new(Binding::Memory(access))));
+        }
         if let Some(spot) = self.spot(place, origin) {
             let mut spot = spot?;
             // The place is that of now.
@@ -143,8 +152,15 @@ impl Evaluator<'_> {
             return Ok(Datum::Borrowed(Box::new(Binding::Array(spot))));
         }
         match self.named(place).map(|(_, binding)| binding.clone()) {
-            Some(Binding::Value(_)) | None => self.expr(place),
-            Some(Binding::Later(_)) => self.expr(place),
+            Some(Binding::Value(_) | Binding::Later(_)) | None => match self.expr(place)? {
+                // A view is a value that says where its elements are.
+                number @ (Datum::Index(_)
+                | Datum::Float(_)
+                | Datum::Bool(_)
+                | Datum::Scalar(..)
+                | Datum::Array(_)) => Ok(Datum::Borrowed(Box::new(Binding::Value(number)))),
+                other => Ok(other),
+            },
             Some(binding) => Ok(Datum::Borrowed(Box::new(binding))),
         }
     }
@@ -272,16 +288,31 @@ impl Evaluator<'_> {
     }
 
     fn load(&mut self, view: ExprId, coordinates: &[ExprId], origin: Origin) -> Outcome<Datum> {
+        let (access, elem) = self.access_of(view, coordinates, origin)?;
+        self.load_of(access, elem, origin)
+    }
+
+    /// The element's value.
+    pub(super) fn load_of(&mut self, access: TileAccess, elem: Elem, origin: Origin) -> Outcome<Datum> {
+        match self.runs_in_registers(&access)? {
+            true => self.register_of(access, elem, origin),
+            false => Ok(Datum::Scalar(Value::Load(Box::new(access)), elem)),
+        }
+    }
+
+    /// The element of a view that `view[[i, j]]` names.
+    fn access_of(
+        &mut self,
+        view: ExprId,
+        coordinates: &[ExprId],
+        origin: Origin,
+    ) -> Outcome<(TileAccess, Elem)> {
         if let ExprKind::Array(_) | ExprKind::Tuple(_) = self.kernel.expr(view).kind {
             return self.fail(origin, "arrays are indexed at no place of the language");
         }
         let mut operands = self.exprs(&[&[view], coordinates].concat())?.into_iter();
         let view = operands.next().unwrap_or(Datum::Unknown);
-        let (access, elem) = self.place(view, operands.collect(), origin)?;
-        match self.runs_in_registers(&access)? {
-            true => self.register_of(access, elem, origin),
-            false => Ok(Datum::Scalar(Value::Load(Box::new(access)), elem)),
-        }
+        self.place(view, operands.collect(), origin)
     }
 
     /// The datums as coordinates of a view with these numbers of elements: an offset made of them stays within 64 bits.
@@ -372,13 +403,8 @@ impl Evaluator<'_> {
             }
         }
         for ((local, ty), value) in function.parameters.iter().zip(&function.types).zip(values) {
-            let name = kernel.locals[local.0 as usize].name.clone();
             let value = self.ascribe(value, ty, origin)?;
-            let binding = match value {
-                Datum::Borrowed(binding) => *binding,
-                value if kernel.locals[local.0 as usize].mutable => self.binding(*local, true, value),
-                value => Binding::Value(self.hold(&name, value, origin)),
-            };
+            let binding = self.binding(*local, kernel.locals[local.0 as usize].mutable, value);
             self.bindings.insert(*local, binding);
         }
         let loops = std::mem::take(&mut self.loops);
@@ -404,6 +430,7 @@ impl Evaluator<'_> {
                     VariableKind::Elem(elem) if !self.undecided.contains_key(var) => Some(elem),
                     _ => None,
                 },
+                Binding::Memory(access) => Some(self.tables.place(access.view.place).elem),
                 _ => None,
             },
             Datum::Tuple(parts) | Datum::Array(parts) => parts.first().and_then(|part| self.elem_of(part)),
@@ -679,6 +706,15 @@ impl Evaluator<'_> {
                 self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
                 let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
                 Ok(Datum::Index(if natural { atoms.natural(&chosen) } else { chosen }))
+            }
+            (first @ Datum::Borrowed(_), second @ Datum::Borrowed(_)) => {
+                if self.ask_condition(condition) {
+                    return Err(Failed);
+                }
+                // Which place it is is known at run time: what it holds can be read.
+                let (first, second) = (self.referent(first, origin)?, self.referent(second, origin)?);
+                let value = self.chosen([(first, None), (second, None)], [yes, no], condition, origin)?;
+                Ok(Datum::Borrowed(Box::new(Binding::Value(value))))
             }
             // Views, layouts and functions are chosen at compile time only.
             (first, second) if !is_number(&first, &second) && self.ask_condition(condition) => Err(Failed),

@@ -146,7 +146,9 @@ impl Evaluator<'_> {
                 let parts = parts.into_iter().map(|part| self.ascribe(part, ty, origin));
                 return Ok(Datum::Array(parts.collect::<Outcome<_>>()?));
             }
-            (Annotation::Mutable(_), Datum::Borrowed(binding)) => return Ok(Datum::Borrowed(binding)),
+            (Annotation::Mutable(_) | Annotation::Tuple(_), Datum::Borrowed(binding)) => {
+                return Ok(Datum::Borrowed(binding));
+            }
             (Annotation::Mutable(_), Datum::View(view)) => return Ok(Datum::View(view)),
             (Annotation::Tuple(_) | Annotation::Array(_) | Annotation::Mutable(_), Datum::Unknown) => {
                 return Err(Failed);

@@ -22,6 +22,11 @@ impl Evaluator<'_> {
             return Binding::Value(match datum {
                 Datum::Float(value) => Datum::Float(value),
                 Datum::Borrowed(binding) => return *binding,
+                Datum::Tuple(parts) if parts.iter().any(Datum::refers) => {
+                    return Binding::Tuple(
+                        parts.into_iter().map(|part| self.binding(id, false, part)).collect(),
+                    );
+                }
                 other => self.hold(&local.name, other, local.origin),
             });
         }
@@ -168,7 +173,31 @@ impl Evaluator<'_> {
 
     /// The present value of a name.
     pub(super) fn read_binding(&mut self, local: LocalId, binding: &Binding) -> Outcome<Datum> {
+        let local = &self.kernel.locals[local.0 as usize];
+        let (name, origin) = (&local.name, local.origin);
         match binding {
+            Binding::Later(_) if local.left => {
+                self.never_reached();
+                Err(Failed)
+            }
+            Binding::Later(_) => {
+                let message = format!("`{name}` is read before it has a value");
+                self.fail_help(origin, message, format!("give it one: `let mut {name} = 0;`"))
+            }
+            place => self.read_place(place, origin),
+        }
+    }
+
+    /// What a reference refers to, by value.
+    pub(super) fn referent(&mut self, datum: Datum, origin: Origin) -> Outcome<Datum> {
+        match datum {
+            Datum::Borrowed(place) => self.read_place(&place, origin),
+            value => Ok(value),
+        }
+    }
+
+    fn read_place(&mut self, place: &Binding, origin: Origin) -> Outcome<Datum> {
+        match place {
             Binding::Value(Datum::Unknown) => Err(Failed),
             // Its type may have been found since.
             Binding::Value(Datum::Scalar(Value::Variable(var), _)) | Binding::Element(var) => {
@@ -179,24 +208,16 @@ impl Evaluator<'_> {
             }
             Binding::Value(datum) => Ok(datum.clone()),
             Binding::Index(var) => Ok(Datum::Index(self.read_index(*var))),
-            Binding::Array(spot) => {
-                let origin = self.kernel.locals[local.0 as usize].origin;
-                self.copy_of_spot(spot, origin)
+            Binding::Array(spot) => self.copy_of_spot(spot, origin),
+            Binding::Memory(access) => {
+                let elem = self.tables.place(access.view.place).elem;
+                self.load_of(access.clone(), elem, origin)
             }
             Binding::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.read_binding(local, part));
+                let parts = parts.iter().map(|part| self.read_place(part, origin));
                 Ok(Datum::Tuple(parts.collect::<Outcome<_>>()?))
             }
-            Binding::Later(_) => {
-                let local = &self.kernel.locals[local.0 as usize];
-                if local.left {
-                    self.never_reached();
-                    return Err(Failed);
-                }
-                let (name, origin) = (local.name.clone(), local.origin);
-                let message = format!("`{name}` is read before it has a value");
-                self.fail_help(origin, message, format!("give it one: `let mut {name} = 0;`"))
-            }
+            Binding::Later(_) => Err(Failed),
         }
     }
 
@@ -304,6 +325,11 @@ impl Evaluator<'_> {
                 Ok(())
             }
             (Binding::Array(spot), value) => self.assign_spot(spot, None, value, origin),
+            (Binding::Memory(access), value) => {
+                let elem = self.tables.place(access.view.place).elem;
+                self.runs_in_registers(access)?;
+                self.store((access.clone(), elem), None, value, origin)
+            }
             (Binding::Value(Datum::Unit), Datum::Unit) => Ok(()),
             (Binding::Tuple(parts), Datum::Tuple(values)) if parts.len() == values.len() => {
                 // Every value is read before the first part changes.
