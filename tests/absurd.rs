@@ -70,6 +70,90 @@ fn a_tensor_takes_no_other_shape() -> Result<(), Error> {
     Ok(())
 }
 
+/// What is said of a kernel with this body; nothing where it is one.
+fn said_of(body: &str) -> String {
+    let text = format!(
+        "#[tiled_kernel(B = 64, block = [32], grid = [1])]
+fn absurd<const N: usize>(x: &LayoutTensor<f32, RowMajor<8, 8>>, y: &mut LayoutTensor<f32, RowMajor<N>>, k: usize) {{
+    const USED: usize = B;
+    let i = thread_idx.x;
+    {body}
+}}"
+    );
+    let kernel = match layout_text::kernel(&text) {
+        Ok(kernel) => kernel,
+        Err(errors) => return format!("{errors:?}"),
+    };
+    let set = kernel.parameter_sets().into_iter().next().expect("a set");
+    compile(&kernel, &set, Promises::USUAL).err().map_or(String::new(), |errors| errors.to_string())
+}
+
+fn all_said(rows: &[(&str, &str)]) {
+    let missed: Vec<String> = rows
+        .iter()
+        .map(|(body, wanted)| (body, wanted, said_of(body)))
+        .filter(
+            |(_, wanted, found)| if wanted.is_empty() { !found.is_empty() } else { !found.contains(*wanted) },
+        )
+        .map(|(body, wanted, found)| format!("{body}: {wanted:?} is not in {found}"))
+        .collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// A thread layout numbers each thread once, as on the host; and nothing that is composed with a layout is lost.
+#[test]
+fn layouts_of_threads_and_swizzles() {
+    all_said(&[
+        ("let own = x.distribute(row_major([4, 2]), i % 8).to_local(); y[[0]] = own[[0, 0]];", ""),
+        ("let own = x.distribute(layout([4, 2], [1, 4]), i % 8).to_local(); y[[0]] = own[[0, 0]];", ""),
+        ("let own = x.distribute(layout([4, 1], [1, 7]), i % 4).to_local(); y[[0]] = own[[0, 0]];", ""),
+        (
+            "let own = x.distribute(row_major([4, 2]).swizzle(0, 0, 1), i).to_local(); y[[0]] = own[[0, 0]];",
+            "",
+        ),
+        (
+            "let own = y.distribute(row_major([8]).swizzle(1, 0, 1), i % 8).to_local();",
+            "the threads (8):(1) of `distribute` are swizzled",
+        ),
+        (
+            "let own = x.distribute(row_major([4, 4]).swizzle_bytes(32), i).to_local();",
+            "the threads (4,4):(4,1) of `distribute` are swizzled",
+        ),
+        (
+            "let mut s = shared::<f32>(row_major([8, 8])); copy_dram_to_sram(&mut s, x, row_major([4, 8]).swizzle(1, 0, 2));",
+            "of `copy_dram_to_sram` are swizzled",
+        ),
+        (
+            "let own = x.distribute(layout([3, 3], [1, 1]), i % 9).to_local();",
+            "the threads (3,3):(1,1) of `distribute` do not number each of 0 to 8 once",
+        ),
+        (
+            "let own = x.distribute(layout([4, 2], [2, 0]), i).to_local();",
+            "do not number each of 0 to 7 once",
+        ),
+        (
+            "let own = x.distribute(layout([4, 2], [4, 1]), i).to_local();",
+            "do not number each of 0 to 7 once",
+        ),
+        (
+            "let mut s = shared::<f32>(row_major([8, 8])); copy_dram_to_sram_async(&mut s, x, layout([4, 4], [8, 1]));",
+            "of `copy_dram_to_sram_async` do not number each of 0 to 15 once",
+        ),
+        (
+            "let s = shared::<f32>(row_major([8, 8]).swizzle(1, 0, 3).swizzle(2, 0, 3));",
+            "is swizzled already",
+        ),
+        (
+            "let s = shared::<f32>(row_major([8, 8]).swizzle_bytes(32).swizzle(2, 0, 3));",
+            "is swizzled already",
+        ),
+        (
+            "let s = shared::<f32>(row_major([8, 8]).swizzle(2, 0, 3).swizzle_bytes(32));",
+            "is swizzled already",
+        ),
+    ]);
+}
+
 #[test]
 fn an_inverse_that_leaves_64_bits() {
     let layout: Layout = "(4294967296,5):(1,1)".parse().expect("a layout");

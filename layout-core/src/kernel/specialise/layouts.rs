@@ -49,6 +49,7 @@ impl Evaluator<'_> {
         let Some(Datum::Layout(mut layout)) = values.next() else {
             return self.fail(origin, "`swizzle` applies to a layout");
         };
+        self.not_swizzled(&layout, origin)?;
         let mut parts = Vec::new();
         for value in values {
             let part = self.expect_index(value, origin)?.as_constant().and_then(|v| u32::try_from(v).ok());
@@ -70,18 +71,30 @@ impl Evaluator<'_> {
                 );
             }
         }
-        layout.swizzle_bytes = None;
         Ok(Datum::Layout(layout))
+    }
+
+    /// Of two swizzles one would be lost.
+    fn not_swizzled(&mut self, layout: &LayoutDatum, origin: Origin) -> Outcome<()> {
+        match layout.swizzle.is_some() || layout.swizzle_bytes.is_some() {
+            true => self.fail_help(
+                origin,
+                format!("the layout {} is swizzled already", layout.layout),
+                "a layout has one swizzle: write it once, behind the shape",
+            ),
+            false => Ok(()),
+        }
     }
 
     fn swizzle_bytes(&mut self, layout: Datum, bytes: Datum, origin: Origin) -> Outcome<Datum> {
         let Datum::Layout(layout) = layout else {
             return self.fail(origin, "`swizzle_bytes` applies to a layout");
         };
+        self.not_swizzled(&layout, origin)?;
         let bytes = self.number(bytes, 128, "the bytes of a swizzle", origin)?;
         if !matches!(bytes, 32 | 64 | 128) {
             return self.fail(origin, format!("a swizzle over {bytes} bytes; there are 32, 64 and 128"));
         }
-        Ok(Datum::Layout(LayoutDatum { swizzle_bytes: Some(bytes), swizzle: None, ..layout }))
+        Ok(Datum::Layout(LayoutDatum { swizzle_bytes: Some(bytes), ..layout }))
     }
 }

@@ -40,19 +40,13 @@ impl Evaluator<'_> {
                 self.copy_to_local(source, None, origin)
             }
             Intrinsic::CopyDramToSram | Intrinsic::CopyDramToSramAsync => {
-                let threads = values.remove(2);
-                let Datum::Layout(layout) = threads else {
-                    return self.fail(
-                        origin,
-                        format!("the threads of `{name}` are a layout, not {}", threads.kind()),
-                    );
-                };
+                let threads = self.thread_layout(values.remove(2), name, origin)?;
                 let asynchronous = intrinsic == Intrinsic::CopyDramToSramAsync;
                 let source = self.view(values.remove(1), name, origin)?;
                 let source = if asynchronous { self.past_l1(source, name, origin)? } else { source };
                 let destination = self.written(values.remove(0), name, origin)?;
                 self.only_to_shared(&destination, &source, name, origin)?;
-                self.copy(destination, source, Some(layout.layout), asynchronous, origin)
+                self.copy(destination, source, Some(threads), asynchronous, origin)
             }
             Intrinsic::AsyncCopyCommitGroup => self.effect(origin, StatementKind::Signal(Signal::CopyCommit)),
             Intrinsic::AsyncCopyWaitGroup => {

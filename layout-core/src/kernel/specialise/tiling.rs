@@ -1,8 +1,9 @@
 //! Views of views: `tile`, `vectorize`, `distribute`.
 
-use super::datum::Datum;
-use super::evaluator::{Evaluator, Outcome};
+use super::datum::{Datum, LayoutDatum};
+use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::thread_coordinates;
+use crate::Layout;
 use crate::kernel::index::Index;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::Space;
@@ -99,22 +100,49 @@ impl Evaluator<'_> {
         let thread = self.expect_index(values.remove(2), origin)?;
         let layout = values.remove(1);
         let view = self.view(values.remove(0), "distribute", origin)?;
-        let Datum::Layout(layout) = layout else {
-            return self
-                .fail(origin, format!("the threads of `distribute` are a layout, not {}", layout.kind()));
-        };
-        let layout = layout.layout;
+        let layout = self.thread_layout(layout, "distribute", origin)?;
         self.same_rank(&view, "distribute", layout.rank(), origin)?;
         let shape: Vec<i64> = layout.leaves().map(|mode| mode.shape).collect();
-        if shape.contains(&0) {
-            return self.fail(origin, "a thread layout without threads");
-        }
         let own = thread_coordinates(&layout, &mut self.tables.atoms, &thread);
         let own = self.index(origin, own)?;
         let atoms = &mut self.tables.atoms;
         let part =
             view.distribute(&shape, &own, &mut |extent, by| atoms.div_ceil(extent, &Index::constant(by)));
         Ok(Datum::View(self.index(origin, part)?))
+    }
+
+    /// A layout of threads, which numbers each of `0..size` once: so each element has one owner.
+    pub(super) fn thread_layout(&mut self, layout: Datum, name: &str, origin: Origin) -> Outcome<Layout> {
+        let LayoutDatum { layout, swizzle, swizzle_bytes } = match layout {
+            Datum::Layout(layout) => layout,
+            Datum::Unknown => return Err(Failed),
+            other => {
+                return self
+                    .fail(origin, format!("the threads of `{name}` are a layout, not {}", other.kind()));
+            }
+        };
+        let whole = "`row_major([8, 4])`, `col_major([8, 4])` and `layout([8, 4], [1, 8])` number 32 threads";
+        if swizzle.is_some_and(|swizzle| swizzle.bits() > 0) || swizzle_bytes.is_some() {
+            return self.fail_help(
+                origin,
+                format!("the threads {layout} of `{name}` are swizzled"),
+                "leave the swizzle out: it belongs to the shared tensor, `shared::<f32>(row_major([32, 32]).swizzle(5, 0, 5))`",
+            );
+        }
+        if layout.size() == 0 {
+            return self.fail_help(origin, format!("the threads {layout} of `{name}` are none"), whole);
+        }
+        if !layout.is_bijective() {
+            return self.fail_help(
+                origin,
+                format!(
+                    "the threads {layout} of `{name}` do not number each of 0 to {} once",
+                    layout.size() - 1
+                ),
+                whole,
+            );
+        }
+        Ok(layout)
     }
 
     /// Refuses other directions: `cp.async` goes from global to shared memory only.
