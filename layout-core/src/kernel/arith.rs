@@ -370,6 +370,15 @@ impl Atoms {
         Ok(self.derived(Atom::Div(Box::new(n.clone()), Box::new(d.clone())), range, 1))
     }
 
+    /// The remainder of an `n` that is not negative, though its interval may not show it, by a `d >= 1`.
+    pub(crate) fn natural_rem(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
+        if d.as_constant().is_some() || self.range(n).low >= 0 {
+            return self.rem(n, d);
+        }
+        let high = (self.range(d).high - 1).max(0);
+        Ok(self.derived(Atom::Rem(Box::new(n.clone()), Box::new(d.clone())), Range::new(0, high), 1))
+    }
+
     /// Remainder with the sign of `n`. `d` must not be the number 0.
     pub(crate) fn rem(&mut self, n: &Index, d: &Index) -> Result<Index, IndexOverflow> {
         let (n, d) = &self.alike(n, d);

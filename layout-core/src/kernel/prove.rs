@@ -126,13 +126,12 @@ impl Facts {
         atoms.range(&expanded).low >= 0 || reduce(atoms, &facts, &expanded, 2)
     }
 
-    /// `d - 1 - n % d >= 0` for each remainder in an index, `n >= 0` and `d >= 1`: by a number the interval says so.
+    /// `d - 1 - n % d >= 0` for each remainder in an index and `d >= 1`: by a number the interval says so.
     fn remainders(&self, atoms: &Atoms, index: &Index) -> Vec<Index> {
         let mut facts = Vec::new();
         for id in index.atoms() {
-            if let Atom::Rem(n, d) = atoms.atom(id)
+            if let Atom::Rem(_, d) = atoms.atom(id)
                 && d.as_constant().is_none()
-                && atoms.range(n).low >= 0
                 && let Ok(less) = d.plus(-1)
                 && (atoms.range(&less).low >= 0 || reduce(atoms, &self.known, &less, 2))
             {

@@ -219,22 +219,29 @@ impl Evaluator<'_> {
         let mut next = || values.next().unwrap_or(Datum::Unknown);
         let (a, b) = (next(), next());
         if let (Datum::Index(n), Datum::Index(d)) = (&a, &b) {
-            let (low, by) = (self.tables.atoms.range(n).low, self.tables.atoms.range(d).low);
+            let (low, by) = (self.tables.atoms.range(n).low, self.tables.atoms.range(d));
             if low >= 0 {
                 return self.binary(op, a, b, origin);
             }
-            if by <= 0 {
-                let help = "take an element type: `x as i32`";
+            if !by.fits_i64() || by.low == i128::from(i64::MIN) {
+                let help = "take an element type: `x as i64`";
                 return self.fail_help(
                     origin,
-                    format!("`{name}` by an index that may not be positive"),
+                    format!("`{name}` by an index that may be any number of 64 bits"),
                     help,
                 );
             }
-            // ((n % d) + d) % d, and what is left is divided exactly.
+            // ((n % d) + |d|) % |d|, and what is left is divided exactly.
             let (n, d) = (n.clone(), d.clone());
             let atoms = &mut self.tables.atoms;
-            let rest = atoms.rem(&n, &d).and_then(|rest| atoms.rem(&rest.add(&d)?, &d));
+            let size = match by.low {
+                0.. => Ok(d.clone()),
+                _ => d.scale(-1).and_then(|other| atoms.extremum(&d, &other, true)),
+            };
+            let rest = size.and_then(|size| {
+                let raised = atoms.rem(&n, &d)?.add(&size)?;
+                atoms.natural_rem(&raised, &size)
+            });
             let rest = self.index(origin, rest)?;
             if !quotient {
                 return Ok(Datum::Index(rest));
