@@ -154,6 +154,19 @@ fn layouts_of_threads_and_swizzles() {
     ]);
 }
 
+/// Words without their arguments are refused, in every form in which they are called.
+#[test]
+fn words_without_arguments() {
+    all_said(&[
+        ("let v = warp_or();", "`warp_or` takes 1 argument, 0 were given"),
+        ("let v = warp_sum();", "`warp_sum` takes 1 argument, 0 were given"),
+        ("let v = i.shuffle();", "`shuffle` takes 1 argument, 0 were given"),
+        ("let v = f32::max();", "`max` takes 2 arguments, 0 were given"),
+        ("let v = f32::from_bits();", "`from_bits` takes 1 argument, 0 were given"),
+        ("let v = 1.0.max();", "`max` takes 1 argument, 0 were given"),
+    ]);
+}
+
 #[test]
 fn an_inverse_that_leaves_64_bits() {
     let layout: Layout = "(4294967296,5):(1,1)".parse().expect("a layout");

@@ -46,7 +46,7 @@ impl Lowering<'_> {
         };
         let types = self.types_of(intrinsic, name, turbofish);
         let arguments: Vec<ExprId> = node.args.iter().map(|argument| self.expr(argument)).collect();
-        self.intrinsic(place, name, intrinsic, types, arguments)
+        self.intrinsic((place, name), intrinsic, types, arguments, 0)
     }
 
     /// `f32::from_bits(x)`, and `f32::max(a, b)` for `a.max(b)`.
@@ -65,7 +65,7 @@ impl Lowering<'_> {
         let zero = associated.map(|_| self.add(place, ExprKind::Known(Known::Zero, ty)));
         let arguments = node.args.iter().map(|argument| self.expr(argument)).collect::<Vec<_>>();
         let arguments = zero.into_iter().chain(arguments).collect();
-        Some(self.intrinsic(place, name, word, vec![], arguments))
+        Some(self.intrinsic((place, name), word, vec![], arguments, usize::from(associated.is_some())))
     }
 
     /// `receiver.name(..)`
@@ -90,20 +90,20 @@ impl Lowering<'_> {
         let types = self.types_of(intrinsic, &node.method, node.turbofish.as_ref());
         let mut arguments = vec![self.expr(&node.receiver)];
         arguments.extend(node.args.iter().map(|argument| self.expr(argument)).collect::<Vec<ExprId>>());
-        self.intrinsic(place, &node.method, intrinsic, types, arguments)
+        self.intrinsic((place, &node.method), intrinsic, types, arguments, 1)
     }
 
+    /// A word with its arguments; the first ones, `receiver` of them, stand before its brackets.
     fn intrinsic(
         &mut self,
-        place: Place,
-        name: &Ident,
+        (place, name): (Place, &Ident),
         intrinsic: Intrinsic,
         types: Vec<TypeRef>,
         arguments: Vec<ExprId>,
+        receiver: usize,
     ) -> ExprId {
         let (least, most) = intrinsic.arity();
         if arguments.len() < least || arguments.len() > most {
-            let receiver = usize::from(matches!(intrinsic.form(), Form::Method | Form::Associated));
             let takes = if least == most {
                 counted(least - receiver)
             } else {
