@@ -340,6 +340,67 @@ fn what_strangers_wrote() {
     );
 }
 
+/// Four numbers that begin as `first`, after four rounds, as the digits of one.
+fn digits(round: impl Fn(&mut [i32; 4], usize), first: i32) -> i32 {
+    let mut a = [first; 4];
+    (0..4).for_each(|r| round(&mut a, r));
+    a[0] * 1000 + a[1] * 100 + a[2] * 10 + a[3]
+}
+
+/// Rings of Rust, and registers at an index that an `if` over a loop's variable decides.
+#[test]
+fn rings_and_registers() {
+    held(
+        &[
+            ("if i < N { y[[i]] = ((i as isize - 3).rem_euclid(N as isize)) as i32; }", 0, |g| {
+                for (i, y) in g.y.iter_mut().take(32).enumerate() {
+                    *y = (i as isize - 3).rem_euclid(N as isize) as i32;
+                }
+            }),
+            ("if i < N { y[[(i as isize - 3).rem_euclid(N as isize) as usize]] = i as i32; }", 0, |g| {
+                for i in 0..32 {
+                    g.y[(i - 3isize).rem_euclid(N as isize) as usize] = i as i32;
+                }
+            }),
+            (
+                "let by = s as isize - 9; y[[i]] = (i as isize - 7).rem_euclid(by) as i32 * 100 + (i as isize - 7).div_euclid(by) as i32;",
+                5,
+                |g| {
+                    for (i, y) in g.y.iter_mut().take(32).enumerate() {
+                        *y = (i as i32 - 7).rem_euclid(-4) * 100 + (i as i32 - 7).div_euclid(-4);
+                    }
+                },
+            ),
+            (
+                "let (at, by) = (i as isize - 11, K as isize); y[[i]] = at.div_euclid(by) as i32 * 10 + at.rem_euclid(by) as i32;",
+                0,
+                |g| {
+                    for (i, y) in g.y.iter_mut().take(32).enumerate() {
+                        *y = (i as i32 - 11).div_euclid(8) * 10 + (i as i32 - 11).rem_euclid(8);
+                    }
+                },
+            ),
+            (
+                "let mut a = local::<i32>(row_major([4])); a.fill(7); for r in 0..4 { let near = if r < 2 { 1 } else { 2 }; a[[r ^ near]] = r as i32; } y[[i]] = a[[0]] * 1000 + a[[1]] * 100 + a[[2]] * 10 + a[[3]];",
+                0,
+                |g| g.y[..32].fill(digits(|a, r| a[r ^ if r < 2 { 1 } else { 2 }] = r as i32, 7)),
+            ),
+            (
+                "let mut a = [0; 4]; for r in 0..4 { let near = if r % 2 == 0 { r + 1 } else { r - 1 }; a[near] += r as i32; } y[[i]] = a[0] * 1000 + a[1] * 100 + a[2] * 10 + a[3];",
+                0,
+                |g| g.y[..32].fill(digits(|a, r| a[if r % 2 == 0 { r + 1 } else { r - 1 }] += r as i32, 0)),
+            ),
+            (
+                "let mut a = [0; 4]; for r in unroll(0..4u32) { let low = r < 2; let near = if low { 1 } else { 3 }; a[(r ^ near) as usize] = r as i32; } y[[i]] = a[0] * 1000 + a[1] * 100 + a[2] * 10 + a[3];",
+                0,
+                |g| g.y[..32].fill(digits(|a, r| a[r ^ if r < 2 { 1 } else { 3 }] = r as i32, 0)),
+            ),
+        ],
+        32,
+        false,
+    );
+}
+
 #[test]
 fn indices_that_come_round() {
     held(

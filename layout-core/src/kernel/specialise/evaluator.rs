@@ -99,6 +99,8 @@ pub(super) struct Evaluator<'k> {
     pub ranges: HashMap<VarId, (Range, bool)>,
     /// Those that are declared as `isize`.
     pub declared_signed: HashSet<LocalId>,
+    /// The indices that each variable's value is computed of, where it is of nothing else.
+    pub deciding: HashMap<VarId, Vec<Index>>,
     /// The intervals of element variables that do not change, where they are less than their type's.
     pub intervals: HashMap<VarId, Range>,
     /// The interval of each mutable index as it is now, where it is known.
@@ -377,6 +379,7 @@ impl Evaluator<'_> {
         let held = if range.fits_i32() { Elem::I32 } else { Elem::I64 };
         let value = if held == elem { value } else { Value::Cast(held, Box::new(value)) };
         let var = self.variable("position", VariableKind::Elem(held), false, origin);
+        self.decides(var, &[&value], &[]);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
         if natural { self.tables.atoms.natural(&index) } else { index }

@@ -14,6 +14,9 @@ use crate::kernel::origin::Errors;
 use crate::kernel::program::{Tables, Value};
 use std::collections::{HashMap, HashSet};
 
+/// The most indices of one value that are followed.
+const MAX_DECIDING: usize = 16;
+
 /// The state before an evaluation that the evaluation changes.
 struct Checkpoint {
     tables: Tables,
@@ -30,6 +33,7 @@ struct Checkpoint {
     owners: HashMap<VarId, LocalId>,
     intervals: HashMap<VarId, Range>,
     present: HashMap<VarId, Range>,
+    deciding: HashMap<VarId, Vec<Index>>,
     shared_bytes: u64,
 }
 
@@ -50,6 +54,7 @@ impl Evaluator<'_> {
             owners: self.owners.clone(),
             intervals: self.intervals.clone(),
             present: self.present.clone(),
+            deciding: self.deciding.clone(),
             shared_bytes: self.shared_bytes,
         }
     }
@@ -69,6 +74,7 @@ impl Evaluator<'_> {
         self.owners = before.owners;
         self.intervals = before.intervals;
         self.present = before.present;
+        self.deciding = before.deciding;
         self.shared_bytes = before.shared_bytes;
     }
 
@@ -133,7 +139,61 @@ impl Evaluator<'_> {
     /// The same of a condition.
     pub(super) fn ask_condition(&mut self, condition: &Value<TileAccess>) -> bool {
         let mut indices = Vec::new();
-        comparisons(condition, &mut indices) && self.ask(&indices)
+        self.compared(condition, &mut indices) && self.ask(&indices.iter().collect::<Vec<_>>())
+    }
+
+    /// The indices that a condition compares; false where it is made of anything else.
+    fn compared(&self, condition: &Value<TileAccess>, out: &mut Vec<Index>) -> bool {
+        match condition {
+            Value::Compare(_) | Value::Constant(_) | Value::Variable(_) => self.decided_by(condition, out),
+            Value::Unary(_, a) => self.compared(a, out),
+            Value::Binary(_, a, b) => self.compared(a, out) && self.compared(b, out),
+            _ => false,
+        }
+    }
+
+    /// Notes what decides a variable that gets its value from these alone, as that of an `if` from its condition and its branches.
+    pub(super) fn decides(&mut self, var: VarId, values: &[&Value<TileAccess>], indices: &[&Index]) {
+        let mut found: Vec<Index> = indices.iter().map(|index| (*index).clone()).collect();
+        if values.iter().all(|value| self.decided_by(value, &mut found)) {
+            self.deciding.insert(var, found);
+        }
+    }
+
+    /// The indices that a value is computed of; false where something else decides it, or more of them than are followed.
+    fn decided_by(&self, value: &Value<TileAccess>, out: &mut Vec<Index>) -> bool {
+        let add = |index: &Index, out: &mut Vec<Index>| {
+            if !out.contains(index) {
+                out.push(index.clone());
+            }
+        };
+        let pure = match value {
+            Value::Constant(_) => true,
+            Value::Index(index, _) => {
+                add(index, out);
+                true
+            }
+            Value::Compare(comparison) => {
+                add(&comparison.left, out);
+                add(&comparison.right, out);
+                true
+            }
+            Value::Variable(var) => match self.deciding.get(var) {
+                Some(indices) => {
+                    indices.iter().for_each(|index| add(index, out));
+                    true
+                }
+                None => false,
+            },
+            Value::Unary(_, operand) | Value::Cast(_, operand) => self.decided_by(operand, out),
+            Value::Binary(_, left, right) => self.decided_by(left, out) && self.decided_by(right, out),
+            Value::Select(condition, then, otherwise) => {
+                [condition, then, otherwise].into_iter().all(|part| self.decided_by(part, out))
+            }
+            Value::Math(_, parts) => parts.iter().all(|part| self.decided_by(part, out)),
+            Value::Argument(..) | Value::Load(_) => false,
+        };
+        pure && out.len() <= MAX_DECIDING
     }
 
     /// Whether a block leaves, or begins anew, the loop around it.
@@ -175,24 +235,13 @@ impl Evaluator<'_> {
                     *found = Some(found.map_or(place, |known| known.min(place)));
                     return true;
                 }
+                if let Some(indices) = self.deciding.get(var) {
+                    return indices.iter().all(|index| self.only_unrolled(index, short, found));
+                }
                 let definition = &self.tables.atoms.facts(atom).definition;
                 definition.as_ref().is_some_and(|index| self.only_unrolled(index, short, found))
             }
             compound => compound.parts().all(|part| self.only_unrolled(part, short, found)),
         }
-    }
-}
-
-/// The indices that a condition compares; false where it is made of anything else.
-fn comparisons<'a>(condition: &'a Value<TileAccess>, out: &mut Vec<&'a Index>) -> bool {
-    match condition {
-        Value::Compare(comparison) => {
-            out.extend([&comparison.left, &comparison.right]);
-            true
-        }
-        Value::Constant(_) => true,
-        Value::Unary(_, a) => comparisons(a, out),
-        Value::Binary(_, a, b) => comparisons(a, out) && comparisons(b, out),
-        _ => false,
     }
 }

@@ -461,6 +461,9 @@ impl Evaluator<'_> {
                     self.same_type(*source, var);
                 }
                 self.note_interval(var, &value, elem);
+                if elem == Elem::Bool || elem.is_integer() {
+                    self.decides(var, &[&value], &[]);
+                }
                 self.push(origin, StatementKind::Let(var, Some(value)));
                 Datum::Scalar(Value::Variable(var), elem)
             }
@@ -689,6 +692,7 @@ impl Evaluator<'_> {
                 let wide = VariableKind::Index { wide: true };
                 let var = self.variable("chosen", wide, true, origin);
                 self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
+                self.decides(var, &[condition], &[&a, &b]);
                 let assign = |index| crate::kernel::program::Statement {
                     kind: StatementKind::AssignIndex(var, index),
                     origin,
@@ -721,6 +725,7 @@ impl Evaluator<'_> {
             (first, second) => {
                 let (a, b, elem) = self.unify(first, second, "if", origin)?;
                 let var = self.variable("chosen", VariableKind::Elem(elem), true, origin);
+                self.decides(var, &[condition, &a, &b], &[]);
                 self.push(origin, StatementKind::Let(var, None));
                 let assign = |value| crate::kernel::program::Statement {
                     kind: StatementKind::Assign(var, value),
