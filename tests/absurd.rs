@@ -154,6 +154,51 @@ fn layouts_of_threads_and_swizzles() {
     ]);
 }
 
+/// A number written as a coordinate names an element of a tile and of shared memory, or is refused.
+#[test]
+fn elements_that_are_nowhere() {
+    let outside = |at: i64, extent: i64| {
+        format!(
+            "element {at} in mode 0 of `s`, whose extent there is {extent}\n  = help: the coordinates are 0 to"
+        )
+    };
+    let (past, before) = (outside(64, 64), outside(-1, 64));
+    let shared = "let mut s = shared::<f32>(row_major([64])); ";
+    let body = |rest: &str| format!("{shared}{rest}");
+    let rows = [
+        (body("s[[63]] = 1.0;"), ""),
+        (body("s[[64]] = 1.0;"), past.as_str()),
+        (body("y[[0]] = s[[-1]];"), before.as_str()),
+        (body("s[[B]] += 1.0;"), past.as_str()),
+        (body("let at = B + 1; y[[0]] = s[[at - 1]];"), past.as_str()),
+        (body("if k < 9 { let r = &mut s[[64]]; *r = 1.0; }"), past.as_str()),
+        // What is not compiled is no mistake, nor is what rounds written out leave out.
+        (body("if B > 64 { s[[64]] = 1.0; }"), ""),
+        (body("for r in unroll(0..4) { if 32 * r < N { s[[32 * r]] = 1.0; } }"), ""),
+        (
+            body(
+                "fn at(v: View<f32, Write>, i: usize, n: usize) -> f32 { if i < n { v[[i]] } else { 0.0 } } y[[0]] = at(s, 64, k);",
+            ),
+            "",
+        ),
+        (
+            "let t = x.tile([4, 4], [0, 1]); y[[0]] = t[[0, 4]];".into(),
+            "element 4 in mode 1 of a tile of `x`",
+        ),
+        ("let t = x.tile([1, 8], [0, 0]).vectorize([1, 4]); y[[0]] = t[[0, 7]];".into(), ""),
+        (
+            "let t = x.tile([1, 8], [0, 0]).vectorize([1, 4]); y[[0]] = t[[0, 8]];".into(),
+            "whose extent there is 8",
+        ),
+        (
+            "let mut own = local::<f32>(row_major([2, 4])); own[[2, 0]] = 1.0;".into(),
+            "element 2 in mode 0 of `own`",
+        ),
+        ("y[[0]] = x[[0, 7]];".into(), ""),
+    ];
+    all_said(&rows.iter().map(|(body, wanted)| (body.as_str(), *wanted)).collect::<Vec<_>>());
+}
+
 /// Words without their arguments are refused, in every form in which they are called.
 #[test]
 fn words_without_arguments() {

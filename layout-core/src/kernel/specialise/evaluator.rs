@@ -101,6 +101,8 @@ pub(super) struct Evaluator<'k> {
     pub declared_signed: HashSet<LocalId>,
     /// The indices that each variable's value is computed of, where it is of nothing else.
     pub deciding: HashMap<VarId, Vec<Index>>,
+    /// Names of numbers as they are written.
+    pub written: HashSet<LocalId>,
     /// The intervals of element variables that do not change, where they are less than their type's.
     pub intervals: HashMap<VarId, Range>,
     /// The interval of each mutable index as it is now, where it is known.

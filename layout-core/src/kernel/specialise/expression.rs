@@ -9,7 +9,7 @@ use crate::kernel::index::{Atom, Index, Range, VarId};
 use crate::kernel::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::{ParamValue, WIDE_LIMIT};
-use crate::kernel::program::{BarrierAt, Comparison, StatementKind, Value, VariableKind};
+use crate::kernel::program::{BarrierAt, Comparison, Space, StatementKind, Value, VariableKind};
 use crate::kernel::view::View;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -239,7 +239,7 @@ impl Evaluator<'_> {
     pub(super) fn place(
         &mut self,
         view: Datum,
-        coordinates: Vec<Datum>,
+        (written, coordinates): (&[ExprId], Vec<Datum>),
         origin: Origin,
     ) -> Outcome<(TileAccess, Elem)> {
         let view = match view {
@@ -258,9 +258,50 @@ impl Evaluator<'_> {
             );
         }
         let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
+        self.not_outside(&view, written, &coordinates, origin)?;
         let (view, coordinates) = self.by_elements(view, coordinates, origin)?;
         let elem = self.tables.place(view.place).elem;
         Ok((TileAccess { view, coordinates, origin }, elem))
+    }
+
+    /// Refuses a coordinate that is written as a number and names no element, as rustc does of an array: of a tile and of
+    /// shared memory. Of an argument the extent may be another one in the next launch.
+    fn not_outside(
+        &mut self,
+        view: &View,
+        written: &[ExprId],
+        coordinates: &[Index],
+        origin: Origin,
+    ) -> Outcome<()> {
+        let place = self.tables.place(view.place);
+        let global = matches!(place.space, Space::Global(_));
+        let name = place.name.clone();
+        for (mode, (own, at)) in view.modes.iter().zip(coordinates).enumerate() {
+            let (Some(extent), Some(at)) = (own.extent.as_constant(), at.as_constant()) else { continue };
+            let extent = extent.saturating_mul(own.lanes);
+            let number = written.get(mode).is_some_and(|id| self.is_written(*id));
+            if number && !(global && own.bounded) && !(0..extent).contains(&at) {
+                let part = if global { "a tile of " } else { "" };
+                return self.fail_help(
+                    origin,
+                    format!("element {at} in mode {mode} of {part}`{name}`, whose extent there is {extent}"),
+                    format!("the coordinates are 0 to {}", extent - 1),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an expression is a number as it is written, in all rounds of the loops around: of literals, parameters and names
+    /// of such.
+    pub(super) fn is_written(&self, id: ExprId) -> bool {
+        match &self.kernel.expr(id).kind {
+            ExprKind::Int(..) | ExprKind::Parameter(_) => true,
+            ExprKind::Local(local) => self.written.contains(local),
+            ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) => self.is_written(*operand),
+            ExprKind::Binary(_, left, right) => self.is_written(*left) && self.is_written(*right),
+            _ => false,
+        }
     }
 
     /// An element of a vectorised view is named by its position among the elements, as before `vectorize`: an element of a
@@ -312,7 +353,7 @@ impl Evaluator<'_> {
         }
         let mut operands = self.exprs(&[&[view], coordinates].concat())?.into_iter();
         let view = operands.next().unwrap_or(Datum::Unknown);
-        self.place(view, operands.collect(), origin)
+        self.place(view, (coordinates, operands.collect()), origin)
     }
 
     /// The datums as coordinates of a view with these numbers of elements: an offset made of them stays within 64 bits.

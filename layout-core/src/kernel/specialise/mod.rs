@@ -184,6 +184,7 @@ fn evaluator<'k>(
         courses,
         ranges: HashMap::new(),
         declared_signed: HashSet::new(),
+        written: HashSet::new(),
         deciding: HashMap::new(),
         facts: super::prove::Facts::default(),
         undecided: HashMap::new(),

@@ -93,6 +93,12 @@ impl Evaluator<'_> {
                     Ok(datum) if *constant => self.require_constant(datum, origin),
                     other => other,
                 };
+                if let Pattern::Local(local) = pattern
+                    && !self.kernel.locals[local.0 as usize].mutable
+                    && self.is_written(*value)
+                {
+                    self.written.insert(*local);
+                }
                 let failed = datum.is_err();
                 self.bind(pattern, datum.unwrap_or(Datum::Unknown), origin);
                 if failed { Err(Failed) } else { Ok(()) }

@@ -274,7 +274,7 @@ impl Evaluator<'_> {
                 let mut operands = self.exprs(&[&[value, *view], &coordinates[..]].concat())?.into_iter();
                 let value = operands.next().unwrap_or(Datum::Unknown);
                 let view = operands.next().unwrap_or(Datum::Unknown);
-                let (access, elem) = self.place(view, operands.collect(), origin)?;
+                let (access, elem) = self.place(view, (coordinates, operands.collect()), origin)?;
                 // What runs after all is refused where the access is checked.
                 self.runs_in_registers(&access)?;
                 self.store((access, elem), op, value, origin)
