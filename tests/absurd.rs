@@ -199,6 +199,23 @@ fn elements_that_are_nowhere() {
     all_said(&rows.iter().map(|(body, wanted)| (body.as_str(), *wanted)).collect::<Vec<_>>());
 }
 
+/// The help of a sequence that is refused names the same sequence.
+#[test]
+fn a_step_behind_rev() {
+    all_said(&[
+        (
+            "for k in (0..8).rev().step_by(3) { y[[k]] = 1.0; }",
+            "(b - a).div_ceil(n) { let i = b - 1 - k * n;",
+        ),
+        ("for k in (0..8).step_by(3).rev() { y[[k]] = 1.0; }", ""),
+        ("for k in (0..8).step_by(2).step_by(3) { y[[k]] = 1.0; }", "of what has a step"),
+    ]);
+    for (a, b, n) in [(0usize, 8usize, 3usize), (2, 11, 3), (4, 5, 7), (3, 3, 2)] {
+        let told: Vec<usize> = (0..(b - a).div_ceil(n)).map(|k| b - 1 - k * n).collect();
+        assert_eq!(told, (a..b).rev().step_by(n).collect::<Vec<usize>>());
+    }
+}
+
 /// Words without their arguments are refused, in every form in which they are called.
 #[test]
 fn words_without_arguments() {

@@ -221,7 +221,7 @@ fn what_the_language_lacks_is_refused_once_with_a_way_out() {
         ("for i in a {}", "a tensor is no array"),
         ("for i in a.tile([1, 1], [0, 0]) {}", "a `for` runs over a range"),
         ("let x = a.len();", "a tensor is no array"),
-        ("for i in (0..8).rev().step_by(2) {}", "`step_by` comes first and once"),
+        ("for i in (0..8).rev().step_by(2) {}", "`step_by` behind `rev`"),
         ("for (i, j) in 0..8 {}", "the variable of a `for` is one plain name"),
         ("let x = 0..8;", "does not have a range outside of `for`"),
         ("let [x, ..] = [1, 2];", "does not have this pattern"),

@@ -444,11 +444,15 @@ impl Lowering<'_> {
                 let range = self.range(&node.receiver)?;
                 let step = self.expr(&node.args[0]);
                 if range.step.is_some() || range.reversed {
-                    self.errors.push(
-                        Place::token(node.method.span()),
-                        "`step_by` comes first and once",
-                        "write `(a..b).step_by(n).rev()`",
-                    );
+                    let (message, help) = match range.step.is_some() {
+                        true => ("`step_by` of what has a step", "write one step: `(a..b).step_by(6)`"),
+                        false => (
+                            "`step_by` behind `rev`",
+                            "count the rounds: `for k in 0..(b - a).div_ceil(n) { let i = b - 1 - k * n; .. }`; \
+                             `(a..b).step_by(n).rev()` is another sequence, from the last number that `step_by` reaches",
+                        ),
+                    };
+                    self.errors.push(Place::token(node.method.span()), message, help);
                     return None;
                 }
                 Some(Range { step: Some(step), ..range })
