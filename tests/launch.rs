@@ -87,7 +87,8 @@ fn indices_and_grids_that_are_too_large() -> Result<(), Error> {
     let config = LaunchConfig { grid: Some([1, 1, 1]), ..LaunchConfig::default() };
     for from in [usize::MAX, 1 << 60] {
         let (error, text) = refused(grid_of_the_launch::launch_with(config, &stream, from, &mut y));
-        assert_eq!(error, BindError::TooLarge { argument: "from".into() }, "{text}");
+        assert!(matches!(error, BindError::IndexTooLarge { .. }), "{text}");
+        assert!(text.contains("the argument `from` is ") && text.contains("2^48"), "{text}");
     }
     // Beyond 32 bits another variant is right.
     grid_of_the_launch::launch_with(config, &stream, 1 << 40, &mut y)?;
@@ -155,7 +156,7 @@ fn ranks_types_and_counts() {
             LaunchArgument::Tensor { elem: Elem::I32, shape: &[4], strides: &[1], address: 0, len: 4 },
         ];
         let error = bind(&grid_of_the_launch::DEFINITION, Promises::USUAL, &arguments);
-        assert_eq!(error, Err(BindError::TooLarge { argument: "from".into() }), "{index}");
+        assert_eq!(error, Err(BindError::IndexTooLarge { argument: "from".into(), value: index }));
     }
 }
 

@@ -350,7 +350,7 @@ impl LaunchPlan {
             (PlanArgumentKind::Scalar(elem), LaunchArgument::Scalar(found, _)) if elem == found => Ok(()),
             (PlanArgumentKind::Index, LaunchArgument::Index(value)) => {
                 if value.unsigned_abs() > WIDE_LIMIT as u64 {
-                    return Err(BindError::TooLarge { argument: plan.name.clone() });
+                    return Err(BindError::IndexTooLarge { argument: plan.name.clone(), value: *value });
                 }
                 if self.promises.narrow && value.unsigned_abs() > NARROW_LIMIT as u64 {
                     return Err(BindError::Promise(Broken::Narrow));

@@ -136,6 +136,13 @@ pub enum BindError {
         /// The argument.
         argument: String,
     },
+    /// An argument of type `usize` or `isize` is beyond 2⁴⁸, which no index of a kernel is.
+    IndexTooLarge {
+        /// The argument.
+        argument: String,
+        /// Its value.
+        value: i64,
+    },
     /// The tensors do not keep a promise of this variant: pick another.
     Promise(Broken),
 }
@@ -224,6 +231,11 @@ impl fmt::Display for BindError {
                 f,
                 "TMA cannot address tensor `{argument}`: {reason}; pad the rows of the tensor, or take a \
                  kernel without `tma_load` for it"
+            ),
+            BindError::IndexTooLarge { argument, value } => write!(
+                f,
+                "the argument `{argument}` is {value}; an index is from -2^48 to 2^48, 281474976710656: pass larger numbers as `u64` or \
+                 `i64`"
             ),
             BindError::TooLarge { argument } => write!(f, "tensor `{argument}` is beyond 2^48 elements"),
             BindError::Promise(broken) => write!(f, "the variant's promise does not hold: {broken:?}"),
