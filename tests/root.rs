@@ -21,6 +21,7 @@ mod findings;
 mod flags;
 mod hoist;
 mod hopper;
+mod hostile;
 mod ladder;
 mod language;
 mod launch;
