@@ -3,11 +3,14 @@
 //!
 //! Law: an argument reaches no further than its memory, and only one made of memory to be written is ever written.
 
+use std::sync::Arc;
+
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
 use layout_core::kernel::{Constant, Elem, LaunchArgument};
 
 use crate::element::Element;
 use crate::error::Result;
+use crate::order::Order;
 use crate::shape::reaches;
 use crate::tensor::TensorError;
 use crate::view::{Memory, MemoryMut, TensorView, TensorViewMut, behind};
@@ -74,11 +77,11 @@ impl<'a, T: Element> From<&'a mut [T]> for TensorBytes<'a> {
     }
 }
 
-/// The memory of a tensor, as bytes. `Host` ones begin so many bytes behind an aligned address.
+/// The memory of a tensor, as bytes, and its users where it is one of ours. `Host` ones begin so many bytes behind an aligned address.
 #[derive(Debug)]
 pub(crate) enum Bytes<'a> {
-    Gpu(CudaView<'a, u8>),
-    GpuMut(CudaViewMut<'a, u8>),
+    Gpu(CudaView<'a, u8>, Option<&'a Arc<Order>>),
+    GpuMut(CudaViewMut<'a, u8>, Option<&'a Arc<Order>>),
     Host(&'a [u8], usize),
     HostMut(&'a mut [u8], usize),
 }
@@ -101,10 +104,10 @@ impl<'a> Argument<'a> {
     pub fn read<T: Element, const R: usize>(view: &'a TensorView<'_, T, R>) -> Argument<'a> {
         let (shape, strides) = view.layout();
         let bytes = match view.memory() {
-            Memory::Gpu(memory) => {
+            Memory::Gpu(memory, order) => {
                 // SAFETY: every byte of an element's memory is a `u8`, and the length is the memory's own.
                 let bytes = unsafe { memory.transmute(memory.len() * size_of::<T>()) };
-                Bytes::Gpu(bytes.expect("as many bytes as the memory has"))
+                Bytes::Gpu(bytes.expect("as many bytes as the memory has"), *order)
             }
             Memory::Host(bytes, offset) => Bytes::Host(bytes, *offset),
         };
@@ -115,12 +118,12 @@ impl<'a> Argument<'a> {
     pub fn write<T: Element, const R: usize>(view: &'a mut TensorViewMut<'_, T, R>) -> Argument<'a> {
         let (memory, shape, strides) = view.parts();
         let (len, bytes) = match memory {
-            MemoryMut::Gpu(memory) => {
+            MemoryMut::Gpu(memory, order) => {
                 let len = memory.len();
                 // SAFETY: as above. The kernel leaves elements behind: where not every pattern is a value of `T`, the
                 // memory is read back as bytes.
                 let bytes = unsafe { memory.transmute_mut(len * size_of::<T>()) };
-                (len, Bytes::GpuMut(bytes.expect("as many bytes as the memory has")))
+                (len, Bytes::GpuMut(bytes.expect("as many bytes as the memory has"), *order))
             }
             MemoryMut::Host(bytes, offset) => (bytes.len() / size_of::<T>(), Bytes::HostMut(bytes, *offset)),
         };
@@ -159,8 +162,8 @@ impl<'a> Argument<'a> {
             return Err(TensorError::Modes { shape: shape.to_vec(), strides: strides.to_vec() }.into());
         }
         let (len, bytes) = match bytes {
-            TensorBytes::Gpu(memory) => (memory.len(), Bytes::Gpu(memory)),
-            TensorBytes::GpuMut(memory) => (memory.len(), Bytes::GpuMut(memory)),
+            TensorBytes::Gpu(memory) => (memory.len(), Bytes::Gpu(memory, None)),
+            TensorBytes::GpuMut(memory) => (memory.len(), Bytes::GpuMut(memory, None)),
             TensorBytes::Host(bytes) => (bytes.len(), Bytes::Host(bytes, behind(bytes))),
             TensorBytes::HostMut(bytes) => {
                 let offset = behind(bytes);
@@ -179,7 +182,7 @@ impl<'a> Argument<'a> {
 
     /// Whether it is a tensor that may not be written.
     pub(crate) fn is_read(&self) -> bool {
-        matches!(&self.0, Kind::Tensor { bytes: Bytes::Gpu(_) | Bytes::Host(..), .. })
+        matches!(&self.0, Kind::Tensor { bytes: Bytes::Gpu(..) | Bytes::Host(..), .. })
     }
 
     /// A scalar of an element type.

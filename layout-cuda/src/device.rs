@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::functions::{self, Functions};
 use crate::graph::Recording;
 use crate::nvrtc;
+use crate::order;
 
 /// A GPU or the simulator. Cheap to clone; clones are the same device.
 #[derive(Clone)]
@@ -132,14 +133,17 @@ impl Device {
 
     /// The GPU of the caller's context. The context and the kernels loaded on it stay until the process ends.
     ///
-    /// Tensors and streams are made through the caller's very value, whose count of streams cudarc goes by when it
-    /// orders them. Two values of cudarc for one context do not know of each other's streams.
+    /// Tensors and streams are made through the caller's very value. Where tensors of one value meet streams of another one of
+    /// the same context, both keep events from then on.
     ///
     /// # Errors
     /// [`Error::Driver`]: a driver that is too old, or a failing call.
     pub fn from_cudarc(context: Arc<CudaContext>) -> Result<Device> {
         driver::ready()?;
         let first = opened(&context)?;
+        if context.is_in_multi_stream_mode() {
+            order::keep(&context)?;
+        }
         match &*first.0 {
             Kind::Gpu(gpu) if !Arc::ptr_eq(&gpu.context, &context) => {
                 let shared = gpu.shared.clone();
@@ -252,12 +256,15 @@ impl Device {
         Stream { device: self.clone(), cuda, recording: None }
     }
 
-    /// A new stream beside the default one. From the first on, cudarc records an event per tensor and launch.
+    /// A new stream beside the default one. From the first on, an event is recorded per tensor and launch.
     ///
     /// # Errors
     /// [`Error::Driver`] if the driver makes none.
     pub fn new_stream(&self) -> Result<Stream> {
-        let new = |gpu: &Gpu| check("cuStreamCreate", gpu.context.new_stream());
+        let new = |gpu: &Gpu| {
+            order::keep(&gpu.context)?;
+            Ok::<_, Error>(check("cuStreamCreate", gpu.context.new_stream())?)
+        };
         let cuda = self.as_gpu().map(new).transpose()?;
         Ok(Stream { device: self.clone(), cuda, recording: None })
     }
@@ -319,9 +326,13 @@ impl Stream {
     /// The caller's stream. Its device is looked up by its context, so that this is cheap after the first time.
     ///
     /// # Errors
-    /// As [`Device::from_cudarc`].
+    /// As [`Device::from_cudarc`]; [`Error::PerThreadStream`].
     pub fn from_cudarc(stream: Arc<CudaStream>) -> Result<Stream> {
+        order::refuse_per_thread(&stream)?;
         let device = Device::from_cudarc(stream.context().clone())?;
+        if order::handle(&stream) != 0 {
+            order::keep(stream.context())?;
+        }
         Ok(Stream { device, cuda: Some(stream), recording: None })
     }
 

@@ -22,6 +22,8 @@ pub enum Error {
     Tensor(TensorError),
     /// A launch that was refused.
     Launch(LaunchError),
+    /// A stream that is another one in each thread, which no event orders.
+    PerThreadStream,
     /// The device has too little memory left.
     OutOfMemory {
         /// Bytes asked for.
@@ -41,6 +43,10 @@ impl fmt::Display for Error {
             Error::Nvrtc(error) => error.fmt(f),
             Error::Tensor(error) => error.fmt(f),
             Error::Launch(error) => error.fmt(f),
+            Error::PerThreadStream => f.write_str(
+                "`CU_STREAM_PER_THREAD` is another stream in each thread, so nothing orders what is launched on it or allocated \
+                 on it; use one of `CudaContext::new_stream` or `Device::new_stream`",
+            ),
             Error::OutOfMemory { bytes, free: Some((free, total)) } => {
                 write!(f, "out of memory: {bytes} bytes asked for, {free} of {total} free on the device")
             }
@@ -57,7 +63,7 @@ impl std::error::Error for Error {
             Error::Nvrtc(error) => error.source(),
             Error::Tensor(error) => error.source(),
             Error::Launch(error) => error.source(),
-            Error::OutOfMemory { .. } => None,
+            Error::PerThreadStream | Error::OutOfMemory { .. } => None,
         }
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Law: the variant is the one that a launch of the same arguments takes, on whatever device they lie.
 
-use cudarc::driver::{DevicePtr, DeviceSlice};
 use layout_core::kernel::{Definition, Explanation, LaunchArgument};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
 use crate::functions::on_simulator;
 use crate::launch::{LaunchConfig, choose};
+use crate::order;
 
 /// Tells of each access of the variant that a launch of these arguments takes, on any device, what the code does.
 ///
@@ -53,8 +53,8 @@ fn placed<'a>(argument: &'a Argument<'_>) -> LaunchArgument<'a> {
         Kind::Tensor { elem, shape, strides, len, bytes } => {
             let address = match bytes {
                 Bytes::Host(_, offset) | Bytes::HostMut(_, offset) => *offset as u64,
-                Bytes::Gpu(memory) => memory.device_ptr(memory.stream()).0,
-                Bytes::GpuMut(memory) => memory.device_ptr(memory.stream()).0,
+                Bytes::Gpu(memory, _) => order::address(memory),
+                Bytes::GpuMut(memory, _) => order::address(memory),
             };
             LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len }
         }

@@ -34,21 +34,22 @@
 //! replay uses the arguments of the recording; on the simulator a replay calls the chain.
 //!
 //! The nodes are made one by one, not captured from a stream: so the null stream works, cudarc's events are not in the way,
-//! and other threads may go on. All tensors belong to the graph's stream, whose order is the only one needed. Anything that
-//! is no launch (an upload, [`Tensor::write`](crate::Tensor::write)) is done at once and not recorded.
+//! and other threads may go on. All tensors belong to the graph's stream. What other streams do with them waits for the replays
+//! before, and a replay waits for what they have done since the one before. Anything that is no launch (an upload, [`Tensor::write`](crate::Tensor::write)) is done at once and not recorded.
 
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaFunction, CudaStream, sys};
+use cudarc::driver::{CudaEvent, CudaFunction, CudaStream, sys};
 
 use crate::device::Stream;
 use crate::driver::check;
 use crate::error::{Error, Result};
 use crate::launch_error::LaunchError;
 use crate::module::Shape;
+use crate::order::{self, Order};
 
 /// The launches of one recording, in their order.
 #[derive(Default)]
@@ -59,6 +60,10 @@ pub(crate) struct Recording(Mutex<Driver>);
 struct Driver {
     graph: Option<OwnedGraph>,
     nodes: Vec<Node>,
+    /// The tensors that launches take, and whether they write them.
+    uses: Vec<(Arc<Order>, bool)>,
+    /// Whether the chain has returned, so that a launch would be in no graph.
+    ended: bool,
 }
 
 /// One launch.
@@ -120,6 +125,10 @@ impl Recording {
         }
         // The lists are only ever pushed to, so that they are whole even if a holder of the lock panicked.
         let mut driver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if driver.ended {
+            let why = "its stream is that of a recording which has ended; launch on the stream that the graph was made for";
+            return Err(LaunchError::NotInGraph { kernel: kernel.to_string(), why }.into());
+        }
         let graph = match &driver.graph {
             Some(graph) => graph.0,
             None => {
@@ -140,6 +149,15 @@ impl Recording {
         check("cuGraphAddKernelNode", added.result())?;
         driver.nodes.push(Node { node, _function: function.clone() });
         Ok(())
+    }
+
+    /// A launch takes a tensor, and may write it.
+    pub(crate) fn uses(&self, order: &Arc<Order>, writes: bool) {
+        let mut driver = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match driver.uses.iter_mut().find(|(known, _)| Arc::ptr_eq(known, order)) {
+            Some((_, wrote)) => *wrote |= writes,
+            None => driver.uses.push((order.clone(), writes)),
+        }
     }
 }
 
@@ -169,6 +187,8 @@ struct Ready {
     stream: Arc<CudaStream>,
     exec: OwnedExec,
     driver: Driver,
+    /// Recorded after each replay.
+    replayed: Arc<CudaEvent>,
 }
 
 type Chain<S> = Box<dyn FnMut(&Stream, &mut S) -> Result<()> + Send>;
@@ -201,6 +221,8 @@ impl<S> Graph<S> {
     ///   `state` owns it or borrows it, and neither the chain nor anybody with [`Graph::state_mut`] puts another into its
     ///   place, unless [`Graph::update`] comes before the next replay.
     /// - Nobody touches a borrowed tensor on the host's side while a replay may still run.
+    /// - Where the chain launches on memory that cudarc allocated, no other stream uses that memory while a replay may still run,
+    ///   and no replay comes while another stream uses it: there is no list of its users.
     pub unsafe fn record(
         stream: &Stream,
         state: S,
@@ -218,9 +240,10 @@ impl<S> Graph<S> {
             return Ok(None);
         }
         let recording = Arc::new(Recording::default());
-        (self.chain)(&self.stream.recorded(recording.clone()), &mut self.state)?;
+        let made = (self.chain)(&self.stream.recorded(recording.clone()), &mut self.state);
         let mut driver = recording.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some(std::mem::take(&mut driver)))
+        let driver = std::mem::replace(&mut *driver, Driver { ended: true, ..Driver::default() });
+        made.map(|()| Some(driver))
     }
 
     /// Records the chain once more, with what `state` holds now. Replays take the new arguments; those that run already keep
@@ -235,6 +258,7 @@ impl<S> Graph<S> {
         match &mut self.ready {
             Some(ready) if ready.driver.nodes.len() == driver.nodes.len() && exec_update(ready, &driver)? => {
                 ready.driver = driver;
+                ready.tell();
             }
             _ => self.ready = instantiate(&self.stream, driver)?,
         }
@@ -250,10 +274,19 @@ impl<S> Graph<S> {
             return (self.chain)(&self.stream, &mut self.state);
         };
         let Some(ready) = &self.ready else { return Ok(()) };
+        let managed = order::managed(cuda.context());
+        for (order, writes) in ready.driver.uses.iter().filter(|_| managed) {
+            // SAFETY: that the tensors are there is the duty of `record`.
+            unsafe { order.before_replay(cuda, *writes) }?;
+        }
         check("cuCtxSetCurrent", cuda.context().bind_to_thread())?;
         // SAFETY: the graph is live and of this stream's context; that its memory is there is the duty of `record`.
         let launched = unsafe { sys::cuGraphLaunch(ready.exec.0, cuda.cu_stream()) };
-        Ok(check("cuGraphLaunch", launched.result())?)
+        check("cuGraphLaunch", launched.result())?;
+        if managed {
+            order::record(&ready.replayed, cuda)?;
+        }
+        Ok(())
     }
 
     /// Launches of the chain; 0 on the simulator, which does not know before it runs.
@@ -288,7 +321,21 @@ fn instantiate(stream: &Stream, driver: Driver) -> Result<Option<Ready>> {
     // SAFETY: the graph is live, the pointer is to a live handle.
     let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut exec, graph.0, 0) };
     check("cuGraphInstantiate", made.result())?;
-    Ok(Some(Ready { stream: cuda.clone(), exec: OwnedExec(exec), driver }))
+    let exec = OwnedExec(exec);
+    let replayed = Arc::new(check("cuEventCreate", cuda.context().new_event(None))?);
+    let ready = Ready { stream: cuda.clone(), exec, driver, replayed };
+    ready.tell();
+    Ok(Some(ready))
+}
+
+impl Ready {
+    /// Lets other streams' work on the tensors wait for replays from now on.
+    fn tell(&self) {
+        self.driver
+            .uses
+            .iter()
+            .for_each(|(order, writes)| order.replayed(&self.stream, &self.replayed, *writes));
+    }
 }
 
 /// Gives a graph that is ready the nodes of another one; `false` where the driver wants a new graph instead.

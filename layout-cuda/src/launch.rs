@@ -4,14 +4,14 @@
 //! variant is kept, and every tensor lies on the stream's device. An error means that nothing has run, except
 //! [`LaunchError::Findings`], which the simulator found while it ran.
 //!
-//! For speed a launch of a kernel that is ready makes no driver call but the launch itself (and cudarc's events where
+//! For speed a launch of a kernel that is ready makes no driver call but the launch itself (and those of events where
 //! several streams exist), and allocates nothing but tensor maps. It waits for nothing, and so can be captured into a CUDA graph.
 
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, SyncOnDrop};
+use cudarc::driver::{CudaFunction, CudaStream, DeviceSlice};
 use layout_core::kernel::LaunchArgument::Index;
 use layout_core::kernel::ir::ArgumentKind;
 use layout_core::kernel::launch::{KernelParameter, LaunchPlan};
@@ -23,6 +23,7 @@ use crate::device::{Gpu, Stream};
 use crate::error::{Error, Result};
 use crate::functions::{Candidate, Family};
 use crate::launch_error::LaunchError;
+use crate::order::{self, Use};
 use crate::probe::{Planned, Probe};
 use crate::view::gpu_name;
 
@@ -66,7 +67,7 @@ pub fn launch<const N: usize>(
 ) -> Result<()> {
     let (family, options) =
         ready(definition, stream, config, &arguments.each_ref().map(|argument| argument.face()))?;
-    let room = Room { plain: &mut [Index(0); N], words: &mut [0; N], guards: &mut [const { None }; N] };
+    let room = Room { plain: &mut [Index(0); N], words: &mut [0; N], uses: &mut [const { None }; N] };
     launch_in(&family, options, stream, config, arguments, room)
 }
 
@@ -86,16 +87,15 @@ pub fn launch_slice(
         faces.iter_mut().zip(&*arguments).for_each(|(face, argument)| *face = argument.face());
         let (family, options) = ready(definition, stream, config, &faces[..count])?;
         let (mut plain, mut words) = ([Index(0); FEW_ARGUMENTS], [0; FEW_ARGUMENTS]);
-        let mut guards = [const { None }; FEW_ARGUMENTS];
-        let room =
-            Room { plain: &mut plain[..count], words: &mut words[..count], guards: &mut guards[..count] };
+        let mut uses = [const { None }; FEW_ARGUMENTS];
+        let room = Room { plain: &mut plain[..count], words: &mut words[..count], uses: &mut uses[..count] };
         return launch_in(&family, options, stream, config, arguments, room);
     }
     let faces: Vec<LaunchArgument<'_>> = arguments.iter().map(Argument::face).collect();
     let (family, options) = ready(definition, stream, config, &faces)?;
     let (mut plain, mut words) = (vec![Index(0); count], vec![0; count]);
-    let mut guards: Vec<Option<SyncOnDrop<'_>>> = std::iter::repeat_with(|| None).take(count).collect();
-    let room = Room { plain: &mut plain, words: &mut words, guards: &mut guards };
+    let mut uses: Vec<Option<Use<'_>>> = std::iter::repeat_with(|| None).take(count).collect();
+    let room = Room { plain: &mut plain, words: &mut words, uses: &mut uses };
     launch_in(&family, options, stream, config, arguments, room)
 }
 
@@ -105,8 +105,8 @@ struct Room<'r, 'a> {
     plain: &'r mut [LaunchArgument<'a>],
     /// Its address, or a scalar's bits.
     words: &'r mut [u64],
-    /// What keeps other streams in order.
-    guards: &'r mut [Option<SyncOnDrop<'a>>],
+    /// What orders other streams.
+    uses: &'r mut [Option<Use<'a>>],
 }
 
 /// The kernel that a launch with these arguments takes, and how it is simulated.
@@ -244,7 +244,7 @@ pub(crate) fn other_device(family: &Family, argument: usize, tensor: String, str
 }
 
 /// Refuses tensors of another device, and of another stream where a graph is recorded, which would not wait for it. This comes
-/// first: a guard taken for another context's stream would leave an error behind there.
+/// first: an event is not recorded on another context's stream.
 fn refuse_elsewhere(
     family: &Family,
     stream: &Stream,
@@ -256,16 +256,16 @@ fn refuse_elsewhere(
             continue;
         };
         let (context, name): (_, &dyn Fn() -> String) = match bytes {
-            Bytes::Gpu(memory) => (Some(memory.stream().context()), &|| gpu_name(memory)),
-            Bytes::GpuMut(memory) => (Some(memory.stream().context()), &|| gpu_name(memory)),
+            Bytes::Gpu(memory, _) => (Some(memory.stream().context()), &|| gpu_name(memory)),
+            Bytes::GpuMut(memory, _) => (Some(memory.stream().context()), &|| gpu_name(memory)),
             Bytes::Host(..) | Bytes::HostMut(..) => (None, &|| "the simulator".to_string()),
         };
         if context.is_none_or(|context| context.cu_ctx() != cuda.context().cu_ctx()) {
             return Err(other_device(family, number, name(), stream.device().short_name()));
         }
         let own = match bytes {
-            Bytes::Gpu(memory) => memory.stream().cu_stream() == cuda.cu_stream(),
-            Bytes::GpuMut(memory) => memory.stream().cu_stream() == cuda.cu_stream(),
+            Bytes::Gpu(memory, _) => order::same(memory.stream(), cuda),
+            Bytes::GpuMut(memory, _) => order::same(memory.stream(), cuda),
             Bytes::Host(..) | Bytes::HostMut(..) => true,
         };
         if stream.recording().is_some() && !own {
@@ -287,16 +287,12 @@ fn launch_on_gpu<'a>(
     bound: &mut Bound,
 ) -> Result<()> {
     refuse_elsewhere(family, stream, cuda, arguments)?;
-    let Room { plain, words, guards } = room;
+    let Room { plain, words, uses } = room;
     for (number, argument) in arguments.iter_mut().enumerate() {
         (plain[number], words[number]) = match &mut argument.0 {
             Kind::Tensor { elem, shape, strides, len, bytes } => {
-                let (address, guard) = match bytes {
-                    Bytes::Gpu(memory) => memory.device_ptr(cuda),
-                    Bytes::GpuMut(memory) => memory.device_ptr_mut(cuda),
-                    Bytes::Host(..) | Bytes::HostMut(..) => (0, SyncOnDrop::Record(None)), // refused above
-                };
-                guards[number] = Some(guard);
+                let (address, used) = used(bytes, stream, cuda)?;
+                uses[number] = used;
                 (LaunchArgument::Tensor { elem: *elem, shape, strides, address, len: *len }, address)
             }
             Kind::Scalar(constant) => (LaunchArgument::Scalar(constant.elem, constant.bits), constant.bits),
@@ -363,14 +359,35 @@ fn launch_on_gpu<'a>(
         // where the driver reads narrower ones; a tensor map is the driver's own 128 bytes, and `encode` has made one for
         // each of the plan's. The values live to the end of this function. The plan has bound these
         // tensors: the checked kernel reaches nothing outside them. The stream's counter lives as long as its device, and blocks that
-        // all run at once may wait for each other. The guards keep other streams away, and the arguments'
-        // borrows the memory; one that begins before others end touches none before its wait, which `check` has shown.
+        // all run at once may wait for each other. The stream waits for the memory's other users, and
+        // the arguments' borrows keep the memory; one that begins before others end touches none before its wait, which `check` has shown.
         None => unsafe { crate::module::start(cuda, &code.function, shape, pointers) }.map_err(Error::from),
         // SAFETY: as above; that the memory is there at each replay is the duty of who records.
         Some(recording) => unsafe { recording.add(family.name(), &code.function, shape, pointers) },
     };
-    guards.fill_with(|| None); // records the events that other streams wait for
-    started
+    started.and(order::end_all(uses.iter_mut().filter_map(Option::take)))
+}
+
+/// The address of a tensor's memory, and its use by the launch: of one that is recorded, by the graph's replays.
+fn used<'a>(
+    bytes: &'a mut Bytes<'_>,
+    stream: &Stream,
+    cuda: &'a Arc<CudaStream>,
+) -> Result<(u64, Option<Use<'a>>)> {
+    if let Some(recording) = stream.recording() {
+        let (address, order, writes) = match bytes {
+            Bytes::Gpu(memory, order) => (order::address(memory), order, false),
+            Bytes::GpuMut(memory, order) => (order::address(memory), order, true),
+            Bytes::Host(..) | Bytes::HostMut(..) => return Ok((0, None)), // refused before
+        };
+        order.inspect(|order| recording.uses(order, writes));
+        return Ok((address, None));
+    }
+    match bytes {
+        Bytes::Gpu(memory, order) => Use::read(memory, order.map(|order| &**order), cuda),
+        Bytes::GpuMut(memory, order) => Use::write(memory, order.map(|order| &**order), cuda),
+        Bytes::Host(..) | Bytes::HostMut(..) => Ok((0, None)), // refused before
+    }
 }
 
 /// Refuses more blocks than run at the same time, and gives the address of the stream's counter for the grid's barrier.

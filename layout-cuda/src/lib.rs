@@ -49,6 +49,7 @@
 //! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for
 //! none). Nothing of CUDA is needed to build. Code is loaded only from places that other users cannot write: see [`trusted`].
 
+mod allocation;
 mod argument;
 pub mod bench;
 pub mod bundle;
@@ -75,6 +76,7 @@ mod launch_tests;
 mod loader;
 mod module;
 pub mod nvrtc;
+mod order;
 mod prepare;
 mod probe;
 pub mod report;
@@ -93,6 +95,7 @@ mod test_gpu;
 mod test_kernels;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod transfer;
 pub mod trusted;
 #[cfg(feature = "tune")]
 pub mod tune;
@@ -208,4 +211,6 @@ pub use probe::{Planned, Probe};
 pub use simulator::simulate;
 pub use tensor::{Tensor, TensorError};
 pub use tensor_map::TensorMapError;
+#[doc(hidden)]
+pub use view::OnStream;
 pub use view::{TensorArg, TensorArgMut, TensorView, TensorViewMut};

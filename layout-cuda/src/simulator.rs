@@ -51,7 +51,7 @@ pub(crate) fn run(
                 let (address, memory) = match memory {
                     Bytes::Host(bytes, offset) => (*offset, SimulatorArgument::Read(bytes)),
                     Bytes::HostMut(bytes, offset) => (*offset, SimulatorArgument::Write(bytes)),
-                    Bytes::Gpu(_) | Bytes::GpuMut(_) => {
+                    Bytes::Gpu(..) | Bytes::GpuMut(..) => {
                         return Err(other_device(family, number, "a GPU".into(), "the simulator".into()));
                     }
                 };

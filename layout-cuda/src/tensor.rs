@@ -3,15 +3,19 @@
 //! Law: `device.upload(data, shape)?.download()? == data`, on a GPU and on the simulator; a tensor's elements begin at
 //! an address that is a multiple of 256 bytes.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut, result};
+use cudarc::driver::{CudaSlice, result};
 
+use crate::allocation::Allocation;
 use crate::device::{Device, Stream};
 use crate::driver::check;
 use crate::element::{Element, from_bytes, to_bytes};
 use crate::error::{Error, Result};
+use crate::order::{self, Use};
 use crate::shape::{reaches, row_major, span};
+use crate::transfer;
 use crate::view::{MemoryMut, TensorView, TensorViewMut};
 
 /// A tensor that cannot be, or not there.
@@ -122,10 +126,10 @@ pub struct Tensor<T: Element, const R: usize> {
     stream: Stream,
 }
 
-/// The memory. A GPU's has at least one element, since an empty allocation has no address.
+/// The memory.
 #[derive(Debug)]
 enum Storage<T> {
-    Gpu(CudaSlice<T>),
+    Gpu(Allocation<T>),
     Host(Vec<u8>),
 }
 
@@ -206,10 +210,7 @@ impl Stream {
     pub fn zeros<T: Element, const R: usize>(&self, shape: [usize; R]) -> Result<Tensor<T, R>> {
         let strides = row_major(shape)?;
         let mut tensor = self.allocate(shape, strides, span(shape, strides)?)?;
-        // Of nothing there is nothing to write: a launch that is given an empty tensor waits for none.
-        if tensor.len > 0 {
-            tensor.fill_bytes(0)?;
-        }
+        tensor.fill_bytes(0)?;
         Ok(tensor)
     }
 
@@ -248,12 +249,11 @@ impl Stream {
             Some(stream) => {
                 // SAFETY: every caller sets all of the memory before the tensor leaves this file, and nothing reads
                 // a tensor's memory as values on the way.
-                let slice = unsafe { stream.alloc::<T>(len.max(1)) };
-                let slice = check("cuMemAlloc", slice).map_err(|error| match error {
+                let memory = unsafe { Allocation::new(stream, len) };
+                Storage::Gpu(memory.map_err(|error| match error {
                     error if error.is_out_of_memory() => out_of_memory(),
                     error => error.into(),
-                })?;
-                Storage::Gpu(slice)
+                })?)
             }
             None => {
                 let mut memory = Vec::new();
@@ -321,11 +321,14 @@ impl<T: Element, const R: usize> Tensor<T, R> {
             return Err(TensorError::Length { shape, needed, found }.into());
         }
         match (&mut self.storage, self.stream.cuda()) {
-            (Storage::Gpu(slice), Some(stream)) if !data.is_empty() => {
-                check("cuMemcpyHtoD", stream.memcpy_htod(data, slice))?;
+            (Storage::Gpu(_), Some(_)) => {
+                // SAFETY: an element has no padding, and so many bytes are the slice's.
+                let bytes =
+                    unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) };
+                self.upload_bytes(0, bytes)?;
             }
             (Storage::Host(memory), _) => *memory = to_bytes(data),
-            (Storage::Gpu(_), _) => {}
+            (Storage::Gpu(_), None) => {}
         }
         Ok(())
     }
@@ -350,22 +353,30 @@ impl<T: Element, const R: usize> Tensor<T, R> {
             return Err(TensorError::Part { first, bytes: bytes.len(), each, len: self.len }.into());
         };
         match (&mut self.storage, self.stream.cuda()) {
-            (Storage::Gpu(slice), Some(stream)) if !bytes.is_empty() => {
-                let mut part = slice.slice_mut(first..end);
-                // SAFETY: every byte of an element's memory is a `u8`. The bytes are the caller's: where not every pattern is
-                // a value of `T`, the memory is read back as bytes.
-                let part = unsafe { part.transmute_mut::<u8>(bytes.len()) };
-                let mut part = part.expect("as many bytes as the elements have");
-                check("cuMemcpyHtoD", stream.memcpy_htod(bytes, &mut part))?;
-            }
+            (Storage::Gpu(_), _) => self.upload_bytes(first, &values_of::<T>(bytes))?,
             (Storage::Host(memory), _) => {
                 if let Some(part) = memory.get_mut(first * each..end * each) {
-                    part.copy_from_slice(bytes);
+                    part.copy_from_slice(&values_of::<T>(bytes));
                 }
             }
-            (Storage::Gpu(_), _) => {}
         }
         Ok(())
+    }
+
+    /// Writes the bytes of elements that are values of `T` to a GPU's memory, as many as there are room for from `first` on.
+    fn upload_bytes(&mut self, first: usize, bytes: &[u8]) -> Result<()> {
+        let (Storage::Gpu(memory), Some(stream)) = (&mut self.storage, self.stream.cuda()) else {
+            return Ok(());
+        };
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (slice, order) = memory.parts_mut();
+        let mut part = slice.slice_mut(first..first + bytes.len() / size_of::<T>());
+        // SAFETY: every byte of an element's memory is a `u8`, and the callers write values of `T`.
+        let part = unsafe { part.transmute_mut::<u8>(bytes.len()) };
+        let mut part = part.expect("as many bytes as the elements have");
+        transfer::upload(stream, &mut part, order, bytes)
     }
 
     /// Overwrites the storage with that of another tensor which lies alike, in this tensor's stream: the driver's
@@ -398,9 +409,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
             return Err(TensorError::Length { shape, needed, found }.into());
         }
         match (&mut self.storage, &source.storage, self.stream.cuda()) {
-            (Storage::Gpu(to), Storage::Gpu(from), Some(stream)) => {
-                check("cuMemcpyDtoDAsync", stream.memcpy_dtod(from, to))?;
-            }
+            (Storage::Gpu(to), Storage::Gpu(from), Some(stream)) => transfer::between(stream, to, from)?,
             (Storage::Host(to), Storage::Host(from), _) => to.clone_from(from),
             _ => {
                 let (tensor, stream) = (source.device().describe(), self.device().describe());
@@ -410,27 +419,28 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         Ok(())
     }
 
-    /// Sets every byte to 255, which is a NaN in a float, -1 or the largest value in an integer: what a kernel then
-    /// leaves unwritten shows.
+    /// Sets every byte to 255, which is a NaN in a float, -1 or the largest value in an integer, and a `bool` to `true`: what
+    /// a kernel then leaves unwritten shows.
     ///
     /// # Errors
     /// A driver's failure.
     pub fn poison(&mut self) -> Result<()> {
-        self.fill_bytes(255)
+        self.fill_bytes(if T::ANY_BITS { 255 } else { 1 })
     }
 
     fn fill_bytes(&mut self, byte: u8) -> Result<()> {
         match (&mut self.storage, self.stream.cuda()) {
-            (Storage::Gpu(slice), Some(stream)) => {
+            (Storage::Gpu(memory), Some(stream)) if self.len > 0 => {
                 check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+                let (slice, order) = memory.parts_mut();
                 let bytes = slice.num_bytes();
-                let (address, _guard) = slice.device_ptr_mut(stream);
-                // SAFETY: the allocation is `bytes` long, borrowed mutably, and the guard orders the streams.
+                let (address, used) = Use::write(slice, Some(order), stream)?;
+                // SAFETY: the allocation is `bytes` long, borrowed mutably, and the stream waits for its other users.
                 let set = unsafe { result::memset_d8_async(address, byte, bytes, stream.cu_stream()) };
-                check("cuMemsetD8Async", set)?;
+                order::end_all(used).and(check("cuMemsetD8Async", set).map_err(Error::from))?;
             }
             (Storage::Host(memory), _) => memory.fill(byte),
-            (Storage::Gpu(_), None) => {}
+            (Storage::Gpu(_), _) => {}
         }
         Ok(())
     }
@@ -439,7 +449,10 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     pub fn view(&self) -> TensorView<'_, T, R> {
         let (shape, strides) = (self.shape, self.strides);
         match &self.storage {
-            Storage::Gpu(slice) => TensorView::on_gpu(slice.slice(..self.len), shape, strides),
+            Storage::Gpu(memory) => {
+                let (slice, order) = memory.parts();
+                TensorView::on_gpu(slice.as_view(), Some(order), shape, strides)
+            }
             Storage::Host(memory) => TensorView::on_host(memory, 0, shape, strides),
         }
     }
@@ -455,55 +468,58 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     pub(crate) fn memory_between(&mut self, start: usize, end: usize) -> MemoryMut<'_, T> {
         let bytes = start * size_of::<T>()..end * size_of::<T>();
         match &mut self.storage {
-            Storage::Gpu(slice) => MemoryMut::Gpu(slice.slice_mut(start..end)),
+            Storage::Gpu(memory) => {
+                let (slice, order) = memory.parts_mut();
+                MemoryMut::Gpu(slice.slice_mut(start..end), Some(order))
+            }
             Storage::Host(memory) => MemoryMut::Host(&mut memory[bytes.clone()], bytes.start),
         }
     }
 
-    /// The GPU memory, for other calls of cudarc; `None` on the simulator. An empty tensor's has one element.
+    /// The GPU memory, for calls of cudarc that read it; `None` on the simulator. Where several streams read it, cudarc's next
+    /// write waits for the last of them alone.
     pub fn cuda_slice(&self) -> Option<&CudaSlice<T>> {
         match &self.storage {
-            Storage::Gpu(slice) => Some(slice),
+            Storage::Gpu(memory) => {
+                let (slice, order) = memory.parts();
+                order.lend(slice);
+                Some(slice)
+            }
             Storage::Host(_) => None,
         }
     }
 
-    /// The GPU memory, to be written by other calls of cudarc; `None` on the simulator.
+    /// The GPU memory, for calls of cudarc that write it; `None` on the simulator. They come after all work on the tensor so far.
     pub fn cuda_slice_mut(&mut self) -> Option<&mut CudaSlice<T>> {
         match &mut self.storage {
-            Storage::Gpu(slice) => Some(slice),
+            Storage::Gpu(memory) => {
+                let (slice, order) = memory.parts_mut();
+                order.lend_mut(slice);
+                Some(slice)
+            }
             Storage::Host(_) => None,
         }
+    }
+
+    /// Waits here until all work on the tensor has ended, on whichever stream: then anybody may use the memory.
+    ///
+    /// # Errors
+    /// A driver's failure, also of a kernel before.
+    pub fn wait_for_users(&mut self) -> Result<()> {
+        if let (Storage::Gpu(memory), Some(stream)) = (&mut self.storage, self.stream.cuda()) {
+            let (slice, order) = memory.parts_mut();
+            Use::write(slice, Some(order), stream)?;
+        }
+        self.stream.synchronize()
     }
 }
 
-/// Reads `len` elements of a GPU's memory back.
-pub(crate) fn read_back<T: Element>(
-    stream: &std::sync::Arc<cudarc::driver::CudaStream>,
-    memory: &cudarc::driver::CudaView<'_, T>,
-) -> Result<Vec<T>> {
-    let len = memory.len();
-    let out_of_memory = |_| Error::OutOfMemory { bytes: len * size_of::<T>(), free: None };
-    let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(out_of_memory)?;
-    if len == 0 {
-        return Ok(values);
+/// The bytes of elements as values of `T`: one of two where it is `bool`.
+fn values_of<T: Element>(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match T::ANY_BITS {
+        true => Cow::Borrowed(bytes),
+        false => Cow::Owned(to_bytes(&from_bytes::<T>(bytes))),
     }
-    if T::ANY_BITS {
-        values.resize(len, T::from_bits(0));
-        check("cuMemcpyDtoH", stream.memcpy_dtoh(memory, &mut values))?;
-        check("cuStreamSynchronize", stream.synchronize())?;
-        return Ok(values);
-    }
-    check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
-    let mut bytes = vec![0u8; len * size_of::<T>()];
-    let (address, guard) = memory.device_ptr(stream);
-    // SAFETY: the view is as many bytes long as the buffer, which lives until the stream is waited for below.
-    let copied = unsafe { result::memcpy_dtoh_async(&mut bytes, address, stream.cu_stream()) };
-    drop(guard);
-    check("cuMemcpyDtoH", copied)?;
-    check("cuStreamSynchronize", stream.synchronize())?;
-    Ok(from_bytes(&bytes))
 }
 
 #[cfg(test)]

@@ -3,13 +3,17 @@
 //! Law: a view never reaches outside the memory that it borrows; the traits [`TensorArg`] and [`TensorArgMut`] are all
 //! that a launch asks of an argument.
 
+use std::sync::Arc;
+
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::device::Stream;
 use crate::element::{Element, from_bytes};
 use crate::error::Result;
+use crate::order::{self, Order, Use};
 use crate::shape::{reaches, row_major, span};
-use crate::tensor::{Tensor, TensorError, read_back};
+use crate::tensor::{Tensor, TensorError};
+use crate::transfer;
 
 /// A tensor that is read: shape and strides over borrowed memory.
 #[derive(Debug)]
@@ -22,7 +26,8 @@ pub struct TensorView<'a, T, const R: usize> {
 /// Borrowed memory, from the tensor's first element on.
 #[derive(Debug)]
 pub(crate) enum Memory<'a, T> {
-    Gpu(CudaView<'a, T>),
+    /// The memory, and its users where it is a tensor's.
+    Gpu(CudaView<'a, T>, Option<&'a Arc<Order>>),
     /// The bytes, and how many bytes behind an aligned address they begin.
     Host(&'a [u8], usize),
 }
@@ -38,8 +43,24 @@ pub struct TensorViewMut<'a, T, const R: usize> {
 /// As [`Memory`], to be written.
 #[derive(Debug)]
 pub(crate) enum MemoryMut<'a, T> {
-    Gpu(CudaViewMut<'a, T>),
+    Gpu(CudaViewMut<'a, T>, Option<&'a Arc<Order>>),
     Host(&'a mut [u8], usize),
+}
+
+/// Work of another library on a stream, from before it is given to the stream until after.
+#[doc(hidden)]
+#[derive(Debug)]
+#[must_use = "later users do not wait for work whose use has not ended"]
+pub struct OnStream<'a>(Option<Use<'a>>);
+
+impl OnStream<'_> {
+    /// The work was given to the stream: later users wait for it.
+    ///
+    /// # Errors
+    /// The failure of a call; the work has then been waited for.
+    pub fn end(self) -> Result<()> {
+        order::end_all(self.0)
+    }
 }
 
 /// What a kernel's `&LayoutTensor` argument takes: a tensor, a view, or, of rank 1, the caller's GPU memory.
@@ -62,7 +83,7 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
     pub fn over(memory: CudaView<'a, T>, shape: [usize; R]) -> Result<TensorView<'a, T, R>> {
         let strides = row_major(shape)?;
         same_length(shape, strides, memory.len())?;
-        Ok(TensorView::on_gpu(memory, shape, strides))
+        Ok(TensorView::on_gpu(memory, None, shape, strides))
     }
 
     /// A tensor with strides, in elements, in the caller's GPU memory.
@@ -75,7 +96,7 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
         strides: [usize; R],
     ) -> Result<TensorView<'a, T, R>> {
         reaches(shape, strides, memory.len())?;
-        Ok(TensorView::on_gpu(memory, shape, strides))
+        Ok(TensorView::on_gpu(memory, None, shape, strides))
     }
 
     /// A tensor with strides, in elements, in the caller's memory on the host: for the simulator. The bytes are those of the
@@ -104,13 +125,18 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
     /// The memory on the host, as bytes from the first element on, of a tensor of the simulator; none on a GPU.
     pub fn host(&self) -> Option<&'a [u8]> {
         match &self.memory {
-            Memory::Gpu(_) => None,
+            Memory::Gpu(..) => None,
             Memory::Host(bytes, _) => Some(bytes),
         }
     }
 
-    pub(crate) fn on_gpu(memory: CudaView<'a, T>, shape: [usize; R], strides: [usize; R]) -> Self {
-        TensorView { memory: Memory::Gpu(memory), shape, strides }
+    pub(crate) fn on_gpu(
+        memory: CudaView<'a, T>,
+        order: Option<&'a Arc<Order>>,
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Self {
+        TensorView { memory: Memory::Gpu(memory, order), shape, strides }
     }
 
     pub(crate) fn on_host(bytes: &'a [u8], offset: usize, shape: [usize; R], strides: [usize; R]) -> Self {
@@ -130,7 +156,7 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
     /// Elements of the memory, also those that the layout does not reach.
     pub fn len(&self) -> usize {
         match &self.memory {
-            Memory::Gpu(memory) => memory.len(),
+            Memory::Gpu(memory, _) => memory.len(),
             Memory::Host(bytes, _) => bytes.len() / size_of::<T>(),
         }
     }
@@ -140,7 +166,8 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
         self.len() == 0
     }
 
-    /// The memory on a GPU, from the first element on, for another library to read; none on the simulator.
+    /// The memory on a GPU, from the first element on, for another library to read; none on the simulator. Where several streams
+    /// read it through cudarc, cudarc's next write waits for the last of them alone.
     ///
     /// ```
     /// let tensor = layout_cuda::Device::simulator().upload(&[1.0f32; 6], [2, 3])?;
@@ -149,9 +176,21 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
     /// ```
     pub fn cuda(&self) -> Option<&CudaView<'a, T>> {
         match &self.memory {
-            Memory::Gpu(memory) => Some(memory),
+            Memory::Gpu(memory, order) => {
+                order.inspect(|order| order.lend(memory));
+                Some(memory)
+            }
             Memory::Host(..) => None,
         }
+    }
+
+    /// The address, for work of another library on this stream that reads the memory, behind its writers; none on the simulator.
+    /// When the work was given to the stream, [`OnStream::end`] lets later users wait for it.
+    #[doc(hidden)]
+    pub fn read_on<'s>(&'s self, stream: &'s Stream) -> Result<Option<(u64, OnStream<'s>)>> {
+        let (Memory::Gpu(memory, order), Some(cuda)) = (&self.memory, stream.cuda()) else { return Ok(None) };
+        let (address, used) = Use::read(memory, order.map(|order| &**order), cuda)?;
+        Ok(Some((address, OnStream(used))))
     }
 
     pub(crate) fn memory(&self) -> &Memory<'a, T> {
@@ -165,13 +204,13 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
     pub(crate) fn download(&self, stream: &Stream) -> Result<Vec<T>> {
         match (&self.memory, stream.cuda()) {
             (Memory::Host(bytes, _), None) => Ok(from_bytes(bytes)),
-            (Memory::Gpu(memory), Some(cuda))
+            (Memory::Gpu(memory, order), Some(cuda))
                 if memory.stream().context().cu_ctx() == cuda.context().cu_ctx() =>
             {
-                read_back(cuda, memory)
+                transfer::download(cuda, memory, order.map(|order| &**order))
             }
             (Memory::Host(..), _) => Err(other_device("the simulator".into(), stream)),
-            (Memory::Gpu(memory), _) => Err(other_device(gpu_name(memory), stream)),
+            (Memory::Gpu(memory, _), _) => Err(other_device(gpu_name(memory), stream)),
         }
     }
 }
@@ -184,7 +223,7 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     pub fn over(memory: CudaViewMut<'a, T>, shape: [usize; R]) -> Result<TensorViewMut<'a, T, R>> {
         let strides = row_major(shape)?;
         same_length(shape, strides, memory.len())?;
-        Ok(TensorViewMut::new(MemoryMut::Gpu(memory), shape, strides))
+        Ok(TensorViewMut::new(MemoryMut::Gpu(memory, None), shape, strides))
     }
 
     /// A tensor with strides, in elements, in the caller's GPU memory.
@@ -197,7 +236,7 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         strides: [usize; R],
     ) -> Result<TensorViewMut<'a, T, R>> {
         reaches(shape, strides, memory.len())?;
-        Ok(TensorViewMut::new(MemoryMut::Gpu(memory), shape, strides))
+        Ok(TensorViewMut::new(MemoryMut::Gpu(memory, None), shape, strides))
     }
 
     /// As [`TensorView::over_host`], to be written.
@@ -228,7 +267,8 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         self.strides
     }
 
-    /// The memory on a GPU, from the first element on, for another library to write; none on the simulator.
+    /// The memory on a GPU, from the first element on, for another library to write, after all work on it so far; none on the
+    /// simulator.
     ///
     /// ```
     /// let mut tensor = layout_cuda::Device::simulator().upload(&[1.0f32; 6], [2, 3])?;
@@ -237,7 +277,10 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     /// ```
     pub fn cuda_mut(&mut self) -> Option<&mut CudaViewMut<'a, T>> {
         match &mut self.memory {
-            MemoryMut::Gpu(memory) => Some(memory),
+            MemoryMut::Gpu(memory, order) => {
+                order.inspect(|order| order.lend_mut(memory));
+                Some(memory)
+            }
             MemoryMut::Host(..) => None,
         }
     }
@@ -252,9 +295,19 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     /// ```
     pub fn host_mut(&mut self) -> Option<&mut [u8]> {
         match &mut self.memory {
-            MemoryMut::Gpu(_) => None,
+            MemoryMut::Gpu(..) => None,
             MemoryMut::Host(bytes, _) => Some(bytes),
         }
+    }
+
+    /// As [`TensorView::read_on`], for work that writes the memory, behind all of its users.
+    #[doc(hidden)]
+    pub fn write_on<'s>(&'s mut self, stream: &'s Stream) -> Result<Option<(u64, OnStream<'s>)>> {
+        let (MemoryMut::Gpu(memory, order), Some(cuda)) = (&mut self.memory, stream.cuda()) else {
+            return Ok(None);
+        };
+        let (address, used) = Use::write(memory, order.map(|order| &**order), cuda)?;
+        Ok(Some((address, OnStream(used))))
     }
 
     pub(crate) fn parts(&mut self) -> (&mut MemoryMut<'a, T>, &[usize], &[usize]) {
@@ -285,7 +338,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
     ) -> Result<TensorView<'_, T, S>> {
         let end = start + reach(self.len(), start, shape, strides)?;
         Ok(match self.view().memory {
-            Memory::Gpu(memory) => TensorView::on_gpu(memory.slice(start..end), shape, strides),
+            Memory::Gpu(memory, order) => TensorView::on_gpu(memory.slice(start..end), order, shape, strides),
             Memory::Host(bytes, _) => {
                 let offset = start * size_of::<T>();
                 TensorView::on_host(&bytes[offset..end * size_of::<T>()], offset, shape, strides)
@@ -366,7 +419,9 @@ impl<T: Element, const R: usize> TensorArgMut<T, R> for Tensor<T, R> {
 impl<T: Element, const R: usize> TensorArg<T, R> for TensorView<'_, T, R> {
     fn view(&self) -> TensorView<'_, T, R> {
         match &self.memory {
-            Memory::Gpu(memory) => TensorView::on_gpu(memory.slice(..), self.shape, self.strides),
+            Memory::Gpu(memory, order) => {
+                TensorView::on_gpu(memory.slice(..), *order, self.shape, self.strides)
+            }
             Memory::Host(bytes, offset) => TensorView::on_host(bytes, *offset, self.shape, self.strides),
         }
     }
@@ -375,7 +430,9 @@ impl<T: Element, const R: usize> TensorArg<T, R> for TensorView<'_, T, R> {
 impl<T: Element, const R: usize> TensorArg<T, R> for TensorViewMut<'_, T, R> {
     fn view(&self) -> TensorView<'_, T, R> {
         match &self.memory {
-            MemoryMut::Gpu(memory) => TensorView::on_gpu(memory.as_view(), self.shape, self.strides),
+            MemoryMut::Gpu(memory, order) => {
+                TensorView::on_gpu(memory.as_view(), *order, self.shape, self.strides)
+            }
             MemoryMut::Host(bytes, offset) => TensorView::on_host(bytes, *offset, self.shape, self.strides),
         }
     }
@@ -384,7 +441,7 @@ impl<T: Element, const R: usize> TensorArg<T, R> for TensorViewMut<'_, T, R> {
 impl<T: Element, const R: usize> TensorArgMut<T, R> for TensorViewMut<'_, T, R> {
     fn view_mut(&mut self) -> TensorViewMut<'_, T, R> {
         let memory = match &mut self.memory {
-            MemoryMut::Gpu(memory) => MemoryMut::Gpu(memory.slice_mut(..)),
+            MemoryMut::Gpu(memory, order) => MemoryMut::Gpu(memory.slice_mut(..), *order),
             MemoryMut::Host(bytes, offset) => MemoryMut::Host(bytes, *offset),
         };
         TensorViewMut::new(memory, self.shape, self.strides)
@@ -393,27 +450,27 @@ impl<T: Element, const R: usize> TensorArgMut<T, R> for TensorViewMut<'_, T, R> 
 
 impl<T: Element> TensorArg<T, 1> for CudaSlice<T> {
     fn view(&self) -> TensorView<'_, T, 1> {
-        TensorView::on_gpu(self.as_view(), [self.len()], [1])
+        TensorView::on_gpu(self.as_view(), None, [self.len()], [1])
     }
 }
 
 impl<T: Element> TensorArgMut<T, 1> for CudaSlice<T> {
     fn view_mut(&mut self) -> TensorViewMut<'_, T, 1> {
         let len = self.len();
-        TensorViewMut::new(MemoryMut::Gpu(self.as_view_mut()), [len], [1])
+        TensorViewMut::new(MemoryMut::Gpu(self.as_view_mut(), None), [len], [1])
     }
 }
 
 impl<T: Element> TensorArg<T, 1> for CudaView<'_, T> {
     fn view(&self) -> TensorView<'_, T, 1> {
-        TensorView::on_gpu(self.slice(..), [self.len()], [1])
+        TensorView::on_gpu(self.slice(..), None, [self.len()], [1])
     }
 }
 
 impl<T: Element> TensorArgMut<T, 1> for CudaViewMut<'_, T> {
     fn view_mut(&mut self) -> TensorViewMut<'_, T, 1> {
         let len = self.len();
-        TensorViewMut::new(MemoryMut::Gpu(self.slice_mut(..)), [len], [1])
+        TensorViewMut::new(MemoryMut::Gpu(self.slice_mut(..), None), [len], [1])
     }
 }
 
