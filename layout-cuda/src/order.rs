@@ -427,7 +427,12 @@ impl<'a> Use<'a> {
 
 /// Ends all of a launch's uses; the first failure is the one to tell.
 pub(crate) fn end_all<'a>(uses: impl IntoIterator<Item = Use<'a>>) -> Result<()> {
-    uses.into_iter().fold(Ok(()), |before, used| before.and(used.end()))
+    let mut first = Ok(());
+    for used in uses {
+        let ended = used.end();
+        first = first.and(ended);
+    }
+    first
 }
 
 /// The address alone, of memory that nothing is going to be done with.

@@ -42,9 +42,8 @@ pub(crate) fn upload(
 /// GPU reads through the host's page tables; page-locked memory it reads when the stream has come so far.
 fn is_read_later(context: &CudaContext, bytes: &[u8]) -> bool {
     let direct = Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
-    let ends = [bytes.first(), bytes.last()].into_iter().flatten();
-    ends.into_iter().any(|byte| is_locked(byte))
-        || context.attribute(direct).map_or(true, |direct| direct != 0)
+    let mut ends = [bytes.first(), bytes.last()].into_iter().flatten();
+    ends.any(is_locked) || context.attribute(direct) != Ok(0)
 }
 
 /// Whether the driver has this address among those that it allocated or locked.
@@ -102,20 +101,12 @@ pub(crate) fn download<T: Element>(
         return Ok(Vec::new());
     }
     if T::ANY_BITS {
-        let mut values = zeros(len, T::from_bits(0))?;
-        // SAFETY: the vector's elements are bytes without padding, and every pattern of them is a value.
-        let bytes =
-            unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), len * size_of::<T>()) };
-        return match read(stream, memory, order, bytes) {
-            Ok(()) => Ok(values),
-            Err((error, in_use)) => Err(given_up(values, error, in_use)),
-        };
+        // SAFETY: an element has no padding, and every pattern of its bytes is a value.
+        return unsafe { read(stream, memory, order, zeros(len, T::from_bits(0))?) };
     }
-    let mut bytes = zeros(len * size_of::<T>(), 0u8)?;
-    match read(stream, memory, order, &mut bytes) {
-        Ok(()) => Ok(from_bytes(&bytes)),
-        Err((error, in_use)) => Err(given_up(bytes, error, in_use)),
-    }
+    // SAFETY: the elements are bytes, as many as the memory has.
+    let bytes = unsafe { read(stream, memory, order, zeros(len * size_of::<T>(), 0u8)?) }?;
+    Ok(from_bytes(&bytes))
 }
 
 fn zeros<T: Clone>(len: usize, zero: T) -> Result<Vec<T>> {
@@ -126,31 +117,29 @@ fn zeros<T: Clone>(len: usize, zero: T) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// The error, and whether a copy into the bytes may still be running.
-fn read<T>(
+/// Fills a buffer of as many bytes as the memory has.
+///
+/// # Safety
+/// - A `V` has no padding, and every pattern of its bytes is a value.
+unsafe fn read<T, V>(
     stream: &Arc<CudaStream>,
     memory: &CudaView<'_, T>,
     order: Option<&Order>,
-    bytes: &mut [u8],
-) -> std::result::Result<(), (Error, bool)> {
-    let idle = |error: Error| (error, false);
-    let (address, used) = Use::read(memory, order, stream).map_err(idle)?;
-    check("cuCtxSetCurrent", stream.context().bind_to_thread()).map_err(Error::from).map_err(idle)?;
-    // SAFETY: the view is as many bytes long as the buffer, which the caller keeps until the copy has ended.
+    mut buffer: Vec<V>,
+) -> Result<Vec<V>> {
+    let (address, used) = Use::read(memory, order, stream)?;
+    check("cuCtxSetCurrent", stream.context().bind_to_thread())?;
+    let len = size_of_val(buffer.as_slice());
+    // SAFETY: the bytes are the buffer's, of which each pattern is a value.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.as_mut_ptr().cast::<u8>(), len) };
+    // SAFETY: the memory has as many bytes, and the buffer lives until the copy has ended.
     let copied = unsafe { result::memcpy_dtoh_async(bytes, address, stream.cu_stream()) };
-    check("cuMemcpyDtoHAsync", copied).map_err(Error::from).map_err(idle)?;
-    let waited = check("cuStreamSynchronize", stream.synchronize()).map_err(Error::from);
-    waited.map_err(|error| {
-        // Later users wait for what could not be waited for here.
+    check("cuMemcpyDtoHAsync", copied)?;
+    if let Err(error) = check("cuStreamSynchronize", stream.synchronize()) {
+        // The copy may still run: later users wait for it, and the buffer is never freed.
         let _ = end_all(used);
-        (error, true)
-    })
-}
-
-/// The error; a buffer that is still in use is never freed.
-fn given_up<T>(buffer: Vec<T>, error: Error, in_use: bool) -> Error {
-    if in_use {
         forget(buffer);
+        return Err(error.into());
     }
-    error
+    Ok(buffer)
 }
