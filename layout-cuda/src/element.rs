@@ -19,7 +19,8 @@ use layout_core::kernel::{Constant, Elem};
 pub unsafe trait Element: Copy + Debug + Send + Sync + DeviceRepr + ValidAsZeroBits + 'static {
     /// The element type in the kernel language.
     const ELEM: Elem;
-    /// Whether every pattern of bits is a value. It is false for `bool`, whose bytes are read as "not zero".
+    /// Whether every pattern of bits is a value. It is false for `bool`, whose bytes are read as "not zero". Memory that a kernel
+    /// may have written is not lent as typed memory of cudarc's then: that does not compile. It is downloaded, or is of `u8`.
     const ANY_BITS: bool = true;
     /// The value's bits, zero-extended.
     fn to_bits(self) -> u64;

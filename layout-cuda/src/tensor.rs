@@ -478,7 +478,22 @@ impl<T: Element, const R: usize> Tensor<T, R> {
 
     /// The GPU memory, for calls of cudarc that read it; `None` on the simulator. Where several streams read it, cudarc's next
     /// write waits for the last of them alone.
+    ///
+    /// ```
+    /// let tensor = layout_cuda::Device::simulator().zeros::<u8, 1>([1])?;
+    /// assert!(tensor.cuda_slice().is_none());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    ///
+    /// A kernel may leave bytes that are no `bool`, which cudarc would read as one:
+    ///
+    /// ```compile_fail
+    /// let tensor = layout_cuda::Device::simulator().zeros::<bool, 1>([1])?;
+    /// assert!(tensor.cuda_slice().is_none());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
     pub fn cuda_slice(&self) -> Option<&CudaSlice<T>> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         match &self.storage {
             Storage::Gpu(memory) => {
                 let (slice, order) = memory.parts();
@@ -491,6 +506,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
 
     /// The GPU memory, for calls of cudarc that write it; `None` on the simulator. They come after all work on the tensor so far.
     pub fn cuda_slice_mut(&mut self) -> Option<&mut CudaSlice<T>> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         match &mut self.storage {
             Storage::Gpu(memory) => {
                 let (slice, order) = memory.parts_mut();

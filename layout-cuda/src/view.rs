@@ -175,6 +175,7 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
     pub fn cuda(&self) -> Option<&CudaView<'a, T>> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         match &self.memory {
             Memory::Gpu(memory, order) => {
                 order.inspect(|order| order.lend(memory));
@@ -221,6 +222,7 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     /// # Errors
     /// [`TensorError::Length`] where the shape does not have as many elements as the memory.
     pub fn over(memory: CudaViewMut<'a, T>, shape: [usize; R]) -> Result<TensorViewMut<'a, T, R>> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         let strides = row_major(shape)?;
         same_length(shape, strides, memory.len())?;
         Ok(TensorViewMut::new(MemoryMut::Gpu(memory, None), shape, strides))
@@ -231,6 +233,23 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     /// # Errors
     /// [`TensorError::Reach`] where the layout reaches past the memory's end.
     pub fn over_strided(
+        memory: CudaViewMut<'a, T>,
+        shape: [usize; R],
+        strides: [usize; R],
+    ) -> Result<TensorViewMut<'a, T, R>> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
+        // SAFETY: every pattern is a value.
+        unsafe { TensorViewMut::over_bytes_of(memory, shape, strides) }
+    }
+
+    /// As [`TensorViewMut::over_strided`], of memory that the program has no values of, such as another library's.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// - Where not every pattern of bits is a value of `T`, the memory is not read as values of `T`.
+    pub unsafe fn over_bytes_of(
         memory: CudaViewMut<'a, T>,
         shape: [usize; R],
         strides: [usize; R],
@@ -276,6 +295,7 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
     /// # Ok::<(), layout_cuda::Error>(())
     /// ```
     pub fn cuda_mut(&mut self) -> Option<&mut CudaViewMut<'a, T>> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         match &mut self.memory {
             MemoryMut::Gpu(memory, order) => {
                 order.inspect(|order| order.lend_mut(memory));
@@ -456,6 +476,7 @@ impl<T: Element> TensorArg<T, 1> for CudaSlice<T> {
 
 impl<T: Element> TensorArgMut<T, 1> for CudaSlice<T> {
     fn view_mut(&mut self) -> TensorViewMut<'_, T, 1> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         let len = self.len();
         TensorViewMut::new(MemoryMut::Gpu(self.as_view_mut(), None), [len], [1])
     }
@@ -469,6 +490,7 @@ impl<T: Element> TensorArg<T, 1> for CudaView<'_, T> {
 
 impl<T: Element> TensorArgMut<T, 1> for CudaViewMut<'_, T> {
     fn view_mut(&mut self) -> TensorViewMut<'_, T, 1> {
+        const { assert!(T::ANY_BITS, "a kernel may leave what is no value of the type") };
         let len = self.len();
         TensorViewMut::new(MemoryMut::Gpu(self.slice_mut(..), None), [len], [1])
     }

@@ -160,7 +160,8 @@ impl<M: ManagedTensorBase> Imported<M> {
                 // SAFETY: as of `view`.
                 let typed = unsafe { slice.transmute_mut::<T>(elements) };
                 let typed = typed.ok_or_else(|| no_elements(self.described.shape()))?;
-                Ok(TensorViewMut::over_strided(typed, shape, strides)?)
+                // SAFETY: the memory is the other library's: no part of the program has it as values of `T`.
+                Ok(unsafe { TensorViewMut::over_bytes_of(typed, shape, strides) }?)
             }
         }
     }
