@@ -30,6 +30,8 @@ impl<T: Element> Allocation<T> {
         // SAFETY: as the caller promises.
         let mut slice = check("cuMemAllocAsync", unsafe { stream.alloc::<T>(len.max(1)) })?;
         if len == 0 {
+            // cudarc panics where it gets no event for such a slice. So a context that gives none is found out before.
+            check("cuEventCreate", stream.context().new_event(None))?;
             // SAFETY: the address is the allocation's, which the new slice frees; of no element none is unset.
             slice = unsafe { stream.upgrade_device_ptr(slice.leak(), 0) };
         }
@@ -54,7 +56,7 @@ impl<T> Drop for Allocation<T> {
     fn drop(&mut self) {
         let stream = self.slice.stream().clone();
         let context = stream.context();
-        // cudarc frees in the null stream of whichever context is current. The first call may tell of an earlier failure instead.
+        // cudarc frees in the null stream of whichever context is current. The first call may return an earlier failure instead.
         let bound = context.bind_to_thread().or_else(|_| context.bind_to_thread());
         let ordered = Use::write(&mut *self.slice, Some(&self.order), &stream).map(drop);
         if (bound.is_err() || ordered.is_err()) && context.synchronize().is_err() {

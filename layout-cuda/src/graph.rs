@@ -258,7 +258,7 @@ impl<S> Graph<S> {
         match &mut self.ready {
             Some(ready) if ready.driver.nodes.len() == driver.nodes.len() && exec_update(ready, &driver)? => {
                 ready.driver = driver;
-                ready.tell();
+                ready.register();
             }
             _ => self.ready = instantiate(&self.stream, driver)?,
         }
@@ -324,13 +324,13 @@ fn instantiate(stream: &Stream, driver: Driver) -> Result<Option<Ready>> {
     let exec = OwnedExec(exec);
     let replayed = Arc::new(check("cuEventCreate", cuda.context().new_event(None))?);
     let ready = Ready { stream: cuda.clone(), exec, driver, replayed };
-    ready.tell();
+    ready.register();
     Ok(Some(ready))
 }
 
 impl Ready {
     /// Lets other streams' work on the tensors wait for replays from now on.
-    fn tell(&self) {
+    fn register(&self) {
         self.driver
             .uses
             .iter()

@@ -94,7 +94,7 @@ pub(crate) fn join(stream: &CudaStream, other: &CudaStream) -> Result<()> {
     Err(error.into())
 }
 
-/// The users of one tensor's memory that cudarc's two events do not tell.
+/// The users of one tensor's memory that are not in cudarc's two events.
 #[derive(Debug)]
 pub(crate) struct Order {
     users: Mutex<Vec<User>>,
@@ -146,8 +146,8 @@ impl Handle {
     }
 }
 
-/// Waits for all work of the context where an event could not be recorded, for who cannot return an error. Where that fails, too,
-/// the context is lost, and the next call says so.
+/// Waits for all work of the context where an event could not be recorded, for callers that return no error. Where that fails, too,
+/// the context is lost, and so is the next call.
 fn or_wait(ordered: Result<()>, context: &CudaContext) {
     if ordered.is_err() {
         context.record_err(context.synchronize());
@@ -167,7 +167,7 @@ struct User {
 enum Work {
     /// Reads that no write has waited for yet.
     Reads,
-    /// None: a write has come after it. Its event is used again.
+    /// None: a write has come after its reads. The event is used again.
     Past,
     /// The replays of a graph, which may read again, or write, at any time.
     Replays { writes: bool },
@@ -183,7 +183,7 @@ impl User {
         }
     }
 
-    /// Whether nobody needs to know of it any more.
+    /// Whether nothing has to wait for it any more.
     fn is_over(&self) -> bool {
         match self.work {
             Work::Reads => self.event.is_complete(),
@@ -194,7 +194,7 @@ impl User {
 }
 
 impl Order {
-    /// Of memory that nobody has used yet.
+    /// Of memory that has not been used yet.
     pub(crate) fn new<T>(memory: &mut (impl DevicePtr<T> + DevicePtrMut<T>)) -> Order {
         let stream = memory.stream().clone();
         let read = Handle::of(memory.device_ptr(&stream).1);
@@ -287,14 +287,14 @@ impl Order {
         let owner = memory.stream();
         if managed(owner.context()) {
             self.note_abroad(false);
-            let told = keep(owner.context()).and_then(|()| self.told_to_cudarc(owner));
-            or_wait(told, owner.context());
+            let given = keep(owner.context()).and_then(|()| self.give_to_cudarc(owner));
+            or_wait(given, owner.context());
         }
     }
 
     /// Puts the replays of graphs into cudarc's event of the last writer, and cudarc's last reader into the list, since cudarc
     /// forgets it at its next one.
-    fn told_to_cudarc(&self, owner: &Arc<CudaStream>) -> Result<()> {
+    fn give_to_cudarc(&self, owner: &Arc<CudaStream>) -> Result<()> {
         let [read, written] = self.events;
         if self.lent.swap(true, Ordering::AcqRel) {
             // SAFETY: the memory is borrowed by the caller, so that its events are there.
@@ -315,11 +315,11 @@ impl Order {
         let owner = memory.stream().clone();
         if managed(owner.context()) {
             [false, true].into_iter().for_each(|writes| self.note_abroad(writes));
-            let told = keep(owner.context()).and_then(|()| {
+            let given = keep(owner.context()).and_then(|()| {
                 Use::write(memory, Some(self), &owner)?;
                 event_of(memory.device_ptr(&owner).1).map_or(Ok(()), |event| record(event, &owner))
             });
-            or_wait(told, owner.context());
+            or_wait(given, owner.context());
             self.past();
         }
     }
@@ -425,7 +425,7 @@ impl<'a> Use<'a> {
     }
 }
 
-/// Ends all of a launch's uses; the first failure is the one to tell.
+/// Ends all of a launch's uses, and returns the first failure.
 pub(crate) fn end_all<'a>(uses: impl IntoIterator<Item = Use<'a>>) -> Result<()> {
     let mut first = Ok(());
     for used in uses {

@@ -278,7 +278,7 @@ calls! {
         world.graphs.ready.insert(*ready, nodes);
         Ok(())
     }
-    fn cuGraphExecUpdate_v2(ready: usize, graph: usize, _told: *mut c_void) |world, context| {
+    fn cuGraphExecUpdate_v2(ready: usize, graph: usize, _result: *mut c_void) |world, context| {
         let nodes = world.graphs.growing.get(&graph).ok_or(INVALID_HANDLE)?.clone();
         *world.graphs.ready.get_mut(&ready).ok_or(INVALID_HANDLE)? = nodes;
         Ok(())

@@ -1,4 +1,4 @@
-//! What a test asks of the driver beside CUDA's own calls.
+//! What a test calls in addition to CUDA's own functions.
 //!
 //! Law: a test that calls none of these sees an ordinary driver.
 
@@ -25,7 +25,7 @@ pub extern "C" fn stub_fail(after: u64) {
     world.failed = None;
 }
 
-/// Lets no call fail any more, and tells whether one did.
+/// Lets no call fail any more, and returns whether one did.
 #[unsafe(no_mangle)]
 pub extern "C" fn stub_heal() -> bool {
     let mut world = world();

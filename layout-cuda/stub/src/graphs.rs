@@ -19,12 +19,12 @@ impl World {
     /// What a launch with these parameters uses.
     ///
     /// # Safety
-    /// - `parameters` points to at least as many values of eight bytes as `stub_kernel` was told letters of the kernel.
+    /// - `parameters` points to at least as many values of eight bytes as `stub_kernel` has letters for the kernel.
     pub unsafe fn uses(&mut self, function: usize, parameters: *const *const u64) -> Result<Uses, u32> {
         let name = self.functions.get(&function).cloned().ok_or(INVALID_HANDLE)?;
         let known = self.kernels.iter().find(|(known, _)| name.starts_with(known.as_str()));
         let Some((_, letters)) = known else {
-            self.findings.push(format!("nothing was told of the kernel {name}"));
+            self.findings.push(format!("no `stub_kernel` for the kernel {name}"));
             return Err(INVALID_HANDLE);
         };
         let mut uses = Vec::new();

@@ -4,8 +4,8 @@
 //! Law: a finding is reported exactly where the driver's rules leave two conflicting uses of memory unordered, or where a handle
 //! is used after its end. Copies and fills are done when they are given, so that values come back.
 //!
-//! A test that stands in front of the system's `libcuda.so.1` in `LD_LIBRARY_PATH` gets this one: see `tests/order.rs`. What a
-//! kernel reads and writes is announced by `stub_kernel`.
+//! A process that finds it as `libcuda.so.1` in `LD_LIBRARY_PATH` gets it instead of the system's: see `tests/order`. What a
+//! kernel reads and writes is given by `stub_kernel`.
 
 mod calls;
 mod channel;

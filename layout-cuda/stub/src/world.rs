@@ -221,7 +221,7 @@ impl World {
         }
     }
 
-    /// Whether the driver says something that it need not: a random bit, or `false` where a test has not asked for chance.
+    /// A random bit where the driver may answer either way; `false` where a test has not called `stub_chance`.
     pub fn chance(&mut self) -> bool {
         if self.bits == 0 {
             return false;

@@ -80,7 +80,7 @@ fn cudarcs_memory_is_ordered_too() {
         let device = stub.device();
         let streams = [(); 3].map(|()| device.new_stream().expect("a stream"));
         let cuda = |stream: usize| streams[stream].cuda().expect("a GPU's");
-        for turn in 0..4 {
+        for turn in 0..6 {
             let mut x = cuda(0).alloc_zeros::<f32>(N).expect("memory");
             let mut y = [zeros(&streams[1]), zeros(&streams[2])];
             plus_one::launch(&streams[1], &x, &mut y[0]).expect("a launch");
@@ -90,6 +90,12 @@ fn cudarcs_memory_is_ordered_too() {
                 // A reader of cudarc's, which records the one event anew.
                 1 => drop(cuda(0).clone_dtod(&x).expect("a copy")),
                 2 => cuda(2).memset_zeros(&mut x).expect("set"),
+                // Before the launch that records the one event anew, too.
+                3 | 4 => {
+                    drop(cuda(1).clone_dtod(&x).expect("a copy"));
+                    plus_one::launch(&streams[if turn == 3 { 0 } else { 2 }], &x, &mut y[1])
+                        .expect("a launch");
+                }
                 _ => plus_one::launch(&streams[1], &y[1], &mut x).expect("a launch"),
             }
             drop(x);
@@ -102,24 +108,59 @@ fn cudarcs_memory_is_ordered_too() {
 fn the_last_stream_may_end() {
     with_stub("the_last_stream_may_end", |stub| {
         let device = stub.device();
-        let x = zeros(&device.stream());
-        for turn in 0..4 {
+        let kept = zeros(&device.stream());
+        for turn in 0..8 {
             let mut y = zeros(&device.stream());
             {
                 let other = device.new_stream().expect("a stream");
-                launch(&other, &x, &mut y).expect("a launch");
+                // A tensor that has been read holds the stream; one that has ended does not.
+                let own = zeros(&other);
+                launch(&other, if turn < 4 { &own } else { &kept }, &mut y).expect("a launch");
             }
-            match turn {
+            let x = &kept;
+            match turn % 4 {
                 0 => drop(y.download().expect("data")),
                 1 => y.write(&[1.0; N]).expect("written"),
                 // One with the same handle, which has not come after the first.
-                2 => launch(&device.new_stream().expect("a stream"), &x, &mut y).expect("a launch"),
+                2 => launch(&device.new_stream().expect("a stream"), x, &mut y).expect("a launch"),
                 _ => drop(y),
             }
             stub.is_right(&format!("turn {turn}"));
         }
-        drop(x);
+        drop(kept);
         stub.is_right("a tensor that many streams have read");
+    });
+}
+
+#[test]
+fn two_gpus_are_ordered() {
+    with_stub("two_gpus_are_ordered", |stub| {
+        let (device, other) = (stub.device(), Device::gpu(1).expect("the stub's second GPU"));
+        for turn in 0..4 {
+            let mut x = zeros(&device.stream());
+            let mut y = zeros(&other.stream());
+            // Now the second GPU's context is the thread's.
+            match turn {
+                0 => {}
+                1 => y.copy_from(&x).expect("copied"),
+                2 => {
+                    y.copy_from(&x).expect("copied");
+                    x.write(&[1.0; N]).expect("written");
+                }
+                _ => {
+                    launch(&device.new_stream().expect("a stream"), &x, &mut zeros(&device.stream()))
+                        .expect("a launch");
+                    y.copy_from(&x).expect("copied");
+                    let refused = launch(&other.stream(), &x, &mut y).expect_err("on the first GPU");
+                    assert!(matches!(refused, Error::Launch(LaunchError::OtherDevice { .. })), "{refused}");
+                }
+            }
+            zeros(&other.stream());
+            drop(x);
+            y.write(&[1.0; N]).expect("written");
+            drop(y);
+            stub.is_right(&format!("turn {turn}"));
+        }
     });
 }
 

@@ -28,7 +28,7 @@ fn locked_sources_are_read_before_an_upload_returns() {
             stub.host_writes(source);
             stub.is_right("a part with strides");
         }
-        // Memory that is not locked is copied at once, and nobody waits.
+        // Memory that is not locked is copied at once, without a wait.
         let other = device.new_stream().expect("a stream");
         let _tensor = other.upload(&[1.0f32; 64], [64]).expect("a tensor");
         assert!(!stub.waits(&device.stream(), &other));

@@ -1,4 +1,4 @@
-//! A test's way to the stub: a process that has it in the driver's place, and the calls beside CUDA's own.
+//! A test's way to the stub: a process that has it in the driver's place, and its calls in addition to CUDA's own.
 
 use layout_cuda::{Device, Stream, Tensor, tiled_kernel};
 use libloading::{Library, Symbol};
@@ -44,7 +44,7 @@ pub fn with_stub(name: &str, test: impl FnOnce(&Stub)) {
 fn library(own: &Path) -> PathBuf {
     let folders = own.ancestors().skip(1).take(2);
     let mut files = folders.map(|folder| folder.join("liblayout_stub_driver.so"));
-    files.find(|file| file.exists()).expect("liblayout_stub_driver.so beside the tests")
+    files.find(|file| file.exists()).expect("liblayout_stub_driver.so in the folder of the tests")
 }
 
 #[tiled_kernel(block = [32], grid = [N.div_ceil(32)])]
@@ -115,7 +115,7 @@ impl Stub {
         unsafe { self.function::<extern "C" fn(u64)>("stub_fail")(after) }
     }
 
-    /// Lets no call fail, and tells whether one did.
+    /// Lets no call fail, and returns whether one did.
     pub fn heal(&self) -> bool {
         // SAFETY: the function has this type.
         unsafe { self.function::<extern "C" fn() -> bool>("stub_heal")() }
