@@ -139,7 +139,7 @@ impl Layout {
     /// The argument of a launch that reads the tensor.
     pub(super) fn read<'t>(&'t self, part: &'t TensorView<'_, u8, 1>) -> Argument<'t> {
         self.argument(match part.memory() {
-            Memory::Gpu(memory) => Bytes::Gpu(memory.slice(..)),
+            Memory::Gpu(memory, order) => Bytes::Gpu(memory.slice(..), *order),
             Memory::Host(bytes, offset) => Bytes::Host(bytes, *offset),
         })
     }
@@ -147,7 +147,7 @@ impl Layout {
     /// The argument of a launch that writes the tensor.
     pub(super) fn write<'t>(&'t self, part: &'t mut TensorViewMut<'_, u8, 1>) -> Argument<'t> {
         self.argument(match part.parts().0 {
-            MemoryMut::Gpu(memory) => Bytes::GpuMut(memory.slice_mut(..)),
+            MemoryMut::Gpu(memory, order) => Bytes::GpuMut(memory.slice_mut(..), *order),
             MemoryMut::Host(bytes, offset) => Bytes::HostMut(bytes, *offset),
         })
     }
