@@ -10,6 +10,7 @@ mod attribute;
 mod constant;
 mod copy;
 mod datum;
+mod element;
 mod elementwise;
 mod evaluator;
 mod expand;
