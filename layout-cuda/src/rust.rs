@@ -254,6 +254,6 @@
 //! | absent | instead |
 //! |---|---|
 //! | structs, enums, traits, generics over numbers | tuples, views, parameters of the attribute |
-//! | lifetimes, references that are kept | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor`; `&mut` of a variable is a parameter or a `let` |
+//! | lifetimes, references that are kept | views are values: `&` and `*` change nothing; a tensor will do where a function asks for a `View` or an `impl Tensor`; `&mut` of a variable, of an array's element and of a view's is given to a function or bound by `let` |
 //! | collections, iterators, strings, `format!` | tensors; `for` over indices |
 //! | `panic!`, overflow checks | an access out of range is masked, the simulator reports it; integers wrap around |
