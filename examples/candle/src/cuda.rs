@@ -22,7 +22,8 @@ macro_rules! gpu_memory {
                 let (device, len) = (self.device.clone(), len.max(1));
                 match dtype {
                     $(DType::$dtype => {
-                        // SAFETY: whatever the memory holds are values of the type, and a kernel writes it before anybody reads it.
+                        // SAFETY: whatever the memory holds are values of the type: candle has no `bool`. That a kernel writes
+                        // it is a duty of the operation's, which `Call::output` states.
                         let slice = unsafe { device.alloc::<$type>(len) }?;
                         Ok(CudaStorage { slice: CudaStorageSlice::$dtype(slice), device })
                     })*

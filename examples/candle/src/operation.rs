@@ -70,7 +70,8 @@ pub struct Call {
     pub set: ParamSet,
     /// What each argument of the kernel is.
     pub arguments: Vec<Slot>,
-    /// The tensor that comes out, by rows.
+    /// The tensor that comes out, by rows. The kernel has to write all of it: on a GPU its memory is not set before, and an
+    /// element that is left out is whatever the memory held.
     pub output: (DType, Shape),
 }
 
