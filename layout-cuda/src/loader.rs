@@ -13,8 +13,9 @@ use libloading::Library;
 /// # Errors
 /// The loader's words.
 pub(crate) fn load(path: impl AsRef<Path>) -> Result<&'static Library, String> {
-    // SAFETY: loading runs the library's initialisers. The callers load the driver and NVRTC only, by the names
-    // that these are known by or from the place that the user named, as a program that uses CUDA wants.
+    // SAFETY: loading runs the library's initialisers, as a program that uses CUDA wants. The callers load the driver and NVRTC only:
+    // by the names that the system's loader has them under, from places that nobody but this user and the administrator can write
+    // (`nvrtc::search` leaves out the others), or from the place that the user named.
     let library = unsafe { Library::new(path.as_ref()) };
     library.map(|library| &*Box::leak(Box::new(library))).map_err(|error| words(&error))
 }

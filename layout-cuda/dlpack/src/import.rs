@@ -26,8 +26,8 @@ enum Memory {
     Gpu(Option<CudaSlice<u8>>),
 }
 
-// SAFETY: the pointer is to memory that the tensor's owner keeps until the deleter is called, which any thread may do; it is
-// read behind `&self` and written behind `&mut self` only.
+// SAFETY: the pointer is to memory that the tensor's owner keeps until the deleter is called, which any thread may do, as the
+// caller of `new` promises; it is read behind `&self` and written behind `&mut self` only.
 unsafe impl<M: ManagedTensorBase> Send for Imported<M> {}
 // SAFETY: as above.
 unsafe impl<M: ManagedTensorBase> Sync for Imported<M> {}
@@ -63,6 +63,7 @@ impl<M: ManagedTensorBase> Imported<M> {
     /// # Safety
     /// - The tensor's memory is there, as far as shape and strides reach, until the deleter is called.
     /// - What other streams still do to it, the stream waits for before, as by `__dlpack__(stream)`.
+    /// - Any thread may use the memory and call the deleter.
     /// - While this value lives nobody else writes the memory, nor reads it while a view of [`Imported::view_mut`] lives.
     pub unsafe fn new(tensor: Managed<M>, stream: &Stream) -> Result<Imported<M>, DlpackError> {
         // SAFETY: the caller promises the tensor.

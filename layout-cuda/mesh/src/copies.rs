@@ -104,7 +104,10 @@ pub(crate) fn offered(
     offers: &[(usize, u64)],
     body: impl FnOnce(&Offers<'_>) -> Result<()>,
 ) -> Result<Kept> {
-    let Some(board) = member.place.shared() else { return Ok(vec![]) };
+    let Some(board) = member.place.shared() else {
+        // Nobody comes here with such a member.
+        return Err(MeshError::Broken { by: "ranks of other processes have no memory here".into() });
+    };
     stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
     let mut under_way = UnderWay { member, board, stream, events: Vec::new(), reading: None };
     let ready = stream.record_event(None).map_err(failed("cuEventRecord"))?;
@@ -198,8 +201,9 @@ pub(crate) fn exchange<T: Element>(
                 left[peer] = Some(offers.of(peer)?.into_iter());
             }
             let Some(from) = left[peer].as_mut().and_then(Iterator::next) else { continue };
-            // SAFETY: both ends are of so many bytes, as the ranks have agreed. The sender's views are borrowed by its call, and its stream
-            // goes on after what is copied; the target is borrowed here, in this stream's order.
+            // SAFETY: both ends are of so many bytes, as the ranks have agreed at the meeting, which no trust leaves out. The sender's views
+            // are borrowed by its call, which comes back when its stream waits for what is copied, or nobody reads (`UnderWay`); the
+            // target is borrowed here, in this stream's order.
             let copied = unsafe { result::memcpy_dtod_async(to, from, bytes, stream.cu_stream()) };
             copied.map_err(failed("cuMemcpyDtoDAsync"))?;
         }

@@ -122,6 +122,8 @@ pub(crate) struct Terms {
 /// ```
 #[derive(Debug)]
 pub struct Member {
+    /// Which member of the process it is: what is prepared is prepared for one.
+    number: u64,
     rank: usize,
     /// The ranks of the group, as numbers of the world.
     group: Vec<usize>,
@@ -147,7 +149,9 @@ impl Member {
         place: Place,
         terms: Terms,
     ) -> Result<Member> {
+        static MEMBERS: AtomicU64 = AtomicU64::new(0);
         let mut member = Member {
+            number: MEMBERS.fetch_add(1, Ordering::Relaxed),
             rank,
             group,
             path,
@@ -185,6 +189,11 @@ impl Member {
         self.nccl =
             Some(Communicator::new(cuda, &posts[0].bytes, [self.rank, self.size()], self.terms.blocks)?);
         Ok(())
+    }
+
+    /// Its number among the members of this process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The rank in the group, from 0.

@@ -104,6 +104,76 @@ fn every_collective_and_pairs() {
     }
 }
 
+/// What a rank has prepared is of that member: its group, its device, and the way that its ranks were asked for.
+#[test]
+fn what_another_member_prepared_is_refused() {
+    let mesh = Mesh::new([("gpu", 2)]).expect("a mesh");
+    let of = Distributed::new(&mesh, [6, 8]).expect("a tensor");
+    for columns in [of.clone().split(1, ["gpu"]), of.clone().deal(1, ["gpu"], 3), Ok(of.clone())] {
+        let rows = of.clone().split(0, ["gpu"]).expect("rows");
+        let columns = columns.expect("columns");
+        let plan = Resharding::new(&rows, &columns).expect("a plan");
+        let numbers = |held: &Distributed| [0, 1].map(|mode| held.local_shape()[mode] as usize);
+        let run = World::simulators(2).expect("a world").run(|member| {
+            let stream = member.device().stream();
+            let source = stream.zeros::<f32, 2>(numbers(&rows))?;
+            let mut target = stream.zeros::<f32, 2>(numbers(&columns))?;
+            let other =
+                member.split(&[vec![0, 1]])?.ok_or_else(|| member.refuse::<()>("no group").unwrap_err())?;
+            plan.prepare::<f32>(&other, &stream)?.run(&other, &stream, &source, &mut target)?;
+            plan.prepare::<f32>(&other, &stream)?.run(member, &stream, &source, &mut target)
+        });
+        let error = run.expect_err("another member's").to_string();
+        assert!(error.contains("prepared with another member"), "{error}");
+    }
+}
+
+/// The tensors are of another stream than the redistribution: what that stream does with them next comes after it.
+#[test]
+fn a_tensors_own_stream_waits_for_what_others_do() {
+    const N: i64 = 8192;
+    let mesh = Mesh::new([("gpu", 2)]).expect("a mesh");
+    let matrix = Distributed::new(&mesh, [N, N]).expect("a matrix");
+    let (rows, columns) = (matrix.clone().split(0, ["gpu"]), matrix.split(1, ["gpu"]));
+    let plan = Resharding::new(&rows.expect("rows"), &columns.expect("columns")).expect("a plan");
+    let value = |row: usize, column: usize| (row * N as usize + column) as i32;
+    for (plan, world) in [plan.clone(), plan.clone().by_reading(), plan.by_copies()]
+        .into_iter()
+        .flat_map(|plan| worlds(2).into_iter().map(move |world| (plan.clone(), world)))
+    {
+        if world.to_string().contains("simulators") {
+            // It works at once; the sizes of GPUs take it minutes.
+            continue;
+        }
+        let wrong = world.run(|member| {
+            let (own, beside) = (member.device().stream(), member.device().new_stream()?);
+            let (half, all) = (N as usize / 2, N as usize);
+            let first = member.rank() * half;
+            let values: Vec<i32> =
+                (0..half * all).map(|place| value(first + place / all, place % all)).collect();
+            let mut prepared = plan.prepare::<i32>(member, &beside)?;
+            let mut wrong = 0;
+            for _ in 0..5 {
+                let source = own.upload(&values, [half, all])?;
+                let mut target = own.zeros::<i32, 2>([all, half])?;
+                prepared.run(member, &beside, &source, &mut target)?;
+                // Freed, and its memory another tensor's, before the other rank may have read it.
+                drop(source);
+                let next = own.zeros::<i32, 2>([half, all])?;
+                let held = target.download()?;
+                let places = held.iter().enumerate();
+                wrong += places
+                    .filter(|(place, held)| **held != value(place / half, first + place % half))
+                    .count();
+                drop(next);
+            }
+            member.wait(&beside)?;
+            Ok(wrong)
+        });
+        assert_eq!(wrong.unwrap_or_else(|error| panic!("{}: {error}", plan.plan())), [0, 0]);
+    }
+}
+
 /// Some distribution of a matrix over the axes of a mesh.
 fn distributed(mesh: &Mesh, extents: [i64; 2], mut random: impl FnMut(usize) -> usize) -> Distributed {
     let mut tensor = Distributed::new(mesh, extents).expect("a tensor");

@@ -137,7 +137,8 @@ impl Communicator {
         let count = source.len();
         self.with(|nccl, comm| {
             // SAFETY: both addresses are of as many elements as the call says: of all-gather the target, of reduce-scatter the
-            // source has as many times more as there are ranks, which the member has checked. The guards keep the order.
+            // source has as many times more as there are ranks, which `Member::unfit` has checked. The other ranks' counts are this
+            // one's: they have met (`Member::agree`), or `Member::trust`'s caller promises it. The guards keep the order.
             let (name, code) = unsafe {
                 match work {
                     Work::AllGather => {
@@ -186,7 +187,8 @@ impl Communicator {
             written.push(guard);
             targets.push((*peer, to, bytes));
         }
-        // SAFETY: the addresses are of views that are borrowed here, of so many bytes; the guards keep the order.
+        // SAFETY: the addresses are of views that are borrowed here, of so many bytes, and the ranks' counts fit, as in `work`; the
+        // guards keep the order.
         unsafe { self.exchange_at(stream, &addresses, &targets) }
     }
 

@@ -132,8 +132,8 @@ fn find() -> Result<Nccl> {
     let Search { files, folders: searched, left_out } = search(&layout_cuda::nvrtc::search::surroundings());
     let mut refused = Vec::new();
     for file in files {
-        // SAFETY: loading runs the library's initialisers, as a program that uses NCCL wants; it is looked for by the name that
-        // it is known by, or where the user said.
+        // SAFETY: loading runs the library's initialisers, as a program that uses NCCL wants. It is the one that the system's loader has
+        // under NCCL's name, one that nobody but this user and the administrator could put there (`search`), or what the user named.
         let loaded = unsafe { Library::new(&file) };
         let found = match loaded {
             Ok(library) => Nccl::of(file.clone(), Box::leak(Box::new(library))),

@@ -59,6 +59,8 @@ pub struct Resharding {
 #[derive(Debug)]
 pub struct Prepared<'p, T: Element> {
     plan: &'p Reshard,
+    /// Whose ranks were asked how, and whose device has the buffers.
+    member: u64,
     way: Way<T>,
 }
 
@@ -153,13 +155,13 @@ impl Resharding {
         };
         if let Some(how) = how {
             let way = Way::Reached(Reached::new(&self.plan, (how, self.pace), member)?);
-            return Ok(Prepared { plan: &self.plan, way });
+            return Ok(Prepared { plan: &self.plan, member: member.number(), way });
         }
         let way = match named.contains(&self.plan.collective()) {
             true => Way::Collected(Box::new(Collected::new(&self.plan, member, stream)?)),
             false => Way::Pairs(Pairs::new(&self.plan, (self.part, self.pace), member, stream)?),
         };
-        Ok(Prepared { plan: &self.plan, way })
+        Ok(Prepared { plan: &self.plan, member: member.number(), way })
     }
 
     /// Carries it out once. Every rank calls this.
@@ -220,6 +222,9 @@ impl<T: Element> Prepared<'_, T> {
         source: &TensorView<'_, T, R>,
         target: &TensorViewMut<'_, T, S>,
     ) -> Option<String> {
+        if member.number() != self.member {
+            return Some("it was prepared with another member; prepare it with this one".into());
+        }
         if let Some(why) = member.misplaced(stream, source, target) {
             return Some(why);
         }
