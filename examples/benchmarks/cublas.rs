@@ -73,7 +73,9 @@ fn loaded() -> bool {
             let mut files: Vec<_> =
                 files.map(|file| file.path()).filter(|path| path.file_name().is_some_and(named)).collect();
             files.sort_by_key(|path| std::cmp::Reverse(path.file_name().map(|name| name.to_owned())));
-            // SAFETY: loading runs the initialisers of NVIDIA's library, as a program that uses it wants.
+            files.retain(|path| layout_cuda::trusted::refusal(path).is_none());
+            // SAFETY: loading runs the initialisers of NVIDIA's library, as a program that uses it wants, from a place that others
+            // cannot write.
             if let Some(library) = files.iter().find_map(|path| unsafe { Library::new(path) }.ok()) {
                 std::mem::forget(library);
             }

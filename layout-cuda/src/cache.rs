@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::nvrtc::{Compiled, resources};
-use crate::trusted::{self, Untrusted};
+use crate::trusted;
 
 /// What the result of a compilation depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,11 +123,7 @@ impl Cache {
 
     /// What was put under `key`, if it is there and whole.
     pub fn get(&self, key: &Key<'_>) -> Option<Compiled> {
-        let folder = self.folder.as_ref()?;
-        match refusal(folder) {
-            Ok(None) => read(&folder.join(key.folder()), key),
-            Ok(Some(_)) | Err(_) => None,
-        }
+        read(&private(self.folder.as_ref()?).ok()?.join(key.folder()), key)
     }
 
     /// The folder where `key`'s entry lies or would lie.
@@ -144,12 +140,10 @@ impl Cache {
         let Some(folder) = &self.folder else {
             return Ok(());
         };
-        let entry = folder.join(key.folder());
-        let made = make(folder).and_then(|()| refusal(folder));
         let failed = |why: String| CacheError { path: folder.clone(), why };
-        if let Some(why) = made.map_err(|error| failed(error.to_string()))? {
-            return Err(failed(why.to_string()));
-        }
+        make(folder).map_err(|error| failed(error.to_string()))?;
+        let folder = private(folder).map_err(failed)?;
+        let entry = folder.join(key.folder());
         let fresh = folder.join(temporary_name("new"));
         let written = write(&fresh, key, compiled).and_then(|()| place(&fresh, &entry, key));
         if written.is_err() {
@@ -168,9 +162,10 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Why the folder is not used, if it is another user's to change.
-fn refusal(folder: &Path) -> io::Result<Option<Untrusted>> {
-    Ok(trusted::refusal(&std::path::absolute(folder)?))
+/// The folder without links, which others could turn, or why it is not used: it is another user's to change.
+fn private(folder: &Path) -> Result<PathBuf, String> {
+    let real = fs::canonicalize(folder).map_err(|error| error.to_string())?;
+    trusted::refusal(&real).map_or(Ok(real), |why| Err(why.to_string()))
 }
 
 /// A name that no other process and no other thread gives.

@@ -172,7 +172,8 @@ fn program(variable: &dyn Fn(&str) -> Option<OsString>) -> std::result::Result<P
     let mut left_out = Vec::new();
     for file in searched.iter().filter(|file| file.is_file()) {
         match trusted::refusal(file) {
-            None => return Ok(file.clone()),
+            // Without links, which others could turn.
+            None => return Ok(std::fs::canonicalize(file).unwrap_or(file.clone())),
             Some(why) => left_out.push((file.clone(), why)),
         }
     }

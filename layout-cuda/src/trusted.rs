@@ -72,7 +72,7 @@ pub fn refusal(place: &Path) -> Option<Untrusted> {
     if !place.is_absolute() {
         return Some(Untrusted::Relative);
     }
-    // With links followed: a link is as trusted as the folder that it is in, and that is checked by whoever lists the folder.
+    // With links followed. Who loads from there does so by the path without links.
     let real = match std::fs::canonicalize(place) {
         Ok(real) => real,
         Err(error) => {

@@ -5,6 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p "${OUT:?a folder for the table}"
+# A program that Cargo runs finds NVRTC under this workspace's target/nvrtc; so does one that was built before.
+export CARGO_MANIFEST_DIR="$PWD"
 planted=${PLANTED:-}
 if [ -z "$planted" ]; then
     # As the corpus is built everywhere.

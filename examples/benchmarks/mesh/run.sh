@@ -7,8 +7,11 @@ gpus="${1:-2}"
 ours="$(mktemp)" theirs="$(mktemp)"
 trap 'rm -f "$ours" "$theirs"' EXIT
 program="${MESH_PROGRAM:-}"
+# As Cargo says it to what it runs: NVRTC may be under the workspace's target/nvrtc.
+CARGO_MANIFEST_DIR="$(cd "$here/../../.." && pwd)"
+export CARGO_MANIFEST_DIR
 if [ -z "$program" ]; then
-    cd "$here/../../.."
+    cd "$CARGO_MANIFEST_DIR"
     cargo build --release --quiet -p layout-examples --example mesh
     program="${CARGO_TARGET_DIR:-target}/release/examples/mesh"
 fi

@@ -139,8 +139,13 @@ fn places(around: &Surroundings<'_>) -> Vec<Place> {
     }
     list.sort_by_key(|place| place.barred.is_some());
     let mut seen = BTreeSet::new();
-    list.retain(|place| fs::canonicalize(&place.folder).is_ok_and(|real| real.is_dir() && seen.insert(real)));
-    list
+    let mut once = |Place { folder, barred }| {
+        let real = fs::canonicalize(&folder).ok().filter(|real| real.is_dir())?;
+        // What is loaded is loaded without links: others could turn one after it was looked at.
+        seen.insert(real.clone())
+            .then_some(Place { folder: if barred.is_some() { folder } else { real }, barred })
+    };
+    list.into_iter().filter_map(&mut once).collect()
 }
 
 /// The prefixes below which Python's packages and conda's may be: of environments, of the interpreter that runs this program, of
