@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaContext, CudaSlice, CudaView, CudaViewMut, DeviceSlice};
 
 use crate::device::Stream;
 use crate::element::{Element, from_bytes};
@@ -181,6 +181,15 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
                 order.inspect(|order| order.lend(memory));
                 Some(memory)
             }
+            Memory::Host(..) => None,
+        }
+    }
+
+    /// Whose streams order the memory: the context value that it was made through; none on the simulator.
+    #[doc(hidden)]
+    pub fn context(&self) -> Option<&Arc<CudaContext>> {
+        match &self.memory {
+            Memory::Gpu(memory, _) => Some(memory.stream().context()),
             Memory::Host(..) => None,
         }
     }

@@ -8,8 +8,8 @@ use crate::board::{Board, Post, Reading};
 use crate::call::{Call, Reader};
 use crate::error::{MeshError, Result};
 use crate::member::Member;
-use layout_cuda::cudarc::driver::{CudaEvent, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice, result, sys};
-use layout_cuda::{Element, TensorView, TensorViewMut};
+use layout_cuda::cudarc::driver::{CudaEvent, CudaStream, result, sys};
+use layout_cuda::{Element, Stream, TensorArg, TensorView, TensorViewMut};
 use std::sync::Arc;
 
 fn failed(call: &'static str) -> impl Fn(result::DriverError) -> MeshError {
@@ -173,28 +173,39 @@ impl Drop for UnderWay<'_> {
 /// The exchange, in the stream's order; gives the events to keep.
 pub(crate) fn exchange<T: Element>(
     member: &Member,
-    stream: &Arc<CudaStream>,
+    stream: &Stream,
     call: Call,
     sends: &[(usize, TensorView<'_, T, 1>)],
     receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
 ) -> Result<Kept> {
-    stream.context().bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
-    let (mut guards, mut offers) = (Vec::new(), Vec::new());
+    let Some(cuda) = stream.cuda() else { return Ok(vec![]) };
+    let (mut uses, mut offers, mut targets) = (Vec::new(), Vec::new(), Vec::new());
     for (peer, view) in sends {
-        let Some(memory) = view.cuda() else { continue };
-        let (address, guard) = memory.device_ptr(stream);
-        guards.push(guard);
+        let Some((address, reads)) = view.read_on(stream)? else { continue };
+        uses.push(reads);
         offers.push((*peer, address));
     }
-    let (mut written, mut targets) = (Vec::new(), Vec::new());
     for (peer, view) in receives {
-        let Some(memory) = view.cuda_mut() else { continue };
-        let bytes = memory.num_bytes();
-        let (address, guard) = memory.device_ptr_mut(stream);
-        written.push(guard);
+        let bytes = view.view().len() * size_of::<T>();
+        let Some((address, writes)) = view.write_on(stream)? else { continue };
+        uses.push(writes);
         targets.push((*peer, address, bytes));
     }
-    offered(member, stream, call, &offers, |offers| {
+    let kept = copied(member, cuda, call, &offers, targets);
+    // From here on the stream comes after what the others copied.
+    let ended = uses.into_iter().map(|used| used.end()).fold(Ok(()), std::result::Result::and);
+    kept.and_then(|kept| ended.map(|()| kept).map_err(MeshError::from))
+}
+
+/// The same of addresses: what is offered to ranks, and where what they offer goes, with its bytes.
+fn copied(
+    member: &Member,
+    stream: &Arc<CudaStream>,
+    call: Call,
+    offers: &[(usize, u64)],
+    targets: Vec<(usize, u64, usize)>,
+) -> Result<Kept> {
+    offered(member, stream, call, offers, |offers| {
         let mut left: Vec<Option<std::vec::IntoIter<u64>>> = (0..member.size()).map(|_| None).collect();
         for (peer, to, bytes) in targets {
             if left[peer].is_none() {

@@ -10,7 +10,7 @@ use crate::error::{MeshError, Result};
 use crate::nccl::{Communicator, Work};
 use crate::remote::Remote;
 use crate::sum::{Reduction, reduce};
-use layout_cuda::cudarc::driver::{CudaContext, DeviceSlice};
+use layout_cuda::cudarc::driver::{CudaContext, result};
 use layout_cuda::{Device, Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,7 +72,7 @@ impl Home {
     }
 
     fn of<T: Element, const R: usize>(view: &TensorView<'_, T, R>) -> Home {
-        view.cuda().map_or(Home::Host, |memory| Home::of_context(memory.stream().context()))
+        view.context().map_or(Home::Host, Home::of_context)
     }
 
     /// What is wrong with memory that is used where nothing orders it, in words.
@@ -379,11 +379,11 @@ impl Member {
             None => self.call(name, &T::ELEM.to_string(), source.len(), how),
         };
         let posts = self.agree(call, source.host().map(<[u8]>::to_vec).unwrap_or_default())?;
-        if let Some(cuda) = stream.cuda() {
+        if stream.cuda().is_some() {
             self.uses(stream);
             return match &self.nccl {
-                Some(nccl) => nccl.work(work, cuda, source, target),
-                None => alone(cuda, source, target),
+                Some(nccl) => nccl.work(work, stream, source, target),
+                None => alone(stream, source, target),
             };
         }
         let (Some(posts), Some(target)) = (posts, target.host_mut()) else { return Ok(()) };
@@ -523,13 +523,13 @@ impl Member {
         let call = self.exchanging(stream, sends, receives);
         let bytes = sends.iter().filter_map(|(_, view)| view.host()).flatten().copied().collect();
         let posts = self.agree(call, bytes)?;
-        if let Some(cuda) = stream.cuda() {
+        if stream.cuda().is_some() {
             self.uses(stream);
             return match &self.nccl {
-                Some(nccl) => nccl.exchange(cuda, sends, receives),
+                Some(nccl) => nccl.exchange(stream, sends, receives),
                 None => {
                     let pairs = sends.iter().zip(receives);
-                    pairs.into_iter().try_for_each(|((_, from), (_, to))| alone(cuda, from, to))
+                    pairs.into_iter().try_for_each(|((_, from), (_, to))| alone(stream, from, to))
                 }
             };
         }
@@ -601,7 +601,7 @@ impl Member {
             copies::open(cuda)?;
             own.0 = true;
         }
-        let kept = copies::exchange(self, cuda, self.exchanging(stream, sends, receives), sends, receives)?;
+        let kept = copies::exchange(self, stream, self.exchanging(stream, sends, receives), sends, receives)?;
         // Those of the exchange before the last one: since then the ranks have met.
         own.1.swap(0, 1);
         own.1[0] = kept;
@@ -752,16 +752,28 @@ fn home(stream: &Stream) -> Home {
 
 /// A group of one on a GPU: a copy.
 fn alone<T: Element, const R: usize, const S: usize>(
-    cuda: &std::sync::Arc<layout_cuda::cudarc::driver::CudaStream>,
+    stream: &Stream,
     source: &TensorView<'_, T, R>,
     target: &mut TensorViewMut<'_, T, S>,
 ) -> Result<()> {
-    let (Some(from), Some(to)) = (source.cuda(), target.cuda_mut()) else { return Ok(()) };
-    cuda.memcpy_dtod(from, to).map_err(|error| MeshError::Nccl {
+    let Some(cuda) = stream.cuda() else { return Ok(()) };
+    let bytes = source.len().min(target.view().len()) * size_of::<T>();
+    let (Some((from, reads)), Some((to, writes))) = (source.read_on(stream)?, target.write_on(stream)?)
+    else {
+        return Ok(());
+    };
+    let copied = cuda.context().bind_to_thread().and_then(|()| match bytes {
+        0 => Ok(()),
+        // SAFETY: so many bytes are at both addresses, of views that are borrowed here; `read_on`, `write_on` and `end` keep the order.
+        bytes => unsafe { result::memcpy_dtod_async(to, from, bytes, cuda.cu_stream()) },
+    });
+    let ended = reads.end().and(writes.end());
+    let copied = copied.map_err(|error| MeshError::Nccl {
         call: "cuMemcpyDtoDAsync",
         code: error.0 as i32,
         words: format!("{:?}", error.0),
-    })
+    });
+    copied.and(ended.map_err(MeshError::from))
 }
 
 /// The storage of a view in parts of so many elements.

@@ -6,8 +6,8 @@
 use super::library::{Comm, Config, Nccl, UniqueId, nccl};
 use crate::error::{MeshError, Result};
 use crate::sum::Reduction;
-use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
-use layout_cuda::{Elem, Element, TensorView, TensorViewMut};
+use layout_cuda::cudarc::driver::CudaStream;
+use layout_cuda::{Elem, Element, Stream, TensorArg, TensorView, TensorViewMut};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
@@ -67,14 +67,6 @@ pub(crate) enum Work {
     Broadcast(usize),
 }
 
-/// The address of a view's memory; none on a GPU is an empty view.
-fn reading<'a, T: Element, const R: usize>(
-    view: &'a TensorView<'_, T, R>,
-    stream: &'a CudaStream,
-) -> Option<(u64, impl Drop + 'a)> {
-    view.cuda().map(|memory| memory.device_ptr(stream))
-}
-
 impl Communicator {
     /// Bytes of what [`Communicator::unique_id`] gives.
     pub(crate) const ID: usize = 128;
@@ -122,23 +114,24 @@ impl Communicator {
     pub(crate) fn work<T: Element, const R: usize, const S: usize>(
         &self,
         work: Work,
-        stream: &CudaStream,
+        stream: &Stream,
         source: &TensorView<'_, T, R>,
         target: &mut TensorViewMut<'_, T, S>,
     ) -> Result<()> {
-        stream.context().bind_to_thread().map_err(failed)?;
+        let Some(cuda) = stream.cuda() else { return Ok(()) };
+        cuda.context().bind_to_thread().map_err(failed)?;
         let size = size_of::<T>();
-        let Some(target) = target.cuda_mut() else { return Ok(()) };
-        let into = target.num_bytes() / size;
-        let (to, _to) = target.device_ptr_mut(stream);
-        let from = reading(source, stream);
-        let Some((from, _from)) = from else { return Ok(()) };
-        let (from, to, cuda) = (from as *const c_void, to as *mut c_void, stream.cu_stream().cast());
-        let count = source.len();
-        self.with(|nccl, comm| {
+        let (count, into) = (source.len(), target.view().len());
+        let (Some((from, reads)), Some((to, writes))) = (source.read_on(stream)?, target.write_on(stream)?)
+        else {
+            return Ok(());
+        };
+        let (from, to, cuda) = (from as *const c_void, to as *mut c_void, cuda.cu_stream().cast());
+        let started = self.with(|nccl, comm| {
             // SAFETY: both addresses are of as many elements as the call says: of all-gather the target, of reduce-scatter the
             // source has as many times more as there are ranks, which `Member::unfit` has checked. The other ranks' counts are this
-            // one's: they have met (`Member::agree`), or `Member::trust`'s caller promises it. The guards keep the order.
+            // one's: they have met (`Member::agree`), or `Member::trust`'s caller promises it. `read_on`, `write_on` and `end` keep the
+            // order.
             let (name, code) = unsafe {
                 match work {
                     Work::AllGather => {
@@ -159,37 +152,38 @@ impl Communicator {
                 }
             };
             nccl.check(name, code)
-        })
+        });
+        let ended = reads.end().and(writes.end());
+        started.and(ended.map_err(MeshError::from))
     }
 
     /// Starts messages between pairs, all at once.
     pub(crate) fn exchange<T: Element>(
         &self,
-        stream: &CudaStream,
+        stream: &Stream,
         sends: &[(usize, TensorView<'_, T, 1>)],
         receives: &mut [(usize, TensorViewMut<'_, T, 1>)],
     ) -> Result<()> {
+        let Some(cuda) = stream.cuda() else { return Ok(()) };
         let size = size_of::<T>();
-        // Until all are started.
-        let mut guards = Vec::new();
-        let mut addresses = Vec::new();
+        let (mut uses, mut addresses, mut targets) = (Vec::new(), Vec::new(), Vec::new());
         for (peer, view) in sends {
-            let Some((from, guard)) = reading(view, stream) else { continue };
-            guards.push(guard);
-            addresses.push((*peer, from, view.len() * size));
+            let bytes = view.len() * size;
+            let Some((from, reads)) = view.read_on(stream)? else { continue };
+            uses.push(reads);
+            addresses.push((*peer, from, bytes));
         }
-        let mut targets = Vec::new();
-        let mut written = Vec::new();
         for (peer, view) in receives {
-            let Some(memory) = view.cuda_mut() else { continue };
-            let bytes = memory.num_bytes();
-            let (to, guard) = memory.device_ptr_mut(stream);
-            written.push(guard);
+            let bytes = view.view().len() * size;
+            let Some((to, writes)) = view.write_on(stream)? else { continue };
+            uses.push(writes);
             targets.push((*peer, to, bytes));
         }
-        // SAFETY: the addresses are of views that are borrowed here, of so many bytes, and the ranks' counts fit, as in `work`; the
-        // guards keep the order.
-        unsafe { self.exchange_at(stream, &addresses, &targets) }
+        // SAFETY: the addresses are of views that are borrowed here, of so many bytes, and the ranks' counts fit, as in `work`, which
+        // says what keeps the order.
+        let started = unsafe { self.exchange_at(cuda, &addresses, &targets) };
+        let ended = uses.into_iter().map(|used| used.end()).fold(Ok(()), std::result::Result::and);
+        started.and(ended.map_err(MeshError::from))
     }
 
     /// The same of addresses: (peer, address, bytes).

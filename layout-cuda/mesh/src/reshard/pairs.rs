@@ -16,7 +16,7 @@ use crate::error::{MeshError, Result};
 use crate::member::Member;
 use layout_core::mesh::{Piece, Reshard, Transfer};
 use layout_core::{IntTuple, Layout};
-use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DriverError};
+use layout_cuda::cudarc::driver::{CudaStream, DevicePtr, DriverError};
 use layout_cuda::{Element, Stream, TensorView, TensorViewMut};
 
 /// A part of a message.
@@ -172,8 +172,9 @@ impl<T: Element> Pairs<T> {
     ) -> Result<()> {
         // Addresses once, in the order of `stream`: what `beside` does in between is ordered by the events below, and cudarc,
         // which orders whole allocations, would make it wait for what stays.
-        let from = source.cuda().map_or(0, |memory| memory.device_ptr(cuda).0);
-        let to = target.cuda_mut().map_or(0, |memory| memory.device_ptr_mut(cuda).0);
+        let [from, to] = touch(stream, source, target)?;
+        // The buffers may be those of a run in another stream, whose messages have to be done.
+        cuda.join(beside).map_err(driver)?;
         let size = size_of::<T>();
         let at = |part: &Part<T>, tensor: u64| {
             let address = match part.side.buffer.as_ref().and_then(|buffer| buffer.cuda_slice()) {
@@ -200,14 +201,14 @@ impl<T: Element> Pairs<T> {
             done.push(beside.record_event(None).map_err(driver)?);
             if started.is_err() {
                 cuda.join(beside).map_err(driver)?;
-                touch(cuda, source, target);
+                touch(stream, source, target)?;
                 return started;
             }
         }
         let wait = |round: usize| done.get(round).map_or(Ok(()), |event| cuda.wait(event).map_err(driver));
         let arrived = self.arrive(stream, source, target, wait);
         cuda.join(beside).map_err(driver)?;
-        touch(cuda, source, target);
+        touch(stream, source, target)?;
         // The buffers are freed in the order of the stream that they were made in, which may be another one.
         if let Some(home) = self.home.cuda().filter(|home| home.cu_stream() != cuda.cu_stream()) {
             home.join(beside).map_err(driver)?;

@@ -14,7 +14,7 @@ use crate::copies::{Lines, copy_lines};
 use crate::error::{MeshError, Result};
 use crate::member::Member;
 use layout_core::mesh::{Piece, Reshard, Transfer};
-use layout_cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
+use layout_cuda::cudarc::driver::{CudaSlice, CudaStream, DriverError};
 use layout_cuda::{Element, Stream, TensorArg, TensorView, TensorViewMut};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -62,16 +62,24 @@ impl<T> Drop for Lent<T> {
     }
 }
 
-/// Has cudarc's events of both tensors recorded at this point of the stream: whoever uses them in another stream, or frees them,
-/// waits for these, and those of before are of before what other streams did with the addresses.
+/// The addresses of both tensors, used at this point of the stream: what the stream does next comes after their users so far, and who
+/// uses them in another stream, or frees them, comes after this point. So it is said once before other streams get the addresses, and
+/// once more when the stream has come after those.
 pub(super) fn touch<T: Element, const R: usize, const S: usize>(
-    cuda: &CudaStream,
+    stream: &Stream,
     source: &TensorView<'_, T, R>,
     target: &mut TensorViewMut<'_, T, S>,
-) {
-    // A guard records when it is dropped.
-    drop(source.cuda().map(|memory| memory.device_ptr(cuda)));
-    drop(target.cuda_mut().map(|memory| memory.device_ptr_mut(cuda)));
+) -> Result<[u64; 2]> {
+    let (mut from, mut to) = (0, 0);
+    if let Some((address, reads)) = source.read_on(stream)? {
+        from = address;
+        reads.end()?;
+    }
+    if let Some((address, writes)) = target.write_on(stream)? {
+        to = address;
+        writes.end()?;
+    }
+    Ok([from, to])
 }
 
 fn driver(error: DriverError) -> MeshError {
@@ -130,8 +138,7 @@ impl Reached {
     ) -> Result<()> {
         let (Some(cuda), Some(beside)) = (stream.cuda(), self.beside.cuda().cloned()) else { return Ok(()) };
         // Addresses once, in the order of `stream`, as of messages: what `beside` does is ordered by what joins the two.
-        let from = source.cuda().map_or(0, |memory| memory.device_ptr(cuda).0);
-        let to = target.cuda_mut().map_or(0, |memory| memory.device_ptr_mut(cuda).0);
+        let [from, to] = touch(stream, source, target)?;
         let room = TensorArg::view(target).len();
         beside.join(cuda).map_err(driver)?;
         let offers: Vec<(usize, u64)> = self.readers.iter().map(|reader| (*reader, from)).collect();
@@ -150,7 +157,7 @@ impl Reached {
             Ok(())
         });
         cuda.join(&beside).map_err(driver)?;
-        touch(cuda, source, target);
+        touch(stream, source, target)?;
         read
     }
 
