@@ -6,7 +6,6 @@ use dlpark::allocation::dynamic::Initialized;
 use dlpark::ffi::{DLDevice, DLManagedTensorVersioned};
 use dlpark::metadata::Dynamic;
 use dlpark::versioned;
-use layout_cuda::cudarc::driver::DevicePtr;
 use layout_cuda::{Element, Tensor};
 use std::ffi::c_void;
 
@@ -16,9 +15,9 @@ struct Given<T: Element, const R: usize>(Tensor<T, R>);
 impl<T: Element, const R: usize> Drop for Given<T, R> {
     /// A library calls the deleter when it lets go of the tensor, not when its streams, which cudarc has no events of, are done with it.
     fn drop(&mut self) {
-        if let Some(slice) = self.0.cuda_slice() {
+        if let Some(context) = self.0.view().context() {
             // A context that has failed runs nothing any more.
-            let _ = slice.stream().context().synchronize();
+            let _ = context.synchronize();
         }
     }
 }
@@ -29,7 +28,9 @@ impl<T: Element, const R: usize> Drop for Given<T, R> {
 ///
 /// # Errors
 /// [`DlpackError::Tensor`] where a kernel before has failed; [`DlpackError::Description`] where an extent is beyond 63 bits.
-pub fn export<T: Element, const R: usize>(tensor: Tensor<T, R>) -> Result<versioned::Dlpack, DlpackError> {
+pub fn export<T: Element, const R: usize>(
+    mut tensor: Tensor<T, R>,
+) -> Result<versioned::Dlpack, DlpackError> {
     let described = |why: String| DlpackError::Description { why };
     let numbers = |values: [usize; R]| {
         let each =
@@ -39,18 +40,19 @@ pub fn export<T: Element, const R: usize>(tensor: Tensor<T, R>) -> Result<versio
     let (shape, strides) = (numbers(tensor.shape())?, numbers(tensor.strides())?);
     let dtype = word(T::ELEM).ok_or_else(|| described(format!("DLPack has no word for {}", T::ELEM)))?;
     // What the elements are is in the box, and stays where it is when the box moves.
-    let (address, device) = match tensor.cuda_slice() {
-        Some(slice) => {
-            let stream = slice.stream();
-            // All streams of the GPU, since others than the tensor's own may still read or write it; then what went wrong on it.
-            let all = stream.context().synchronize();
-            layout_cuda::Stream::from_cudarc(stream.clone())?.synchronize()?;
+    tensor.wait_for_users()?;
+    let (stream, view) = (tensor.device().stream(), tensor.view());
+    let (address, device) = match (view.context(), view.read_on(&stream)?) {
+        (Some(context), Some((address, used))) => {
+            used.end()?;
+            // Whoever was lent the memory through cudarc may use it in any stream of the GPU.
+            let all = context.synchronize();
             all.map_err(|error| described(format!("cuCtxSynchronize failed: {:?}", error.0)))?;
-            let ordinal = i32::try_from(stream.context().ordinal()).unwrap_or(i32::MAX);
-            (slice.device_ptr(stream).0 as *mut c_void, DLDevice::cuda(ordinal))
+            let ordinal = i32::try_from(context.ordinal()).unwrap_or(i32::MAX);
+            (address as *mut c_void, DLDevice::cuda(ordinal))
         }
-        None => {
-            let bytes = tensor.view().host().unwrap_or_default();
+        _ => {
+            let bytes = view.host().unwrap_or_default();
             (bytes.as_ptr().cast_mut().cast::<c_void>(), DLDevice::CPU)
         }
     };
