@@ -1,6 +1,7 @@
 //! The one test binary of the workspace.
 
 mod absurd;
+mod accumulators;
 mod accuracy;
 mod analysis;
 mod asynchronous;

@@ -3,6 +3,7 @@
 //! One statement becomes one statement, in order. The loops are the kernel's loops, unrolled by pragma. Added are only the
 //! declarations of local arrays ([`super::placement`]), and the bound of a loop that changes while the loop runs.
 
+use super::accumulator::{self, Fences};
 use super::alias;
 use super::choice;
 use super::device::Device;
@@ -40,6 +41,8 @@ pub(super) struct Emitter<'a> {
     aliases: BTreeMap<VarId, VarId>,
     /// Pointers on the way to which something is subtracted.
     pub(super) subtracted: BTreeSet<VarId>,
+    /// Accumulators to fence in front of loops.
+    fences: Fences,
     rust: u32,
 }
 
@@ -56,6 +59,7 @@ impl<'a> Emitter<'a> {
             ambiguous: choice::ambiguous(checked),
             aliases: alias::copies(&checked.tables, &checked.body),
             subtracted: BTreeSet::new(),
+            fences: accumulator::fences(&checked.body),
             checked,
             tables: &checked.tables,
             names: Names::beside(words),
@@ -169,6 +173,7 @@ impl<'a> Emitter<'a> {
 
     fn statement(&mut self, statement: &Statement<Access, Operation>, locals: [Vec<PlaceId>; 2]) {
         let [first, second] = locals;
+        self.accumulator_fences(statement);
         let mask = self.mask(statement.kind.guard());
         self.guards.extend_from_slice(statement.kind.guard());
         match &statement.kind {
@@ -249,6 +254,17 @@ impl<'a> Emitter<'a> {
             StatementKind::Signal(signal) => self.signal(signal),
         }
         self.guards.clear();
+    }
+
+    /// Fixes the place of what was written to accumulators before a loop.
+    fn accumulator_fences(&mut self, statement: &Statement<Access, Operation>) {
+        let places = self.fences.get(&std::ptr::from_ref(statement)).cloned().unwrap_or_default();
+        for place in places {
+            let sums = types::scalar(self.tables.place(place).elem);
+            self.device.call(format!("accumulator_fence({sums}"));
+            let accumulator = self.place(place);
+            self.line(&format!("accumulator_fence({accumulator});"));
+        }
     }
 
     /// The branches of an `if` whose head is written; `else { if .. }` becomes `else if`.

@@ -12,6 +12,7 @@
 //! Laws: the text has the kernel's meaning (`program.rs`); equal kernels give equal texts; NVRTC compiles it
 //! without a header; [`CudaSource::lines`] has one entry for each line.
 
+mod accumulator;
 mod alias;
 mod choice;
 mod cuda_c;

@@ -19,6 +19,20 @@ __device__ __forceinline__ void wgmma_commit() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
+// What wrote an accumulator before is done here: not between the products after.
+template <int count>
+__device__ __forceinline__ void accumulator_fence(float (&sums)[count]) {
+    #pragma unroll
+    for (int i = 0; i < count; ++i) asm volatile("" : "+f"(sums[i]));
+}
+
+// The same of integers.
+template <int count>
+__device__ __forceinline__ void accumulator_fence(int (&sums)[count]) {
+    #pragma unroll
+    for (int i = 0; i < count; ++i) asm volatile("" : "+r"(sums[i]));
+}
+
 // Waits until at most `groups` of the warpgroup's groups are in flight.
 template <int groups>
 __device__ __forceinline__ void wgmma_wait() {
