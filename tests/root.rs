@@ -28,6 +28,7 @@ mod language;
 mod launch;
 mod laws;
 mod mistakes;
+mod names;
 mod numbers;
 mod nvrtc_accepts;
 mod oracle;

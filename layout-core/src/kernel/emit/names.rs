@@ -119,9 +119,11 @@ impl Names {
     }
 }
 
-/// The name of the CUDA function: `wanted` where C++ allows it. It stands beside all of CUDA's functions.
+/// The name of the CUDA function: `wanted` where C++ allows it, and where NVRTC declares nothing of that name. A kernel is
+/// `extern "C"`, so it would be one more definition of what NVRTC declares.
 pub(super) fn entry(wanted: &str) -> String {
-    Names::beside(Math::ALL).fresh(wanted)
+    let name = Names::beside(Math::ALL).fresh(wanted);
+    if is_declared(&name) { format!("{name}_kernel") } else { name }
 }
 
 /// The name of CUDA's own register.
@@ -186,7 +188,7 @@ fn sanitise(wanted: &str) -> String {
 
 fn is_reserved(name: &str) -> bool {
     small_floats().any(|(typedef, _)| typedef == name)
-        || name.starts_with("wgmma_m64")
+        || ["wgmma_m64", "CUDART", "NV_"].iter().any(|prefix| name.starts_with(prefix))
         || FUNCTIONS.contains(name)
         || [CPP, CUDA].iter().any(|words| words.split(' ').any(|word| word == name))
 }
@@ -208,6 +210,30 @@ const CUDA: &str = "\
     sqrt sqrtf exp expf exp2 exp2f log logf tanh tanhf fma fmaf round_tf32 wrapping_abs TensorMap float2 float4 double2 int2 int4 uint2 \
     uint4 longlong2 ushort2 dim3 uint3 clock clock64 printf malloc free memcpy memset assert trap size_t \
     ptrdiff_t";
+
+/// Whether NVRTC declares the name: CUDA's functions, types and constants are told by how they begin, C's types by how they
+/// end, functions of numbers by their name for f64, from which that for f32 follows.
+fn is_declared(name: &str) -> bool {
+    let double = name.strip_suffix('f').unwrap_or(name);
+    DECLARED_PREFIXES.split(' ').any(|prefix| name.starts_with(prefix))
+        || name.ends_with("_t")
+        || [name, double].iter().any(|name| DECLARED.split(' ').any(|word| word == *name))
+}
+
+/// How names begin that NVRTC declares.
+const DECLARED_PREFIXES: &str = "cuda CU NV_ make_ va_ cyl_bessel_";
+
+/// Functions and other names that NVRTC declares in the global namespace. Source: CUDA math API reference, C++ standard
+/// `<cmath>`, `<cstdlib>`; `tests/names.rs` tries each.
+const DECLARED: &str = "\
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc erfcinv erfcx erfinv exp exp10 exp2 \
+    expm1 fabs fdim fdivide floor fma fmax fmin fmod frexp hypot ilogb isfinite isinf isnan j0 j1 jn ldexp lgamma llrint \
+    llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward norm norm3d norm4d normcdf \
+    normcdfinv pow rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt scalbln scalbn signbit sin sincos \
+    sincospi sinh sinpi sqrt tan tanh tgamma trunc y0 y1 yn \
+    abs labs llabs llmax llmin max min ullmax ullmin umax umin \
+    alloca assert clock clock64 free malloc memcmp memcpy memmove memset printf puts vprintf trap \
+    classify_type su unpredictable libraryPropertyType dim3 warpSize WARP_SZ MAJOR_VERSION MINOR_VERSION PATCH_LEVEL";
 
 /// Functions of the files in `device/`, but for those that an elementwise word is spelled with.
 static FUNCTIONS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
