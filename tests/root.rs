@@ -20,6 +20,7 @@ mod epilogues;
 mod explain;
 mod findings;
 mod flags;
+mod grids;
 mod hoist;
 mod hopper;
 mod hostile;

@@ -34,7 +34,7 @@ use proc_macro::TokenStream;
 /// | `BM = 64 * WARPS` | a parameter that is an expression over others: integers, `if`, `div_ceil`, `min`, `max`, `size_of` |
 /// | `filter(c, ..)` | of the combinations those for which the conditions hold: `filter(T == bf16 || STAGES < 4)` |
 /// | `block = [x, y, z]` | threads of a block, over parameters; 1 to 3 axes |
-/// | `grid = [x, y, z]` | blocks of the grid, over parameters and dimensions |
+/// | `grid = [x, y, z]` | blocks of the grid, over parameters, dimensions and arguments of type `usize` or `isize`; `require` may keep it from being negative |
 /// | `cluster = [x, y, z]` | blocks of a cluster |
 /// | `arch = "sm_90a"` | the only architecture the kernel is for |
 /// | `min_blocks = n` | blocks that a multiprocessor must be able to hold |

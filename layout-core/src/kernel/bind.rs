@@ -192,12 +192,12 @@ impl LaunchPlan {
         }
         for (condition, text) in &self.require {
             if !values.holds(self, condition) {
-                let parts: Vec<String> = self
-                    .dims
-                    .iter()
-                    .zip(values.dims)
-                    .map(|(name, value)| format!("{name} = {value}"))
-                    .collect();
+                let dims = self.dims.iter().zip(values.dims.iter().copied());
+                let named = (0u32..).zip(&self.arguments);
+                let indices =
+                    named.filter_map(|(number, argument)| Some(&argument.name).zip(values.argument(number)));
+                let parts = dims.chain(indices).map(|(name, value)| format!("{name} = {value}"));
+                let parts: Vec<String> = parts.collect();
                 return Err(BindError::Require { condition: text.clone(), values: parts.join(", ") });
             }
         }

@@ -68,6 +68,8 @@ pub fn lower(
         references: HashMap::new(),
         own: Place::token(function.sig.fn_token.span),
         site: Site::Attribute,
+        scalars: scalars(signature),
+        at_launch: false,
         calls: vec![],
     };
     lowering.parameters(attribute);
@@ -81,6 +83,18 @@ pub fn lower(
     lowering.no_recursion();
     lowering.all_used(attribute);
     Lowered { kernel: lowering.kernel, places: lowering.places }
+}
+
+/// The arguments, by number, each with the type of one that is a number.
+fn scalars(signature: &Signature) -> Vec<(String, Option<TypeRef>)> {
+    let one = |argument: &crate::signature::Argument| {
+        let ty = match argument.kind {
+            Kind::Scalar(ty) => Some(ty),
+            Kind::Tensor { .. } | Kind::Unknown => None,
+        };
+        (argument.name.unraw().to_string(), ty)
+    };
+    signature.arguments.iter().map(one).collect()
 }
 
 /// The `const` items of the body's outermost block.
@@ -241,9 +255,11 @@ impl Lowering<'_> {
                 "write `block = [BM * BN]`, or `block = [32, 8]` for two axes",
             ),
         }
+        self.at_launch = true;
         if let Some((_, axes)) = &attribute.grid {
             self.kernel.grid = Some(self.exprs(axes));
         }
+        self.at_launch = false;
         if let Some((_, axes)) = &attribute.cluster {
             self.kernel.cluster = self.exprs(axes);
         }
@@ -260,11 +276,13 @@ impl Lowering<'_> {
         if let Some((_, value)) = &attribute.cooperative {
             self.kernel.cooperative = Some(self.expr(value));
         }
+        self.at_launch = true;
         self.kernel.require = self.exprs(&attribute.require);
         for conditions in &attribute.variant_if {
             let conditions = self.exprs(conditions);
             self.kernel.variant_if.push(conditions);
         }
+        self.at_launch = false;
     }
 
     fn exprs(&mut self, exprs: &[Expr]) -> Vec<ExprId> {

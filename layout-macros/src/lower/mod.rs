@@ -24,7 +24,9 @@ use crate::depth;
 use crate::place::Place;
 use crate::report::Errors;
 use layout_core::kernel::Origin;
-use layout_core::kernel::ir::{Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind};
+use layout_core::kernel::ir::{
+    Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind, TypeRef,
+};
 use proc_macro2::Ident;
 use std::collections::HashMap;
 use syn::ext::IdentExt;
@@ -72,6 +74,10 @@ struct Lowering<'a> {
     own: Place,
     /// What is being lowered: where a name may not mean everything.
     site: Site,
+    /// The arguments, which the attribute names before the body does, each with the type of one that is a number.
+    scalars: Vec<(String, Option<TypeRef>)>,
+    /// Whether this is an entry of the attribute that a launch evaluates.
+    at_launch: bool,
     /// Each call of a nested function: from where, which, and its place.
     calls: Vec<(Site, u32, Place)>,
 }

@@ -87,6 +87,9 @@ impl Lowering<'_> {
             };
         }
         if self.site == Site::Attribute {
+            if let Some(number) = self.scalars.iter().position(|(known, _)| *known == text) {
+                return self.scalar_in_attribute(number, place);
+            }
             if let Some(elem) = Elem::from_name(&text) {
                 return self.add(place, ExprKind::Type(elem));
             }
@@ -105,6 +108,26 @@ impl Lowering<'_> {
             return self.refuse(place, format!("`{text}` is a function"), format!("call it: `{text}(..)`"));
         }
         self.unknown(name)
+    }
+
+    /// An argument that is a number, in the attribute: a launch has the indices among them.
+    fn scalar_in_attribute(&mut self, number: usize, place: Place) -> ExprId {
+        let (name, ty) = self.scalars[number].clone();
+        match ty {
+            Some(TypeRef::Usize | TypeRef::Isize) if self.at_launch => {
+                self.add(place, ExprKind::Argument(number as u32))
+            }
+            Some(TypeRef::Usize | TypeRef::Isize) => self.refuse(
+                place,
+                format!("`{name}` is known at launch, and this is needed at compile time"),
+                "`grid`, `require` and `variant_if` may name it; else bind a parameter in the attribute",
+            ),
+            _ => self.refuse(
+                place,
+                format!("`{name}` has no value in the attribute"),
+                "the attribute may name dimensions, parameters and arguments of type `usize` or `isize`",
+            ),
+        }
     }
 
     /// A `const` item of the body or of the module in the attribute: its value stands where its name does.

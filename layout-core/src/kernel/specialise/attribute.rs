@@ -7,12 +7,13 @@ use crate::kernel::arith::gcd;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
 use crate::kernel::ir::{
-    Argument, ArgumentKind, ArgumentLayout, BinaryOp, Degradation, ExprId, ExprKind, Special,
+    Argument, ArgumentKind, ArgumentLayout, BinaryOp, Degradation, ExprId, ExprKind, Special, TypeRef,
 };
 use crate::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::kernel::origin::Origin;
 use crate::kernel::params::ParamValue;
 use crate::kernel::program::{Comparison, Place, PlaceId, Space, Value};
+use crate::kernel::prove::Facts;
 use crate::kernel::view::View;
 
 /// The largest promised divisor of a dimension.
@@ -54,7 +55,6 @@ impl Evaluator<'_> {
         }
         self.open_dims();
         let block = self.threads();
-        let grid = kernel.grid.as_ref().map(|grid| self.extents(grid)).transpose();
         let cluster = self.blocks_of_a_cluster();
         let min_blocks = kernel.min_blocks.map(|id| self.numbers(&[id], "min_blocks")).transpose();
         let opt_level = kernel.opt_level.map(|id| {
@@ -79,6 +79,9 @@ impl Evaluator<'_> {
             facts.extend(known);
             variant_if.extend(tested);
         }
+        let mut promises = Facts::default();
+        facts.iter().for_each(|fact| promises.assume(fact, true));
+        let grid = kernel.grid.as_ref().map(|grid| self.extents(grid, &promises)).transpose();
         let (block, grid, cluster) = (block?, grid?, cluster?);
         let (min_blocks, opt_level, fast_math) = (min_blocks?, opt_level?, fast_math?);
         self.cooperative = cooperative?;
@@ -307,7 +310,8 @@ impl Evaluator<'_> {
             .collect()
     }
 
-    fn extents(&mut self, ids: &[ExprId]) -> Outcome<[Index; 3]> {
+    /// The grid, by what the launch promises.
+    fn extents(&mut self, ids: &[ExprId], promises: &Facts) -> Outcome<[Index; 3]> {
         let mut grid = [Index::constant(1), Index::constant(1), Index::constant(1)];
         if ids.len() > 3 {
             return self.fail(self.origin(ids[3]), "`grid` has at most 3 entries");
@@ -316,8 +320,14 @@ impl Evaluator<'_> {
             let origin = self.origin(*id);
             let datum = self.expr(*id)?;
             grid[axis] = self.expect_index(datum, origin)?;
-            if self.tables.atoms.range(&grid[axis]).low < 0 {
-                return self.fail(origin, "an entry of `grid` may be negative");
+            if !promises.prove(&self.tables.atoms, &grid[axis]) {
+                let entry = self.describe(*id);
+                let message = format!("the entry `{entry}` of `grid` may be negative");
+                return self.fail_help(
+                    origin,
+                    message,
+                    format!("promise that it is not: `require({entry} >= 0)`"),
+                );
             }
         }
         Ok(grid)
@@ -397,11 +407,8 @@ impl Evaluator<'_> {
                         PlanArgumentKind::Scalar(elem)
                     }
                     None => {
-                        let limit = i128::from(self.limit());
-                        let low = if *ty == crate::kernel::ir::TypeRef::Usize { 0 } else { -limit };
-                        let range = Range::new(low, limit);
-                        let atom = self.tables.atoms.intern(Atom::Argument(number as u32), range, 1, None);
-                        self.arguments.push(Datum::Index(Index::atom(atom)));
+                        let index = self.index_argument(number as u32, *ty);
+                        self.arguments.push(Datum::Index(index));
                         self.empty_place(&argument.name, number as u32, Elem::I64, argument.origin);
                         PlanArgumentKind::Index
                     }
@@ -410,6 +417,22 @@ impl Evaluator<'_> {
             plan.push(PlanArgument { name: argument.name.clone(), kind });
         }
         Ok(plan)
+    }
+
+    fn index_argument(&mut self, number: u32, ty: TypeRef) -> Index {
+        let limit = i128::from(self.limit());
+        let low = if ty == TypeRef::Usize { 0 } else { -limit };
+        Index::atom(self.tables.atoms.intern(Atom::Argument(number), Range::new(low, limit), 1, None))
+    }
+
+    /// An argument in the attribute, before the body's arguments are there: a launch has the numbers of those that are indices.
+    pub(super) fn argument_of_launch(&mut self, number: u32, origin: Origin) -> Outcome<Datum> {
+        match self.kernel.arguments.get(number as usize).map(|argument| &argument.kind) {
+            Some(ArgumentKind::Scalar(ty @ (TypeRef::Usize | TypeRef::Isize))) if self.host => {
+                Ok(Datum::Index(self.index_argument(number, *ty)))
+            }
+            _ => self.fail(origin, "arguments have no value outside the kernel's body"),
+        }
     }
 
     fn empty_place(&mut self, name: &str, number: u32, elem: Elem, origin: Origin) {

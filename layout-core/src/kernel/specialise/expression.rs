@@ -66,7 +66,7 @@ impl Evaluator<'_> {
             ExprKind::Dim(number) => Ok(Datum::Index(self.dims[*number as usize].clone())),
             ExprKind::Argument(number) => match self.arguments.get(*number as usize) {
                 Some(datum) => Ok(datum.clone()),
-                None => self.fail(origin, "arguments have no value outside the kernel's body"),
+                None => self.argument_of_launch(*number, origin),
             },
             ExprKind::Special(special, axis) => self.special(*special, *axis, origin),
             ExprKind::Unary(op, operand) => {
