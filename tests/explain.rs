@@ -44,6 +44,28 @@ fn rows<const M: usize, const K: usize>(
 const OWN: &str =
     "x.tile([1, 128], [block_idx.x, k]).vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x)";
 
+/// Of an atomic operation one access is told: a load reads, whatever it orders.
+#[test]
+fn an_atomic_load_reads() {
+    for (word, writes) in [
+        ("y[[0]] = x.load_relaxed([0]);", [("x", false), ("y", true)]),
+        ("y[[0]] = x.load_acquire([0]);", [("x", false), ("y", true)]),
+        ("x.store_relaxed([0], y[[0]]);", [("x", true), ("y", false)]),
+        ("y[[0]] = x.atomic_add([0], 1);", [("x", true), ("y", true)]),
+    ] {
+        let text = format!(
+            "#[tiled_kernel(block = [32], grid = [1])]
+fn flags(x: &mut LayoutTensor<u32, RowMajor<32>>, y: &mut LayoutTensor<u32, RowMajor<32>>) {{ {word} }}"
+        );
+        let told = explained(&text, USUAL).accesses;
+        for (place, writes) in writes {
+            let of = told.iter().filter(|access| access.tensor == place);
+            let all: Vec<bool> = of.map(|access| access.writes).collect();
+            assert_eq!(all, [writes], "{word}, `{place}`");
+        }
+    }
+}
+
 /// A loop's variable keeps what divides both its first value and its step, also where only a remainder says so.
 #[test]
 fn a_loop_keeps_its_place() {

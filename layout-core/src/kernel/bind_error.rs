@@ -230,7 +230,7 @@ impl fmt::Display for BindError {
             BindError::Map { argument, reason } => write!(
                 f,
                 "TMA cannot address tensor `{argument}`: {reason}; pad the rows of the tensor, or take a \
-                 kernel without `tma_load` for it"
+                 kernel that reaches it without TMA"
             ),
             BindError::IndexTooLarge { argument, value } => write!(
                 f,
