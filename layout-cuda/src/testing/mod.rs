@@ -35,7 +35,9 @@
 //! ```
 //!
 //! What it tries: every parameter set of the attribute; sizes around every tile of the kernel (0, 1, the tile, its
-//! multiples and their neighbours, primes), small ones first; tensors at aligned addresses and one element behind them,
+//! multiples and their neighbours, primes), small ones first; of each dimension the largest that [`Test::elements`] allows, and
+//! on the way there the ends of 8 and 16 bits and multiples of the kernel's own constants, as far as the simulator takes about a
+//! second for all of them; tensors at aligned addresses and one element behind them,
 //! padded where their layout allows that, with a guard zone around them. It runs on the simulator, with all findings, those
 //! about numbers included, and on the GPU where there is one. On the simulator the second of the two runs takes the variant
 //! that promises nothing. For sizes beyond 2³¹ and 2³² elements the kernel is compiled and bound, but does not run.
@@ -57,6 +59,7 @@
 //! The simulator is layout-core: in a user's workspace `[profile.dev.package.layout-core] opt-level = 2` makes it quick.
 
 mod attempt;
+mod capacity;
 mod case;
 mod failure;
 mod number;
@@ -99,7 +102,7 @@ pub fn kernel(definition: &'static Definition) -> Test<'static> {
         scratch: BTreeSet::new(),
         within: BTreeMap::new(),
         grid: None,
-        cases: 64,
+        cases: None,
         most: 1 << 17,
         devices,
         options: options.unwrap_or(Options { arithmetic: true, ..Options::default() }),
@@ -119,7 +122,7 @@ pub struct Test<'a> {
     scratch: BTreeSet<String>,
     within: BTreeMap<String, f64>,
     grid: Option<Grid<'a>>,
-    cases: usize,
+    cases: Option<usize>,
     most: usize,
     devices: Vec<Device>,
     options: Options,
@@ -170,9 +173,10 @@ impl<'a> Test<'a> {
         self
     }
 
-    /// How many sizes are tried, of all sets together, but at least 8 of each; 64 unless said.
+    /// How many sizes are tried, of all sets together, but at least 8 of each: those around the tiles first, then random ones
+    /// up to twelve tiles. Unless said, those around the tiles, and no more than 64. Sizes far beyond the tiles come on top.
     pub fn cases(mut self, cases: usize) -> Test<'a> {
-        self.cases = cases;
+        self.cases = Some(cases);
         self
     }
 
@@ -230,10 +234,11 @@ impl<'a> Test<'a> {
         }
         let devices = self.devices.iter().map(Device::describe).collect();
         let mut passed = Passed { devices, ..Passed::default() };
-        let cases = (self.cases / sets.len().max(1)).max(8);
+        let cases = (self.cases.unwrap_or(64) / sets.len().max(1)).max(8);
+        let work = capacity::WORK / sets.len().max(1) as u64;
         for set in sets {
             let trial = Trial::new(self, &kernel, set).map_err(|error| self.failure(error.to_string()))?;
-            trial.run(cases, &mut reference, &mut passed)?;
+            trial.run((cases, self.cases.is_some()), work, &mut reference, &mut passed)?;
         }
         if passed.launches == 0 {
             let reasons = passed.refused.join("; ");

@@ -171,6 +171,16 @@ pub(super) fn shapes(
     shapes
 }
 
+/// Sizes for all dimensions at once, each up to four times the largest of its list, small ones as often as large ones.
+pub(super) fn drawn(lists: &[Vec<usize>], random: &mut impl FnMut(usize) -> usize) -> Vec<usize> {
+    let draw = |list: &Vec<usize>| {
+        let most = list.iter().copied().max().unwrap_or(1).max(1).saturating_mul(4);
+        let bits = random(most.ilog2() as usize + 1);
+        (random(1 << (bits + 1))).clamp(1, most)
+    };
+    lists.iter().map(draw).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

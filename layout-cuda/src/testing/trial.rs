@@ -3,6 +3,8 @@
 //! Law: the same test gives the same launches with the same values. A failure is reported at sizes none of which can be
 //! made smaller by its own strategy without the failure going away.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use layout_core::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind};
@@ -13,10 +15,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::Test;
 use super::attempt::{Ending, Shape};
+use super::capacity::{self, Work};
 use super::case::{Case, Given};
 use super::failure::{Failure, Passed};
 use super::operand::strides;
-use super::sizes::{Sizes, around, free, shapes, tiles};
+use super::sizes::{Sizes, around, drawn, free, shapes, tiles};
 use crate::error::{Error, Result};
 use crate::functions::{Family, on_simulator};
 use crate::launch::{LaunchConfig, choose};
@@ -38,6 +41,8 @@ pub(super) struct Trial<'t> {
     pub(super) names: Vec<String>,
     /// The dimensions that tensors give.
     free: Vec<usize>,
+    /// The simulator's instructions of the last launch.
+    pub(super) work: Cell<u64>,
 }
 
 impl<'t> Trial<'t> {
@@ -48,13 +53,15 @@ impl<'t> Trial<'t> {
         let plan = family.unpromised()?.plan().clone();
         let names = plan.arguments.iter().map(|argument| argument.name.clone()).collect();
         let free = free(&plan);
-        Ok(Trial { test, kernel, set, family, plan, names, free })
+        Ok(Trial { test, kernel, set, family, plan, names, free, work: Cell::new(0) })
     }
 
-    /// Runs every shape, and finds the smallest where one fails.
+    /// Runs every shape, and finds the smallest where one fails. `more` says that there are to be as many as `cases`; `work`
+    /// is what sizes far beyond the tiles may take.
     pub(super) fn run(
         &self,
-        cases: usize,
+        (cases, more): (usize, bool),
+        work: u64,
         reference: &mut Reference<'_>,
         passed: &mut Passed,
     ) -> std::result::Result<(), Box<Failure>> {
@@ -68,7 +75,14 @@ impl<'t> Trial<'t> {
         let lists = lists?;
         let mut state = self.test.seed;
         let mut all = shapes(&lists, usize::MAX, |below| mix(&mut state) as usize % below);
-        all.retain(|sizes| self.extents(sizes).is_none_or(|extents| self.fits(&extents)));
+        let fit = |sizes: &Vec<usize>| self.extents(sizes).is_none_or(|extents| self.fits(&extents));
+        all.retain(fit);
+        if more && !lists.is_empty() {
+            let mut random = |below| mix(&mut state) as usize % below;
+            let wanted = (0..cases.saturating_sub(all.len())).map(|_| drawn(&lists, &mut random));
+            let drawn: Vec<Vec<usize>> = wanted.filter(fit).collect();
+            all.extend(drawn);
+        }
         all.truncate(cases.max(1));
         // Small ones first: the first to fail is nearly the smallest.
         all.sort_by_key(|sizes| sizes.iter().fold(1usize, |product, size| product.saturating_mul(size + 1)));
@@ -77,7 +91,49 @@ impl<'t> Trial<'t> {
                 return Err(self.smallest(sizes, cases, failure, reference));
             }
         }
+        self.capacities(&lists, &tiles, work, reference, passed)
+            .map_err(|(sizes, failure)| self.smallest(sizes, cases, failure, reference))?;
         self.beyond(&lists, passed)
+    }
+
+    /// Runs sizes far beyond the tiles, one dimension at a time; of one that fails the sizes.
+    #[allow(clippy::type_complexity)]
+    fn capacities(
+        &self,
+        lists: &[Vec<usize>],
+        tiles: &[BTreeSet<usize>],
+        work: u64,
+        reference: &mut Reference<'_>,
+        passed: &mut Passed,
+    ) -> std::result::Result<(), (Vec<usize>, Box<Failure>)> {
+        let constants = capacity::constants(self.kernel, &self.set);
+        for (place, dim) in self.free.iter().enumerate() {
+            if self.test.sizes.contains_key(&self.plan.dims[*dim]) {
+                continue;
+            }
+            let mut work = Work::new(work / self.free.len().max(1) as u64);
+            let least = |list: &Vec<usize>| list.iter().copied().filter(|size| *size > 0).min().unwrap_or(1);
+            let mut sizes: Vec<usize> = lists.iter().map(least).collect();
+            let from = lists[place].iter().copied().max().unwrap_or(1);
+            let fits = |size: usize| {
+                let mut sizes = sizes.clone();
+                sizes[place] = size;
+                self.extents(&sizes).is_some_and(|extents| self.fits(&extents))
+            };
+            let largest = largest(from, self.test.most, fits);
+            for size in capacity::beyond(&tiles[*dim], &constants, from, largest) {
+                if !work.allows(size) {
+                    break;
+                }
+                sizes[place] = size;
+                self.work.set(0);
+                if let Some(failure) = self.attempt(&sizes, reference, passed) {
+                    return Err((sizes, failure));
+                }
+                work.took(size, self.work.get());
+            }
+        }
+        Ok(())
     }
 
     /// The sizes that a dimension's own strategy draws, where it has one: each time the same.
@@ -285,6 +341,16 @@ impl Passed {
             self.refused.push(reason);
         }
     }
+}
+
+/// The largest size from `from` to `most` that fits, where all below it fit.
+fn largest(from: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (from, most.saturating_add(1).max(from));
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// A runner that draws the same each time.
