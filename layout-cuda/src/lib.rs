@@ -44,6 +44,7 @@
 //! | build the device code into the program, which then needs no NVRTC | [`bundle`] |
 //! | learn what the launched kernels use: registers, memory, occupancy | [`prepared()`], [`Prepared::usage`] |
 //! | read the PTX, the SASS and the resources of a variant | [`code::Code`] |
+//! | compile every variant of one's kernels, and test what they use | [`code::check_all`] |
 //! | compile any CUDA C without a GPU | [`nvrtc::compile`], [`compile::compile_cached`] |
 //!
 //! Environment: `LAYOUT_NVRTC` names NVRTC's file or folder, `LAYOUT_CACHE` the folder of the kernel cache (`off` for

@@ -14,6 +14,10 @@
 //! # Ok::<(), layout_cuda::Error>(())
 //! ```
 
+mod table;
+
+pub use table::{Budget, Row, Table, check_all};
+
 use std::ffi::OsString;
 use std::fmt;
 use std::io::Write as _;
