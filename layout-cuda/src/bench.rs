@@ -113,13 +113,43 @@ pub fn time<E: From<Error>>(
     options: &Options,
     mut call: impl FnMut() -> std::result::Result<(), E>,
 ) -> std::result::Result<Timing, E> {
+    time_after(stream, options, &mut (), |()| Ok(()), |()| call())
+}
+
+/// Times `call` after `before`, which is outside of the clock: it restores what the call changes. It is made once before each
+/// sample, and each warm-up; so `calls` is 1 where each call needs it.
+///
+/// # Errors
+/// The first error of `before` or `call`, or of the driver.
+///
+/// ```
+/// use layout_cuda::{Device, Error, bench};
+///
+/// let device = Device::simulator();
+/// let mut sums = device.upload(&[1.0f32; 1000], [1000])?;
+/// let options = bench::Options { samples: 5, ..Default::default() };
+/// let timing = bench::time_after(&device.stream(), &options, &mut sums,
+///     |sums| { *sums = device.zeros([1000])?; Ok(()) },
+///     |sums| { sums.download()?; Ok::<(), Error>(()) },
+/// )?;
+/// assert_eq!(timing.sorted_ms().len(), 5);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn time_after<S, E: From<Error>>(
+    stream: &Stream,
+    options: &Options,
+    state: &mut S,
+    mut before: impl FnMut(&mut S) -> std::result::Result<(), E>,
+    mut call: impl FnMut(&mut S) -> std::result::Result<(), E>,
+) -> std::result::Result<Timing, E> {
     let calls = options.calls.max(1);
-    let mut sample = || (0..calls).try_for_each(|_| call());
+    let mut sample = |state: &mut S| (0..calls).try_for_each(|_| call(state));
     let Some(cuda) = stream.cuda() else {
         let mut times = Vec::new();
         for _ in 0..options.samples.max(1) {
+            before(state)?;
             let start = Instant::now();
-            sample()?;
+            sample(state)?;
             times.push(start.elapsed().as_secs_f64() * 1e3 / calls as f64);
         }
         return Ok(Timing::new(times, Clock::Host));
@@ -134,15 +164,17 @@ pub fn time<E: From<Error>>(
         false => None,
     };
     for _ in 0..options.warm_up {
-        sample()?;
+        before(state)?;
+        sample(state)?;
     }
     let mut events = Vec::new();
     for _ in 0..options.samples.max(1) {
+        before(state)?;
         if let Some(scratch) = &mut scratch {
             scratch.poison()?;
         }
         let start = record(cuda)?;
-        sample()?;
+        sample(state)?;
         events.push((start, record(cuda)?));
     }
     stream.synchronize()?;
@@ -188,6 +220,33 @@ mod tests {
             let warm_up = if device.is_simulator() { 0 } else { 2 * 3 };
             assert_eq!((count, timing.sorted_ms().len()), (warm_up + 5 * 3, 5));
             assert!(timing.sorted_ms().iter().all(|ms| *ms >= 0.0), "{timing}");
+        }
+    }
+
+    #[test]
+    fn what_comes_before_is_made_once_a_sample() {
+        for device in devices() {
+            let stream = device.stream();
+            let options = Options { warm_up: 2, samples: 5, calls: 3, flush_l2: false };
+            let mut order = String::new();
+            let timing = time_after(
+                &stream,
+                &options,
+                &mut order,
+                |order| {
+                    order.push('b');
+                    Ok(())
+                },
+                |order| {
+                    order.push('c');
+                    Ok::<(), Error>(())
+                },
+            );
+            let samples = if device.is_simulator() { 5 } else { 7 };
+            assert_eq!(
+                (order, timing.map(|timing| timing.sorted_ms().len())),
+                ("bccc".repeat(samples), Ok(5))
+            );
         }
     }
 

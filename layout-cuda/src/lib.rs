@@ -35,7 +35,7 @@
 //! | show findings in an editor or in CI | [`report`]: JSON lines and SARIF |
 //! | know what a machine has, and how to get what it lacks | [`doctor()`] |
 //! | test a kernel, once it is written | `layout_cuda::testing`, with the feature `testing` |
-//! | time a launch | [`bench::time`] |
+//! | time a launch, with a step outside of the clock where it needs one | [`bench::time`], [`bench::time_after`] |
 //! | know what bounds a kernel, and how near it is | [`roofline`] |
 //! | find the fastest parameter set, keep it, and have launches take it | `tune` (feature `tune`) |
 //! | see what a launch would start | [`Probe`] |
