@@ -180,7 +180,10 @@ fn check<T: Float>(bench: &Bench<'_>, name: &str, found: &[T], wanted: Vec<Optio
     let (found, wanted): (Vec<T>, Vec<Want>) = rest.into_iter().unzip();
     bench.check(name, &found, wanted, |at| {
         let row = places[at] / of_row;
-        format!("row {row} ({})", if row < 42 { Rows::<T>::name(row) } else { String::new() })
+        match name.contains("rows of") && row < 2 * Kind::ALL.len() {
+            true => format!("row {row}, {}", Rows::<T>::name(row)),
+            false => format!("row {row}"),
+        }
     });
 }
 

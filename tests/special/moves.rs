@@ -9,166 +9,137 @@ use layout_examples::kernels::mesh::{add_onto, rectify};
 use layout_examples::kernels::{resize, resize_both, transpose_pitched, vector_add};
 use layout_tests::support::special::Float;
 
+/// The entry of a transposition in these types.
+macro_rules! turned_entry {
+    ($kernel:ident, $($ty:ident: $elem:ident),+) => {
+        Entry::new(&[$(Covered::of(&$kernel::DEFINITION, Elem::$elem)),+], |bench| {
+            $(turned::<$ty>(
+                bench,
+                &$kernel::DEFINITION,
+                |config, stream, x, out| $kernel::launch_with(config, stream, x, out),
+            )?;)+
+            Ok(())
+        })
+    };
+}
+
 pub fn entries() -> Vec<Entry> {
     let floats = [Elem::F32, Elem::Bf16, Elem::F16, Elem::E4m3];
+    let both = [Elem::F32, Elem::Bf16];
     vec![
-        Entry::new(&[Covered::plain(&copy::DEFINITION)], |bench| {
-            let set = set_of(&copy::DEFINITION, &[("THREADS", 32), ("ROUNDS", 1)], &[]);
-            for n in [1, 127, 128, 301] {
-                let x = bench.rows::<f32>(n);
-                let (on_x, mut out) = (bench.tensor(&x.values, [x.m * n])?, bench.output([x.m * n])?);
-                copy::launch_with(with(&set), &bench.stream(), &on_x.view()?, &mut out.view_mut()?)?;
-                same_bits(bench, "copy", &out.read()?, &x.values);
-            }
-            Ok(())
-        }),
-        Entry::new(
-            &[
-                Covered::of(&transpose::DEFINITION, Elem::F32),
-                Covered::of(&transpose::DEFINITION, Elem::Bf16),
-            ],
-            |bench| {
-                turned::<f32>(
-                    bench,
-                    "transpose",
-                    |config, stream, x, out| transpose::launch_with(config, stream, x, out),
-                    &transpose::DEFINITION,
-                )?;
-                turned::<bf16>(
-                    bench,
-                    "transpose",
-                    |config, stream, x, out| transpose::launch_with(config, stream, x, out),
-                    &transpose::DEFINITION,
-                )
-            },
-        ),
-        Entry::new(&[Covered::of(&transpose_by_elements::DEFINITION, Elem::F32)], |bench| {
-            turned::<f32>(
-                bench,
-                "transpose_by_elements",
-                |config, stream, x, out| transpose_by_elements::launch_with(config, stream, x, out),
-                &transpose_by_elements::DEFINITION,
-            )
-        }),
-        Entry::new(&[Covered::of(&transpose_by_pairs::DEFINITION, Elem::Bf16)], |bench| {
-            turned::<bf16>(
-                bench,
-                "transpose_by_pairs",
-                |config, stream, x, out| transpose_by_pairs::launch_with(config, stream, x, out),
-                &transpose_by_pairs::DEFINITION,
-            )
-        }),
-        Entry::new(&[Covered::plain(&transpose_by_boxes::DEFINITION)], |bench| {
-            // TMA addresses multiples of 16 bytes.
-            let (mut x, n) = (bench.rows::<f32>(36), 36);
-            let m = x.m.next_multiple_of(4);
-            x.values.resize(m * n, 0.0);
-            let (on_x, mut out) = (bench.device.upload(&x.values, [m, n])?, bench.device.zeros([n, m])?);
-            transpose_by_boxes::launch(&bench.stream(), &on_x, &mut out)?;
-            let wanted: Vec<f32> = (0..n * m).map(|at| x.values[at % m * n + at / m]).collect();
-            same_bits(bench, "transpose_by_boxes", &out.download()?, &wanted);
-            Ok(())
-        }),
-        Entry::new(
-            &[
-                Covered::of(&transpose_pitched::DEFINITION, Elem::F32),
-                Covered::of(&transpose_pitched::DEFINITION, Elem::E4m3),
-            ],
-            |bench| {
-                turned::<f32>(
-                    bench,
-                    "transpose_pitched",
-                    |config, stream, x, out| transpose_pitched::launch_with(config, stream, x, out),
-                    &transpose_pitched::DEFINITION,
-                )?;
-                turned::<E4m3>(
-                    bench,
-                    "transpose_pitched",
-                    |config, stream, x, out| transpose_pitched::launch_with(config, stream, x, out),
-                    &transpose_pitched::DEFINITION,
-                )
-            },
-        ),
+        Entry::new(&[Covered::plain(&copy::DEFINITION)], copied),
+        turned_entry!(transpose, f32: F32, bf16: Bf16),
+        turned_entry!(transpose_by_elements, f32: F32),
+        turned_entry!(transpose_by_pairs, bf16: Bf16),
+        turned_entry!(transpose_pitched, f32: F32, E4m3: E4m3),
+        Entry::new(&[Covered::plain(&transpose_by_boxes::DEFINITION)], by_boxes),
         Entry::new(&floats.map(|elem| Covered::of(&resize::DEFINITION, elem)), |bench| {
             resized::<f32>(bench)?;
             resized::<bf16>(bench)?;
             resized::<f16>(bench)?;
             resized::<E4m3>(bench)
         }),
-        Entry::new(&[Covered::plain(&resize_both::DEFINITION)], |bench| {
-            let set = set_of(&resize_both::DEFINITION, &[("THREADS", 32), ("ROUNDS", 1)], &[]);
-            // A product's operands: the columns of one are the rows of the other.
-            let (a, b) = (bench.rows::<f32>(42), bench.rows::<f32>(33));
-            let shapes = [[a.m, 42], [b.m, 33], [a.m + 1, 48], [b.m - 1, 40]];
-            let (on_a, on_b) = (bench.tensor(&a.values, shapes[0])?, bench.tensor(&b.values, shapes[1])?);
-            let (mut new_a, mut new_b) = (bench.output(shapes[2])?, bench.output(shapes[3])?);
-            let (stream, mut to_a, mut to_b) = (bench.stream(), new_a.view_mut()?, new_b.view_mut()?);
-            resize_both::launch_with(
-                with(&set),
-                &stream,
-                &on_a.view()?,
-                &on_b.view()?,
-                &mut to_a,
-                &mut to_b,
-            )?;
-            same_bits(bench, "resize_both, a", &new_a.read()?, &of_size(&a.values, shapes[0], shapes[2]));
-            same_bits(bench, "resize_both, b", &new_b.read()?, &of_size(&b.values, shapes[1], shapes[3]));
-            Ok(())
-        }),
-        Entry::new(&[Covered::plain(&vector_add::DEFINITION)], |bench| {
-            for (kind, n) in every(&[1, 255, 257]) {
-                let (a, b) = (bench.row::<f32>(kind, n, 1), ordinary(n));
-                let (on_a, on_b, mut c) =
-                    (bench.tensor(&a, [n])?, bench.tensor(&b, [n])?, bench.output::<f32, 1>([n])?);
-                vector_add::launch(&bench.stream(), &on_a.view()?, &on_b.view()?, &mut c.view_mut()?)?;
-                let wanted = a.iter().zip(&b).map(|(a, b)| Want::exact((a + b).wide()));
-                bench.check("vector_add", &c.read()?, wanted, |_| format!("{kind:?} of {n}"));
-            }
-            Ok(())
-        }),
-        Entry::new(&[Elem::F32, Elem::Bf16].map(|elem| Covered::of(&add_onto::DEFINITION, elem)), |bench| {
+        Entry::new(&[Covered::plain(&resize_both::DEFINITION)], both_resized),
+        Entry::new(&[Covered::plain(&vector_add::DEFINITION)], vectors_added),
+        Entry::new(&both.map(|elem| Covered::of(&add_onto::DEFINITION, elem)), |bench| {
             added::<f32>(bench)?;
             added::<bf16>(bench)
         }),
-        Entry::new(&[Elem::F32, Elem::Bf16].map(|elem| Covered::of(&rectify::DEFINITION, elem)), |bench| {
+        Entry::new(&both.map(|elem| Covered::of(&rectify::DEFINITION, elem)), |bench| {
             rectified::<f32>(bench)?;
             rectified::<bf16>(bench)
         }),
-        Entry::new(&[Covered::plain(&histogram::DEFINITION)], |bench| {
-            let set = set_of(&histogram::DEFINITION, &[("BLOCKS", 2), ("THREADS", 256)], &[]);
-            for n in [0, 1, 33, 4096, 9001] {
-                for of in [|_| 0u8, |_| 255, |i: usize| [0, 255][i % 2], |i: usize| i as u8] {
-                    let x: Vec<u8> = (0..n).map(of).collect();
-                    let (on_x, mut counts) =
-                        (bench.device.upload(&x, [n])?, bench.device.upload(&[u32::MAX; 256], [256])?);
-                    histogram::launch_with(with(&set), &bench.stream(), &on_x, &mut counts)?;
-                    // Counts go on from what was there, and wrap.
-                    let mut wanted = [u32::MAX; 256];
-                    x.iter().for_each(|value| {
-                        wanted[usize::from(*value)] = wanted[usize::from(*value)].wrapping_add(1)
-                    });
-                    same_bits(bench, "histogram", &counts.download()?, &wanted);
-                }
-            }
-            Ok(())
-        }),
-        Entry::new(&[Covered::plain(&scale_bytes::DEFINITION)], |bench| {
-            let set = set_of(&scale_bytes::DEFINITION, &[("THREADS", 32), ("ROUNDS", 1)], &[]);
-            let (m, n) = (3, 517);
-            let x: Vec<u8> = (0..m * n).map(|i| [0, 1, 2, 127, 128, 254, 255][i % 7]).collect();
-            let on_x = bench.device.upload(&x, [m, n])?;
-            for gain in [0, 1, 127, 128, 255, 256, 65_279, 65_280, 65_536, 16_843_008, 16_843_010, u32::MAX] {
-                let mut out = bench.device.zeros::<u8, 2>([m, n])?;
-                scale_bytes::launch_with(with(&set), &bench.stream(), &on_x, &mut out, gain)?;
-                let wanted: Vec<u8> = x
-                    .iter()
-                    .map(|x| ((u64::from(*x) * u64::from(gain) + 128) / 256).min(255) as u8)
-                    .collect();
-                same_bits(bench, &format!("scale_bytes by {gain}"), &out.download()?, &wanted);
-            }
-            Ok(())
-        }),
+        Entry::new(&[Covered::plain(&histogram::DEFINITION)], counted),
+        Entry::new(&[Covered::plain(&scale_bytes::DEFINITION)], scaled),
     ]
+}
+
+fn copied(bench: &Bench<'_>) -> Result<(), Error> {
+    let set = set_of(&copy::DEFINITION, &[("THREADS", 32), ("ROUNDS", 1)], &[]);
+    for n in [1, 127, 128, 301] {
+        let x = bench.rows::<f32>(n);
+        let (on_x, mut out) = (bench.tensor(&x.values, [x.m * n])?, bench.output([x.m * n])?);
+        copy::launch_with(with(&set), &bench.stream(), &on_x.view()?, &mut out.view_mut()?)?;
+        same_bits(bench, "copy", &out.read()?, &x.values);
+    }
+    Ok(())
+}
+
+fn by_boxes(bench: &Bench<'_>) -> Result<(), Error> {
+    // TMA addresses multiples of 16 bytes.
+    let (mut x, n) = (bench.rows::<f32>(36), 36);
+    let m = x.m.next_multiple_of(4);
+    x.values.resize(m * n, 0.0);
+    let (on_x, mut out) = (bench.device.upload(&x.values, [m, n])?, bench.device.zeros([n, m])?);
+    transpose_by_boxes::launch(&bench.stream(), &on_x, &mut out)?;
+    let wanted: Vec<f32> = (0..n * m).map(|at| x.values[at % m * n + at / m]).collect();
+    same_bits(bench, "transpose_by_boxes", &out.download()?, &wanted);
+    Ok(())
+}
+
+fn both_resized(bench: &Bench<'_>) -> Result<(), Error> {
+    let set = set_of(&resize_both::DEFINITION, &[("THREADS", 32), ("ROUNDS", 1)], &[]);
+    // A product's operands: the columns of one are the rows of the other.
+    let (a, b) = (bench.rows::<f32>(42), bench.rows::<f32>(33));
+    let shapes = [[a.m, 42], [b.m, 33], [a.m + 1, 48], [b.m - 1, 40]];
+    let (on_a, on_b) = (bench.tensor(&a.values, shapes[0])?, bench.tensor(&b.values, shapes[1])?);
+    let (mut new_a, mut new_b) = (bench.output(shapes[2])?, bench.output(shapes[3])?);
+    let (a_view, b_view) = (on_a.view()?, on_b.view()?);
+    let (mut to_a, mut to_b) = (new_a.view_mut()?, new_b.view_mut()?);
+    resize_both::launch_with(with(&set), &bench.stream(), &a_view, &b_view, &mut to_a, &mut to_b)?;
+    same_bits(bench, "resize_both, a", &new_a.read()?, &of_size(&a.values, shapes[0], shapes[2]));
+    same_bits(bench, "resize_both, b", &new_b.read()?, &of_size(&b.values, shapes[1], shapes[3]));
+    Ok(())
+}
+
+fn vectors_added(bench: &Bench<'_>) -> Result<(), Error> {
+    for (kind, n) in every(&[1, 255, 257]) {
+        let (a, b) = (bench.row::<f32>(kind, n, 1), ordinary(n));
+        let (on_a, on_b) = (bench.tensor(&a, [n])?, bench.tensor(&b, [n])?);
+        let mut c = bench.output::<f32, 1>([n])?;
+        vector_add::launch(&bench.stream(), &on_a.view()?, &on_b.view()?, &mut c.view_mut()?)?;
+        let wanted = a.iter().zip(&b).map(|(a, b)| Want::exact((a + b).wide()));
+        bench.check("vector_add", &c.read()?, wanted, |_| format!("{kind:?} of {n}"));
+    }
+    Ok(())
+}
+
+/// Counts go on from what was there, and wrap.
+fn counted(bench: &Bench<'_>) -> Result<(), Error> {
+    let set = set_of(&histogram::DEFINITION, &[("BLOCKS", 2), ("THREADS", 256)], &[]);
+    for n in [0, 1, 33, 4096, 9001] {
+        for of in [|_| 0u8, |_| 255, |i: usize| [0, 255][i % 2], |i: usize| i as u8] {
+            let x: Vec<u8> = (0..n).map(of).collect();
+            let on_x = bench.device.upload(&x, [n])?;
+            let mut counts = bench.device.upload(&[u32::MAX; 256], [256])?;
+            histogram::launch_with(with(&set), &bench.stream(), &on_x, &mut counts)?;
+            let mut wanted = [u32::MAX; 256];
+            for value in x {
+                wanted[usize::from(value)] = wanted[usize::from(value)].wrapping_add(1);
+            }
+            same_bits(bench, "histogram", &counts.download()?, &wanted);
+        }
+    }
+    Ok(())
+}
+
+fn scaled(bench: &Bench<'_>) -> Result<(), Error> {
+    let set = set_of(&scale_bytes::DEFINITION, &[("THREADS", 32), ("ROUNDS", 1)], &[]);
+    let (m, n) = (3, 517);
+    let x: Vec<u8> = (0..m * n).map(|i| [0, 1, 2, 127, 128, 254, 255][i % 7]).collect();
+    let on_x = bench.device.upload(&x, [m, n])?;
+    for gain in [0, 1, 127, 128, 255, 256, 65_279, 65_280, 65_536, 16_843_008, 16_843_010, u32::MAX] {
+        let mut out = bench.device.zeros::<u8, 2>([m, n])?;
+        scale_bytes::launch_with(with(&set), &bench.stream(), &on_x, &mut out, gain)?;
+        let of = |x: &u8| ((u64::from(*x) * u64::from(gain) + 128) / 256).min(255) as u8;
+        same_bits(
+            bench,
+            &format!("scale_bytes by {gain}"),
+            &out.download()?,
+            &x.iter().map(of).collect::<Vec<u8>>(),
+        );
+    }
+    Ok(())
 }
 
 /// Every bit is there.
@@ -195,9 +166,8 @@ type Turn<T> = fn(
 
 fn turned<T: Float>(
     bench: &Bench<'_>,
-    kernel: &str,
-    launch: Turn<T>,
     definition: &layout_cuda::Definition,
+    launch: Turn<T>,
 ) -> Result<(), Error> {
     let set = set_of(definition, &[], &[("T", ParamValue::Type(T::ELEM))]);
     for n in [1, 37, 64] {
@@ -205,7 +175,7 @@ fn turned<T: Float>(
         let (on_x, mut out) = (bench.tensor(&x.values, [x.m, n])?, bench.output([n, x.m])?);
         launch(with(&set), &bench.stream(), &on_x.view()?, &mut out.view_mut()?)?;
         let wanted: Vec<T> = (0..n * x.m).map(|at| x.values[at % x.m * n + at / x.m]).collect();
-        same_bits(bench, &format!("{kernel} of {:?}", T::ELEM), &out.read()?, &wanted);
+        same_bits(bench, &format!("{} of {:?}", definition.name, T::ELEM), &out.read()?, &wanted);
     }
     Ok(())
 }
