@@ -162,7 +162,7 @@ fn simpler(kernel: &Kernel, expr: &Expr) -> Vec<Expr> {
     }
     out.retain(|part| kernel.type_of(part) == ty);
     out.push(literal(ty, 1));
-    if !matches!(expr, Expr::Thread | Expr::Block) {
+    if !matches!(expr, Expr::Thread | Expr::Block | Expr::Rank) {
         out.push(literal(ty, 0));
     }
     out
@@ -196,7 +196,7 @@ fn whole(kernel: &Kernel, number: usize) -> Change {
     } else if let Some(option) = chosen(4) {
         match option {
             0 if kernel.variant_if.is_some() => out.variant_if = None,
-            1 if kernel.grid > 1 => out.grid = 1,
+            1 if kernel.grid > kernel.cluster => out.grid = kernel.cluster,
             2 if kernel.block > 32 => out.block = 32,
             3 if kernel.block > 1 && !kernel.together => out.block = 1,
             _ => out.seed = u64::MAX,

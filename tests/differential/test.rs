@@ -50,6 +50,11 @@ fn meetings() {
     simulated(Family::Meetings);
 }
 
+#[test]
+fn clusters() {
+    simulated(Family::Clusters);
+}
+
 /// The emitted text, compiled by the host's C++ compiler, gives the simulator's bits and leaves the guard zones whole.
 #[test]
 fn the_host_gives_what_the_simulator_gives() {

@@ -176,6 +176,8 @@ pub enum Expr {
     Thread,
     /// `block_idx.x`
     Block,
+    /// `cluster_rank()`
+    Rank,
     /// A dimension.
     Dim(usize),
     Unary(UnaryOp, Box<Expr>),
@@ -296,12 +298,25 @@ pub enum Base {
     View(Var),
 }
 
+/// Who waits for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meet {
+    /// The block.
+    Block,
+    /// The block, at the barrier of this number.
+    Named(u32),
+    /// The cluster.
+    Cluster,
+}
+
 /// A view of a view.
 #[derive(Clone, Debug)]
 pub enum Step {
     Tile(Vec<i64>, Vec<Expr>),
     Window(Vec<i64>, Vec<Expr>),
     Slice(Expr),
+    /// The same tensor of the block of this rank; the first step.
+    Rank(Expr),
     Transpose,
     Vectorize(Vec<i64>),
     /// Threads laid over it, by rows or by columns.
@@ -408,7 +423,7 @@ pub enum Stmt {
         to: Place,
         from: Place,
     },
-    Barrier,
+    Barrier(Meet),
     Together {
         var: Var,
         what: Together,
@@ -478,6 +493,8 @@ pub struct Kernel {
     pub functions: Vec<Function>,
     pub block: u32,
     pub grid: u32,
+    /// Blocks of a cluster.
+    pub cluster: u32,
     /// A condition of the attribute over a dimension: `variant_if(D0 % 4 == 0)`.
     pub variant_if: Option<(usize, i64)>,
     pub body: Vec<Stmt>,
@@ -560,7 +577,7 @@ impl Kernel {
                 _ => self.scalar_type(*var),
             },
             Expr::Argument(number) => self.scalars[*number].0,
-            Expr::Thread | Expr::Block | Expr::Dim(_) => Type::Index,
+            Expr::Thread | Expr::Block | Expr::Rank | Expr::Dim(_) => Type::Index,
             Expr::Unary(_, operand) => self.type_of(operand),
             Expr::Binary(op, _) if op.compares() => Type::Bool,
             Expr::Binary(_, sides) => self.type_of(&sides[0]),

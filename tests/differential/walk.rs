@@ -66,7 +66,9 @@ fn statement(one: &mut Stmt, visit: Visit<'_>) -> bool {
         Stmt::Together { value, number, .. } => {
             expr(value, visit) || number.as_mut().is_some_and(|number| expr(number, visit))
         }
-        Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return | Stmt::Barrier | Stmt::LetTensor { .. } => false,
+        Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return | Stmt::Barrier(_) | Stmt::LetTensor { .. } => {
+            false
+        }
     }
 }
 
@@ -94,7 +96,7 @@ fn place(one: &mut Place, visit: Visit<'_>) -> bool {
     visit(Node::Place(one))
         || one.steps.iter_mut().any(|step| match step {
             Step::Tile(_, at) | Step::Window(_, at) => exprs(at, visit),
-            Step::Slice(at) | Step::Distribute { thread: at, .. } => expr(at, visit),
+            Step::Slice(at) | Step::Rank(at) | Step::Distribute { thread: at, .. } => expr(at, visit),
             Step::Transpose | Step::Vectorize(_) | Step::Pad(_) => false,
         })
 }
@@ -135,6 +137,7 @@ fn expr(one: &mut Expr, visit: Visit<'_>) -> bool {
         | Expr::Argument(_)
         | Expr::Thread
         | Expr::Block
+        | Expr::Rank
         | Expr::Dim(_) => false,
     }
 }

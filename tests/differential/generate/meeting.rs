@@ -8,6 +8,10 @@ use crate::types::Type;
 impl Generator {
     pub fn meetings(&mut self, out: &mut Vec<Stmt>) {
         for _ in 0..2 + self.below(5) {
+            if self.kernel.cluster > 1 && self.chance(60) {
+                self.exchange_by_rank(out);
+                continue;
+            }
             match self.below(10) {
                 8 | 9 => self.tiles(out),
                 0..=3 => self.meeting(out),
@@ -91,7 +95,7 @@ impl Generator {
         };
         let value = self.expr(elem, 2);
         out.push(Stmt::Store(place(), split(Expr::Thread), None, value));
-        out.push(Stmt::Barrier);
+        out.push(self.barrier());
         let other = match self.below(3) {
             0 => binary(BinaryOp::Sub, number(block - 1), Expr::Thread),
             1 => binary(
@@ -105,7 +109,7 @@ impl Generator {
         self.scope.declare(read, false);
         let value = Expr::Load(place(), split(other));
         out.push(Stmt::Let { var: read, mutable: false, written: false, value });
-        out.push(Stmt::Barrier);
+        out.push(self.barrier());
     }
 
     /// Each block copies its tile of a tensor to its tile of another, each thread its part: at once, or by shared memory that
@@ -160,7 +164,7 @@ impl Generator {
             to: place((Base::View(var), turn.clone()), vector),
             from: place(source, vector),
         });
-        out.push(Stmt::Barrier);
+        out.push(Stmt::Barrier(Meet::Block));
         let other = self.pick(&[1, vector]);
         if other == vector {
             out.push(Stmt::Copy { to: place(target, other), from: place((Base::View(var), turn), other) });
@@ -168,6 +172,6 @@ impl Generator {
             // The same elements dealt out one by one: other threads read what these wrote.
             out.push(Stmt::Copy { to: place(target, 1), from: place((Base::View(var), turn), 1) });
         }
-        out.push(Stmt::Barrier);
+        out.push(Stmt::Barrier(Meet::Block));
     }
 }

@@ -3,6 +3,7 @@
 //! Law: a kernel depends on its seed and family alone, and every kernel is one that the language promises a result for: each
 //! thread writes what no other touches, or all meet in between.
 
+mod cluster;
 mod expression;
 mod index;
 mod jump;
@@ -31,11 +32,14 @@ pub enum Family {
     Views,
     /// Warps and blocks: shuffles, votes, shared memory between barriers.
     Meetings,
+    /// The same in clusters of blocks, which read and write each other's shared memory by rank.
+    Clusters,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Family; 4] = [Family::Arithmetic, Family::Indices, Family::Views, Family::Meetings];
+    pub const ALL: [Family; 5] =
+        [Family::Arithmetic, Family::Indices, Family::Views, Family::Meetings, Family::Clusters];
 }
 
 /// The kernel of a seed.
@@ -108,12 +112,13 @@ impl Generator {
             functions: vec![],
             block: 32,
             grid: 1,
+            cluster: 1,
             variant_if: None,
             body: vec![],
             opaque: false,
             references: vec![],
             naturals: vec![],
-            together: family == Family::Meetings,
+            together: matches!(family, Family::Meetings | Family::Clusters),
         };
         let scope = Scope::default();
         let (types, budget, row, loops) = (Type::elements(), 0, None, 0);
@@ -195,6 +200,10 @@ impl Generator {
         };
         let blocks = (rows as u32).div_ceil(self.kernel.block);
         self.kernel.grid = if self.chance(80) { blocks } else { blocks + 1 };
+        if self.family == Family::Clusters {
+            self.kernel.cluster = self.pick(&[2, 2, 4]);
+            self.kernel.grid = self.kernel.grid.next_multiple_of(self.kernel.cluster);
+        }
         if self.chance(20) {
             let (dim, by) = (self.below(self.kernel.dims.len()), self.pick(&[2, 4]));
             self.kernel.variant_if = (!self.kernel.dims[dim].1).then_some((dim, by));

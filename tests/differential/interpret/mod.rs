@@ -53,10 +53,11 @@ pub fn interpret(kernel: &Kernel) -> Result<Outcome, Stuck> {
         outside: false,
         steps: 0,
     };
-    for block in 0..kernel.grid {
+    // The blocks of a cluster run together.
+    for first in (0..kernel.grid).step_by(kernel.cluster.max(1) as usize) {
         machine.shared.clear();
-        let mut threads: Vec<Thread> =
-            (0..kernel.block).map(|thread| Thread::new(kernel, thread, block)).collect();
+        let threads = |block: u32| (0..kernel.block).map(move |thread| Thread::new(kernel, thread, block));
+        let mut threads: Vec<Thread> = (first..first + kernel.cluster).flat_map(threads).collect();
         machine.together(&kernel.body, &mut threads).map_err(|stop| match stop {
             Stop::Stuck(stuck) => stuck,
             Stop::Jump(_) => Stuck::Wrong("a jump out of where threads meet".to_owned()),
@@ -139,8 +140,8 @@ fn after(flow: Flow) -> Option<Flow> {
 struct Machine<'a> {
     kernel: &'a Kernel,
     memories: Vec<Memory>,
-    /// The shared tensors of the block, by their variable.
-    shared: HashMap<Var, usize>,
+    /// The shared tensors of the cluster, by block and variable.
+    shared: HashMap<(u32, Var), usize>,
     /// What a jump carries.
     carried: Option<Value>,
     /// The closures that were made: what they are is where they stand.
@@ -159,7 +160,7 @@ fn stuck<T>(what: &str) -> Run<T> {
 /// Whether threads meet in it.
 fn meets(statement: &Stmt) -> bool {
     match statement {
-        Stmt::Barrier | Stmt::Together { .. } => true,
+        Stmt::Barrier(_) | Stmt::Together { .. } => true,
         Stmt::For { body, .. } => body.iter().any(meets),
         _ => false,
     }
@@ -170,7 +171,7 @@ impl<'a> Machine<'a> {
     fn together(&mut self, statements: &'a [Stmt], threads: &mut [Thread]) -> Run<()> {
         for statement in statements {
             match statement {
-                Stmt::Barrier => {}
+                Stmt::Barrier(_) => {}
                 Stmt::For { var, start, end, step, reversed, body, .. } if meets(statement) => {
                     let first = &mut threads[0];
                     let (start, end) = (self.index(start, first)?, self.index(end, first)?);
@@ -190,7 +191,9 @@ impl<'a> Machine<'a> {
                             None => 0,
                         });
                     }
-                    let results = meeting(*what, ty, &values, &numbers);
+                    let block = self.kernel.block as usize;
+                    let blocks = values.chunks(block).zip(numbers.chunks(block));
+                    let results = blocks.flat_map(|(values, numbers)| meeting(*what, ty, values, numbers));
                     threads.iter_mut().zip(results).for_each(|(thread, result)| thread.set(*var, result));
                 }
                 _ => {
@@ -340,12 +343,12 @@ impl<'a> Machine<'a> {
                 thread.vars[*var] = Some(Slot::View(view));
             }
             Stmt::LetTensor { var, elem, lying, shared } => {
-                let memory = match self.shared.get(var) {
+                let memory = match self.shared.get(&(thread.block, *var)) {
                     Some(memory) if *shared => *memory,
                     _ => self.allocate(&lying.extents, *elem),
                 };
                 if *shared {
-                    self.shared.insert(*var, memory);
+                    self.shared.insert((thread.block, *var), memory);
                 }
                 thread.vars[*var] = Some(Slot::View(self.whole(memory)));
             }
@@ -369,7 +372,7 @@ impl<'a> Machine<'a> {
                     self.store(&to, &at, value);
                 }
             }
-            Stmt::Barrier | Stmt::Together { .. } => return stuck("threads meet where not all are"),
+            Stmt::Barrier(_) | Stmt::Together { .. } => return stuck("threads meet where not all are"),
             Stmt::Leave(label, value) => {
                 self.carried = Some(self.eval(value, thread)?);
                 return Ok(Flow::Leave(*label));
@@ -474,6 +477,7 @@ impl<'a> Machine<'a> {
             Expr::Argument(number) => self.kernel.scalars[*number].1,
             Expr::Thread => Value::Int(thread.thread.into()),
             Expr::Block => Value::Int(thread.block.into()),
+            Expr::Rank => Value::Int((thread.block % self.kernel.cluster).into()),
             Expr::Dim(number) => Value::Int(self.kernel.dims[*number].0.into()),
             Expr::Unary(op, operand) => {
                 let ty = self.kernel.type_of(operand);

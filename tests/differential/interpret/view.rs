@@ -94,6 +94,18 @@ impl<'a> Machine<'a> {
                     view.advance(&[at]);
                     view.modes.remove(0);
                 }
+                Step::Rank(rank) => {
+                    let (rank, cluster) = (self.index(rank, thread)?, self.kernel.cluster);
+                    let first = thread.block - thread.block % cluster;
+                    let block = u32::try_from(rank).ok().filter(|rank| *rank < cluster);
+                    let (Some(rank), Base::View(var)) = (block, place.base) else {
+                        return stuck("a rank beyond the cluster");
+                    };
+                    match self.shared.get(&(first + rank, var)) {
+                        Some(memory) => view.memory = *memory,
+                        None => return stuck("a tensor that no other block has"),
+                    }
+                }
                 Step::Transpose => view.modes.reverse(),
                 Step::Vectorize(extents) => {
                     for (mode, extent) in view.modes.iter_mut().zip(extents) {

@@ -77,6 +77,9 @@ impl Printer<'_> {
             |(number, (extent, bound)): (usize, &(i64, bool))| bound.then(|| format!("D{number} = {extent}"));
         entries.extend(kernel.dims.iter().enumerate().filter_map(bound));
         entries.push(format!("block = [{}], grid = [{}]", kernel.block, kernel.grid));
+        if kernel.cluster > 1 {
+            entries.push(format!("arch = \"sm_90a\", cluster = [{}]", kernel.cluster));
+        }
         entries.extend(kernel.variant_if.map(|(dim, by)| format!("variant_if(D{dim} % {by} == 0)")));
         self.line(&format!("#[tiled_kernel({})]", entries.join(", ")));
         let dims = list(0..kernel.dims.len(), |number| format!("const D{number}: usize"));
@@ -281,7 +284,12 @@ impl Printer<'_> {
                 let (to, from) = (self.place(to), self.place(from));
                 self.line(&format!("{to}.copy_from(&{from});"));
             }
-            Stmt::Barrier => self.line("barrier();"),
+            Stmt::Barrier(Meet::Block) => self.line("barrier();"),
+            Stmt::Barrier(Meet::Cluster) => self.line("cluster_barrier();"),
+            Stmt::Barrier(Meet::Named(number)) => {
+                let threads = self.kernel.block;
+                self.line(&format!("named_barrier({number}, {threads});"));
+            }
             Stmt::Together { var, what, value, number } => {
                 let value = self.expr(value);
                 let name = what.name();
@@ -335,6 +343,7 @@ impl Printer<'_> {
                 Step::Tile(extents, at) => format!(".tile([{}], [{}])", numbers(extents), self.exprs(at)),
                 Step::Window(extents, at) => format!(".window([{}], [{}])", numbers(extents), self.exprs(at)),
                 Step::Slice(at) => format!(".slice({})", self.expr(at)),
+                Step::Rank(rank) => format!(".map_shared_rank({})", self.expr(rank)),
                 Step::Transpose => ".transpose()".to_owned(),
                 Step::Vectorize(extents) => format!(".vectorize([{}])", numbers(extents)),
                 Step::Distribute { threads, columns, thread } => {
@@ -377,6 +386,7 @@ impl Printer<'_> {
             Expr::Argument(number) => format!("s{number}"),
             Expr::Thread => "thread_idx.x".to_owned(),
             Expr::Block => "block_idx.x".to_owned(),
+            Expr::Rank => "cluster_rank()".to_owned(),
             Expr::Dim(number) => format!("D{number}"),
             Expr::Unary(op, operand) => {
                 format!("({}{})", if *op == UnaryOp::Neg { "-" } else { "!" }, self.expr(operand))
