@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 use cudarc::driver::CudaFunction;
 use layout_core::kernel::emit::CudaSource;
 use layout_core::kernel::{
-    Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises, emit,
+    Arch, Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises, emit,
 };
 
 use crate::cache::{Cache, CacheError};
@@ -290,9 +290,9 @@ impl Family {
         };
         let kernel = || self.name().to_string();
         let arch = gpu.properties.arch.as_str();
-        if let Some(needed) = checked.arch().map(|needed| needed.to_string()).filter(|needed| needed != arch)
-        {
-            let device = arch.to_string();
+        let runs = |needed: &Arch| arch.parse().is_ok_and(|own: Arch| own.includes(*needed));
+        if let Some(needed) = checked.arch().filter(|needed| !runs(needed)) {
+            let (needed, device) = (needed.to_string(), arch.to_string());
             return Err(LaunchError::Arch { kernel: kernel(), needed, device }.into());
         }
         let (needed, most) = (checked.plan().shared_bytes, gpu.properties.shared_bytes_per_block);

@@ -1,12 +1,12 @@
 //! The vocabulary of the kernel language, by identity.
 //!
 //! One table: the member, its name in Rust, whether it is a function or a method, how many arguments it takes (the
-//! receiver included), its family, the architecture that it needs, and `Host` where the attribute's entries may call it.
+//! receiver included), its family, the feature that it needs, and `Host` where the attribute's entries may call it.
 //! The elementwise words have a table of their own, [`super::math`], with their operands, results and spelling in CUDA.
 //! The macro resolves names with it, `lang` holds a documented stub for each row (a test compares),
 //! [`super::specialise()`] gives the meaning.
 
-use super::arch::Arch;
+use super::arch::Feature;
 use super::math::Math;
 use super::wire::wire;
 
@@ -173,10 +173,8 @@ macro_rules! vocabulary {
                 }
             }
 
-            /// The architecture that it needs, where some that kernels are compiled for lack it: `sm_90` or a later
-            /// one, or `sm_90a` alone, the only one with warpgroup products, and of those with a change of registers
-            /// the only one that kernels here are written for (PTX ISA 9.0, the target notes of the instructions).
-            pub(crate) const fn needs(self) -> Option<Arch> {
+            /// The feature that it needs, where some architecture lacks it.
+            pub(crate) const fn needs(self) -> Option<Feature> {
                 match self {
                     Intrinsic::Math(word) => word.needs(),
                     $(Intrinsic::$variant => $arch,)+
@@ -218,19 +216,19 @@ vocabulary! {
     /// `dst.copy_from(&src)`: element by element, by each thread that runs it.
     CopyFrom = "copy_from", Method, 2..=2, Movement, None;
     /// `dst.copy_from_async(&src)`: from global to shared memory by each thread that runs it; lands at the wait.
-    CopyFromAsync = "copy_from_async", Method, 2..=2, Movement, None;
+    CopyFromAsync = "copy_from_async", Method, 2..=2, Movement, Some(Feature::AsyncCopy);
     /// `view.to_local()`: a copy in registers.
     ToLocal = "to_local", Method, 1..=1, Movement, None;
     /// `copy_dram_to_sram(&mut dst, &src, thread_layout)`: the block copies, each thread its part.
     CopyDramToSram = "copy_dram_to_sram", Function, 3..=3, Movement, None;
     /// `copy_dram_to_sram_async(&mut dst, &src, thread_layout)`: the same by `cp.async`; lands at the wait.
-    CopyDramToSramAsync = "copy_dram_to_sram_async", Function, 3..=3, Movement, None;
+    CopyDramToSramAsync = "copy_dram_to_sram_async", Function, 3..=3, Movement, Some(Feature::AsyncCopy);
     /// `async_copy_commit_group()`: closes the group of the asynchronous copies issued since the last one.
-    AsyncCopyCommitGroup = "async_copy_commit_group", Function, 0..=0, Movement, None;
+    AsyncCopyCommitGroup = "async_copy_commit_group", Function, 0..=0, Movement, Some(Feature::AsyncCopy);
     /// `async_copy_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
-    AsyncCopyWaitGroup = "async_copy_wait_group", Function, 1..=1, Movement, None;
+    AsyncCopyWaitGroup = "async_copy_wait_group", Function, 1..=1, Movement, Some(Feature::AsyncCopy);
     /// `async_copy_wait_all()`: waits for every asynchronous copy of this thread.
-    AsyncCopyWaitAll = "async_copy_wait_all", Function, 0..=0, Movement, None;
+    AsyncCopyWaitAll = "async_copy_wait_all", Function, 0..=0, Movement, Some(Feature::AsyncCopy);
     /// `barrier()`: every thread of the block waits for every other; shared memory written before is seen after.
     Barrier = "barrier", Function, 0..=0, Threads, None;
     /// `outer_product_acc(&mut acc, &a, &b)`: `acc[i, j] += a[i] * b[j]`.
@@ -330,25 +328,25 @@ vocabulary! {
     /// `warp_group()`: the warpgroup's place in its block.
     WarpGroup = "warp_group", Function, 0..=0, Asynchronous, None;
     /// `cluster_rank()`: the block's place in its cluster.
-    ClusterRank = "cluster_rank", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    ClusterRank = "cluster_rank", Function, 0..=0, Asynchronous, Some(Feature::Clusters);
     /// `view.map_shared_rank(rank)`: the same view of the shared memory of block `rank` of the cluster.
-    MapSharedRank = "map_shared_rank", Method, 2..=2, Asynchronous, Some(Arch::SM_90);
+    MapSharedRank = "map_shared_rank", Method, 2..=2, Asynchronous, Some(Feature::Clusters);
     /// `cluster_barrier()`: every thread of the cluster waits for every other.
-    ClusterBarrier = "cluster_barrier", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    ClusterBarrier = "cluster_barrier", Function, 0..=0, Asynchronous, Some(Feature::Clusters);
     /// `grid_barrier()`: every thread of the grid waits for every other, in a kernel with `cooperative = true`.
     GridBarrier = "grid_barrier", Function, 0..=0, Threads, None;
     /// `grid_dependency_wait()`: waits for the launches before this one on the stream; it may begin before they end.
-    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    GridDependencyWait = "grid_dependency_wait", Function, 0..=0, Asynchronous, Some(Feature::DependentLaunch);
     /// `launch_dependents()`: the next launch on the stream may begin, where it waits for this one by itself.
-    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    LaunchDependents = "launch_dependents", Function, 0..=0, Asynchronous, Some(Feature::DependentLaunch);
     /// `named_barrier(id, threads)`: so many threads wait for each other at barrier `id`, 1 to 15.
     NamedBarrier = "named_barrier", Function, 2..=2, Asynchronous, None;
     /// `named_barrier_arrive(id, threads)`: this warp counts at barrier `id` and goes on.
     NamedBarrierArrive = "named_barrier_arrive", Function, 2..=2, Asynchronous, None;
     /// `set_max_registers(n)`: the warpgroup's threads have `n` registers from here on.
-    SetMaxRegisters = "set_max_registers", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
+    SetMaxRegisters = "set_max_registers", Function, 1..=1, Asynchronous, Some(Feature::SetMaxRegisters);
     /// `mbarriers(count, arrivals)`: barriers in shared memory whose phases end after so many arrivals.
-    Mbarriers = "mbarriers", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
+    Mbarriers = "mbarriers", Function, 2..=2, Asynchronous, Some(Feature::Mbarrier);
     /// `barriers.at(i)`: one of them.
     At = "at", Method, 2..=2, Asynchronous, None;
     /// `barrier.arrive()`
@@ -368,35 +366,35 @@ vocabulary! {
     /// `state.advance()`: goes to the next stage.
     Advance = "advance", Method, 1..=1, Asynchronous, None;
     /// `tma_load(&mut dst, &src, barrier)`: one thread starts the copy of a tile; it reports its bytes to the barrier.
-    TmaLoad = "tma_load", Function, 3..=3, Asynchronous, Some(Arch::SM_90);
+    TmaLoad = "tma_load", Function, 3..=3, Asynchronous, Some(Feature::Tma);
     /// `tma_load_multicast(&mut dst, &src, barrier, mask)`: to the blocks of the cluster that the mask names.
-    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4, Asynchronous, Some(Arch::SM_90);
+    TmaLoadMulticast = "tma_load_multicast", Function, 4..=4, Asynchronous, Some(Feature::Clusters);
     /// `tma_store(&mut dst, &src)`: one thread starts the copy of a tile from shared memory.
-    TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
+    TmaStore = "tma_store", Function, 2..=2, Asynchronous, Some(Feature::Tma);
     /// `tma_add(&mut dst, &src)`: as `tma_store`, but the elements are added to those of the tensor, each atomically.
-    TmaAdd = "tma_add", Function, 2..=2, Asynchronous, Some(Arch::SM_90);
+    TmaAdd = "tma_add", Function, 2..=2, Asynchronous, Some(Feature::Tma);
     /// `store_async(&mut there, &registers, barrier)`: to shared memory of another block; its barrier is told the bytes.
-    StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some(Arch::SM_90);
+    StoreAsync = "store_async", Function, 3..=3, Asynchronous, Some(Feature::Clusters);
     /// `bulk_commit_group()`: closes the group of the `tma_store`s and `tma_add`s that this thread issued since the last one.
-    BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    BulkCommitGroup = "bulk_commit_group", Function, 0..=0, Asynchronous, Some(Feature::Tma);
     /// `bulk_wait_group(n)`: waits until at most `n` groups of this thread are in flight.
-    BulkWaitGroup = "bulk_wait_group", Function, 1..=1, Asynchronous, Some(Arch::SM_90);
+    BulkWaitGroup = "bulk_wait_group", Function, 1..=1, Asynchronous, Some(Feature::Tma);
     /// `bulk_wait_group_read(n)`: likewise, until they have read shared memory.
-    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1, Asynchronous, Some(Arch::SM_90);
+    BulkWaitGroupRead = "bulk_wait_group_read", Function, 1..=1, Asynchronous, Some(Feature::Tma);
     /// `fence_async_proxy()`: the thread's accesses to shared memory before come before those of `tma_store` and `wgmma`.
-    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    FenceAsyncProxy = "fence_async_proxy", Function, 0..=0, Asynchronous, Some(Feature::Tma);
     /// `accumulator([64, n])`: the warpgroup's part of a product, in registers: `(2, n / 8)` vectors of `(1, 2)`.
-    Accumulator = "accumulator", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
+    Accumulator = "accumulator", Function, 1..=1, Asynchronous, Some(Feature::Wgmma);
     /// `accumulator_of::<i32>([64, n])`: the same of sums of another type, `i32` for products of integers.
-    AccumulatorOf = "accumulator_of", Function, 1..=1, Fragments, Some(Arch::SM_90A);
+    AccumulatorOf = "accumulator_of", Function, 1..=1, Fragments, Some(Feature::Wgmma);
     /// `wgmma(&mut acc, &a, &b, accumulate)`: `acc = a b` or `acc += a b`, by the warpgroup; in flight until the wait.
-    Wgmma = "wgmma", Function, 4..=4, Asynchronous, Some(Arch::SM_90A);
+    Wgmma = "wgmma", Function, 4..=4, Asynchronous, Some(Feature::Wgmma);
     /// `wgmma_commit_group()`: closes the group of the products since the last one.
-    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0, Asynchronous, Some(Arch::SM_90A);
+    WgmmaCommitGroup = "wgmma_commit_group", Function, 0..=0, Asynchronous, Some(Feature::Wgmma);
     /// `wgmma_wait_group(n)`: waits until at most `n` groups of the warpgroup are in flight.
-    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1, Asynchronous, Some(Arch::SM_90A);
+    WgmmaWaitGroup = "wgmma_wait_group", Function, 1..=1, Asynchronous, Some(Feature::Wgmma);
     /// `store_matrix(&mut dst, &acc)`: by the warpgroup, rounded to the destination's type, with `stmatrix`.
-    StoreMatrix = "store_matrix", Function, 2..=2, Asynchronous, None;
+    StoreMatrix = "store_matrix", Function, 2..=2, Asynchronous, Some(Feature::StoreMatrix);
     /// `view.load_relaxed([i, j])`: loads an element atomically, as it is in memory now; orders nothing.
     LoadRelaxed = "load_relaxed", Method, 2..=2, Together, None;
     /// `view.load_acquire([i, j])`: the same; what stands after it sees what was written before the release.
@@ -420,15 +418,15 @@ vocabulary! {
     /// `core.store_d(&mut tile, &acc)`: the accumulator to a tile.
     StoreD = "store_d", Method, 3..=3, Fragments, None;
     /// `view.evict_first()`: the view whose elements L2 gives up first, when they are moved.
-    EvictFirst = "evict_first", Method, 1..=1, Views, None;
+    EvictFirst = "evict_first", Method, 1..=1, Views, Some(Feature::CachePolicy);
     /// `view.evict_last()`: the view whose elements L2 gives up last.
-    EvictLast = "evict_last", Method, 1..=1, Views, None;
+    EvictLast = "evict_last", Method, 1..=1, Views, Some(Feature::CachePolicy);
     /// `view.no_allocate()`: the view whose elements get no place in L1.
     NoAllocate = "no_allocate", Method, 1..=1, Views, None;
     /// `fence_async_proxy_global()`: the thread's accesses to global memory before come before those of TMA.
-    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some(Arch::SM_90);
+    FenceAsyncProxyGlobal = "fence_async_proxy_global", Function, 0..=0, Asynchronous, Some(Feature::Tma);
     /// `elect_one()`: whether this is the lane of its warp that was picked, always the same one.
-    ElectOne = "elect_one", Function, 0..=0, Together, Some(Arch::SM_90);
+    ElectOne = "elect_one", Function, 0..=0, Together, Some(Feature::ElectOne);
     /// `sync_warp()`: every thread of the warp waits for every other; what they wrote before is seen after.
     SyncWarp = "sync_warp", Function, 0..=0, Threads, None;
 }

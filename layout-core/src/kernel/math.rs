@@ -7,12 +7,12 @@
 //! | operands | the types of the others |
 //! | result | its type |
 //! | of floats, of integers | how CUDA C spells it |
-//! | architecture | the one it needs, where some lack it |
+//! | feature | the one it needs, where some architecture lacks it |
 //!
 //! Law: `meaning.rs` has a meaning for each, which the simulator and compile time share. A new word is a row here, a line
 //! there, a stub in `lang`, and a function in `emit/device` where CUDA has none.
 
-use super::arch::Arch;
+use super::arch::Feature;
 use super::elem::{Elem, Format};
 use super::intrinsic::Form;
 use super::wire::wire;
@@ -216,8 +216,8 @@ macro_rules! words {
                 match self { $(Math::$variant => ($floats, $integers),)+ }
             }
 
-            /// The architecture that it needs, where some that kernels are compiled for lack it.
-            pub(crate) const fn needs(self) -> Option<Arch> {
+            /// The feature that it needs, where some architecture lacks it.
+            pub(crate) const fn needs(self) -> Option<Feature> {
                 match self { $(Math::$variant => $arch,)+ }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
-use crate::kernel::arch::Arch;
+use crate::kernel::arch::{Arch, Feature};
 use crate::kernel::arith::gcd;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, Range};
@@ -96,12 +96,19 @@ impl Evaluator<'_> {
         }
         if let (Some(id), Some([blocks])) = (kernel.min_blocks, min_blocks.as_deref()) {
             let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
-            let most = (2048 / threads.next_multiple_of(32)).min(32);
+            let most_of = kernel.arch.map_or(Arch::MOST_OF_A_MULTIPROCESSOR, Arch::of_a_multiprocessor);
+            let [most_threads, most_blocks] = most_of.map(u64::from);
+            let most = (most_threads / threads.next_multiple_of(32).max(32)).min(most_blocks);
             if u64::from(*blocks) > most {
+                let of = kernel
+                    .arch
+                    .map_or("a multiprocessor".to_owned(), |arch| format!("a multiprocessor of {arch}"));
                 return self.fail_help(
                     self.origin(id),
-                    format!("`min_blocks` is {blocks}; a multiprocessor holds at most {most} blocks of {threads} threads"),
-                    "a multiprocessor holds at most 32 blocks and 2048 threads",
+                    format!(
+                        "`min_blocks` is {blocks}; {of} holds at most {most} blocks of {threads} threads"
+                    ),
+                    format!("{of} holds at most {most_blocks} blocks and {most_threads} threads"),
                 );
             }
         }
@@ -167,7 +174,7 @@ impl Evaluator<'_> {
         let extents = self.numbers(&kernel.cluster, "cluster")?;
         let Some(first) = kernel.cluster.first() else { return Ok(extents) };
         let origin = self.origin(*first);
-        self.needs("cluster", Arch::SM_90, origin)?;
+        self.needs("cluster", Feature::Clusters, origin)?;
         let blocks = extents.iter().fold(1u64, |blocks, extent| blocks.saturating_mul(u64::from(*extent)));
         // A kernel of clusters names its architecture.
         let arch = kernel.arch.unwrap_or(Arch::SM_90);

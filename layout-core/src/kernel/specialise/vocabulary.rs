@@ -5,7 +5,7 @@
 use super::datum::Datum;
 use super::evaluator::{Evaluator, Failed, Outcome};
 use super::tile::{TileAccess, TileOperation};
-use crate::kernel::arch::{Arch, Features};
+use crate::kernel::arch::{Arch, Feature};
 use crate::kernel::intrinsic::{Family, Intrinsic};
 use crate::kernel::ir::{ExprId, TypeRef};
 use crate::kernel::origin::Origin;
@@ -21,18 +21,20 @@ pub(super) struct Call<'a> {
 }
 
 impl Evaluator<'_> {
-    /// Refuses what the kernel's architecture lacks.
-    pub(super) fn needs(&mut self, name: &str, needed: Arch, origin: Origin) -> Outcome<()> {
+    /// Refuses what the kernel's architecture lacks; a kernel that names none is for sm_80 and later.
+    pub(super) fn needs(&mut self, name: &str, feature: Feature, origin: Origin) -> Outcome<()> {
         let arch = self.kernel.arch;
-        if arch.is_some_and(|arch| arch.has(needed)) {
+        if arch.unwrap_or(Arch::BASELINE).has(feature) {
             return Ok(());
         }
-        let later = if needed.features == Features::Common { " or later" } else { "" };
-        let own = arch.map_or("every architecture".to_string(), |arch| arch.to_string());
+        let own = match arch {
+            Some(arch) => format!("the kernel is for {arch}"),
+            None => format!("a kernel without `arch` is for {} or later", Arch::BASELINE),
+        };
         self.fail_help(
             origin,
-            format!("`{name}` needs {needed}{later}, and the kernel is for {own}"),
-            "say in the attribute that it is for Hopper: `arch = \"sm_90a\"`",
+            format!("`{name}` needs {}, and {own}", feature.owned_by()),
+            format!("name an architecture in the attribute: `arch = \"{}\"`", feature.first()),
         )
     }
 
