@@ -65,6 +65,32 @@ fn sixteen_bits_by_rows_and_columns() -> Result<(), Error> {
     Ok(())
 }
 
+/// Of float64 either mode of an operand may be contiguous, and rows of any length: what has odd rows, or is by columns, is
+/// moved first.
+#[test]
+fn doubles_by_rows_and_columns() -> Result<(), Error> {
+    let device = Device::simulator();
+    let stream = device.stream();
+    let mut workspace = Workspace::default();
+    let shapes =
+        [[3, 5, 7], [130, 72, 100], [129, 131, 33], [200, 137, 40], [40, 24, 0], [40, 0, 5], [0, 24, 5]];
+    for shape @ [m, n, k] in shapes {
+        for (a_strides, b_strides) in [([k, 1], [n, 1]), ([1, m], [n, 1]), ([k, 1], [1, k])] {
+            let on_a = device.upload_strided(&matrix(m * k, 1, f64::from), [m, k], a_strides)?;
+            let on_b = device.upload_strided(&matrix(k * n, 2, f64::from), [k, n], b_strides)?;
+            let mut c = device.zeros::<f64, 2>([m, n])?;
+            multiply(&stream, Options::default(), &mut workspace, &on_a, &on_b, &mut c)?;
+            let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+            let wanted = product((&a, a_strides), (&b, b_strides), shape).into_iter().map(f64::from);
+            assert!(
+                c.download()?.into_iter().eq(wanted),
+                "{shape:?}, A by {a_strides:?}, B by {b_strides:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Of each operand either mode may be contiguous: what a kernel wants otherwise is transposed.
 #[test]
 fn by_columns() -> Result<(), Error> {

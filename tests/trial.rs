@@ -4,6 +4,7 @@
 //! that were wrong or refused. `tests/trial/paths.rs` is what must hold on every path, `tests/trial/simulated.rs` right kernels that the
 //! simulator computed wrongly or accused. Kernels are texts here, for every variant.
 
+mod fragments;
 mod paths;
 mod places;
 mod simulated;

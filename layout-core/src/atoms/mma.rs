@@ -62,6 +62,51 @@ impl MmaAtom {
         Self::warp("mma.m8n8k4", "f64, f64", (8, 8, 4), layouts)
     }
 
+    /// `mma.m16n8k4`, f64.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::atoms::MmaAtom::m16n8k4_f64()?.a.to_string(), "((4,8),2):((16,1),8)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn m16n8k4_f64() -> Result<Self, LayoutError> {
+        let layouts = ["((4,8),2):((16,1),8)", "((4,8),1):((8,1),0)", "((4,8),(2,2)):((32,1),(16,8))"];
+        Self::warp("mma.m16n8k4", "f64, f64", (16, 8, 4), layouts)
+    }
+
+    /// `mma.m16n8k8`, f64: the fragments are those of TF32.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// ```
+    /// use layout_core::atoms::MmaAtom;
+    /// assert_eq!(MmaAtom::m16n8k8_f64()?.a, MmaAtom::m16n8k8_tf32()?.a);
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn m16n8k8_f64() -> Result<Self, LayoutError> {
+        let layouts =
+            ["((4,8),(2,2)):((16,1),(8,64))", "((4,8),2):((8,1),32)", "((4,8),(2,2)):((32,1),(16,8))"];
+        Self::warp("mma.m16n8k8", "f64, f64", (16, 8, 8), layouts)
+    }
+
+    /// `mma.m16n8k16`, f64.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// ```
+    /// assert_eq!(layout_core::atoms::MmaAtom::m16n8k16_f64()?.b.to_string(), "((4,8),4):((8,1),32)");
+    /// # Ok::<(), layout_core::LayoutError>(())
+    /// ```
+    pub fn m16n8k16_f64() -> Result<Self, LayoutError> {
+        let layouts =
+            ["((4,8),(2,4)):((16,1),(8,64))", "((4,8),4):((8,1),32)", "((4,8),(2,2)):((32,1),(16,8))"];
+        Self::warp("mma.m16n8k16", "f64, f64", (16, 8, 16), layouts)
+    }
+
     /// `mma.m16n8k8`, tf32 to f32.
     ///
     /// # Errors
@@ -172,12 +217,15 @@ impl MmaAtom {
     /// As [`MmaAtom::wgmma`].
     ///
     /// ```
-    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 6);
+    /// assert_eq!(layout_core::atoms::MmaAtom::all(64)?.len(), 9);
     /// # Ok::<(), layout_core::LayoutError>(())
     /// ```
     pub fn all(n: i64) -> Result<Vec<Self>, LayoutError> {
         Ok(vec![
             Self::m8n8k4_f64()?,
+            Self::m16n8k4_f64()?,
+            Self::m16n8k8_f64()?,
+            Self::m16n8k16_f64()?,
             Self::m16n8k8_tf32()?,
             Self::m16n8k16_f16()?,
             Self::m16n8k32_8bit()?,

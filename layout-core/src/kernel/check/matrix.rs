@@ -100,6 +100,9 @@ impl Lower {
         origin: Origin,
         out: &mut Out,
     ) -> Result<bool, Failed> {
+        if !core.has_matrix_loads() {
+            return Ok(false);
+        }
         let place = self.tables.place(source.place);
         let bytes = i64::from(core.elem().bytes());
         let one = Index::constant(1);
@@ -111,12 +114,7 @@ impl Lower {
         let width = ROW_BYTES / bytes;
         let shared = matches!(place.space, Space::Shared { .. });
         let unbroken = source.swizzle.is_none_or(|swizzle| width <= 1 << swizzle.base().min(16));
-        if bytes == 1
-            || core == TensorCore::Bits
-            || !shared
-            || !unbroken
-            || i64::from(place.align) < ROW_BYTES
-        {
+        if !shared || !unbroken || i64::from(place.align) < ROW_BYTES {
             return Ok(false);
         }
         let [rows, columns] = core.tile(operand);

@@ -6,6 +6,7 @@
 use super::{Access, Value};
 use crate::Layout;
 use crate::atoms::MmaAtom;
+use crate::kernel::arch::Feature;
 use crate::kernel::elem::Elem;
 
 /// Threads of a warp.
@@ -32,13 +33,19 @@ pub(crate) enum TensorCore {
     U8,
     /// 8 x 8 x 4, each product added by one rounding.
     F64,
+    /// 16 x 8 x 4, likewise (sm_90 and later; so are the next two).
+    F64K4,
+    /// 16 x 8 x 8.
+    F64K8,
+    /// 16 x 8 x 16.
+    F64K16,
     /// 16 x 8 x 8 words of 32 bits: a product is the number of bits that both have; sums of `i32` that wrap.
     Bits,
 }
 
 impl TensorCore {
     /// Every instruction.
-    pub(crate) const ALL: [TensorCore; 10] = [
+    pub(crate) const ALL: [TensorCore; 13] = [
         TensorCore::Tf32,
         TensorCore::F16,
         TensorCore::Bf16,
@@ -48,12 +55,15 @@ impl TensorCore {
         TensorCore::I8,
         TensorCore::U8,
         TensorCore::F64,
+        TensorCore::F64K4,
+        TensorCore::F64K8,
+        TensorCore::F64K16,
         TensorCore::Bits,
     ];
 
-    /// The instruction for operands of a type, with the most precise sums.
-    pub(crate) fn of(elem: Elem) -> Option<TensorCore> {
-        TensorCore::ALL.into_iter().find(|core| core.elem() == elem)
+    /// The instruction of a shape for operands of a type, with the most precise sums.
+    pub(crate) fn of(elem: Elem, shape: &[i64]) -> Option<TensorCore> {
+        TensorCore::ALL.into_iter().find(|core| core.elem() == elem && core.shape() == *shape)
     }
 
     /// The element type of A and B.
@@ -63,7 +73,7 @@ impl TensorCore {
             TensorCore::F16 | TensorCore::F16InF16 => Elem::F16,
             TensorCore::I8 => Elem::I8,
             TensorCore::U8 => Elem::U8,
-            TensorCore::F64 => Elem::F64,
+            TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Elem::F64,
             TensorCore::Bits => Elem::U32,
             TensorCore::Bf16 => Elem::Bf16,
             TensorCore::E4m3 => Elem::E4m3,
@@ -76,24 +86,26 @@ impl TensorCore {
         match self {
             TensorCore::F16InF16 => Elem::F16,
             TensorCore::I8 | TensorCore::U8 | TensorCore::Bits => Elem::I32,
-            TensorCore::F64 => Elem::F64,
+            TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Elem::F64,
             TensorCore::Tf32 | TensorCore::F16 | TensorCore::Bf16 | TensorCore::E4m3 | TensorCore::E5m2 => {
                 Elem::F32
             }
         }
     }
 
-    /// The instruction of the same operands whose sums are of this type, where there is one.
+    /// The instruction of the same operands and shape whose sums are of this type, where there is one.
     pub(crate) fn with_sums(self, sums: Elem) -> Option<TensorCore> {
-        TensorCore::ALL.into_iter().find(|core| core.elem() == self.elem() && core.sums() == sums)
+        let alike = |core: &TensorCore| core.elem() == self.elem() && core.shape() == self.shape();
+        TensorCore::ALL.into_iter().filter(alike).find(|core| core.sums() == sums)
     }
 
     /// M, N, K.
     pub(crate) const fn shape(self) -> [i64; 3] {
         match self {
-            TensorCore::Tf32 | TensorCore::Bits => [16, 8, 8],
             TensorCore::F64 => [8, 8, 4],
-            TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 => [16, 8, 16],
+            TensorCore::F64K4 => [16, 8, 4],
+            TensorCore::Tf32 | TensorCore::Bits | TensorCore::F64K8 => [16, 8, 8],
+            TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 | TensorCore::F64K16 => [16, 8, 16],
             TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => [16, 8, 32],
         }
     }
@@ -102,6 +114,29 @@ impl TensorCore {
     pub(crate) const fn flops(self) -> u64 {
         let [m, n, k] = self.shape();
         (2 * m * n * k / WARP) as u64
+    }
+
+    /// What an architecture has that has it.
+    pub(crate) const fn needs(self) -> Feature {
+        match self {
+            TensorCore::E4m3 | TensorCore::E5m2 => Feature::Float8Mma,
+            TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Feature::TallF64Mma,
+            TensorCore::Tf32
+            | TensorCore::F16
+            | TensorCore::Bf16
+            | TensorCore::F16InF16
+            | TensorCore::I8
+            | TensorCore::U8
+            | TensorCore::F64
+            | TensorCore::Bits => Feature::Mma,
+        }
+    }
+
+    /// Whether `ldmatrix` may load its operands. It gives a lane 4 bytes of each row of 16, so a register of the fragment
+    /// has to be 4 neighbouring bytes of K: two elements of 2 bytes, or one of 4. A float of 8 bytes is two registers, whose
+    /// bytes the instruction would give to two lanes.
+    pub(crate) const fn has_matrix_loads(self) -> bool {
+        matches!(self.elem(), Elem::F16 | Elem::Bf16 | Elem::F32)
     }
 
     /// The device function that wraps it.
@@ -116,6 +151,9 @@ impl TensorCore {
             TensorCore::I8 => "mma_16x8x32_s8",
             TensorCore::U8 => "mma_16x8x32_u8",
             TensorCore::F64 => "mma_8x8x4_f64",
+            TensorCore::F64K4 => "mma_16x8x4_f64",
+            TensorCore::F64K8 => "mma_16x8x8_f64",
+            TensorCore::F64K16 => "mma_16x8x16_f64",
             TensorCore::Bits => "mma_16x8x256_bits",
         }
     }
@@ -127,6 +165,9 @@ impl TensorCore {
             // The words of 16 x 8 x 256 bits lie as the elements of TF32 do.
             TensorCore::Tf32 | TensorCore::Bits => MmaAtom::m16n8k8_tf32(),
             TensorCore::F64 => MmaAtom::m8n8k4_f64(),
+            TensorCore::F64K4 => MmaAtom::m16n8k4_f64(),
+            TensorCore::F64K8 => MmaAtom::m16n8k8_f64(),
+            TensorCore::F64K16 => MmaAtom::m16n8k16_f64(),
             TensorCore::F16 | TensorCore::F16InF16 | TensorCore::Bf16 => MmaAtom::m16n8k16_f16(),
             TensorCore::E4m3 | TensorCore::E5m2 | TensorCore::I8 | TensorCore::U8 => MmaAtom::m16n8k32_8bit(),
         };

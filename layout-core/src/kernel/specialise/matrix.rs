@@ -10,7 +10,7 @@ use crate::kernel::intrinsic::Intrinsic;
 use crate::kernel::ir::TypeRef;
 use crate::kernel::origin::Origin;
 use crate::kernel::program::{Operand, Space, StatementKind, TensorCore, WARP};
-use crate::kernel::view::View;
+use crate::kernel::view::{Mode, View};
 use crate::{IntTuple, Layout};
 
 impl Evaluator<'_> {
@@ -47,48 +47,70 @@ impl Evaluator<'_> {
         match intrinsic {
             Intrinsic::LoadA => self.load_fragments(core, Operand::A, values, name, origin),
             Intrinsic::LoadB => self.load_fragments(core, Operand::B, values, name, origin),
-            Intrinsic::StoreD => {
-                let accumulator = self.view(values.remove(1), name, origin)?;
-                let tile = self.written(values.remove(0), name, origin)?;
-                let core = self.with_sums(core, &accumulator);
-                let found = self.tables.place(tile.place).elem;
-                if found != core.sums() {
-                    let message = format!("`{name}` of sums of {} to a tile of {found}", core.sums());
-                    return self.fail_help(origin, message, "convert the sums: `acc.cast::<bf16>()`");
-                }
-                let shape = self.atoms_of(core, Operand::C, &tile, name, origin)?;
-                self.fragments(core, Operand::C, &accumulator, Some(shape), name, origin)?;
-                let operation =
-                    TileOperation::StoreFragments { core, destination: tile, source: accumulator };
-                self.effect(origin, StatementKind::Operation(operation))
-            }
-            _ => {
-                let right = self.view(values.remove(2), name, origin)?;
-                let left = self.view(values.remove(1), name, origin)?;
-                let accumulator = self.written(values.remove(0), name, origin)?;
-                let core = self.with_sums(core, &accumulator);
-                let [m, n] = self.fragments(core, Operand::C, &accumulator, None, name, origin)?;
-                let [rows, steps] = self.fragments(core, Operand::A, &left, None, name, origin)?;
-                let [columns, same] = self.fragments(core, Operand::B, &right, None, name, origin)?;
-                if [m, n, steps] != [rows, columns, same] {
-                    let [tile_m, tile_n, tile_k] = core.shape();
-                    return self.fail(
-                        origin,
-                        format!(
-                            "`{name}`: A of {} x {} and B of {} x {} for an accumulator of {} x {}",
-                            rows * tile_m,
-                            steps * tile_k,
-                            same * tile_k,
-                            columns * tile_n,
-                            m * tile_m,
-                            n * tile_n
-                        ),
-                    );
-                }
-                let operation = TileOperation::Mma { core, accumulator, left, right };
-                self.effect(origin, StatementKind::Operation(operation))
-            }
+            Intrinsic::StoreD => self.store_fragments(core, values, name, origin),
+            _ => self.product_of_fragments(core, values, name, origin),
         }
+    }
+
+    /// `core.mma(&mut acc, &a, &b)`
+    fn product_of_fragments(
+        &mut self,
+        core: TensorCore,
+        mut values: Vec<Datum>,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let right = self.view(values.remove(2), name, origin)?;
+        let left = self.view(values.remove(1), name, origin)?;
+        let accumulator = self.written(values.remove(0), name, origin)?;
+        let core = self.with_sums(core, &accumulator);
+        let [m, n] = self.fragments((core, Operand::C), &accumulator, core.sums(), None, name, origin)?;
+        let [rows, steps] = self.fragments((core, Operand::A), &left, core.elem(), None, name, origin)?;
+        let [columns, same] = self.fragments((core, Operand::B), &right, core.elem(), None, name, origin)?;
+        if [m, n, steps] != [rows, columns, same] {
+            let [tile_m, tile_n, tile_k] = core.shape();
+            return self.fail_help(
+                origin,
+                format!(
+                    "`{name}`: A of {} x {} and B of {} x {} for an accumulator of {} x {}",
+                    rows * tile_m,
+                    steps * tile_k,
+                    same * tile_k,
+                    columns * tile_n,
+                    m * tile_m,
+                    n * tile_n
+                ),
+                "A is M x K, B is K x N, the accumulator is M x N",
+            );
+        }
+        let operation = TileOperation::Mma { core, accumulator, left, right };
+        self.effect(origin, StatementKind::Operation(operation))
+    }
+
+    /// `core.store_d(&mut tile, &acc)`. Which thread holds which element depends on the shape alone, so elements of any type
+    /// are stored.
+    fn store_fragments(
+        &mut self,
+        core: TensorCore,
+        mut values: Vec<Datum>,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let accumulator = self.view(values.remove(1), name, origin)?;
+        let tile = self.written(values.remove(0), name, origin)?;
+        let [sums, into] = [&accumulator, &tile].map(|view| self.tables.place(view.place).elem);
+        if sums != into {
+            let message = format!("`{name}` of sums of {sums} to a tile of {into}");
+            let help = match into {
+                Elem::Bool => format!("take a tile of {sums}"),
+                into => format!("convert the sums: `acc.cast::<{into}>()`"),
+            };
+            return self.fail_help(origin, message, help);
+        }
+        let shape = self.atoms_of(core, Operand::C, &tile, name, origin)?;
+        self.fragments((core, Operand::C), &accumulator, sums, Some(shape), name, origin)?;
+        let operation = TileOperation::StoreFragments { core, destination: tile, source: accumulator };
+        self.effect(origin, StatementKind::Operation(operation))
     }
 
     /// The instruction whose sums are those of the accumulator, where there is one.
@@ -102,16 +124,32 @@ impl Evaluator<'_> {
             _ => None,
         };
         let shape = self.sizes(shape, "mma_atom", origin)?;
-        let known = "f64 [8, 8, 4], f32 and u32 [16, 8, 8], f16 and bf16 [16, 8, 16], \
-                     i8, u8, e4m3 and e5m2 [16, 8, 32]";
-        match elem.and_then(TensorCore::of) {
-            Some(core) if core.shape() == *shape => Ok(Datum::TensorCore(core)),
-            _ => {
-                let elem = elem.map_or("no type", Elem::name);
-                let message = format!("there is no matrix instruction of shape {shape:?} for {elem}");
-                self.fail_help(origin, message, format!("there are: {known}"))
-            }
+        if let Some(core) = elem.and_then(|elem| TensorCore::of(elem, &shape)) {
+            self.needs(&format!("mma_atom::<{}>({shape:?})", core.elem()), core.needs(), origin)?;
+            return Ok(Datum::TensorCore(core));
         }
+        let message = format!(
+            "there is no matrix instruction of shape {shape:?} for {}",
+            elem.map_or("no type", Elem::name)
+        );
+        let shapes = |elem: Elem| {
+            let mut shapes: Vec<String> = Vec::new();
+            for core in TensorCore::ALL.into_iter().filter(|core| core.elem() == elem) {
+                let shape = format!("{:?}", core.shape());
+                if !shapes.contains(&shape) {
+                    shapes.push(shape);
+                }
+            }
+            (!shapes.is_empty()).then(|| shapes.join(", "))
+        };
+        let help = match elem.and_then(|elem| Some((elem, shapes(elem)?))) {
+            Some((elem, shapes)) => format!("the shapes for {elem} are {shapes}"),
+            None => {
+                let known = Elem::ALL.iter().filter_map(|elem| Some(format!("{elem} {}", shapes(*elem)?)));
+                format!("there are: {}", known.collect::<Vec<_>>().join("; "))
+            }
+        };
+        self.fail_help(origin, message, help)
     }
 
     fn load_fragments(
@@ -125,7 +163,16 @@ impl Evaluator<'_> {
         let source = self.view(values.remove(0), name, origin)?;
         let elem = self.tables.place(source.place).elem;
         if elem != core.elem() {
-            return self.fail(origin, format!("`{name}` of {elem} for an instruction of {}", core.elem()));
+            let message = format!("`{name}` of {elem} for an instruction of {}", core.elem());
+            let fitting = TensorCore::ALL.into_iter().find(|core| core.elem() == elem);
+            return match fitting.map(TensorCore::shape) {
+                Some(shape) => self.fail_help(
+                    origin,
+                    message,
+                    format!("the instruction of {elem} is `mma_atom::<{elem}>({shape:?})`"),
+                ),
+                None => self.fail_help(origin, message, format!("take a tile of {}", core.elem())),
+            };
         }
         let source = if operand == Operand::B { source.transpose() } else { source };
         let [rows, columns] = self.atoms_of(core, operand, &source, name, origin)?;
@@ -169,17 +216,16 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The fragments that a local tensor holds: rows of them, and the number in each row.
+    /// The fragments of `elem` that a local tensor holds: rows of them, and the number in each row.
     fn fragments(
         &mut self,
-        core: TensorCore,
-        operand: Operand,
+        (core, operand): (TensorCore, Operand),
         view: &View,
+        elem: Elem,
         wanted: Option<[i64; 2]>,
         name: &str,
         origin: Origin,
     ) -> Outcome<[i64; 2]> {
-        let elem = if operand == Operand::C { core.sums() } else { core.elem() };
         let values = core.values(operand);
         let place = self.tables.place(view.place);
         let local = place.space == Space::Local && place.elem == elem && view.swizzle.is_none();
@@ -188,24 +234,44 @@ impl Evaluator<'_> {
             && local
             && view.lanes() == 1
             && n % values == 0
-            && view.modes[1].stride == Index::constant(1)
+            // A mode of one element has stride 0.
+            && (n == 1 || view.modes[1].stride == Index::constant(1))
             && wanted.is_none_or(|wanted| wanted == [m, n / values])
         {
             return Ok([m, n / values]);
         }
-        let shape = match wanted {
-            Some([m, n]) => format!("[{m}, {}]", n * values),
-            None => format!("[.., multiple of {values}]"),
+        let lies = match place.space {
+            Space::Global(_) => "in global memory",
+            Space::Shared { .. } => "in shared memory",
+            Space::Remote { .. } => "in another block's shared memory",
+            Space::Local => "in registers",
         };
-        self.fail_help(
-            origin,
-            format!("`{name}` needs a local tensor of {elem} of shape {shape}"),
-            format!(
-                "an accumulator of M x N is `local::<{}>(row_major([M / {}, N / 8 * {}]))`",
-                core.sums(),
-                core.shape()[0],
-                core.values(Operand::C)
+        let extent = |mode: &Mode| match mode.extent.as_constant() {
+            Some(extent) => extent.saturating_mul(mode.lanes).to_string(),
+            None => "?".to_owned(),
+        };
+        let shape: Vec<String> = view.modes.iter().map(extent).collect();
+        let vectors = if view.lanes() == 1 { "" } else { ", in vectors" };
+        let found = format!("{} {lies}, of shape [{}]{vectors}", place.elem, shape.join(", "));
+        let expected = match wanted {
+            Some([m, n]) => format!("[{m}, {}]", n * values),
+            None if values == 1 => "[rows, columns]".to_owned(),
+            None => format!("[rows, a multiple of {values}]"),
+        };
+        let [tile_m, tile_n, _] = core.shape();
+        let (letter, help) = match operand {
+            Operand::A => ("A", "its fragments are `core.load_a(&tile)`".to_owned()),
+            Operand::B => ("B", "its fragments are `core.load_b(&tile)`".to_owned()),
+            Operand::C => (
+                if wanted.is_some() { "D" } else { "C" },
+                format!(
+                    "an accumulator of M x N is `local::<{elem}>(row_major([M / {tile_m}, N / {tile_n} * {values}]))`"
+                ),
             ),
-        )
+        };
+        let message = format!(
+            "`{name}`: {letter} is {found}; expected {elem} in registers, contiguous, of shape {expected}"
+        );
+        self.fail_help(origin, message, help)
     }
 }

@@ -94,7 +94,27 @@ pub(in super::super) fn matrices() -> Vec<String> {
     let fixed = |number: usize| paragraph(MMA, number).to_owned();
     let (floats, integers) = products.split_at(4);
     let single = [vec![fixed(0), fixed(1)], floats.to_vec(), vec![fixed(3)]].concat();
-    [single, integers.to_vec(), vec![fixed(4), fixed(5)], loads.to_vec()].concat()
+    let doubles = [vec![fixed(4)], doubles().to_vec(), vec![fixed(5)]].concat();
+    [single, integers.to_vec(), doubles, loads.to_vec()].concat()
+}
+
+/// The products of `double` with 16 rows: operands of `k / 2` and `k / 4` registers behind the four of the sums.
+fn doubles() -> [String; 3] {
+    [4, 8, 16].map(|k| {
+        let list = |numbers: std::ops::Range<usize>, one: fn(usize) -> String| {
+            numbers.map(one).collect::<Vec<_>>().join(", ")
+        };
+        let place = |number| format!("%{number}");
+        let (middle, end) = (4 + k / 2, 4 + k / 2 + k / 4);
+        let row = [
+            ("k", k.to_string()),
+            ("left", list(4..middle, place)),
+            ("right", list(middle..end, place)),
+            ("a", list(0..k / 2, |number| format!("\"d\"(a[{number}])"))),
+            ("b", list(0..k / 4, |number| format!("\"d\"(b[{number}])"))),
+        ];
+        fill(paragraph(MMA, 7), &row.each_ref().map(|(name, value)| (*name, value.as_str())))
+    })
 }
 
 /// The threads of a warp together.

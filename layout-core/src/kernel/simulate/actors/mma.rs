@@ -81,7 +81,7 @@ pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
                 }
             }
         }
-        TensorCore::F64 => {
+        TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => {
             let (a, b) = (tile(&warp.f64, a, &places.a, |v| v), tile(&warp.f64, b, &places.b, |v| v));
             let c = tile(&warp.f64, d, &places.c, |v| v);
             let sums = product(c, (&a, &b), [m, n], |sum, left, right| left.mul_add(right, sum));
