@@ -44,13 +44,15 @@ enum Dtype {
     E4m3,
     /// float32 in full
     F32,
+    /// float64
+    F64,
 }
 
 const ODD: [usize; 3] = [4095, 4097, 4093];
 const SMALL: [[usize; 3]; 2] = [[256, 512, 256], [200, 264, 328]];
 
 impl Dtype {
-    const ALL: [Dtype; 4] = [Dtype::Bf16, Dtype::Tf32, Dtype::E4m3, Dtype::F32];
+    const ALL: [Dtype; 5] = [Dtype::Bf16, Dtype::Tf32, Dtype::E4m3, Dtype::F32, Dtype::F64];
 
     const fn name(self) -> &'static str {
         match self {
@@ -58,6 +60,7 @@ impl Dtype {
             Dtype::Tf32 => "tf32",
             Dtype::E4m3 => "e4m3",
             Dtype::F32 => "f32",
+            Dtype::F64 => "f64",
         }
     }
 
@@ -67,6 +70,7 @@ impl Dtype {
             Dtype::Tf32 => vec![[4096; 3], [8192; 3], ODD],
             Dtype::E4m3 => vec![[4096; 3], [8192; 3]],
             Dtype::F32 => vec![[2048; 3], [4096; 3], [8192; 3]],
+            Dtype::F64 => vec![[2048; 3], [4096, 4096, 2048], [4096; 3], [8192; 3], ODD],
         }
     }
 
@@ -80,6 +84,7 @@ impl Dtype {
             (Dtype::Tf32 | Dtype::E4m3, Lies::Columns) => {
                 ("gemm_by_columns", Some(Kernel::Gemm), &[Kernel::Gemm])
             }
+            (Dtype::F64, _) => ("dgemm", None, &[Kernel::Dgemm]),
             (Dtype::F32, _) => ("sgemm_fed", Some(Kernel::SgemmFed), &[Kernel::SgemmFed]),
         }
     }
@@ -90,6 +95,7 @@ impl Dtype {
             Dtype::Tf32 => vec![cublas(Precision::Tf32), (Peer::CublasLt, "tf32")],
             Dtype::E4m3 => vec![(Peer::CublasLt, "e4m3")],
             Dtype::F32 => vec![cublas(Precision::Float32)],
+            Dtype::F64 => vec![(Peer::Cublas(Compute::F32), "f64")],
         }
     }
 }
@@ -119,11 +125,11 @@ pub fn run(ledger: &mut Ledger, device: &Device, common: &Common, options: &Opti
         for (shape, lies @ [a, b]) in
             shapes.iter().flat_map(|shape| lies.iter().map(move |lies| (*shape, *lies)))
         {
-            // The other types are measured with `k` contiguous in A, and float32 in full by rows.
+            // The other types are measured with `k` contiguous in A, and float32 in full and float64 by rows.
             let known = match dtype {
                 Dtype::Bf16 => true,
                 Dtype::Tf32 | Dtype::E4m3 => a == Lies::Rows,
-                Dtype::F32 => lies == [Lies::Rows; 2],
+                Dtype::F32 | Dtype::F64 => lies == [Lies::Rows; 2],
             };
             if known && options.a.is_none_or(|only| only == a) && options.b.is_none_or(|only| only == b) {
                 let work = Work { device, common, workload, shape, lies, length };
@@ -149,6 +155,10 @@ fn measure(ledger: &mut Ledger, work: &Work<'_>, dtype: Dtype, sets: &[String]) 
     let peers = dtype.peers();
     match dtype {
         Dtype::Bf16 => Bench::<bf16, bf16>::new(work, "bf16", bf16::from_f32)?.run(ledger, &peers, &ours),
+        // A third of a float32 has no end: products are rounded.
+        Dtype::F64 => {
+            Bench::<f64, f64>::new(work, "f64", |value| f64::from(value) / 3.0)?.run(ledger, &peers, &ours)
+        }
         Dtype::E4m3 => Bench::<E4m3, bf16>::new(work, "e4m3", E4m3::from_f32)?.run(ledger, &peers, &ours),
         Dtype::Tf32 | Dtype::F32 => {
             Bench::<f32, f32>::new(work, dtype.name(), |value| value)?.run(ledger, &peers, &ours)

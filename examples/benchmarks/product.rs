@@ -141,7 +141,7 @@ impl<'a, T: Element, U: Element> Bench<'a, T, U> {
         let mut random = StdRng::seed_from_u64(7);
         let mut values = |count: usize| -> Vec<T> {
             match T::ELEM.bytes() {
-                4 => (0..count).map(|_| round(random.random_range(-1.0f32..1.0))).collect(),
+                4 | 8 => (0..count).map(|_| round(random.random_range(-1.0f32..1.0))).collect(),
                 _ => (0..count).map(|_| table[random.random_range(0..table.len())]).collect(),
             }
         };

@@ -98,6 +98,7 @@ impl Record {
             ("TFLOP/s", "e4m3") => Units::Matrix(Elem::E4m3),
             ("TFLOP/s", "i8") => Units::Matrix(Elem::I8),
             ("TFLOP/s", "tf32") => Units::Matrix(Elem::F32),
+            ("TFLOP/s", "f64") => Units::Matrix(Elem::F64),
             _ => Units::Threads(Elem::F32),
         }
     }

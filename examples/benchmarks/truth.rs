@@ -48,6 +48,7 @@ impl Bound {
     /// | f32 | exact | `k` roundings to 24 bits | in the sums |
     /// | tf32 | rounded to 11 bits: six standard deviations of `k` random errors | as f32 | in the sums |
     /// | bf16 | exact | as f32, inside the matrix unit: 23 bits | 8 bits |
+    /// | f64 | exact | `k` roundings to 53 bits, in the reference too | in the sums |
     /// | e4m3 | exact | 14 bits inside the matrix unit, 32 products at once | 8 bits |
     pub fn of(dtype: &str, k: usize) -> Bound {
         let root = (k.max(1) as f64).sqrt();
@@ -56,6 +57,7 @@ impl Bound {
         match dtype {
             "f32" => Bound { result: 0.0, terms: sums, norm: 1e-5 },
             "tf32" => Bound { result: 0.0, terms: sums + (8.0 / root).min(1.0) * power(-10), norm: 1e-3 },
+            "f64" => Bound { result: 0.0, terms: (4.0 + root) * power(-52), norm: 1e-14 },
             "e4m3" => Bound { result: power(-8), terms: (4.0 + root) * power(-16), norm: 1e-2 },
             _ => Bound { result: power(-8), terms: 2.0 * sums, norm: 3e-3 },
         }

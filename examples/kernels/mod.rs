@@ -11,6 +11,7 @@ pub mod backward;
 mod banks;
 mod bodies;
 pub mod decode;
+mod doubles;
 mod edges;
 mod elementwise;
 pub mod gemm;
@@ -29,6 +30,7 @@ mod tensor_cores;
 
 pub use banks::read_shared;
 pub use bodies::attraction;
+pub use doubles::dgemm;
 pub use edges::{last_columns, last_rows};
 pub use elementwise::vector_add;
 pub use matmul::{coalescing, naive, tiled};
@@ -88,6 +90,7 @@ pub fn every_definition() -> Vec<&'static Definition> {
     let mut all: Vec<&'static Definition> = definitions().to_vec();
     all.extend([
         &sgemm_fed::DEFINITION,
+        &dgemm::DEFINITION,
         &gemm_pair::DEFINITION,
         &gemm_split::DEFINITION,
         &last_rows::DEFINITION,

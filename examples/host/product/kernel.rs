@@ -55,6 +55,8 @@ kernels! {
     BlockTiledVectorized = kernels::block_tiled_vectorized;
     /// Tiles of each warp on the tensor cores, by `mma.sync`; operands rounded to TF32.
     TensorCore = kernels::tensor_core;
+    /// Tiles of each warp on the tensor cores, by `mma.sync` in float64.
+    Dgemm = kernels::dgemm;
     /// Warp tiles, copies that run ahead.
     Sgemm = kernels::sgemm;
     /// The warps of a block share out K: for small C.
@@ -117,10 +119,10 @@ impl Kernel {
         self.own().map(|(_, parameter)| parameter)
     }
 
-    /// Whether it asks for Hopper's TMA or warpgroup products.
+    /// Whether it asks for what Hopper has: TMA, warpgroup products, float64 with tiles of 16 rows.
     const fn wants_hopper(self) -> bool {
         use Kernel::*;
-        matches!(self, SgemmFed | SgemmSlicedFed | Gemm | GemmSplit | GemmPair | GemmSwapped)
+        matches!(self, Dgemm | SgemmFed | SgemmSlicedFed | Gemm | GemmSplit | GemmPair | GemmSwapped)
     }
 
     /// Whether the device has what it asks for; the simulator has everything.

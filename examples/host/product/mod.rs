@@ -42,8 +42,8 @@ impl From<Kernel> for Options<'_> {
 
 /// `c = a b`, of matrices one of whose modes is contiguous: A and B by rows or by columns, C by rows. Asynchronous.
 ///
-/// Of float32 in full or as TF32, of 16-bit floats, and of 8-bit floats with a C of 16-bit floats or float32; sums are in
-/// float32.
+/// Of float32 in full or as TF32, of 16-bit floats, and of 8-bit floats with a C of 16-bit floats or float32, with sums in
+/// float32; of float64 with sums in float64.
 ///
 /// # Errors
 /// Shapes that disagree, matrices that lie otherwise than the kernel takes them, a device without memory for what has to be

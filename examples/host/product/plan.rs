@@ -129,6 +129,7 @@ impl Plan {
             Kernel::Gemm => planner.by_columns(),
             Kernel::GemmSplit | Kernel::GemmPair => planner.alone(kernel),
             Kernel::GemmSwapped => planner.swapped(),
+            Kernel::Dgemm => planner.of_doubles(),
             _ => Plan {
                 a: Place::Here,
                 b: Place::Here,
@@ -145,6 +146,7 @@ impl Planner<'_> {
         let Product { b, operand, precision, .. } = self.product;
         match operand {
             Elem::F16 | Elem::Bf16 => return Kernel::Gemm,
+            Elem::F64 => return Kernel::Dgemm,
             Elem::F32 if *precision == Precision::Float32 => {}
             Elem::F32 if !self.machine.hopper => return Kernel::TensorCore,
             Elem::F32 if b.along() == 1 => return Kernel::GemmSwapped,
@@ -360,6 +362,23 @@ impl Planner<'_> {
     fn modes(&self) -> [(&'static str, ParamValue); 2] {
         let Product { a, b, .. } = self.product;
         [("A_MODE", number(a.along())), ("B_MODE", number(b.along()))]
+    }
+
+    /// Of float64: both operands by rows of whole vectors of 16 bytes, C where it is.
+    fn of_doubles(&self) -> Plan {
+        let [_, n, k] = self.product.extents();
+        let bytes = size_of::<f64>();
+        let vectors = |extent: usize| extent.next_multiple_of(ROW_BYTES / bytes);
+        let place = |matrix: &Matrix| match matrix.along() {
+            0 => transposed(matrix.shape, bytes),
+            _ if [matrix.pitch(), matrix.shape[1]].iter().all(|extent| vectors(*extent) == *extent) => {
+                Place::Here
+            }
+            _ => moved(matrix.shape, bytes),
+        };
+        let part = Part { columns: 0..vectors(n), depth: [vectors(k), k], ..self.whole(Kernel::Dgemm, &[]) };
+        let Product { a, b, .. } = self.product;
+        Plan { a: place(a), b: place(b), c: Place::Here, parts: vec![part] }
     }
 
     /// By one kernel of 16-bit floats.
