@@ -125,7 +125,7 @@ impl Trial<'_> {
             )) => return Ending::Refused(format!("at {}, {place}: {error}", shape.sizes)),
             Err(error) => return failed(error.to_string()),
         };
-        let work = report.as_ref().map_or(0, |report| report.counts.instructions);
+        let work = report.as_ref().map_or(0, |report| report.totals.instructions);
         self.work.set(self.work.get().saturating_add(work));
         if shape.expected.is_none() {
             let mut case = Case {
