@@ -116,7 +116,7 @@ mod tests {
             let _ = write!(page, "\n# {purpose}\n\n| word | what it does |\n|---|---|\n");
             for word in words.split_whitespace().flat_map(called) {
                 let (call, rest) = row(word);
-                let needs = word.needs().map(|arch| format!(" ({arch})")).unwrap_or_default();
+                let needs = word.needs().map(|feature| format!(" ({})", feature.first())).unwrap_or_default();
                 let _ =
                     writeln!(page, "| {} | {}{needs} |", call.replace('|', "\\|"), rest.replace('|', "\\|"));
                 named.push(word);
