@@ -131,6 +131,8 @@ fn references_to_elements_are_places() {
         { let mut bump = |r: &mut i32| *r += 5; bump(&mut y[[1]]); bump(&mut y[[s]]); }
         { let r = &mut y[[1]]; let mut f = || { *r += 5; }; f(); f(); }
         { let mut other = 3; let (r, q) = (&mut y[[1]], &mut other); *r = 7; *q += *r; y[[2]] = other; }
+        { fn taken(of: &mut i32) -> i32 { let before = *of; *of += 3; before } let v = taken(&mut y[[2]]); y[[3]] = v * 2; }
+        { let r = &mut y[[1]]; let v = { *r }; *r = 5; let w = if v > 0 { *r } else { v }; *r = 6; y[[0]] = v * 10 + w; }
         { let mut other = 3; let pair = (&mut y[[1]], &mut other); *pair.0 = 7; *pair.1 += *pair.0; y[[2]] = other; }
         { let mut pair = (&mut y[[1]], 4); *pair.0 = pair.1; pair.1 = 6; *pair.0 += pair.1; }
         { let pair = (&mut y[[1]], 4); let next = pair; *next.0 += next.1; }

@@ -95,7 +95,7 @@ impl Lowering<'_> {
         let kind = &self.kernel.exprs[id.0 as usize].kind;
         let names = matches!(bare(value), Expr::Path(_) | Expr::Field(_))
             && matches!(kind, ExprKind::Local(_) | ExprKind::Field(..));
-        match names && self.references_in(id) != References::None {
+        match names && self.named_references(id) != References::None {
             true => self.add(Place::of_expr(value), ExprKind::Borrow(id)),
             false => id,
         }
@@ -124,22 +124,29 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the value of an expression has references.
-    pub(super) fn references_in(&self, id: ExprId) -> References {
-        let of_block =
-            |block: &Block| block.value.map_or(References::None, |value| self.references_in(value));
+    /// Where what an expression names has references.
+    fn named_references(&self, id: ExprId) -> References {
         match &self.kernel.exprs[id.0 as usize].kind {
-            ExprKind::Borrow(of) => match self.references_in(*of) {
-                // A tuple of references that is handed on.
-                parts @ References::Parts(_) => parts,
-                References::None | References::Whole => References::Whole,
-            },
             ExprKind::Local(local) => self.references.get(local).cloned().unwrap_or(References::None),
-            ExprKind::Field(of, number) => match self.references_in(*of) {
+            ExprKind::Field(of, number) => match self.named_references(*of) {
                 References::Parts(mut parts) if (*number as usize) < parts.len() => {
                     parts.swap_remove(*number as usize)
                 }
                 _ => References::None,
+            },
+            _ => self.references_in(id),
+        }
+    }
+
+    /// Where the value of an expression has references. A name that is not handed on is read.
+    pub(super) fn references_in(&self, id: ExprId) -> References {
+        let of_block =
+            |block: &Block| block.value.map_or(References::None, |value| self.references_in(value));
+        match &self.kernel.exprs[id.0 as usize].kind {
+            ExprKind::Borrow(of) => match self.named_references(*of) {
+                // A tuple of references that is handed on.
+                parts @ References::Parts(_) => parts,
+                References::None | References::Whole => References::Whole,
             },
             ExprKind::Tuple(parts) => {
                 References::of_parts(parts.iter().map(|part| self.references_in(*part)).collect())
@@ -170,7 +177,7 @@ impl Lowering<'_> {
             ExprKind::Field(..) | ExprKind::Element(..) => "this".to_owned(),
             _ => return true,
         };
-        if !dereferenced || self.references_in(place) == References::Whole {
+        if !dereferenced || self.named_references(place) == References::Whole {
             return true;
         }
         let name = if name == "this" { name } else { format!("`{name}`") };
