@@ -100,9 +100,11 @@ fn a_view_outside_of_shared_memory() {
 fn of_registers(y: &mut LayoutTensor<f32, RowMajor<32>>) {
     let mut own = local::<f32>(row_major([2, 4])).fill(1.0);
     if FLAW == 1 {
-        own.tile([1, 2], [0, 0])[[0, 3]] = 2.0; // here: beyond a tile of registers
+        let column = 3 - lane_id() / 32;
+        own.tile([1, 2], [0, 0])[[0, column]] = 2.0; // here: beyond a tile of registers
     } else if FLAW == 2 {
-        own.slice(0).tile([2], [0])[[2]] = 2.0; // here: beyond a slice of registers
+        let place = 2 - lane_id() / 32;
+        own.slice(0).tile([2], [0])[[place]] = 2.0; // here: beyond a slice of registers
     } else {
         own.tile([1, 2], [0, 1])[[0, 1]] = 2.0;
     }
