@@ -2,7 +2,7 @@
 
 use layout_core::kernel::{ParamSet, Promises, compile, emit};
 use layout_cuda::{Definition, Device, Element, Error, tiled_kernel};
-use layout_tests::support::cubin::compiled;
+use layout_tests::support::cubin::Cost;
 
 /// Each operator, and each compound assignment: a column for each.
 #[tiled_kernel(
@@ -490,9 +490,7 @@ fn nvrtc_takes_the_texts_of_this_file() {
                 let promises = Promises { narrow, aligned: narrow, variant_if: None };
                 let checked = compile(&kernel, &set, promises).expect("a kernel that the macro compiled");
                 let source = emit(&checked);
-                compiled(&source.text, "sm_80", source.flags).unwrap_or_else(|error| {
-                    panic!("{} for {}: {error}\n{}", definition.name, set.key(), source.text)
-                });
+                Cost::of(&source.entry, &source.text, "sm_80", source.flags);
             }
         }
     }

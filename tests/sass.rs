@@ -12,6 +12,7 @@ use layout_examples::kernels::attention::attention;
 use layout_examples::kernels::gemm::gemm;
 use layout_tests::kernels::definitions;
 use layout_tests::support::cubin::compiled;
+use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::sass::{Sass, sass};
 use std::sync::Mutex;
@@ -65,15 +66,19 @@ fn the_code_has_what_the_text_asks_for_and_no_slow_path() {
         .collect();
     let found = Mutex::new(Vec::new());
     in_parallel(&variants, |(definition, variant)| {
-        let wrong = wrong_in(definition, variant);
-        found.lock().expect("no panic beside it").extend(wrong);
+        let Variant { entry, text, flags, .. } = **variant;
+        let subject = Subject { kind: "sass", entry, arch: "sm_90a", text, flags };
+        let fact = lock::fact(subject, || instructions(definition, variant));
+        if let Some((_, wrong)) = fact.split_once("; ") {
+            found.lock().expect("no panic in another thread").push(format!("{entry}: {wrong}"));
+        }
     });
     let found = found.into_inner().expect("no panic");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// What the code of a variant lacks, and what it should not have.
-fn wrong_in(definition: &Definition, variant: &Variant) -> Vec<String> {
+/// How many instructions a variant has, followed by what its code lacks and what it should not have.
+fn instructions(definition: &Definition, variant: &Variant) -> String {
     let name = variant.entry;
     let compiled = compiled(variant.text, "sm_90a", variant.flags);
     let compiled = compiled.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -92,8 +97,8 @@ fn wrong_in(definition: &Definition, variant: &Variant) -> Vec<String> {
             found.push(format!("{name}: {} {local} in the SASS", code.count(local)));
         }
     }
-    println!("{name}: {} instructions", code.lines().len());
-    found
+    let count = format!("{} instructions", code.lines().len());
+    [vec![count], found].concat().join("; ")
 }
 
 /// The instructions from where a warpgroup begins a group of products to its last product.

@@ -7,6 +7,7 @@ use layout_core::kernel::{Promises, compile, emit};
 use layout_cuda::nvrtc::nvrtc;
 use layout_examples::host::memory;
 use layout_tests::kernels::definitions;
+use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -102,12 +103,19 @@ fn a_vector_is_stored_whole() {
     let texts: Vec<_> = texts().into_iter().filter(|(_, text, ..)| !stored(text).is_empty()).collect();
     let found = Mutex::new((Vec::new(), 0));
     in_parallel(&texts, |(name, text, flags, arch)| {
-        let told = nvrtc().and_then(|nvrtc| nvrtc.ptx_with_lines(text, arch, flags));
-        let (ptx, _) = told.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (narrow, whole) = narrower(text, &ptx);
-        let mut found = found.lock().expect("no panic beside it");
-        found.0.extend(narrow.into_iter().map(|store| format!("{name}: {store}")));
-        found.1 += whole;
+        let subject = Subject { kind: "vectors", entry: name, arch, text, flags };
+        let fact = lock::fact(subject, || {
+            let compiled = nvrtc().and_then(|nvrtc| nvrtc.ptx_with_lines(text, arch, flags));
+            let (ptx, _) = compiled.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let (narrow, whole) = narrower(text, &ptx);
+            format!("{whole} {}", narrow.join("; "))
+        });
+        let (whole, narrow) = fact.split_once(' ').expect("a number and the narrow stores");
+        let mut found = found.lock().expect("no panic in another thread");
+        if !narrow.is_empty() {
+            found.0.push(format!("{name}: {narrow}"));
+        }
+        found.1 += whole.parse::<usize>().expect("the whole vectors");
     });
     let (narrow, whole) = found.into_inner().expect("no panic");
     assert!(narrow.is_empty(), "{}", narrow.join("\n"));

@@ -2,9 +2,11 @@
 //!
 //! Law: the same text, architecture and flags give what `nvrtc::compile` gives.
 
+use super::lock::{self, Subject};
 use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc::{self, Compiled, NvrtcError};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A text with its architecture and flags.
@@ -31,14 +33,63 @@ pub fn compiled(text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, Nvrt
     slot.get_or_init(|| nvrtc::compile(text, arch, flags)).clone()
 }
 
+/// What a text with one entry costs on an architecture.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// 32-bit registers a thread.
+    pub registers: u32,
+    /// Bytes of spilled registers a thread, stored or loaded.
+    pub spills: u32,
+    /// Bytes of local memory a thread.
+    pub stack: u32,
+    /// Whether NVRTC warns of the text.
+    pub warns: bool,
+    /// The slow paths of Hopper's units, in words; empty where there are none.
+    pub slow: String,
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let warning = if self.warns { "warns " } else { "" };
+        write!(f, "{} {} {} {warning}{}", self.registers, self.spills, self.stack, self.slow)
+    }
+}
+
+impl Cost {
+    /// The cost that `tests/nvrtc.lock` has for the text, or that of its CUBIN.
+    ///
+    /// # Panics
+    /// Where NVRTC refuses the text, or the row disagrees.
+    pub fn of(entry: &str, text: &str, arch: &str, flags: &[&str]) -> Cost {
+        let subject = Subject { kind: "cubin", entry, arch, text, flags };
+        let fact = lock::fact(subject, || Cost::compiled(entry, text, arch, flags).to_string());
+        let mut words = fact.splitn(4, ' ');
+        let mut next = || words.next().and_then(|word| word.parse().ok()).expect("three numbers");
+        let [registers, spills, stack] = [next(), next(), next()];
+        let rest = words.next().unwrap_or_default();
+        let warning = rest.strip_prefix("warns ");
+        Cost { registers, spills, stack, warns: warning.is_some(), slow: warning.unwrap_or(rest).to_string() }
+    }
+
+    fn compiled(entry: &str, text: &str, arch: &str, flags: &[&str]) -> Cost {
+        let compiled = compiled(text, arch, flags);
+        let compiled = compiled.unwrap_or_else(|error| panic!("{entry} for {arch}: {error}\n{text}"));
+        assert_eq!(&compiled.cubin[..4], b"\x7fELF", "{entry} for {arch}");
+        let slow = nvrtc::slow_paths(text, arch, flags, &[], &compiled);
+        let slow: Vec<String> = slow.iter().map(|path| path.reason.to_string()).collect();
+        let [used] = compiled.resources.as_slice() else { panic!("{entry}: {:?}", compiled.resources) };
+        assert_eq!(used.entry, entry);
+        let spills = used.spill_stores.max(used.spill_loads);
+        let warns = compiled.log.contains("warning");
+        Cost { registers: used.registers, spills, stack: used.stack, warns, slow: slow.join("; ") }
+    }
+}
+
 /// Asserts that a kernel's set becomes a CUBIN of Hopper without a slow path, a spill or a stack.
 pub fn becomes_fast_code(kernel: &Kernel, set: &ParamSet) {
     let checked = compile(kernel, &kernel.choose(set, &[]).expect("its parameters"), Promises::USUAL);
     let source = emit(&checked.expect("a set of the kernel"));
-    let compiled = compiled(&source.text, "sm_90a", source.flags).expect("NVRTC takes it");
-    let slow = nvrtc::slow_paths(&source.text, "sm_90a", source.flags, &[], &compiled);
-    let reasons: Vec<String> = slow.iter().map(|path| path.reason.to_string()).collect();
-    assert!(reasons.is_empty(), "{} {}: {reasons:?}", kernel.name, set.key());
-    let spilt = compiled.resources.iter().any(|used| used.spill_stores + used.spill_loads + used.stack > 0);
-    assert!(!spilt, "{} {}: {:?}", kernel.name, set.key(), compiled.resources);
+    let cost = Cost::of(&source.entry, &source.text, "sm_90a", source.flags);
+    let is_fast = cost.slow.is_empty() && cost.spills + cost.stack == 0;
+    assert!(is_fast, "{} {}: {cost:?}", kernel.name, set.key());
 }

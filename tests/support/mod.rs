@@ -5,6 +5,7 @@ pub mod cubin;
 pub mod data;
 pub mod gpu;
 pub mod guarded;
+pub mod lock;
 pub mod parallel;
 pub mod sass;
 pub mod special;
