@@ -3,8 +3,11 @@
 //! Law: the kernels and tiles that a function picks by the shape give the same product: the exact one, rounded.
 
 use layout_core::kernel::Elem;
-use layout_cuda::{Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamValue, Tensor, bf16, f16};
+use layout_cuda::{
+    Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16, f16,
+};
 use layout_examples::host::product::{Kernel, Options, Precision, Workspace, multiply};
+use layout_examples::kernels::dgemm;
 use layout_tests::support::data::integers;
 
 /// Pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
@@ -86,6 +89,30 @@ fn doubles_by_rows_and_columns() -> Result<(), Error> {
                 c.download()?.into_iter().eq(wanted),
                 "{shape:?}, A by {a_strides:?}, B by {b_strides:?}"
             );
+        }
+    }
+    Ok(())
+}
+
+/// The stages of float64 have one, two or four steps, and the last block of K is cut: the fragments of a step are those that the
+/// step before it loaded.
+#[test]
+fn doubles_by_every_number_of_steps() -> Result<(), Error> {
+    let device = Device::simulator();
+    let kernel = dgemm::DEFINITION.kernel().expect("bytes of this version");
+    for (depth, bk, stages) in [(4, 16, 4), (8, 16, 4), (16, 16, 4), (16, 16, 3), (16, 32, 3)] {
+        let numbers = [("MK", depth), ("BK", bk), ("STAGES", stages)];
+        let named = numbers.map(|(name, value)| (name.to_owned(), ParamValue::Int(value)));
+        let set = kernel.choose(&ParamSet(named.to_vec()), &[]).expect("parameters of the kernel");
+        for shape @ [m, n, k] in [[133, 130, 52], [128, 128, 16], [5, 6, 98]] {
+            let (a, b) = (matrix(m * k, 1, f64::from), matrix(k * n, 2, f64::from));
+            let (on_a, on_b) = (device.upload(&a, [m, k])?, device.upload(&b, [k, n])?);
+            let mut c = device.zeros::<f64, 2>([m, n])?;
+            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+            dgemm::launch_with(config, &device.stream(), &on_a, &on_b, &mut c)?;
+            let (a, b) = (matrix(m * k, 1, |x| x), matrix(k * n, 2, |x| x));
+            let wanted = product((&a, [k, 1]), (&b, [n, 1]), shape).into_iter().map(f64::from);
+            assert!(c.download()?.into_iter().eq(wanted), "{shape:?} by {numbers:?}");
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ use layout_cuda::tiled_kernel;
 
 /// Each warp makes WM x WN of C with the matrix instruction of 16 x 8 x MK.
 #[tiled_kernel(
-    BM = 128, BN = 128, BK = 16, WM = 64, WN = 32, MK = 8, STAGES = 3, GROUP = 8,
+    BM = 128, BN = 128, BK = 16, WM = 64, WN = 32, MK = 8, STAGES = 4, GROUP = 8,
     arch = "sm_90",
     block = [BM * BN / (WM * WN) * 32],
     grid = [W.div_ceil(BN) * GROUP, M.div_ceil(BM * GROUP)],
@@ -59,14 +59,10 @@ pub fn dgemm<const M: usize, const N: usize, const K: usize, const D: usize, con
     }
     async_copy_wait_group(STAGES - 2);
     barrier();
-    // The fragments of this step and of the next.
-    let mut a_reg = local::<f64>(row_major([WM / 16, MK]));
-    let mut b_reg = local::<f64>(row_major([WN / 8, MK / 2]));
-    let (a_first, b_first) = (a_smem.tile([WM, MK], [warp_row, 0]), b_smem.tile([MK, WN], [0, warp_col]));
-    a_reg.tile([WM / 16, MK / 2], [0, 0]).copy_from(&mma.load_a(&a_first));
-    b_reg.tile([WN / 8, MK / 4], [0, 0]).copy_from(&mma.load_b(&b_first));
+    let mut a_now = mma.load_a(&a_smem.tile([WM, MK], [warp_row, 0]));
+    let mut b_now = mma.load_b(&b_smem.tile([MK, WN], [0, warp_col]));
     for block in 0..blocks {
-        // The last stages are loaded with the first again, which nobody reads: no condition stands between the products.
+        // The last stages are loaded with the first again, which no product reads: no condition stands between the products.
         let ahead = (block + STAGES - 1) % blocks;
         let (a_ahead, b_ahead) = (a.tile([BM, BK], [row, ahead]), b.tile([BK, BN], [ahead, col]));
         let free = (block + STAGES - 1) % STAGES;
@@ -87,11 +83,10 @@ pub fn dgemm<const M: usize, const N: usize, const K: usize, const D: usize, con
             let next = (step + 1) % STEPS;
             let a_warp = a_smem.tile([BM, BK], [stage, 0]).tile([WM, MK], [warp_row, next]);
             let b_warp = b_smem.tile([BK, BN], [stage, 0]).tile([MK, WN], [next, warp_col]);
-            a_reg.tile([WM / 16, MK / 2], [0, (step + 1) % 2]).copy_from(&mma.load_a(&a_warp));
-            b_reg.tile([WN / 8, MK / 4], [0, (step + 1) % 2]).copy_from(&mma.load_b(&b_warp));
-            let (a_now, b_now) =
-                (a_reg.tile([WM / 16, MK / 2], [0, step % 2]), b_reg.tile([WN / 8, MK / 4], [0, step % 2]));
+            let (a_next, b_next) = (mma.load_a(&a_warp), mma.load_b(&b_warp));
             mma.mma(&mut acc, &a_now, &b_now);
+            a_now.copy_from(&a_next);
+            b_now.copy_from(&b_next);
         }
     }
     async_copy_wait_all();
