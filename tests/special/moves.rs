@@ -31,7 +31,7 @@ pub fn entries() -> Vec<Entry> {
         turned_entry!(transpose, f32: F32, bf16: Bf16),
         turned_entry!(transpose_by_elements, f32: F32),
         turned_entry!(transpose_by_pairs, bf16: Bf16),
-        turned_entry!(transpose_pitched, f32: F32, E4m3: E4m3),
+        turned_entry!(transpose_pitched, f32: F32, E4m3: E4m3, f64: F64),
         Entry::new(&[Covered::plain(&transpose_by_boxes::DEFINITION)], by_boxes),
         Entry::new(&floats.map(|elem| Covered::of(&resize::DEFINITION, elem)), |bench| {
             resized::<f32>(bench)?;

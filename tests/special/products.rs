@@ -130,6 +130,8 @@ fn rounded<U: Float>(want: Want) -> Want {
 
 /// Float32 in full.
 const UNITS: f64 = 300.0;
+/// Float64 in full, in the same units.
+const DOUBLE: f64 = UNITS / (1u64 << 29) as f64;
 /// Rounded to TF32 first.
 const TF32: f64 = 20_000.0;
 /// Sums of 8-bit floats: the matrix units keep 13 bits of them.
@@ -186,6 +188,17 @@ fn ladder() -> Vec<Entry> {
             [36]
         ),
         float32!(sgemm, UNITS, false, usual(&sgemm::DEFINITION), [1, 33, 36]),
+        Entry::new(&[Covered::plain(&dgemm::DEFINITION)], |bench| {
+            let product = Product::<f64, f64> {
+                name: "dgemm",
+                set: usual(&dgemm::DEFINITION),
+                units: DOUBLE,
+                aligned: true,
+                by_columns: [false; 2],
+                launch: |config, stream, a, b, c| dgemm::launch_with(config, stream, a, b, c),
+            };
+            [1, 17, 36].into_iter().try_for_each(|k| product.check(bench, k))
+        }),
         float32!(sgemm_fed, UNITS, true, usual(&sgemm_fed::DEFINITION), [33, 36]),
         float32!(
             gemm_swapped,

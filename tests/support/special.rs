@@ -143,6 +143,15 @@ impl Float for f32 {
     }
 }
 
+impl Float for f64 {
+    const GREATEST: f64 = f64::MAX;
+    const TINY: f64 = 5e-324;
+    const DIGITS: i32 = 53;
+    fn rounded(value: f64) -> f64 {
+        value
+    }
+}
+
 impl Float for f16 {
     const GREATEST: f64 = 65_504.0;
     const TINY: f64 = 5.960_464_477_539_063e-8;
@@ -249,6 +258,7 @@ mod tests {
     #[test]
     fn rows_are_of_their_kind() {
         of::<f32>();
+        of::<f64>();
         of::<f16>();
         of::<bf16>();
         of::<E4m3>();
