@@ -53,6 +53,8 @@ macro_rules! float {
                     Math::Rsqrt => (1.0 / f64::from(a).sqrt()) as $float,
                     Math::Recip => a.recip(),
                     Math::Cbrt => a.cbrt(),
+                    // Of a signalling NaN, which a 16-bit float may be, the host's functions make a NaN; CUDA's make a number.
+                    Math::Hypot if a.is_infinite() || b.is_infinite() => $float::INFINITY,
                     Math::Hypot => a.hypot(b),
                     Math::Exp => a.exp(),
                     Math::Exp2 => a.exp2(),
@@ -61,6 +63,7 @@ macro_rules! float {
                     Math::Ln1p => a.ln_1p(),
                     Math::Log2 => a.log2(),
                     Math::Log10 => a.log10(),
+                    Math::Powf if b == 0.0 || a == 1.0 => 1.0,
                     Math::Powf => a.powf(b),
                     Math::Powi => {
                         let (mut result, mut square, mut left) = (1.0, a, n.unsigned_abs());
