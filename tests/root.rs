@@ -4,6 +4,7 @@ mod absurd;
 mod accumulators;
 mod accuracy;
 mod analysis;
+mod architectures;
 mod asynchronous;
 mod attention;
 mod attribute;

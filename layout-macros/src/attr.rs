@@ -153,7 +153,7 @@ fn entry(attribute: &mut Attribute, tokens: TokenStream, errors: &mut Errors) ->
                 _ => errors.push(
                     Place::of_expr(&value),
                     "an architecture is a string such as \"sm_80\" or \"sm_90a\"",
-                    "write `arch = \"sm_90a\"`, or leave it out for every architecture",
+                    "write `arch = \"sm_90a\"`, or leave it out for sm_80 and later",
                 ),
             }
         }

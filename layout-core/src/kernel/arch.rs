@@ -2,6 +2,7 @@
 //!
 //! Law: `name.parse::<Arch>()` gives what is written as `name`, and nothing else does.
 
+use super::elem::Elem;
 use super::wire::wire;
 use std::fmt;
 use std::str::FromStr;
@@ -83,8 +84,10 @@ pub(crate) enum Feature {
     AsyncCopy,
     /// `mma.sync` of f16 with `k` of 16, of bf16, TF32, f64, bytes and bits.
     Mma,
-    /// `mma.sync` of 8-bit floats.
-    Float8Mma,
+    /// Conversions to bf16.
+    Bfloat16,
+    /// Conversions of 8-bit floats, and `mma.sync` of them.
+    Float8,
     /// `mma.sync` of f64 with 16 rows.
     TallF64Mma,
     /// `createpolicy` and accesses with a policy of L2.
@@ -110,10 +113,11 @@ pub(crate) enum Feature {
 impl Feature {
     /// Every feature.
     #[cfg(test)]
-    pub(crate) const ALL: [Feature; 13] = [
+    pub(crate) const ALL: [Feature; 14] = [
         Feature::AsyncCopy,
         Feature::Mma,
-        Feature::Float8Mma,
+        Feature::Bfloat16,
+        Feature::Float8,
         Feature::TallF64Mma,
         Feature::CachePolicy,
         Feature::Mbarrier,
@@ -130,8 +134,8 @@ impl Feature {
     /// notes of the instructions).
     const fn owners(self) -> &'static [Arch] {
         match self {
-            Feature::AsyncCopy | Feature::Mma | Feature::CachePolicy => &[Arch::SM_80],
-            Feature::Float8Mma => &[Arch::SM_89],
+            Feature::AsyncCopy | Feature::Mma | Feature::Bfloat16 | Feature::CachePolicy => &[Arch::SM_80],
+            Feature::Float8 => &[Arch::SM_89],
             Feature::TallF64Mma
             | Feature::Mbarrier
             | Feature::Tma
@@ -153,6 +157,17 @@ impl Feature {
             Features::Family | Features::Specific => arch.to_string(),
         };
         self.owners().iter().map(one).collect::<Vec<_>>().join(" or ")
+    }
+
+    /// What an element type needs, where some architecture lacks it.
+    pub(crate) const fn of(elem: Elem) -> Option<Feature> {
+        if matches!(elem, Elem::E4m3 | Elem::E5m2) {
+            Some(Feature::Float8)
+        } else if matches!(elem, Elem::Bf16) {
+            Some(Feature::Bfloat16)
+        } else {
+            None
+        }
     }
 
     /// The first architecture that has it.
@@ -413,7 +428,8 @@ mod tests {
         for (feature, with, without) in [
             (Feature::AsyncCopy, "sm_80 sm_86 sm_90a sm_121", "sm_75"),
             (Feature::Mma, "sm_80 sm_120f", "sm_75"),
-            (Feature::Float8Mma, "sm_89 sm_90 sm_120a", "sm_80 sm_86 sm_87 sm_88"),
+            (Feature::Bfloat16, "sm_80 sm_90a", "sm_75"),
+            (Feature::Float8, "sm_89 sm_90 sm_120a", "sm_80 sm_86 sm_87 sm_88"),
             (Feature::TallF64Mma, "sm_90 sm_90a sm_100", "sm_80 sm_89"),
             (Feature::Tma, "sm_90 sm_100f sm_121a", "sm_89"),
             (

@@ -119,7 +119,7 @@ impl TensorCore {
     /// What an architecture has that has it.
     pub(crate) const fn needs(self) -> Feature {
         match self {
-            TensorCore::E4m3 | TensorCore::E5m2 => Feature::Float8Mma,
+            TensorCore::E4m3 | TensorCore::E5m2 => Feature::Float8,
             TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => Feature::TallF64Mma,
             TensorCore::Tf32
             | TensorCore::F16

@@ -6,6 +6,7 @@
 use super::datum::{Binding, Datum};
 use super::expression::leaves;
 use super::tile::{TileAccess, TileOperation};
+use crate::kernel::arch::Feature;
 use crate::kernel::elem::Elem;
 use crate::kernel::index::{Atom, Index, IndexOverflow, Range, VarId};
 use crate::kernel::ir::{ExprId, Kernel, LocalId, TypeRef};
@@ -238,8 +239,19 @@ impl Evaluator<'_> {
         own.is_some_and(|own| matches!(self.own_types.get(own), Some(None)))
     }
 
-    /// The element type that a type stands for; `None` for `usize` and `isize`.
+    /// The element type that a type stands for; `None` for `usize` and `isize`. An architecture that the kernel names has
+    /// its conversions.
     pub(super) fn elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
+        let elem = self.named_elem(ty, origin)?;
+        if let (Some(elem), Some(_)) = (elem, self.kernel.arch)
+            && let Some(feature) = Feature::of(elem)
+        {
+            self.needs(elem.name(), feature, origin)?;
+        }
+        Ok(elem)
+    }
+
+    fn named_elem(&mut self, ty: TypeRef, origin: Origin) -> Outcome<Option<Elem>> {
         match ty {
             TypeRef::Elem(elem) => Ok(Some(elem)),
             TypeRef::Usize | TypeRef::Isize => Ok(None),

@@ -1,0 +1,103 @@
+//! The table of architectures against NVRTC.
+//!
+//! Law: a line of a kernel is taken for an architecture exactly where NVRTC compiles its text for it. A run takes a sample of lines and
+//! architectures; `ARCH_SEED=7 ARCH_PAIRS=1000` takes others and more.
+
+use layout_core::kernel::{Arch, Promises, compile, emit};
+use layout_tests::support::cubin::compiled;
+
+/// A line and what it needs in the attribute.
+const LINES: [(&str, &str); 17] = [
+    ("y[[i]] = x[[i]] * 2.0;", ""),
+    ("copy_dram_to_sram_async(&mut s, x, row_major([32])); async_copy_wait_all(); y[[i]] = s[[i]];", ""),
+    ("let m = mma_atom::<f32>([16, 8, 8]); PRODUCT", "f32 [16, 8] [8, 8] [16, 8]"),
+    ("let m = mma_atom::<f16>([16, 8, 16]); PRODUCT", "f16 [16, 16] [16, 8] [16, 8]"),
+    ("let m = mma_atom::<bf16>([16, 8, 16]); PRODUCT", "bf16 [16, 16] [16, 8] [16, 8]"),
+    ("let m = mma_atom::<i8>([16, 8, 32]); PRODUCT", "i8 [16, 32] [32, 8] [16, 8]"),
+    ("let m = mma_atom::<u32>([16, 8, 8]); PRODUCT", "u32 [16, 8] [8, 8] [16, 8]"),
+    ("let m = mma_atom::<e4m3>([16, 8, 32]); PRODUCT", "e4m3 [16, 32] [32, 8] [16, 8]"),
+    ("let m = mma_atom::<f64>([8, 8, 4]); PRODUCT", "f64 [8, 4] [4, 8] [8, 8]"),
+    ("let m = mma_atom::<f64>([16, 8, 4]); PRODUCT", "f64 [16, 4] [4, 8] [16, 8]"),
+    ("let m = mma_atom::<f64>([16, 8, 8]); PRODUCT", "f64 [16, 8] [8, 8] [16, 8]"),
+    ("let m = mma_atom::<f64>([16, 8, 16]); PRODUCT", "f64 [16, 16] [16, 8] [16, 8]"),
+    ("y[[i]] = (x[[i]] as f16) as f32;", ""),
+    ("y[[i]] = (x[[i]] as bf16) as f32;", ""),
+    ("y[[i]] = (x[[i]] as e4m3) as f32;", ""),
+    ("y[[i]] = (x[[i]] as e5m2) as f32;", ""),
+    ("if elect_one() { y[[i]] = 1.0; }", ""),
+];
+
+/// The architectures of the table, with every suffix that they have.
+fn architectures() -> Vec<Arch> {
+    let numbers = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];
+    let names = numbers.iter().flat_map(|number| ["", "a", "f"].map(|suffix| format!("sm_{number}{suffix}")));
+    names.filter_map(|name| name.parse().ok()).filter(|arch: &Arch| arch.is_known()).collect()
+}
+
+/// A kernel of a line for an architecture. A product's operands are zeros, in registers.
+fn kernel(arch: Arch, line: &str, product: &str) -> String {
+    let mut body = line.to_owned();
+    if let Some((elem, shapes)) = product.split_once(' ') {
+        let shapes: Vec<&str> = shapes.split_inclusive(']').map(str::trim).collect();
+        let sums = match elem {
+            "i8" | "u32" => "i32",
+            "f64" => "f64",
+            _ => "f32",
+        };
+        let [m, n] = [shapes[2].trim_start_matches('[').split(',').next().unwrap_or_default(), "8"];
+        let of = format!(
+            "let mut a = shared::<{elem}>(row_major({})); let b = shared::<{elem}>(row_major({})); \
+             let mut acc = local::<{sums}>(row_major([1, {m} * {n} / 32])); acc.fill(0 as {sums}); \
+             m.mma(&mut acc, &m.load_a(&a), &m.load_b(&b)); y[[i]] = acc[[0, 0]] as f32;",
+            shapes[0], shapes[1]
+        );
+        body = body.replace("PRODUCT", &of);
+    }
+    format!(
+        "#[tiled_kernel(arch = \"{arch}\", block = [32], grid = [1])]
+fn line(x: &LayoutTensor<f32, RowMajor<32>>, y: &mut LayoutTensor<f32, RowMajor<32>>) {{
+    let i = thread_idx.x;
+    let mut s = shared::<f32>(row_major([32]));
+    {body}
+}}"
+    )
+}
+
+/// The text for an architecture, or why it is refused.
+fn text(arch: Arch, line: &str, product: &str) -> Result<(String, &'static [&'static str]), String> {
+    let source = kernel(arch, line, product);
+    let kernel = layout_text::kernel(&source).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"));
+    let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+    let checked = compile(&kernel, &set, Promises::USUAL).map_err(|errors| errors.to_string())?;
+    let source = emit(&checked);
+    Ok((source.text, source.flags))
+}
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+#[test]
+fn nvrtc_takes_what_the_table_says() {
+    let (seed, pairs) = (number("ARCH_SEED", u64::from(std::process::id())), number("ARCH_PAIRS", 60));
+    let all = architectures();
+    assert_eq!(all.len(), 12 + 6 + 5, "{all:?}");
+    let hopper = Arch::SM_90A;
+    for at in 0..pairs {
+        let random = (seed.wrapping_mul(1000) + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let (line, product) = LINES[random as usize % LINES.len()];
+        let arch = all[random as usize / LINES.len() % all.len()];
+        // Of what is refused, the text is the one for an architecture that has it.
+        let own = text(arch, line, product);
+        let (text, flags) =
+            own.clone().or_else(|_| text(hopper, line, product)).expect("Hopper has all of these");
+        let found = compiled(&text, &arch.to_string(), flags);
+        assert_eq!(
+            own.is_ok(),
+            found.is_ok(),
+            "{arch}: {line}\n{:?}\n{:?}\nARCH_SEED={seed}",
+            own.err(),
+            found.err()
+        );
+    }
+}
