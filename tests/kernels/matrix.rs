@@ -135,6 +135,32 @@ pub fn mma_of_doubles<const M: usize, const N: usize, const K: usize>(
     mma.store_d(&mut c.tile([16, 16], [block_idx.y, block_idx.x]), &acc);
 }
 
+/// Double precision by each instruction of 16 rows: one of its tiles along K, and several, from shared memory.
+#[tiled_kernel(
+    D = [4, 8, 16], DEPTH = [1, 2], BK = D * DEPTH,
+    arch = "sm_90",
+    block = [64],
+    grid = [N.div_ceil(16), M.div_ceil(32)],
+)]
+pub fn mma_of_tall_doubles<const M: usize, const N: usize, const K: usize>(
+    a: &LayoutTensor<f64, RowMajor<M, K>>,
+    b: &LayoutTensor<f64, RowMajor<K, N>>,
+    c: &mut LayoutTensor<f64, RowMajor<M, N>>,
+) {
+    let mma = mma_atom::<f64>([16, 8, D]);
+    let mut a_smem = shared::<f64>(layout([32, BK], [BK + 4, 1]));
+    let mut acc = local::<f64>(row_major([1, 8])).fill(0.0);
+    for block in 0..K.div_ceil(BK) {
+        copy_dram_to_sram(&mut a_smem, &a.tile([32, BK], [block_idx.y, block]), row_major([16, 4]));
+        barrier();
+        let a_reg = mma.load_a(&a_smem.tile([16, BK], [warp_id(), 0]));
+        let b_reg = mma.load_b(&b.tile([BK, 16], [block, block_idx.x]));
+        mma.mma(&mut acc, &a_reg, &b_reg);
+        barrier();
+    }
+    mma.store_d(&mut c.tile([32, 16], [block_idx.y, block_idx.x]).tile([16, 16], [warp_id(), 0]), &acc);
+}
+
 /// Sums in 16 bits: small whole numbers, which they hold.
 #[tiled_kernel(block = [32], grid = [N.div_ceil(16), M.div_ceil(16)])]
 pub fn mma_in_halves<const M: usize, const N: usize, const K: usize>(
@@ -261,6 +287,11 @@ pub fn cases() -> Vec<Case> {
             &mma_of_doubles::DEFINITION,
             around_tile([16, 16, 8]),
             run_whole!(mma_of_doubles, f64, f64, f64::from, |v| v as i32),
+        ),
+        Case::new(
+            &mma_of_tall_doubles::DEFINITION,
+            [around_tile([32, 16, 16]), vec![[33, 17, 71]]].concat(),
+            run_whole!(mma_of_tall_doubles, f64, f64, f64::from, |v| v as i32),
         ),
         Case::new(
             &mma_in_halves::DEFINITION,
