@@ -102,6 +102,7 @@ pub struct TensorCore<T>(PhantomData<T>);
 /// | `e4m3`, `e5m2` | `[16, 8, 32]` | sm_89 and later |
 /// | `i8`, `u8` | `[16, 8, 32]` | sums in `i32` |
 /// | `f64` | `[8, 8, 4]` | sums in `f64` |
+/// | `f64` | `[16, 8, 4]`, `[16, 8, 8]`, `[16, 8, 16]` | sums in `f64`; sm_90 and later |
 /// | `u32` | `[16, 8, 8]` | words of 32 bits; a product counts the bits that both have, in `i32` |
 ///
 /// ```
