@@ -8,14 +8,24 @@ pub(super) fn accesses<'a>(
     list: &'a [Statement<Access, Operation>],
     see: &mut impl FnMut(&'a Access, Means, bool),
 ) {
-    let (mut means, mut writes) = (Means::Thread, true);
+    let (mut means, mut writes, mut updated) = (Means::Thread, true, None);
     walk::statements(list, &mut |part| match part {
-        Part::Statement(one) => (means, writes) = (means_of(&one.kind), !only_reads(&one.kind)),
-        // Of an atomic operation the write says all.
-        Part::Read(access) if means != Means::Atomic => see(access, means, false),
+        Part::Statement(one) => {
+            (means, writes, updated) = (means_of(&one.kind), !only_reads(&one.kind), updated_by(&one.kind));
+        }
+        // The write of an atomic operation reports its read, too.
+        Part::Read(access) if updated.is_some_and(|target| std::ptr::eq(target, access)) => {}
+        // What an atomic operation takes is read by the thread.
+        Part::Read(access) if means == Means::Atomic => see(access, Means::Thread, false),
+        Part::Read(access) => see(access, means, false),
         Part::Write(access) => see(access, means, writes),
         _ => {}
     });
+}
+
+/// The element that an atomic operation updates.
+fn updated_by(kind: &StatementKind<Access, Operation>) -> Option<&Access> {
+    if let StatementKind::Atomic { target, .. } = kind { Some(target) } else { None }
 }
 
 /// Whether it is an atomic load, whose one access counts as written elsewhere.
