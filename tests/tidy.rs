@@ -128,8 +128,8 @@ fn few_files_name_a_word() {
         (&["swap_bytes"], 4),
         (&["funnel_shift_left"], 4),
         (&["BulkWait", "bulk_wait"], 10),
-        // One more: the check of registers in flight is about it.
-        (&["MatrixWait", "WgmmaWait", "wgmma_wait"], 11),
+        // Two more: the check of registers in flight and the fences of accumulators are about it.
+        (&["MatrixWait", "WgmmaWait", "wgmma_wait"], 12),
         (&["AsyncProxyFence", "FenceAsyncProxy", "fence_async_proxy"], 10),
         (&["NamedBarrier", "named_barrier"], 10),
         (&["LaunchDependents", "launch_dependents"], 10),

@@ -71,10 +71,10 @@ fn fly_on(round: &[One]) -> bool {
     let mut flying = false;
     walk::statements(round, &mut |part| {
         if let Part::Statement(one) = part {
-            flying = match one.kind {
-                StatementKind::Signal(Signal::MatrixWait(groups)) => flying && groups > 0,
-                _ => flying || product(one).is_some(),
-            };
+            if let StatementKind::Signal(Signal::MatrixWait(groups)) = one.kind {
+                flying &= groups > 0;
+            }
+            flying |= product(one).is_some();
         }
     });
     flying
@@ -91,8 +91,9 @@ fn statements(list: &[One]) -> BTreeSet<*const One> {
 }
 
 fn product(statement: &One) -> Option<&Wgmma> {
-    match &statement.kind {
-        StatementKind::Operation(Operation::Wgmma(product)) => Some(product),
-        _ => None,
+    if let StatementKind::Operation(Operation::Wgmma(product)) = &statement.kind {
+        Some(product)
+    } else {
+        None
     }
 }
