@@ -113,7 +113,7 @@ fn until_none(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, Row
     let mut more = true;
     while more {
         let other = row[[63 - t]];
-        barrier(); // here: meets
+        barrier();
         left = if left > 0 { left - 1 } else { 0 };
         row[[t]] = left;
         rounds += if other > 0 { 1 } else { 0 };
@@ -122,7 +122,7 @@ fn until_none(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, Row
         more = if FLAW > 0 { any(left > 0) } else { own.block_max() > 0 };
     }
     if FLAW == 2 {
-        barrier();
+        barrier(); // here: after the loop
     }
     y[[t]] = rounds;
 }
@@ -131,7 +131,7 @@ fn until_none(x: &LayoutTensor<i32, RowMajor<64>>, y: &mut LayoutTensor<i32, Row
 fn a_block_goes_on_together() {
     table!(SOURCE, until_none(&sevens_of([64], |value| value as i32), &mut empty([64])) {
         // No barrier waits for a warp that has ended.
-        0 => None, 1 => None, 2 => Some((DivergentBarrier, "meets")),
+        0 => None, 1 => None, 2 => Some((DivergentBarrier, "after the loop")),
     });
 }
 
