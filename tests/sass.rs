@@ -151,8 +151,8 @@ fn attention_waits_where_it_costs_least() {
         lines[range].iter().filter(|line| line.starts_with(what)).count()
     };
     assert!(count(scores..values, "FMNMX") >= 64 && count(scores..values, "MUFU.EX2") <= 16);
-    // The compiler may move one or two of them.
-    assert!(count(scores..values, "F2FP") + count(scores..values, "FADD") <= 2);
+    // Each of the two rows takes the difference of its maxima here; the compiler may move one or two others.
+    assert!(count(scores..values, "F2FP") + count(scores..values, "FADD") <= 4);
     let last = values
         + lines[values..next].iter().rposition(|line| line.starts_with("MUFU.EX2")).expect("exponentials");
     assert!(count(values..last, "FMUL") >= 48 && count(values..last, "F2FP") >= 20);
