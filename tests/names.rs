@@ -66,7 +66,8 @@ fn compiled(texts: impl Iterator<Item = (String, String)>, assembled: bool) {
             println!("{name} is refused");
             continue;
         };
-        let Ok(checked) = compile(&kernel, &Default::default(), Promises::USUAL) else { continue };
+        let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
+        let Ok(checked) = compile(&kernel, &set, Promises::USUAL) else { continue };
         program.push_str(&emit(&checked).text);
         tried += 1;
     }
