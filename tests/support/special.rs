@@ -184,6 +184,8 @@ impl Float for E5m2 {
     const GREATEST: f64 = 57_344.0;
     const TINY: f64 = 0.000_015_258_789_062_5;
     const DIGITS: i32 = 3;
+    // A conversion saturates.
+    const INFINITE: f64 = 57_344.0;
     fn rounded(value: f64) -> E5m2 {
         E5m2::from_f32(value as f32)
     }
