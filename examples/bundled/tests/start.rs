@@ -96,7 +96,7 @@ fn it_starts_on_every_machine_and_says_what_it_found() {
             vec![set("LAYOUT_CACHE", "/proc/none")],
             vec![],
             "",
-            vec!["/proc/none cannot be written", "set LAYOUT_CACHE"],
+            vec!["/proc/none is not used", "set LAYOUT_CACHE"],
         ),
         (
             "an NVRTC that is none",
