@@ -64,7 +64,8 @@ pub fn layer_norm<const M: usize, const N: usize>(
     }
     let square = if GROUP > 32 { square.block_sum() } else { group_sum(square, GROUP) };
     // The sum of squares has left float32: 1 / infinity would make a row of `shift` of it.
-    let factor = select(square < f32::INFINITY, 1.0 / (square / count + epsilon).sqrt(), f32::NAN);
+    let variance = select(square < f32::INFINITY, square / count + epsilon, f32::NAN);
+    let factor = 1.0 / variance.sqrt();
     for i in unroll(0..ROUNDS) {
         let scales = if ODD {
             of_columns(scale, i * GROUP + thread, before)
