@@ -4,6 +4,8 @@
 //! |---|---|
 //! | variable, place, argument, dimension | the user's name |
 //! | one that is taken where it is declared | `name_2`, `name_3`, … |
+//! | one that begins as CUDA's macros, or as wrappers | `v_name` |
+//! | a kernel of a name that NVRTC declares | `name_kernel` |
 //! | stride of a mode | `a_stride_0` |
 //! | `thread_idx.x`, `block_idx.x`, `block_dim.x`, `grid_dim.x` | `thread_x`, `block_x`, `block_dim_x`, `grid_dim_x` |
 //! | the warpgroup, in a kernel of warpgroups | `warp_group` |
@@ -183,12 +185,18 @@ fn sanitise(wanted: &str) -> String {
     if name.is_empty() || name == "_" || name.starts_with(|c: char| c.is_ascii_digit()) {
         name.insert(0, 'v');
     }
+    // No end of a name takes it out of a reserved family.
+    if FAMILIES.iter().any(|family| name.starts_with(family)) {
+        name.insert_str(0, "v_");
+    }
     name
 }
 
+/// How reserved names begin: wrappers that are made for their numbers, macros of CUDA's headers.
+const FAMILIES: [&str; 3] = ["wgmma_m64", "CUDART", "NV_"];
+
 fn is_reserved(name: &str) -> bool {
     small_floats().any(|(typedef, _)| typedef == name)
-        || ["wgmma_m64", "CUDART", "NV_"].iter().any(|prefix| name.starts_with(prefix))
         || FUNCTIONS.contains(name)
         || [CPP, CUDA].iter().any(|words| words.split(' ').any(|word| word == name))
 }
@@ -273,6 +281,9 @@ mod tests {
             ("min", "min_2"),
             ("copy_async_16", "copy_async_16_2"),
             ("x_", "x_"),
+            ("wgmma_m64n8k16_bf16", "v_wgmma_m64n8k16_bf16"),
+            ("CUDART_CB", "v_CUDART_CB"),
+            ("NV_IF_TARGET", "v_NV_IF_TARGET"),
         ];
         for (wanted, name) in rows {
             assert_eq!(Names::new().fresh(wanted), name);
@@ -301,6 +312,19 @@ mod tests {
         assert_eq!(Names::new().fresh("round"), "round");
         assert_eq!(Names::beside([Math::Round]).fresh("round"), "round_2");
         assert_eq!(Names::beside([Math::Round]).fresh("roundf"), "roundf_2");
-        assert_eq!((entry("clamp"), entry("sum")), ("clamp_2".to_string(), "sum".to_string()));
+        let rows = [
+            ("clamp", "clamp_2"),
+            ("sum", "sum"),
+            ("norm", "norm_kernel"),
+            ("normf", "normf_kernel"),
+            ("norm_B32", "norm_B32"),
+            ("make_float4", "make_float4_kernel"),
+            ("cudaMalloc", "cudaMalloc_kernel"),
+            ("clock_t", "clock_t_kernel"),
+            ("CUDART_CB", "v_CUDART_CB"),
+        ];
+        for (wanted, name) in rows {
+            assert_eq!(entry(wanted), name);
+        }
     }
 }
