@@ -268,6 +268,6 @@ fn line(a: &LayoutTensor<{elem}, RowMajor<32, 32>>, y: &mut LayoutTensor<i32, Ro
     };
     let plain = text("local::<f32>(row_major([2, 6]))");
     let [acc] = &helps(&plain)[..] else { panic!("one way out: {plain}") };
-    let mended = text(&acc.replace('M', "32").replace('N', "32"));
+    let mended = text(&acc.replace(['M', 'N'], "32"));
     assert!(wrong(&mended).is_empty(), "{:#?}\n{mended}", wrong(&mended));
 }

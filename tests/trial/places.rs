@@ -52,10 +52,13 @@ fn row_major(extents: [usize; 1]) -> usize {
     extents[0]
 }
 
+// The kernel's words have a type that these do not need.
+#[allow(clippy::extra_unused_type_parameters)]
 fn shared<T: Into<i64>>(len: usize) -> Tensor<1> {
     Tensor { elements: vec![0; len] }
 }
 
+#[allow(clippy::extra_unused_type_parameters)]
 fn local<T: Into<i64>>(len: usize) -> Tensor<1> {
     Tensor { elements: vec![0; len] }
 }

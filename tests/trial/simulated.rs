@@ -140,7 +140,7 @@ fn what_a_masked_store_writes_is_read_under_its_mask() {
 }
 
 /// Runs one variant of a kernel that writes a vector, with all counters.
-fn report(text: &str, shape: &[usize], bytes: &mut Vec<u8>) -> Report {
+fn report(text: &str, shape: &[usize], bytes: &mut [u8]) -> Report {
     let kernel = layout_text::kernel(text).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"));
     let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
     let checked = compile(&kernel, &set, Promises::USUAL).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
