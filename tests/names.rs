@@ -67,7 +67,8 @@ fn compiled(texts: impl Iterator<Item = (String, String)>, assembled: bool) {
             continue;
         };
         let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
-        let Ok(checked) = compile(&kernel, &set, Promises::USUAL) else { continue };
+        let checked =
+            compile(&kernel, &set, Promises::USUAL).unwrap_or_else(|errors| panic!("{name}: {errors}"));
         program.push_str(&emit(&checked).text);
         tried += 1;
     }
