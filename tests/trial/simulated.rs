@@ -154,6 +154,29 @@ fn report(text: &str, shape: &[usize], bytes: &mut [u8]) -> Report {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// What is read of a block of lower rank has a negative offset, with and without bank conflicts.
+#[test]
+fn reads_of_every_rank_are_counted() {
+    for (at, conflicts) in [("i", 0), ("(i * 32) % 64", 4)] {
+        let text = format!(
+            "#[tiled_kernel(cluster = [4], block = [32], grid = [4], arch = \"sm_90\")]
+fn counted<const N: usize>(y: &mut LayoutTensor<f32, RowMajor<N>>) {{
+    let mut held = shared::<f32>(row_major([64]));
+    let i = thread_idx.x;
+    held[[i]] = 1.0;
+    held[[i + 32]] = 2.0;
+    cluster_barrier();
+    let sum = held.map_shared_rank(0)[[{at}]];
+    cluster_barrier();
+    y[[block_idx.x * 32 + i]] = sum;
+}}"
+        );
+        let report = report(&text, &[128], &mut floats([0.0; 128]));
+        assert!(report.clean(), "{report}");
+        assert_eq!(report.totals.bank_conflicts, conflicts, "{at}: {report}");
+    }
+}
+
 /// `__syncthreads` waits for the threads that have not exited, since sm_70: a warp may return before. The lanes of one warp reach it
 /// together.
 #[test]

@@ -209,21 +209,23 @@ fn wavefronts(offsets: &[u64; LANES], open: u32, bytes: u64) -> (u64, u64) {
 
 /// The most different words that the lanes want of one bank.
 fn depth(offsets: &[u64], open: u32, words: u64) -> u64 {
-    // The first word of each bank; a second one goes to the list. Words are below 2^32: 0 is none.
-    let mut first = [0u32; BANKS];
-    let mut others = [(0usize, 0u32); BANKS];
+    // The first word of each bank; a second one goes to the list. An offset in the memory of a block of lower rank is negative, so it is
+    // counted modulo 2^64: words are below 2^62.
+    let mut first = [u64::MAX; BANKS];
+    let mut others = [(0usize, 0u64); BANKS];
     let mut count = 0;
     for (lane, offset) in offsets.iter().enumerate() {
         if open >> lane & 1 == 0 {
             continue;
         }
-        let start = (offset / 4) as u32;
-        for word in start..start + words as u32 {
-            let known = &mut first[word as usize % BANKS];
-            if *known == 0 {
-                *known = word + 1;
-            } else if *known != word + 1 {
-                let other = (word as usize % BANKS, word);
+        let start = offset / 4;
+        for word in start..start + words {
+            let bank = (word % BANKS as u64) as usize;
+            let known = &mut first[bank];
+            if *known == u64::MAX {
+                *known = word;
+            } else if *known != word {
+                let other = (bank, word);
                 if count < BANKS && !others[..count].contains(&other) {
                     others[count] = other;
                     count += 1;
