@@ -1,7 +1,7 @@
 //! What is absurd: refused where it stands, in words.
 
+use layout_compiler::{Promises, compile};
 use layout_core::algebra::left_inverse;
-use layout_core::kernel::{Promises, compile};
 use layout_core::{Layout, LayoutError};
 use layout_cuda::{Device, Error, TensorError};
 

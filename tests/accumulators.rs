@@ -1,6 +1,6 @@
 //! Accumulators that are written before a loop whose products stay in flight: the compiler keeps the products asynchronous.
 
-use layout_core::kernel::{Checked, Promises, compile, emit};
+use layout_compiler::{Checked, Promises, compile, emit};
 use layout_cuda::nvrtc;
 
 /// A product by one warpgroup, of stages that TMA fills. `{N}`, `{SUM}` and so on are replaced.

@@ -3,7 +3,7 @@
 //! Law: a line of a kernel is taken for an architecture exactly where NVRTC compiles its text for it. A run takes a sample of lines and
 //! architectures; `ARCH_SEED=7 ARCH_PAIRS=1000` takes others and more.
 
-use layout_core::kernel::{Arch, Promises, compile, emit};
+use layout_compiler::{Arch, Promises, compile, emit};
 use layout_tests::support::cubin::compiled;
 
 /// A line and what it needs in the attribute.

@@ -65,7 +65,7 @@ fn what_contradicts_the_attribute_is_refused() -> Result<(), Error> {
     assert!(text.contains("a `grid` of its own"), "{text}");
     // Every parameter without a value, at once.
     let kernel = computed::DEFINITION.kernel().expect("bytes of this version");
-    let errors = layout_core::kernel::compile(&kernel, &ParamSet::default(), Promises::default());
+    let errors = layout_compiler::compile(&kernel, &ParamSet::default(), Promises::default());
     let text = errors.expect_err("no values").to_string();
     assert!(text.contains("no value for `WGS`, `BM`, `T`"), "{text}");
     Ok(())

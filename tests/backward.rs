@@ -1,7 +1,7 @@
 //! Attention backward against float64: every mask and score, head dimensions, groups of heads, odd lengths, packed sequences; the same bits
 //! twice; no spills.
 
-use layout_core::kernel::Definition;
+use layout_compiler::Definition;
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamValue, Tensor, bf16, f16, testing};
 use layout_examples::host::attention::{Attention, Mask, Packed, Score};
 use layout_examples::host::backward::{Changes, Forward, Workspace};

@@ -1,8 +1,8 @@
 //! Cooperative launches: what is refused, and what the simulator finds.
 
-use layout_core::kernel::simulate::{FindingKind, Options};
-use layout_core::kernel::{ParamSet, Promises, compile};
+use layout_compiler::{ParamSet, Promises, compile};
 use layout_cuda::{Argument, Device, Error, LaunchConfig, LaunchError, simulate, tiled_kernel};
+use layout_simulator::{FindingKind, Options};
 use layout_tests::support::gpu::gpu;
 
 /// Every block waits for every other, but those from `leaves` on.

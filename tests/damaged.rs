@@ -1,10 +1,10 @@
 //! Bytes that are not a kernel any more, and kernels, plans and bindings that somebody changed: refused, or something else;
 //! never a panic.
 
-use layout_core::kernel::ir::Kernel;
-use layout_core::kernel::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
-use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
-use layout_core::kernel::{Bound, Constant, Definition, LaunchArgument, Promises, compile, emit, wire};
+use layout_compiler::ir::Kernel;
+use layout_compiler::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
+use layout_compiler::{Bound, Constant, Definition, LaunchArgument, Promises, compile, emit, wire};
+use layout_simulator::{Options, SimulatorArgument, simulate};
 use layout_tests::support::data::noise;
 
 /// So many places of a kernel at most are tried; each of those that survive is compiled.
@@ -205,7 +205,7 @@ fn changed_bindings_never_panic() {
 }
 
 /// A small compact shape for an argument of a plan.
-fn shape_of(argument: &layout_core::kernel::launch::PlanArgument) -> (Vec<usize>, Vec<usize>) {
+fn shape_of(argument: &layout_compiler::launch::PlanArgument) -> (Vec<usize>, Vec<usize>) {
     let PlanArgumentKind::Tensor { extents, layout, .. } = &argument.kind else { return Default::default() };
     let extent = |extent: &Extent| match extent {
         Extent::Static(known) => usize::try_from(*known).unwrap_or(1),

@@ -1,7 +1,7 @@
 //! Decoding against float64: masks, scores, head dimensions, groups of heads, lengths, pages; splits on request give the same bits in
 //! every batch; nothing outside is read, whatever the tables say.
 
-use layout_core::kernel::{Definition, Kernel};
+use layout_compiler::{Definition, Kernel};
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamSet, ParamValue, bf16, f16, testing};
 use layout_examples::host::attention::{Mask, Score};
 use layout_examples::host::decode::{Decoding, Workspace};

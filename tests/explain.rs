@@ -2,7 +2,7 @@
 //!
 //! Kernels are texts here: the same ones are compiled with `deny` and without, and with one thing changed.
 
-use layout_core::kernel::{
+use layout_compiler::{
     Degradation, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
 };
 use layout_examples::kernels::{mesh, of_attention};

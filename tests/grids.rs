@@ -1,6 +1,6 @@
 //! What a launch computes: a grid that `require` keeps from being negative, and numbers that come as arguments.
 
-use layout_core::kernel::{Elem, LaunchArgument, Promises, compile};
+use layout_compiler::{Elem, LaunchArgument, Promises, compile};
 
 /// The blocks of a launch over `N` elements with the argument `count`, or what is said.
 fn launched(entries: &str, ty: &str, elements: usize, count: i64) -> String {

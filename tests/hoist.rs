@@ -1,7 +1,7 @@
 //! A thread's own copy under one test for all of it: the same elements whatever the test depends on, no test where the pieces need
 //! none, and what `explain` says of it.
 
-use layout_core::kernel::{ParamSet, Promises, compile, explain};
+use layout_compiler::{ParamSet, Promises, compile, explain};
 use layout_cuda::testing::kernel;
 use layout_cuda::{Device, tiled_kernel};
 
@@ -86,7 +86,7 @@ fn only_copies_whose_pieces_ask_have_a_test_for_all() {
     let text = |definition: &layout_cuda::Definition| {
         let kernel = definition.kernel().expect("bytes of this version");
         let checked = compile(&kernel, &ParamSet::default(), Promises::USUAL).expect("a kernel");
-        (layout_core::kernel::emit(&checked).text, explain(&checked).to_string())
+        (layout_compiler::emit(&checked).text, explain(&checked).to_string())
     };
     let (guarded, said) = text(&guarded::DEFINITION);
     assert!(!guarded.contains("else") && !said.contains("masked"), "{guarded}\n{said}");

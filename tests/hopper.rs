@@ -4,7 +4,7 @@
 //! Law: a kernel's result does not depend on when its copies land. A stage that is read too early or overwritten too soon
 //! shows here as a wrong element, at some size or in some run.
 
-use layout_core::kernel::Arch;
+use layout_compiler::Arch;
 use layout_cuda::{Device, Error, Stream, Tensor, bf16, tiled_kernel};
 use layout_examples::kernels::gemm::gemm;
 use layout_examples::kernels::{gemm_pair, gemm_split};

@@ -3,7 +3,7 @@
 //!
 //! Each run has seeds of its own, for a second; a failure says the seed. `HOSTILE_SEED=7 HOSTILE_TEXTS=1000000` takes others and more.
 
-use layout_core::kernel::{Promises, compile, emit};
+use layout_compiler::{Promises, compile, emit};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Texts with most of the language between them.

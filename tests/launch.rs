@@ -2,7 +2,7 @@
 //!
 //! What no typed launch can express is asked of `LaunchPlan::bind`, which every launch goes through.
 
-use layout_core::kernel::{BindError, Broken, Definition, Elem, LaunchArgument, ParamSet, Promises, compile};
+use layout_compiler::{BindError, Broken, Definition, Elem, LaunchArgument, ParamSet, Promises, compile};
 use layout_cuda::{Device, Error, LaunchConfig, LaunchError, Tensor, TensorError, nvrtc};
 use layout_examples::kernels::{tiled, vector_add};
 use layout_tests::kernels::{copy_rows, grid_of_the_launch, horner, scale_pitched};

@@ -3,7 +3,7 @@
 //! The words are those that mean something to a C++ compiler or that NVRTC declares. Source: the C++ standard, the CUDA math
 //! API reference, the CUDA programming guide.
 
-use layout_core::kernel::{Promises, compile, emit};
+use layout_compiler::{Promises, compile, emit};
 use layout_cuda::nvrtc;
 
 /// Words of C and C++.

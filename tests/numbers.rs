@@ -1,6 +1,6 @@
 //! Numbers against plain Rust: every type's arithmetic over whole domains, conversions, annotations, indices of values.
 
-use layout_core::kernel::{ParamSet, Promises, compile, emit};
+use layout_compiler::{ParamSet, Promises, compile, emit};
 use layout_cuda::{Definition, Device, Element, Error, tiled_kernel};
 use layout_tests::support::cubin::Cost;
 

@@ -3,7 +3,7 @@
 //!
 //! Fails where NVRTC is missing: `tests/run.sh` installs it.
 
-use layout_core::kernel::{Arch, Promises, compile, emit};
+use layout_compiler::{Arch, Promises, compile, emit};
 use layout_cuda::{Definition, nvrtc};
 use layout_examples::host::{memory, product};
 use layout_examples::kernels::{measuring, tensor_core};
@@ -126,7 +126,7 @@ fn accepted(Job { name, text, arch, flags }: &Job) {
 
 #[test]
 fn every_wrapper_of_an_instruction_compiles_alone() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../layout-core/src/kernel/emit/device");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../layout-macros/compiler/src/emit/device");
     let mut count = 0;
     for entry in std::fs::read_dir(&folder).expect("the folder of device functions") {
         let path = entry.expect("an entry").path();

@@ -1,7 +1,7 @@
 //! Attention with functions of one's own, by `attention_with!` and `decode_with!`: against float64, and what the library's own functions
 //! make under them is the library's text.
 
-use layout_core::kernel::{Definition, ParamSet, Promises, compile, emit};
+use layout_compiler::{Definition, ParamSet, Promises, compile, emit};
 use layout_cuda::{Device, Error, bf16};
 use layout_examples::host::attention::{Attention, Mask, Own};
 use layout_examples::host::decode::{Decoding, Workspace};

@@ -2,7 +2,7 @@
 //!
 //! Law: what a tile leaves behind, in stages, barriers and the memory of C, is nothing to the next tile of the block.
 
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
     bf16,

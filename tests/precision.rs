@@ -5,9 +5,9 @@
 //! left out. The exact value of `f32` and narrower floats is that of the host's `f64` functions; those of `f64` are held against
 //! the host's own, which err too ([`HOST`]).
 
-use layout_core::kernel::math::Math;
-use layout_core::kernel::precision::MaxError;
-use layout_core::kernel::{Elem, intrinsic::Form, wire};
+use layout_compiler::math::Math;
+use layout_compiler::precision::MaxError;
+use layout_compiler::{Elem, intrinsic::Form, wire};
 use layout_cuda::{Argument, Definition, Device, Element, Error, LaunchConfig, bf16, f16, launch};
 use layout_tests::support::gpu::gpu;
 

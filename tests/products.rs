@@ -2,7 +2,7 @@
 //!
 //! Law: the kernels and tiles that a function picks by the shape give the same product: the exact one, rounded.
 
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{
     Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16, f16,
 };

@@ -3,12 +3,12 @@
 //! Law: for each kernel and parameter set, what the variant of each set of promises writes is the same, byte for byte, at
 //! sizes where every promise holds and at others.
 
-use layout_core::kernel::launch::{Extent, PlanArgumentKind, PlanLayout};
-use layout_core::kernel::simulate::{Options, SimulatorArgument, simulate};
-use layout_core::kernel::{
+use layout_compiler::launch::{Extent, PlanArgumentKind, PlanLayout};
+use layout_compiler::{
     BindError, Checked, Constant, Definition, Elem, LaunchArgument, ParamSet, Promises, compile,
 };
 use layout_cuda::{bf16, f16};
+use layout_simulator::{Options, SimulatorArgument, simulate};
 use layout_tests::kernels::definitions;
 use layout_tests::support::data::{floats, noise};
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What has to pass before a release, which is `cargo publish -p layout-core -p layout-macros -p layout-cuda`: the packages as users get
-# them, each built against the others; the docs as docs.rs makes them; the oldest Rust that the manifest names; and from the second
-# release on whether the version says what changed for users. Wants crates.io's index. Minutes.
+# What has to pass before a release, which is `cargo publish` of the packages below: the packages as users get them, each built against
+# the others; the docs as docs.rs makes them; the oldest Rust that the manifest names; and from the second release on whether the
+# version says what changed for users. Wants crates.io's index. Minutes.
 #   SINCE=v0.1.0   the tag of the release before, for `cargo semver-checks` (`cargo install cargo-semver-checks`)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # In their order: each needs those before it.
-crates=(layout-core layout-macros layout-cuda)
+crates=(layout-core layout-compiler layout-simulator layout-macros layout-cuda)
 packages=("${crates[@]/#/-p}")
 
 for crate in "${crates[@]}"; do

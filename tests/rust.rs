@@ -1,7 +1,7 @@
 //! Rust as people write it: the same text as a function of the program and as a function of a kernel, on the simulator.
 
-use layout_core::kernel::simulate::FindingKind;
 use layout_cuda::{Device, Error, LaunchConfig, ParamSet, ParamValue, tiled_kernel, tiled_kernels};
+use layout_simulator::FindingKind;
 use layout_tests::support::lock::{self, Subject};
 
 /// A function of the program, and a kernel that calls the same text for each element.

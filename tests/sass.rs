@@ -6,7 +6,7 @@
 
 use crate::hopper::both_halves;
 use crate::tensor_map::copy_boxes;
-use layout_core::kernel::{Arch, Elem, Variant};
+use layout_compiler::{Arch, Elem, Variant};
 use layout_cuda::{Definition, ParamValue, nvrtc, tiled_kernel};
 use layout_examples::kernels::attention::attention;
 use layout_examples::kernels::gemm::gemm;

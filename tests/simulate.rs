@@ -3,8 +3,8 @@
 //! Law: for each kernel, parameter set, size and alignment `launch` is `Ok`, which means no finding, and every element
 //! is within the case's bound of the reference.
 
-use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::ExprKind;
+use layout_compiler::intrinsic::{Form, Intrinsic};
+use layout_compiler::ir::ExprKind;
 use layout_cuda::Device;
 use layout_tests::kernels::{cases, definitions, tested};
 use layout_tests::support::case::Case;

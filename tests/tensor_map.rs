@@ -1,8 +1,8 @@
 //! Launches of kernels that copy by tensor map: what TMA cannot address is refused, the rest arrives, also
 //! at the edges of a tensor.
 
-use layout_core::kernel::BindError;
-use layout_core::kernel::ir::{Argument, ArgumentKind};
+use layout_compiler::BindError;
+use layout_compiler::ir::{Argument, ArgumentKind};
 use layout_cuda::{Device, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, tiled_kernel};
 use layout_tests::kernels::definitions;
 use layout_tests::support::gpu::hopper;

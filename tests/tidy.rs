@@ -79,7 +79,7 @@ fn no_function_is_longer_than_120_lines() {
     for Source { path, text } in sources(&[".rs"]) {
         for (name, line, lines) in functions(&text) {
             count += 1;
-            let table = path.starts_with("layout-core/src/") && tables.contains(&name)
+            let table = path.starts_with("layout-macros/compiler/src/") && tables.contains(&name)
                 || path.starts_with("tests/differential/") && name == "statement";
             if lines > 120 && !table {
                 long.push(format!("{path}:{line}: `{name}` has {lines} lines"));
@@ -141,7 +141,7 @@ fn few_files_name_a_word() {
     let mut found = Vec::new();
     for (names, most) in words {
         let named = files_naming(&texts, names);
-        assert!(named.len() >= 3, "{names:?} is named in {named:?} only");
+        assert!(named.len() >= 2, "{names:?} is named in {named:?} only");
         if named.len() > most {
             let list = named.join(", ");
             found.push(format!("{names:?}: {} files, at most {most}: {list}", named.len()));
@@ -224,11 +224,12 @@ fn leftovers(text: &str) -> Vec<Arm> {
 
 #[test]
 fn no_arm_takes_the_rest_of_the_program() {
-    let stages =
-        ["program", "check", "emit", "simulate"].map(|stage| format!("layout-core/src/kernel/{stage}"));
+    let compiler = ["program", "check", "emit"].map(|stage| format!("layout-macros/compiler/src/{stage}"));
+    let stages = compiler.iter().map(String::as_str).chain(["layout-cuda/simulator/src/"]);
+    let stages: Vec<&str> = stages.collect();
     let (mut found, mut matches) = (Vec::new(), 0);
     for Source { path, text } in sources(&[".rs"]) {
-        if stages.iter().any(|stage| path.starts_with(stage)) {
+        if stages.iter().any(|stage| path.starts_with(*stage)) {
             matches += text.matches("StatementKind::Signal(").count();
             found.extend(leftovers(&text).iter().map(|(line, arm)| format!("{path}:{line}: `{arm} =>`")));
         }
@@ -270,7 +271,7 @@ fn the_rooms_of_the_simulator_name_those_below() {
     let (mut found, mut files) = (Vec::new(), 0);
     for Source { path, text } in sources(&[".rs"]) {
         for (room, words) in rooms {
-            if !path.starts_with(&format!("layout-core/src/kernel/simulate/{room}/")) {
+            if !path.starts_with(&format!("layout-cuda/simulator/src/{room}/")) {
                 continue;
             }
             files += 1;
@@ -283,18 +284,18 @@ fn the_rooms_of_the_simulator_name_those_below() {
 }
 
 #[test]
-fn the_algebra_names_no_kernel() {
+fn the_algebra_names_no_word_of_the_language() {
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {
-        let inside = ["kernel/", "lang/", "lib.rs"];
+        let inside = ["lang/", "lib.rs", "library.rs"];
         let Some(own) = path.strip_prefix("layout-core/src/") else { continue };
         if inside.iter().any(|inside| own.starts_with(inside)) {
             continue;
         }
-        let lines = code(&text).filter(|(_, line)| line.contains("kernel::") || line.contains("::kernel"));
+        let lines = code(&text).filter(|(_, line)| line.contains("lang::") || line.contains("::lang"));
         found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
     }
-    none(found, "nothing of layout-core outside of kernel/ and lang/ names `kernel`");
+    none(found, "nothing of layout-core outside of lang/ names `lang`");
 }
 
 #[test]
@@ -349,7 +350,7 @@ fn unsafe_is_in_layout_cuda_only() {
         found.extend(lines.map(|(number, line)| format!("{path}:{number}: {line}")));
     }
     none(found, "`unsafe` is in layout-cuda only");
-    for library in ["layout-core", "layout-macros"] {
+    for library in ["layout-core", "layout-macros/compiler", "layout-cuda/simulator", "layout-macros"] {
         let text = std::fs::read_to_string(root().join(library).join("src/lib.rs")).expect("a library");
         assert!(text.contains("#![forbid(unsafe_code)]"), "{library} forbids unsafe code");
     }
@@ -397,20 +398,28 @@ fn unsafe_is_counted() {
 }
 
 #[test]
-fn core_depends_on_nothing() {
-    let manifest = std::fs::read_to_string(root().join("layout-core/Cargo.toml")).expect("a manifest");
-    let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
-    let section = section.split("\n[").next().unwrap_or_default();
-    // Optional ones come only with a feature that is off by default.
-    let always = section.lines().filter(|line| !line.contains("optional = true"));
-    let names: Vec<&str> =
-        always.filter_map(|line| line.split_once(['=', '.'])).map(|(n, _)| n.trim()).collect();
-    assert!(names.is_empty(), "layout-core depends on {names:?}");
+fn packages_depend_on_those_below() {
+    let below: [(&str, &[&str]); 4] = [
+        ("layout-core", &[]),
+        ("layout-macros/compiler", &["layout-core"]),
+        ("layout-cuda/simulator", &["layout-compiler", "layout-core"]),
+        ("layout-macros", &["layout-compiler", "layout-core", "proc-macro2", "quote", "syn"]),
+    ];
+    for (package, expected) in below {
+        let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).expect("a manifest");
+        let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
+        let section = section.split("\n[").next().unwrap_or_default();
+        // Optional ones come only with a feature that is off by default.
+        let always = section.lines().filter(|line| !line.contains("optional = true"));
+        let names: Vec<&str> =
+            always.filter_map(|line| line.split_once(['=', '.'])).map(|(name, _)| name.trim()).collect();
+        assert_eq!(names, expected, "the dependencies of {package}");
+    }
 }
 
 #[test]
 fn generated_code_names_layout_cuda_only() {
-    for definition in ["layout_core", "layout_macros"] {
+    for definition in ["layout_core", "layout_compiler", "layout_simulator", "layout_macros"] {
         let mut found = Vec::new();
         for Source { path, text } in sources(&[".rs"]) {
             if !path.starts_with("layout-macros/src/expand") {

@@ -3,7 +3,7 @@
 //! Law: for each variant, `emit(check(specialise(embedded kernel)))` equals the macro's text, line table and launch
 //! facts.
 
-use layout_core::kernel::{ParamSet, compile, emit, wire};
+use layout_compiler::{ParamSet, compile, emit, wire};
 use layout_tests::kernels::definitions;
 
 #[test]

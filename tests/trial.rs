@@ -11,8 +11,8 @@ mod simulated;
 mod values;
 mod words;
 
-use layout_core::kernel::simulate::{FindingKind, Options, SimulatorArgument, simulate};
-use layout_core::kernel::{BindError, Constant, Elem, LaunchArgument, Promises, compile, emit};
+use layout_compiler::{BindError, Constant, Elem, LaunchArgument, Promises, compile, emit};
+use layout_simulator::{FindingKind, Options, SimulatorArgument, simulate};
 
 /// A kernel around a body.
 fn with_body(body: &str) -> String {

@@ -1,9 +1,9 @@
 //! What the text stores as a vector, the compiler stores as a vector: read in the PTX, at the store's line.
 //!
 //! Law: no store of a statement `vector = ..` moves fewer bytes than the vector has. NVRTC takes such a store apart where something is
-//! subtracted on the way to its address, unless the address is counted in vectors (`layout-core/src/kernel/emit/vector.rs`).
+//! subtracted on the way to its address, unless the address is counted in vectors (`layout-macros/compiler/src/emit/vector.rs`).
 
-use layout_core::kernel::{Promises, compile, emit};
+use layout_compiler::{Promises, compile, emit};
 use layout_cuda::nvrtc::nvrtc;
 use layout_examples::host::memory;
 use layout_tests::kernels::definitions;

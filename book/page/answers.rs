@@ -1,8 +1,8 @@
 //! The requests: `examples`, `layout`, `compile`, `run`, `check`.
 
 use crate::{examples, layouts, sizes};
-use layout_core::kernel::simulate::{Counts, Options};
-use layout_core::kernel::{Explained, Kernel, emit, explain};
+use layout_compiler::{Explained, Kernel, emit, explain};
+use layout_simulator::{Counts, Options};
 use layout_workbench::exercises::{self, Verdict};
 use layout_workbench::{Given, Mistake, Prepared, prepare_knowing, read};
 use serde_json::{Value, json};

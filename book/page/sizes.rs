@@ -3,10 +3,8 @@
 //! A tensor that is read holds small whole numbers, one that is written the same where the kernel may read it first; a
 //! scalar is what was typed, or 1.
 
-use layout_core::kernel::launch::{Extent, LaunchPlan, PlanArgumentKind};
-use layout_core::kernel::{
-    BindError, Checked, Constant, Kernel, LaunchArgument, ParamSet, Promises, compile,
-};
+use layout_compiler::launch::{Extent, LaunchPlan, PlanArgumentKind};
+use layout_compiler::{BindError, Checked, Constant, Kernel, LaunchArgument, ParamSet, Promises, compile};
 use layout_workbench::{Given, Tensor};
 use std::collections::BTreeMap;
 
@@ -80,7 +78,7 @@ fn computed(
     for _ in 0..=modes {
         let strides: Vec<Vec<usize>> = shapes.iter().map(|shape| vec![1; shape.len()]).collect();
         let face = |((argument, shape), strides): (
-            (&layout_core::kernel::launch::PlanArgument, &'_ Vec<usize>),
+            (&layout_compiler::launch::PlanArgument, &'_ Vec<usize>),
             &'_ Vec<usize>,
         )| match &argument.kind {
             PlanArgumentKind::Tensor { elem, .. } => (Some(*elem), shape.clone(), strides.clone()),

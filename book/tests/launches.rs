@@ -1,7 +1,7 @@
 //! The launches that the book tells numbers of: a kernel by file and function, its arguments, what the simulator counts.
 
-use layout_core::kernel::simulate::{Counts, Options};
-use layout_core::kernel::{ParamSet, ParamValue, emit};
+use layout_compiler::{ParamSet, ParamValue, emit};
+use layout_simulator::{Counts, Options};
 use layout_workbench::listing::function;
 use layout_workbench::{Given, Outcome, Prepared, Tensor, prepare, read};
 use std::collections::BTreeMap;

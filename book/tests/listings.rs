@@ -1,7 +1,7 @@
 //! The listings of the book that no exercise runs: launched on the simulator, held against plain Rust.
 
 use layout_book::*;
-use layout_core::kernel::{ParamSet, ParamValue};
+use layout_compiler::{ParamSet, ParamValue};
 use layout_cuda::{Device, Error, LaunchConfig, Options, Tensor, bf16};
 
 /// Small whole numbers, of which every sum is exact.

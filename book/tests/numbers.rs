@@ -16,7 +16,7 @@
 
 use super::launches::{LENGTH, counts, text};
 use super::others::{SHEET, THEIRS};
-use layout_core::kernel::simulate::Counts;
+use layout_simulator::Counts;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -5,10 +5,10 @@ use super::launches::{
 };
 use super::numbers::{field_of_record, record};
 use super::others::PRINTED;
+use layout_compiler::Elem;
 use layout_core::Layout;
 use layout_core::draw::{format_layout, layout_svg, swizzle_svg, thread_value_svg};
 use layout_core::expr::explain;
-use layout_core::kernel::Elem;
 use layout_cuda::f16;
 use layout_workbench::exercises::{self, check};
 use layout_workbench::{Given, Tensor, data, read};

@@ -2,7 +2,7 @@
 //!
 //! Law: a value of the type goes to bytes and back unchanged; another value is rounded to the type first.
 
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::{Constant, Elem};
 
 /// A compact tensor, the last coordinate fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub fn constant(elem: Elem, value: f64) -> Constant {
     }
     let whole = value as i128;
     let limit = |known| Constant::known(elem, known).map_or(whole, Constant::as_i128);
-    let (least, most) = (limit(layout_core::kernel::Known::Min), limit(layout_core::kernel::Known::Max));
+    let (least, most) = (limit(layout_compiler::Known::Min), limit(layout_compiler::Known::Max));
     Constant::integer(elem, whole.clamp(least, most)).unwrap_or(Constant::bool(value != 0.0))
 }
 
@@ -78,7 +78,7 @@ pub fn values(elem: Elem, bytes: &[u8]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::{bytes, values};
-    use layout_core::kernel::Elem;
+    use layout_compiler::Elem;
 
     #[test]
     fn a_value_comes_back() {

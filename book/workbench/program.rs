@@ -4,11 +4,11 @@
 //! promises hold.
 
 use crate::data::{self, Given, Tensor};
-use layout_core::kernel::launch::{LaunchPlan, PlanArgument, PlanArgumentKind};
-use layout_core::kernel::simulate::{Options, Report, SimulatorArgument, simulate};
-use layout_core::kernel::{
+use layout_compiler::launch::{LaunchPlan, PlanArgument, PlanArgumentKind};
+use layout_compiler::{
     BindError, Bound, Checked, Errors, Kernel, LaunchArgument, ParamSet, Position, Promises, compile,
 };
+use layout_simulator::{Options, Report, SimulatorArgument, simulate};
 use std::fmt;
 
 /// What is wrong, and where. Lines and columns count from 1; zeros where there is no place.
@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<Kernel, Vec<Mistake>> {
 }
 
 fn placed(kernel: &Kernel, errors: &Errors) -> Vec<Mistake> {
-    let one = |error: &layout_core::kernel::KernelError| {
+    let one = |error: &layout_compiler::KernelError| {
         let start = kernel.position(error.origin);
         Mistake { start, end: start, message: error.to_string() }
     };
@@ -101,7 +101,7 @@ fn strides(shape: &[usize], first_is_contiguous: bool) -> Vec<usize> {
 
 /// Whether the kernel wants mode 0 of this argument to be the contiguous one.
 fn by_columns(argument: &PlanArgument) -> bool {
-    use layout_core::kernel::launch::PlanLayout;
+    use layout_compiler::launch::PlanLayout;
     match &argument.kind {
         PlanArgumentKind::Tensor { layout, extents, .. } => match layout {
             PlanLayout::ColMajor => true,

@@ -10,7 +10,7 @@
 use cudarc::cublas::{result as blas, sys as blas_sys};
 use cudarc::cublaslt::{result as lt, sys as lt_sys};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceSlice};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::bench::{self, Options};
 use layout_cuda::nvrtc::search;
 use layout_cuda::{Element, Stream, TensorArg, TensorArgMut, TensorView, TensorViewMut};

@@ -3,7 +3,7 @@
 //! `cargo run --example explain` names the kernels; `cargo run --example explain -- transpose` explains one.
 
 use clap::Parser;
-use layout_core::kernel::{Degradation, Promises, compile, explain};
+use layout_compiler::{Degradation, Promises, compile, explain};
 use layout_examples::benchmarks::exit;
 use layout_examples::kernels::every_definition;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ fn run(command: &Command) -> Result<(), Box<dyn std::error::Error>> {
                     continue;
                 }
                 let lost = |what: Degradation| {
-                    let of = |access: &&layout_core::kernel::Explained| {
+                    let of = |access: &&layout_compiler::Explained| {
                         access.degraded.iter().any(|lost| lost.what == what)
                     };
                     format!("{} {what}", explanation.accesses.iter().filter(of).count())

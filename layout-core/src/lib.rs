@@ -1,4 +1,4 @@
-//! The layout algebra, tensor views, and the kernel stages (IR, check, emit, simulate).
+//! The layout algebra, tensor views, and the words of the kernel language as Rust sees them.
 //!
 //! A [`Layout`] is a function from coordinates to offsets, written `shape:stride`. Every operation of the
 //! [`algebra`] is exact, or refuses with a [`LayoutError`] that names the mode and the numbers.
@@ -58,9 +58,9 @@ pub mod expr;
 pub mod guide {}
 mod identity;
 mod int_tuple;
-pub mod kernel;
 pub mod lang;
 mod layout;
+pub mod library;
 pub mod mesh;
 mod modes;
 mod nest;

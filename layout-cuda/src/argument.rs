@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut};
-use layout_core::kernel::{Constant, Elem, LaunchArgument};
+use layout_compiler::{Constant, Elem, LaunchArgument};
 
 use crate::element::Element;
 use crate::error::Result;

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use half::{bf16, f16};
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::{Constant, Elem};
 
 /// A Rust type that can be an element of a device tensor.
 ///

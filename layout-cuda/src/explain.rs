@@ -2,7 +2,7 @@
 //!
 //! Law: the variant is the one that a launch of the same arguments takes, on whatever device they lie.
 
-use layout_core::kernel::{Definition, Explanation, LaunchArgument};
+use layout_compiler::{Definition, Explanation, LaunchArgument};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
@@ -44,7 +44,7 @@ pub fn explain(
     let plain: Vec<LaunchArgument<'_>> = arguments.iter().map(placed).collect();
     let family = on_simulator().family(definition, config.set, &plain)?;
     let (candidate, _) = choose(&family, config, &plain)?;
-    Ok(layout_core::kernel::explain(family.checked(candidate)?))
+    Ok(layout_compiler::explain(family.checked(candidate)?))
 }
 
 /// What an argument is to the plan, with the address that its alignment is judged by.

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::{Constant, Elem};
 
 use crate::element::Element;
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use cudarc::driver::CudaFunction;
-use layout_core::kernel::emit::CudaSource;
-use layout_core::kernel::{
+use layout_compiler::emit::CudaSource;
+use layout_compiler::{
     Arch, Checked, Definition, Errors, Kernel, LaunchArgument, Need, ParamSet, Promises, emit,
 };
 
@@ -171,14 +171,14 @@ impl Family {
     }
 
     /// The arguments of the Rust function, in order.
-    pub(crate) fn arguments(&self) -> &[layout_core::kernel::ir::Argument] {
+    pub(crate) fn arguments(&self) -> &[layout_compiler::ir::Argument] {
         &self.kernel.arguments
     }
 
     /// The checked kernel of a candidate.
     pub(crate) fn checked<'a>(&self, candidate: &'a Candidate) -> Result<&'a Checked> {
         let make = || {
-            let checked = layout_core::kernel::compile(&self.kernel, &self.set, candidate.promises);
+            let checked = layout_compiler::compile(&self.kernel, &self.set, candidate.promises);
             checked.map_err(|errors| not_made(self.definition, &self.kernel, &self.set, errors))
         };
         once(&candidate.checked, &candidate.making, make)

@@ -4,5 +4,5 @@ pub use crate::{
     Argument, Element, Error, LaunchConfig, Stream, TensorArg, TensorArgMut, explain, launch, simulate,
 };
 pub use crate::{E4m3 as e4m3, E5m2 as e5m2, bf16, f16};
-pub use layout_core::kernel::simulate::{Options, Report};
-pub use layout_core::kernel::{Definition, Elem, Explanation, ParamValue, Promises, Variant};
+pub use layout_compiler::{Definition, Elem, Explanation, ParamValue, Promises, Variant};
+pub use layout_simulator::{Options, Report};

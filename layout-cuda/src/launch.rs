@@ -12,11 +12,11 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, DeviceSlice};
-use layout_core::kernel::LaunchArgument::Index;
-use layout_core::kernel::ir::ArgumentKind;
-use layout_core::kernel::launch::{KernelParameter, LaunchPlan};
-use layout_core::kernel::simulate::Options;
-use layout_core::kernel::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
+use layout_compiler::LaunchArgument::Index;
+use layout_compiler::ir::ArgumentKind;
+use layout_compiler::launch::{KernelParameter, LaunchPlan};
+use layout_compiler::{BindError, Bound, Checked, Definition, LaunchArgument, ParamSet, Promises};
+use layout_simulator::Options;
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::device::{Gpu, Stream};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use layout_core::kernel::simulate::Report;
-use layout_core::kernel::wire::WireError;
-use layout_core::kernel::{BindError, Errors};
+use layout_compiler::wire::WireError;
+use layout_compiler::{BindError, Errors};
+use layout_simulator::Report;
 
 use crate::driver::DriverError;
 use crate::nvrtc::{NvrtcError, SlowPath};

@@ -1,7 +1,7 @@
 //! Launches of a small kernel on every device there is, and all that a launch refuses.
 
-use layout_core::kernel::emit::CudaSource;
-use layout_core::kernel::{BindError, Definition, ParamSet, ParamValue, Promises, Variant};
+use layout_compiler::emit::CudaSource;
+use layout_compiler::{BindError, Definition, ParamSet, ParamValue, Promises, Variant};
 
 use crate::argument::Argument;
 use crate::cache::Cache;
@@ -98,14 +98,14 @@ fn variant_by_promises() {
     ];
     for (len, addresses, want) in rows {
         let shape = [len];
-        let tensor = |address| layout_core::kernel::LaunchArgument::Tensor {
-            elem: layout_core::kernel::Elem::F32,
+        let tensor = |address| layout_compiler::LaunchArgument::Tensor {
+            elem: layout_compiler::Elem::F32,
             shape: &shape,
             strides: &[1],
             address,
             len,
         };
-        let scalar = layout_core::kernel::LaunchArgument::Scalar(layout_core::kernel::Elem::F32, 0);
+        let scalar = layout_compiler::LaunchArgument::Scalar(layout_compiler::Elem::F32, 0);
         let [a, b, c] = addresses.map(tensor);
         let (candidate, bound) =
             choose(&family, LaunchConfig::default(), &[a, b, c, scalar]).expect("a variant");
@@ -120,7 +120,7 @@ fn every_candidate_compiles() {
     assert_eq!(family.candidates.len(), 6);
     for candidate in &family.candidates {
         let checked = family.checked(candidate).expect("checked");
-        let source = layout_core::kernel::emit(checked);
+        let source = layout_compiler::emit(checked);
         assert_eq!(source.text.lines().count(), source.lines.len());
         for arch in ["sm_80", "sm_90a"] {
             let compiled = family.compile(checked, arch, &Cache::off());

@@ -126,9 +126,8 @@ pub use float8::{E4m3, E5m2};
 pub use half::{bf16, f16};
 pub use launch::{LaunchConfig, launch, launch_slice};
 pub use launch_error::LaunchError;
-pub use layout_core::kernel::simulate::{Counts, Finding, FindingKind, Options, Report};
-pub use layout_core::kernel::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
-pub use layout_core::kernel::{Degradation, Degraded, Explained, Explanation, Means};
+pub use layout_compiler::{BindError, Definition, Elem, ParamSet, ParamValue, Promises, Variant};
+pub use layout_compiler::{Degradation, Degraded, Explained, Explanation, Means};
 pub use layout_core::lang;
 pub use layout_macros::tiled_kernel;
 /// # Example
@@ -220,6 +219,7 @@ pub use layout_macros::tiled_kernel;
 ///
 /// A finding inside of such a function is at the kernel's `fn`, since a position is a line of the kernel's own file.
 pub use layout_macros::tiled_kernels;
+pub use layout_simulator::{Counts, Finding, FindingKind, Options, Report};
 pub use prepare::{Prepared, Usage, prepare, prepared};
 pub use probe::{Planned, Probe};
 pub use simulator::simulate;

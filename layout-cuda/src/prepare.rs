@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUfunction_attribute_enum as Attribute;
-use layout_core::kernel::{Definition, ParamSet, Promises};
+use layout_compiler::{Definition, ParamSet, Promises};
 
 use crate::cache::CacheError;
 use crate::device::Device;
@@ -107,7 +107,7 @@ impl Prepared {
     /// None after [`prepare`] has succeeded.
     pub fn text(&self) -> Result<String> {
         let checked = self.family.checked(self.candidate())?;
-        Ok(layout_core::kernel::emit(checked).text)
+        Ok(layout_compiler::emit(checked).text)
     }
 
     /// What it uses, as ptxas counted; `None` on the simulator.
@@ -149,7 +149,7 @@ impl Prepared {
             None => 0,
         };
         Ok(Some(Usage {
-            entry: layout_core::kernel::emit::entry_name(checked),
+            entry: layout_compiler::emit::entry_name(checked),
             threads,
             registers: attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             local_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,

@@ -4,8 +4,8 @@
 
 use std::cell::RefCell;
 
-use layout_core::kernel::Promises;
-use layout_core::kernel::simulate::Counts;
+use layout_compiler::Promises;
+use layout_simulator::Counts;
 
 /// What a launch takes and does.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,8 +13,8 @@
 //! assert_eq!((peaks.critical_intensity() * 10.0).round(), 742.0);
 //! ```
 
-use layout_core::kernel::Elem;
-use layout_core::kernel::simulate::Counts;
+use layout_compiler::Elem;
+use layout_simulator::Counts;
 
 use crate::device::Properties;
 

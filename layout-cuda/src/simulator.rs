@@ -2,8 +2,8 @@
 //!
 //! Law: the simulator gets exactly what the launch plan has bound, and tensors are the host's memory.
 
-use layout_core::kernel::simulate::{self, Options, Report, SimulateError, SimulatorArgument};
-use layout_core::kernel::{Definition, LaunchArgument, Promises};
+use layout_compiler::{Definition, LaunchArgument, Promises};
+use layout_simulator::{Options, Report, SimulateError, SimulatorArgument};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::error::Result;
@@ -81,7 +81,7 @@ pub(crate) fn run(
         probe.see(seen.clone());
         return Ok(None);
     }
-    let report = simulate::simulate(checked, &bound, &mut bytes, options);
+    let report = layout_simulator::simulate(checked, &bound, &mut bytes, options);
     let kernel = || family.name().to_string();
     let report = report.map_err(|error| match error {
         SimulateError::NotResident { blocks, most } => {

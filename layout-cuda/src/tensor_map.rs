@@ -8,8 +8,8 @@
 use std::fmt;
 
 use cudarc::driver::sys;
-use layout_core::kernel::launch::LaunchPlan;
-use layout_core::kernel::{Bound, BoundMap, Elem, TensorMap};
+use layout_compiler::launch::LaunchPlan;
+use layout_compiler::{Bound, BoundMap, Elem, TensorMap};
 
 use crate::driver::{DriverError, check};
 use crate::error::Result;

@@ -11,11 +11,11 @@
 
 use std::sync::OnceLock;
 
-use layout_core::kernel::ir::{
+use layout_compiler::ir::{
     Annotation, Argument, ArgumentKind, ArgumentLayout, BinaryOp, Block, Expr, ExprId, ExprKind, Kernel,
     Local, LocalId, Parameter, Pattern, Special, Statement, StatementKind, TypeRef,
 };
-use layout_core::kernel::{Definition, Elem, Origin, ParamValue, Position, wire};
+use layout_compiler::{Definition, Elem, Origin, ParamValue, Position, wire};
 
 /// The element counts to try: none, fewer than a block, just a block, and odd ones.
 pub const LENGTHS: [usize; 6] = [0, 1, 100, 128, 1000, 1001];

@@ -5,7 +5,7 @@
 
 use crate::place::Place;
 use crate::report::Errors;
-use layout_core::kernel::{Arch, Degradation, Elem, ParamValue};
+use layout_compiler::{Arch, Degradation, Elem, ParamValue};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
@@ -350,7 +350,7 @@ fn fold(expr: &Expr) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::{Attribute, Errors, Written, parse};
-    use layout_core::kernel::{Elem, ParamValue};
+    use layout_compiler::{Elem, ParamValue};
 
     fn attribute(text: &str) -> (Attribute, Vec<String>) {
         let mut errors = Errors::default();

@@ -10,8 +10,8 @@ use crate::place::Place;
 use crate::report::Errors;
 use crate::signature::Signature;
 use crate::{attr, depth, signature};
-use layout_core::kernel::emit::emit;
-use layout_core::kernel::{CudaSource, ParamSet, Promises};
+use layout_compiler::emit::emit;
+use layout_compiler::{CudaSource, ParamSet, Promises};
 use proc_macro2::TokenStream;
 use syn::ItemFn;
 
@@ -123,7 +123,7 @@ fn texts(lowered: &Lowered, sets: Vec<ParamSet>, errors: &mut Errors) -> Vec<Tex
     let mut texts = vec![];
     for parameters in sets {
         for promises in &promises {
-            match layout_core::kernel::compile(kernel, &parameters, *promises) {
+            match layout_compiler::compile(kernel, &parameters, *promises) {
                 Ok(checked) => texts.push(Text {
                     key: format!("{}{}", parameters.key(), promises.suffix()),
                     parameters: parameters.clone(),

@@ -1,6 +1,6 @@
 //! The attributes `#[tiled_kernel]` and `#[tiled_kernels]`.
 //!
-//! This crate only turns tokens into a [`layout_core::kernel::Kernel`], asks layout-core for its CUDA C, and writes
+//! This crate only turns tokens into a [`layout_compiler::Kernel`], asks layout-core for its CUDA C, and writes
 //! the module that takes the function's place. `compile::run` is the table of contents.
 #![forbid(unsafe_code)]
 

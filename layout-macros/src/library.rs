@@ -4,7 +4,7 @@
 //! call against the function in `layout_core::lang`.
 
 use crate::share::{Shared, needed, nested};
-use layout_core::kernel::LIBRARY;
+use layout_core::library::LIBRARY;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::borrow::Cow;

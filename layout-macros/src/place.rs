@@ -3,7 +3,7 @@
 //! A stable compiler cannot join two spans, so both ends are kept; an error marks everything between them. The common
 //! nodes are measured without printing their tokens: every expression of a kernel asks for its place.
 
-use layout_core::kernel::Position;
+use layout_compiler::Position;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Expr;

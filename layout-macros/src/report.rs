@@ -3,7 +3,7 @@
 //! Invariant: a place is reported once; what follows from a first error there is noise.
 
 use crate::place::Place;
-use layout_core::kernel::KernelError;
+use layout_compiler::KernelError;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, TokenStream, TokenTree};
 
 /// What is wrong, where, and the way out.

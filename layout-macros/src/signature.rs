@@ -6,8 +6,8 @@
 use crate::attr::ungroup;
 use crate::place::Place;
 use crate::report::Errors;
-use layout_core::kernel::Elem;
-use layout_core::kernel::ir::{ArgumentLayout, TypeRef};
+use layout_compiler::Elem;
+use layout_compiler::ir::{ArgumentLayout, TypeRef};
 use proc_macro2::{Ident, Span};
 use quote::quote_spanned;
 use syn::{Expr, FnArg, GenericArgument, GenericParam, Pat, PathArguments, ReturnType, Stmt, Type};

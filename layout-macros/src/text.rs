@@ -20,7 +20,7 @@ mod returns;
 mod share;
 mod signature;
 
-use layout_core::kernel::{Kernel, Position};
+use layout_compiler::{Kernel, Position};
 use report::Errors;
 use std::fmt;
 use syn::{ItemFn, Meta};
@@ -44,8 +44,8 @@ impl fmt::Display for TextError {
 
 /// The kernel of a text: one function with its attribute `#[tiled_kernel(..)]`.
 ///
-/// What the later stages of layout-core find wrong, [`layout_core::kernel::compile()`] tells; [`Kernel::positions`] has the
-/// place of each [`Origin`](layout_core::kernel::Origin). Nothing that proc-macro2 parsed before on this thread may be asked for
+/// What the later stages of layout-core find wrong, [`layout_compiler::compile()`] tells; [`Kernel::positions`] has the
+/// place of each [`Origin`](layout_compiler::Origin). Nothing that proc-macro2 parsed before on this thread may be asked for
 /// its place afterwards: the texts are forgotten, so that a program may read any number of them.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use crate::interpret::interpret;
 use crate::run::{Failure, Stored, Trial, Verdict, bits};
 use crate::tree::Kernel;
 use crate::types::Type;
-use layout_core::kernel::wire;
+use layout_compiler::wire;
 use layout_cuda::{
     Argument, Definition, Element, Error, LaunchConfig, LaunchError, Stream, bf16, f16, launch,
 };

@@ -1,6 +1,6 @@
 //! The types of the generated kernels, as data: a new one is a row of the table.
 
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 
 /// A type of the kernel language. The order is that of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

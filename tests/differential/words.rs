@@ -290,7 +290,7 @@ rust!(natural, u8 u16 u32 u64; |x, name| match name {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layout_core::kernel::math::Math;
+    use layout_compiler::math::Math;
 
     /// Words whose results are rounded otherwise on the simulator and on a GPU, or that other words stand for.
     const INEXACT: &[&str] = &[

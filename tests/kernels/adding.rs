@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome};
 use crate::support::data::{Operand, integers};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::tiled_kernel;
 
 /// Two blocks add to each eight rows: what the one holds, then twice what the other does.

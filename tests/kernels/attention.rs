@@ -6,7 +6,7 @@
 
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::doubles;
-use layout_core::kernel::ParamValue;
+use layout_compiler::ParamValue;
 use layout_cuda::{Error, Tensor, bf16};
 use layout_examples::kernels::attention::attention;
 use layout_examples::kernels::backward::{finish, of_keys, of_queries, prepare};

@@ -5,7 +5,7 @@ use super::examples::product;
 use super::gemm::matrix;
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::doubles;
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{E4m3, E5m2, Element, Error, bf16, f16, tiled_kernel};
 
 /// `D = T(A B) C`: an accumulator lies in registers as the left operand of the next product wants it.

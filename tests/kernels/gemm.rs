@@ -4,7 +4,7 @@
 use super::examples::product;
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, untouched};
-use layout_core::kernel::{Elem, ParamValue};
+use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
 use layout_examples::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed};

@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, Run, around};
 use crate::support::data::{Operand, floats, untouched};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{Element, Error, bf16, tiled_kernel};
 
 /// Element by element, of 1, 2, 4 and 8 bytes.

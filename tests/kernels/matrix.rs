@@ -4,7 +4,7 @@
 use crate::kernels::examples::product;
 use crate::support::case::{Case, Outcome, Run, around_tile};
 use crate::support::data::floats;
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{E4m3, E5m2, Element, Error, bf16, f16, tiled_kernel};
 
 /// Four warps, tiles in shared memory with rows that `ldmatrix` reads: A plain, B with its columns received.

@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of};
 use crate::support::data::{floats, integers};
-use layout_core::kernel::{Elem, ParamValue};
+use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{Error, bf16};
 use layout_examples::host::memory::{PARTS, SPLITS};
 use layout_examples::kernels::memory::*;

@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, floats, untouched};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{E4m3, Element, Error, bf16, f16};
 use layout_examples::kernels::{resize, transpose_pitched};
 

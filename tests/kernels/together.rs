@@ -197,7 +197,7 @@ macro_rules! bins_of {
             let all = Outcome::exact(drawn, 0..n as u32);
             Ok(Outcome::exact(counts.read()?, wanted).and(all))
         })
-        .of(layout_core::kernel::Elem::$elem)
+        .of(layout_compiler::Elem::$elem)
     };
 }
 
@@ -241,7 +241,7 @@ macro_rules! reductions_of {
             }
             Ok(Outcome::exact(y.read()?, wanted).and(Outcome::exact(votes.read()?, bits)))
         })
-        .of(layout_core::kernel::Elem::$elem)
+        .of(layout_compiler::Elem::$elem)
     };
 }
 

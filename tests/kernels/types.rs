@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, around, output_of};
 use crate::support::data::{floats, integers};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{E4m3, E5m2, bf16, f16, tiled_kernel};
 
 /// Sums and products that wrap, bits, shifts, the larger and the smaller: a column for each.

@@ -3,7 +3,7 @@
 use super::examples::product;
 use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, untouched};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{Element, Error, bf16, f16, tiled_kernel};
 
 /// `c = aᵀ b` in tiles of 64 by 64, one after the other stage by stage.

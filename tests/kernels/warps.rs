@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, around};
 use crate::support::data::integers;
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{Element, LaunchConfig, bf16, f16, tiled_kernel};
 
 /// Sums, extremes and bits of each warp, of integers of every size; which lanes have the same value.

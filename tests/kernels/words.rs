@@ -2,7 +2,7 @@
 
 use crate::support::case::{Case, Outcome, around, output_of};
 use crate::support::data::{integers, noise};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{bf16, f16, tiled_kernel};
 
 /// Functions of floats.

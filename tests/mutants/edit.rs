@@ -3,9 +3,9 @@
 //! Law: each edit of a kernel changes one statement, and says which: the number of its word in the order of the text, nested
 //! functions after the body. What it changes is the kernel as the macro made it, so that every later stage takes part.
 
-use layout_core::kernel::intrinsic::Intrinsic;
-use layout_core::kernel::ir::{Block, ExprId, ExprKind, Statement, StatementKind};
-use layout_core::kernel::{Kernel, Position};
+use layout_compiler::intrinsic::Intrinsic;
+use layout_compiler::ir::{Block, ExprId, ExprKind, Statement, StatementKind};
+use layout_compiler::{Kernel, Position};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -247,10 +247,10 @@ fn weaken(kernel: &mut Kernel, statement: &Statement, edit: &Edit) {
             // `n` becomes `n + 1`, in the place of the first of three new expressions.
             let next = kernel.exprs.len() as u32;
             let origin = expr.origin;
-            let of = |kind| layout_core::kernel::ir::Expr { kind, origin };
+            let of = |kind| layout_compiler::ir::Expr { kind, origin };
             kernel.exprs.push(expr);
             kernel.exprs.push(of(ExprKind::Int(1, None)));
-            let sum = layout_core::kernel::ir::BinaryOp::Add;
+            let sum = layout_compiler::ir::BinaryOp::Add;
             kernel.exprs[count.0 as usize] = of(ExprKind::Binary(sum, ExprId(next), ExprId(next + 1)));
         }
         return;

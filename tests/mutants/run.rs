@@ -4,7 +4,7 @@
 //! is found in was run at every size of every set whose text it changes, and at the smaller sizes by several schedules.
 
 use super::edit::{Edit, edited, edits};
-use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit, wire};
+use layout_compiler::{Kernel, ParamSet, Promises, compile, emit, wire};
 use layout_cuda::testing::replaced;
 use layout_cuda::{Definition, Device, Error, LaunchError, Options};
 use layout_tests::kernels::{cases, smallest, strangers, tested};

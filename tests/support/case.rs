@@ -4,7 +4,7 @@
 //! is an error of the run.
 
 use crate::support::data::{Operand, untouched};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{Definition, Device, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream};
 
 /// A kernel, or some of its parameter sets.

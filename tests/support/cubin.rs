@@ -3,7 +3,7 @@
 //! Law: the same text, architecture and flags give what `nvrtc::compile` gives.
 
 use super::lock::{self, Subject};
-use layout_core::kernel::{Kernel, ParamSet, Promises, compile, emit};
+use layout_compiler::{Kernel, ParamSet, Promises, compile, emit};
 use layout_cuda::nvrtc::{self, Compiled, NvrtcError};
 use std::collections::HashMap;
 use std::fmt;

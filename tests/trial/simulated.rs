@@ -3,8 +3,8 @@
 //! Law: the elements are plain Rust's, and nothing is found, in any variant.
 
 use super::{Given, launch};
-use layout_core::kernel::simulate::{FindingKind, Options, Report, SimulatorArgument, simulate};
-use layout_core::kernel::{LaunchArgument, Promises, compile};
+use layout_compiler::{LaunchArgument, Promises, compile};
+use layout_simulator::{FindingKind, Options, Report, SimulatorArgument, simulate};
 
 fn floats(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
     values.into_iter().flat_map(f32::to_le_bytes).collect()
@@ -144,7 +144,7 @@ fn report(text: &str, shape: &[usize], bytes: &mut [u8]) -> Report {
     let kernel = layout_text::kernel(text).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"));
     let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
     let checked = compile(&kernel, &set, Promises::USUAL).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    let elem = layout_core::kernel::Elem::F32;
+    let elem = layout_compiler::Elem::F32;
     let strides: Vec<usize> = (1..=shape.len()).map(|mode| shape[mode..].iter().product()).collect();
     let len = shape.iter().product();
     let tensor = LaunchArgument::Tensor { elem, shape, strides: &strides, address: 0, len };

@@ -4,7 +4,7 @@
 //! where it is meant to.
 
 use super::{Given, launch};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 
 /// What a line sees: 4 rows of 8 floats, 64 keys and results, and the arguments.
 struct Seen {

@@ -3,7 +3,7 @@
 use super::{Case, Exercise, Limit};
 use crate::data::Tensor;
 use crate::program::{Mistake, Outcome, prepare, read};
-use layout_core::kernel::simulate::{Options, Report};
+use layout_simulator::{Options, Report};
 use std::fmt;
 
 /// What is said to an answer.

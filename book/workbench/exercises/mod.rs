@@ -14,7 +14,7 @@ pub use check::{Verdict, check};
 use crate::data::Given;
 use crate::listing::function;
 use crate::start::start;
-use layout_core::kernel::simulate::Counts;
+use layout_simulator::Counts;
 
 /// What a reader is given, and what the check holds an answer against.
 #[derive(Clone, Copy, Debug)]

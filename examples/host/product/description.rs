@@ -1,6 +1,6 @@
 //! What is multiplied, and by which machine: all that the choice of kernels looks at.
 
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{Device, Element, Tensor};
 
 /// What float32 operands are rounded to before they are multiplied.

@@ -19,7 +19,7 @@ pub use kernel::Kernel;
 pub use plan::{Part, Place, Plan, small_tiles};
 pub use workspace::Workspace;
 
-use layout_core::kernel::BindError;
+use layout_compiler::BindError;
 use layout_cuda::{Argument, Element, Error, LaunchConfig, LaunchError, Stream, Tensor};
 use workspace::{Operand, kept, operands, resized};
 

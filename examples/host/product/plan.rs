@@ -14,7 +14,7 @@
 
 use super::description::{Machine, Matrix, Precision, Product};
 use super::kernel::Kernel;
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{ParamSet, ParamValue};
 use std::ops::Range;
 
@@ -95,7 +95,7 @@ impl Plan {
     /// The plan of a product: by the kernel asked for, with the parameters asked for, or by the fastest ones.
     ///
     /// ```
-    /// use layout_core::kernel::Elem;
+    /// use layout_compiler::Elem;
     /// use layout_examples::host::product::{Kernel, Machine, Matrix, Plan, Precision, Product};
     ///
     /// let rows = |shape: [usize; 2]| Matrix { shape, strides: [shape[1], 1] };

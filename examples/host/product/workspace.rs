@@ -4,7 +4,7 @@
 
 use super::plan::Place;
 use crate::kernels::{resize, resize_both, transpose_pitched};
-use layout_core::kernel::Elem;
+use layout_compiler::Elem;
 use layout_cuda::{
     Argument, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
 };

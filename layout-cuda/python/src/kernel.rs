@@ -3,8 +3,8 @@
 use crate::error::launch_error;
 use crate::operand::Operand;
 use crate::parameters::from_keywords;
-use layout_core::kernel::ir::{ArgumentKind, TypeRef};
-use layout_core::kernel::{Constant, Kernel as Ir};
+use layout_compiler::ir::{ArgumentKind, TypeRef};
+use layout_compiler::{Constant, Kernel as Ir};
 use layout_cuda::{Argument, Definition, Elem, Element, LaunchConfig, ParamSet, launch_slice};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 //! Law: a value is of the kind that the kernel's attribute has for the name; a name that it has not is an error that says which
 //! there are.
 
-use layout_core::kernel::Kernel;
+use layout_compiler::Kernel;
 use layout_cuda::{Elem, ParamSet, ParamValue};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,6 +1,6 @@
 //! What can be wrong with a bundle, or with what it is to be made of.
 
-use layout_core::kernel::{Arch, ArchError};
+use layout_compiler::{Arch, ArchError};
 use std::fmt;
 use std::path::PathBuf;
 

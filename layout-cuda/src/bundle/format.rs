@@ -20,7 +20,7 @@ const MAGIC: &str = "layout-cuda bundle 1";
 /// What is written of one entry.
 pub(super) struct Made {
     pub entry: String,
-    pub arch: layout_core::kernel::Arch,
+    pub arch: layout_compiler::Arch,
     pub ptx: bool,
     pub key: u128,
     pub code: Vec<u8>,

@@ -47,7 +47,7 @@ pub use recipe::{Recipe, Stale};
 pub use taken::take;
 pub(crate) use taken::{find, held, is_taken};
 
-use layout_core::kernel::{Arch, Features};
+use layout_compiler::{Arch, Features};
 use std::borrow::Cow;
 
 /// The device code of one kernel variant for one architecture.

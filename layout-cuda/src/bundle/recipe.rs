@@ -8,7 +8,7 @@ use super::{Bundle, BundleError};
 use crate::cache::Cache;
 use crate::functions::{Family, on_simulator};
 use crate::nvrtc;
-use layout_core::kernel::{Arch, Definition, Features, ParamSet};
+use layout_compiler::{Arch, Definition, Features, ParamSet};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
@@ -194,7 +194,7 @@ impl Recipe {
     }
 }
 
-fn embedded(definition: &Definition, error: layout_core::kernel::wire::WireError) -> crate::Error {
+fn embedded(definition: &Definition, error: layout_compiler::wire::WireError) -> crate::Error {
     crate::LaunchError::Embedded { kernel: definition.name.to_owned(), error }.into()
 }
 
@@ -204,9 +204,9 @@ fn text(family: &Arc<Family>, candidate: usize) -> Result<Text, BundleError> {
     Ok(Text {
         family: family.clone(),
         candidate,
-        entry: layout_core::kernel::emit::entry_name(checked),
-        text: layout_core::kernel::emit(checked).text,
-        flags: layout_core::kernel::emit::flags(checked),
+        entry: layout_compiler::emit::entry_name(checked),
+        text: layout_compiler::emit(checked).text,
+        flags: layout_compiler::emit::flags(checked),
         arch: checked.arch(),
     })
 }

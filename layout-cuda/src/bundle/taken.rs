@@ -3,7 +3,7 @@
 //! Law: a bundle that was taken stays. Of several bundles the first that has the code is used.
 
 use super::{Bundle, BundleError, Entry, format};
-use layout_core::kernel::Arch;
+use layout_compiler::Arch;
 use std::sync::{Mutex, PoisonError};
 
 /// The list is only ever pushed to, so that it is whole even if a holder of the lock panicked.

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::test_kernels::{scale_add, unguarded};
-use layout_core::kernel::ParamValue;
+use layout_compiler::ParamValue;
 
 fn recipe(architectures: &[&str]) -> Recipe {
-    let set = layout_core::kernel::ParamSet::default().with("THREADS", ParamValue::Int(128));
+    let set = layout_compiler::ParamSet::default().with("THREADS", ParamValue::Int(128));
     Recipe::new(architectures).expect("architectures").set(scale_add(), set)
 }
 
@@ -84,7 +84,7 @@ fn an_older_bundle_is_noticed() {
 #[test]
 fn what_cannot_be_made_is_told() {
     assert!(matches!(Recipe::new(&["sm_80", "compute_90"]), Err(BundleError::Arch(_))));
-    let set = layout_core::kernel::ParamSet::default().with("WARPS", ParamValue::Int(4));
+    let set = layout_compiler::ParamSet::default().with("WARPS", ParamValue::Int(4));
     let error =
         Recipe::new(&["sm_80"]).expect("a recipe").set(scale_add(), set).build().expect_err("no WARPS");
     assert!(matches!(error, BundleError::Kernel(_)) && error.to_string().contains("WARPS"), "{error}");

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use layout_core::kernel::{Definition, ParamSet, Promises};
+use layout_compiler::{Definition, ParamSet, Promises};
 
 use crate::cache::Cache;
 use crate::error::Result;
@@ -70,9 +70,9 @@ impl Code {
         let candidate = family.candidate_or_last(promises)?;
         let checked = family.checked(candidate)?;
         let built = family.compile(checked, arch, &Cache::user())?;
-        let text = layout_core::kernel::emit(checked).text;
-        let (ptx, _) = nvrtc::nvrtc()?.ptx(&text, arch, layout_core::kernel::emit::flags(checked))?;
-        let entry = layout_core::kernel::emit::entry_name(checked);
+        let text = layout_compiler::emit(checked).text;
+        let (ptx, _) = nvrtc::nvrtc()?.ptx(&text, arch, layout_compiler::emit::flags(checked))?;
+        let entry = layout_compiler::emit::entry_name(checked);
         let resources = built.compiled.resources.into_iter().find(|resources| resources.entry == entry);
         let (cubin, log) = (built.compiled.cubin, built.compiled.log);
         Ok(Code {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_form_is_of_the_same_function() {
-        let set = ParamSet::default().with("THREADS", layout_core::kernel::ParamValue::Int(256));
+        let set = ParamSet::default().with("THREADS", layout_compiler::ParamValue::Int(256));
         let code = Code::of(scale_add(), Some(&set), Promises::USUAL, "sm_90a").expect("code");
         assert!(code.entry.starts_with("scale_add_THREADS256"), "{}", code.entry);
         assert!(

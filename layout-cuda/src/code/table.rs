@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use layout_core::kernel::{Definition, Promises};
+use layout_compiler::{Definition, Promises};
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
@@ -83,7 +83,7 @@ pub fn check_all(kernels: &[&'static Definition], architectures: &[&str]) -> Res
                     None => architectures.to_vec(),
                 };
                 for arch in targets {
-                    let entry = layout_core::kernel::emit::entry_name(checked);
+                    let entry = layout_compiler::emit::entry_name(checked);
                     let mut row = Row {
                         entry,
                         file: definition.file,

@@ -4,7 +4,7 @@
 //! bare name could find another version first), a missing symbol is an error and not a panic, and status codes are
 //! plain numbers, so that a newer NVRTC's unknown code is no undefined behaviour.
 
-use layout_core::kernel::Arch;
+use layout_compiler::Arch;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;

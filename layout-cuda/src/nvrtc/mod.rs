@@ -209,7 +209,7 @@ pub fn compile(text: &str, arch: &str, flags: &[&str]) -> Result<Compiled, Nvrtc
 /// The architecture whose code uses all that a device of this compute capability has: `sm_90a` for (9, 0), whose
 /// warpgroup instructions no other device has, `sm_80` for (8, 0).
 pub fn arch_of(major: u32, minor: u32) -> String {
-    layout_core::kernel::Arch::of(major, minor).to_string()
+    layout_compiler::Arch::of(major, minor).to_string()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use layout_core::kernel::simulate::{Counts, Finding};
+use layout_simulator::{Counts, Finding};
 
 use super::{Launched, id};
 

@@ -29,7 +29,7 @@ mod sarif;
 use std::fmt;
 use std::str::FromStr;
 
-use layout_core::kernel::simulate::{FindingKind, Report};
+use layout_simulator::{FindingKind, Report};
 
 use crate::error::Error;
 use crate::launch_error::LaunchError;

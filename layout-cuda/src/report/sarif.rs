@@ -3,7 +3,7 @@
 //! Law: a result names its rule by id and by number, a region only where the line is known, and a file relative to the
 //! source root unless its path is absolute.
 
-use layout_core::kernel::simulate::{Finding, FindingKind};
+use layout_simulator::{Finding, FindingKind};
 
 use super::json::{Object, array, place};
 use super::{Launched, id};

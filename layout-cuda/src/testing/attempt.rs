@@ -2,9 +2,9 @@
 //!
 //! Law: the arguments of a launch depend on the seed and the shapes alone, so every device gets the same.
 
-use layout_core::kernel::launch::PlanArgumentKind;
-use layout_core::kernel::simulate::Report;
-use layout_core::kernel::{BindError, Constant, Elem};
+use layout_compiler::launch::PlanArgumentKind;
+use layout_compiler::{BindError, Constant, Elem};
+use layout_simulator::Report;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -264,7 +264,7 @@ impl Trial<'_> {
 
 /// A launch whose number of arguments is known now only.
 fn launched(
-    definition: &'static layout_core::kernel::Definition,
+    definition: &'static layout_compiler::Definition,
     device: &Device,
     config: LaunchConfig<'_>,
     arguments: &mut [Argument<'_>],

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use layout_core::kernel::{Kernel, ParamSet, ParamValue};
+use layout_compiler::{Kernel, ParamSet, ParamValue};
 
 /// The largest constant that counts.
 const LARGEST: usize = 4096;
@@ -20,7 +20,7 @@ const ENDS: [usize; 2] = [1 << 8, 1 << 16];
 
 /// The constants of a kernel's text, parameters among them.
 pub(super) fn constants(kernel: &Kernel, set: &ParamSet) -> BTreeSet<usize> {
-    let ids = (0u32..).zip(&kernel.exprs).map(|(number, _)| layout_core::kernel::ir::ExprId(number));
+    let ids = (0u32..).zip(&kernel.exprs).map(|(number, _)| layout_compiler::ir::ExprId(number));
     let known = ids.filter_map(|id| match kernel.constant(id, set) {
         Ok(ParamValue::Int(value)) => usize::try_from(value).ok(),
         _ => None,

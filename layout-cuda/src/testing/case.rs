@@ -5,7 +5,7 @@
 
 use std::ops::Index;
 
-use layout_core::kernel::{Constant, Elem, ParamSet, ParamValue};
+use layout_compiler::{Constant, Elem, ParamSet, ParamValue};
 
 use super::sizes::Sizes;
 use super::sum::Sum;

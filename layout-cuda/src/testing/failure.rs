@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use layout_core::kernel::simulate::Report;
+use layout_simulator::Report;
 
 use super::sizes::Sizes;
 

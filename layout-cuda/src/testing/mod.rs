@@ -56,7 +56,7 @@
 //! Floats are multiples of 1/4 up to 2, integers small, unless [`Test::values`] gives a strategy of
 //! [proptest](https://docs.rs/proptest); sizes come from [`Test::sizes`] where the kernel has conditions of its own. A launch that
 //! the kernel refuses (`require`, a grid that is too large, what TMA cannot address) is no failure, unless all are.
-//! The simulator is layout-core: in a user's workspace `[profile.dev.package.layout-core] opt-level = 2` makes it quick.
+//! The simulator is a package: in a user's workspace `[profile.dev.package.layout-simulator] opt-level = 2` makes it quick.
 
 mod attempt;
 mod capacity;
@@ -81,8 +81,8 @@ pub use sum::Sum;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use layout_core::kernel::simulate::Options;
-use layout_core::kernel::{Definition, Kernel, ParamSet};
+use layout_compiler::{Definition, Kernel, ParamSet};
+use layout_simulator::Options;
 use proptest::strategy::{BoxedStrategy, Strategy};
 
 use crate::device::Device;

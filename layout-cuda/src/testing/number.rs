@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::{Constant, Elem};
 use proptest::strategy::{BoxedStrategy, Strategy};
 
 /// A number that a strategy gives to [`Test::values`](super::Test::values), of any of Rust's numbers or `bool`.

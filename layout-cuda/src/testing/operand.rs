@@ -3,8 +3,8 @@
 //! Law: the tensor begins at a multiple of 16 bytes, or, skewed, one element behind it; rows that may be padded are, to
 //! whole 16 bytes or, skewed, by one element. What lies between and around the elements holds [`BESIDE`].
 
-use layout_core::kernel::launch::PlanLayout;
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::launch::PlanLayout;
+use layout_compiler::{Constant, Elem};
 
 use crate::argument::{Argument, Bytes, Kind};
 use crate::device::Device;

@@ -4,8 +4,8 @@
 
 use std::cell::RefCell;
 
-use layout_core::kernel::Definition;
-use layout_core::kernel::simulate::Options;
+use layout_compiler::Definition;
+use layout_simulator::Options;
 
 thread_local! {
     static REPLACED: RefCell<Vec<(&'static Definition, &'static Definition, Options)>> =
@@ -16,7 +16,7 @@ thread_local! {
 /// simulator these options.
 ///
 /// With it the tests of a kernel are themselves tested: without a barrier of it (see
-/// [`Definition::kernel`] and [`layout_core::kernel::wire`]) they should fail.
+/// [`Definition::kernel`] and [`layout_compiler::wire`]) they should fail.
 ///
 /// ```
 /// use layout_cuda::{Device, Options, testing, tiled_kernel};

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Index;
 
-use layout_core::kernel::intrinsic::Intrinsic;
-use layout_core::kernel::ir::{ArgumentKind, BinaryOp, ExprId, ExprKind};
-use layout_core::kernel::launch::{Extent, LaunchPlan, PlanArgumentKind};
-use layout_core::kernel::{Kernel, ParamSet, ParamValue};
+use layout_compiler::intrinsic::Intrinsic;
+use layout_compiler::ir::{ArgumentKind, BinaryOp, ExprId, ExprKind};
+use layout_compiler::launch::{Extent, LaunchPlan, PlanArgumentKind};
+use layout_compiler::{Kernel, ParamSet, ParamValue};
 
 /// The largest number that counts as a tile.
 const LARGEST: usize = 4096;

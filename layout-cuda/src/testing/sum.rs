@@ -8,7 +8,7 @@
 use std::iter;
 use std::ops::{Add, Mul, Neg, Sub};
 
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::{Constant, Elem};
 
 use super::number::Number;
 

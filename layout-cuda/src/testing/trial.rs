@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use layout_core::kernel::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind};
-use layout_core::kernel::{BindError, Kernel, LaunchArgument, ParamSet};
+use layout_compiler::launch::{Extent, LaunchPlan, PlanArgument, PlanArgumentKind};
+use layout_compiler::{BindError, Kernel, LaunchArgument, ParamSet};
 use proptest::num::usize::BinarySearch;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

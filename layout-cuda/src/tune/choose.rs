@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use layout_core::kernel::{LaunchArgument, ParamSet};
+use layout_compiler::{LaunchArgument, ParamSet};
 
 use super::record::{RecordError, Records};
 

@@ -3,8 +3,8 @@
 //!
 //! Law: an estimate only orders the trials; it never makes a set win or lose.
 
-use layout_core::kernel::simulate::Counts;
-use layout_core::kernel::{ParamSet, ParamValue};
+use layout_compiler::{ParamSet, ParamValue};
+use layout_simulator::Counts;
 
 use crate::probe::Planned;
 

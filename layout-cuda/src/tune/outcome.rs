@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use layout_core::kernel::ParamSet;
+use layout_compiler::ParamSet;
 
 use super::model::features;
 use super::search::{Course, Open, Search};

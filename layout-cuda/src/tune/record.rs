@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use layout_core::kernel::{Elem, ParamSet, ParamValue};
+use layout_compiler::{Elem, ParamSet, ParamValue};
 use serde_json::{Map, Value, json};
 
 /// What became of one set on one device for one problem.

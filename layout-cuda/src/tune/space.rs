@@ -2,7 +2,7 @@
 //!
 //! Law: each set once, in the order in which they were named: the first one is the default.
 
-use layout_core::kernel::{Definition, ParamSet, ParamValue};
+use layout_compiler::{Definition, ParamSet, ParamValue};
 
 use crate::error::Result;
 use crate::launch_error::LaunchError;

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use layout_core::kernel::{Definition, ParamSet, Promises};
+use layout_compiler::{Definition, ParamSet, Promises};
 
 use super::model::{estimate, features};
 use super::outcome::{Fate, Outcome, Trial};
@@ -326,7 +326,7 @@ impl<'t> Run<'t> {
         let text = || -> Option<String> {
             let family = self.device.functions().family(self.tuner.definition, Some(set), &[]).ok()?;
             let checked = family.checked(family.candidate(planned.promises)?).ok()?;
-            Some(layout_core::kernel::emit(checked).text)
+            Some(layout_compiler::emit(checked).text)
         };
         text().map_or(0, |text| xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
     }

@@ -7,7 +7,7 @@
 
 use crate::attr::Attribute;
 use crate::signature::Signature;
-use layout_core::kernel::{Kernel, ParamSet, ParamValue};
+use layout_compiler::{Kernel, ParamSet, ParamValue};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{

@@ -2,7 +2,7 @@
 
 use super::runtime;
 use crate::compile::Text;
-use layout_core::kernel::{Kernel, ParamValue, wire};
+use layout_compiler::{Kernel, ParamValue, wire};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -44,12 +44,12 @@ fn variant(text: &Text, first: bool) -> TokenStream {
         };
         quote!((#name, #run::ParamValue::#value))
     });
-    let layout_core::kernel::Promises { narrow, aligned, variant_if } = text.promises;
+    let layout_compiler::Promises { narrow, aligned, variant_if } = text.promises;
     let variant_if = match variant_if {
         Some(number) => quote!(::core::option::Option::Some(#number)),
         None => quote!(::core::option::Option::None),
     };
-    let layout_core::kernel::CudaSource { entry, text: source, lines, flags } = &text.source;
+    let layout_compiler::CudaSource { entry, text: source, lines, flags } = &text.source;
     let source = if first { quote!(SOURCE) } else { quote!(#source) };
     let Text { key, block: [x, y, z], shared_bytes, .. } = text;
     quote! {

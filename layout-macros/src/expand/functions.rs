@@ -5,7 +5,7 @@
 use super::{runtime, runtime_at};
 use crate::face::Face;
 use crate::signature::{Argument, Kind};
-use layout_core::kernel::ir::TypeRef;
+use layout_compiler::ir::TypeRef;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 

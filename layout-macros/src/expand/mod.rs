@@ -9,7 +9,7 @@ mod functions;
 use crate::compile::Text;
 use crate::face::Face;
 use crate::report::Errors;
-use layout_core::kernel::Kernel;
+use layout_compiler::Kernel;
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Attribute;

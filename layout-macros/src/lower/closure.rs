@@ -9,7 +9,7 @@ use super::statement::is_value;
 use super::written::written;
 use crate::place::Place;
 use crate::returns::holds_return;
-use layout_core::kernel::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId, Pattern};
+use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, Function, LocalId, Pattern};
 use proc_macro2::Ident;
 use syn::{Expr, ExprCall, ExprClosure, Pat};
 

@@ -4,9 +4,9 @@ use super::name::special;
 use super::{Lowering, near, refuse};
 use crate::place::Place;
 use crate::signature::elements;
-use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
-use layout_core::kernel::{Constant, Elem};
+use layout_compiler::intrinsic::{Form, Intrinsic};
+use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, TypeRef, UnaryOp};
+use layout_compiler::{Constant, Elem};
 use syn::{BinOp, Expr, ExprField, ExprIf, ExprIndex, ExprLit, Lit, Member, Type, UnOp};
 
 impl Lowering<'_> {

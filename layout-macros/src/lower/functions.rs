@@ -5,8 +5,8 @@ use super::scope::Binding;
 use super::written::written;
 use super::{Lowering, Site};
 use crate::place::Place;
-use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::{Annotation, Block, Function, Pattern};
+use layout_compiler::intrinsic::{Form, Intrinsic};
+use layout_compiler::ir::{Annotation, Block, Function, Pattern};
 use proc_macro2::Ident;
 use quote::format_ident;
 use syn::ext::IdentExt;
@@ -205,7 +205,7 @@ impl Lowering<'_> {
         outer
     }
 
-    fn no_parameter(&mut self, place: Place) -> layout_core::kernel::ir::LocalId {
+    fn no_parameter(&mut self, place: Place) -> layout_compiler::ir::LocalId {
         self.errors.push(
             place,
             "a parameter is a name and a type",

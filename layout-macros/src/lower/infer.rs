@@ -6,13 +6,13 @@
 
 use super::Lowering;
 use super::written::Ty;
-use layout_core::kernel::intrinsic::Intrinsic;
-use layout_core::kernel::ir::Annotation;
-use layout_core::kernel::ir::{
+use layout_compiler::intrinsic::Intrinsic;
+use layout_compiler::ir::Annotation;
+use layout_compiler::ir::{
     ArgumentKind, BinaryOp, Block, ExprId, ExprKind, Kernel, LocalId, Pattern, StatementKind, TypeRef,
     UnaryOp,
 };
-use layout_core::kernel::{Elem, ParamValue};
+use layout_compiler::{Elem, ParamValue};
 use std::collections::HashMap;
 
 /// Elements within elements of a type that is looked into.

@@ -6,11 +6,11 @@ use crate::attr::{Attribute, Bound, Written};
 use crate::place::Place;
 use crate::report::Errors;
 use crate::signature::{Kind, Lies, Signature};
-use layout_core::kernel::ir::{
+use layout_compiler::ir::{
     Argument, ArgumentKind, ArgumentLayout, Block, ExprId, ExprKind, Kernel, Parameter, StatementKind,
     TypeRef,
 };
-use layout_core::kernel::{ParamSet, ParamValue};
+use layout_compiler::{ParamSet, ParamValue};
 use proc_macro2::Ident;
 use std::collections::HashMap;
 use syn::ext::IdentExt;

@@ -9,9 +9,7 @@
 use super::Lowering;
 use crate::place::Place;
 use crate::returns::{returns_within, without_returns};
-use layout_core::kernel::ir::{
-    Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
-};
+use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Expr, ExprBlock, ExprLoop, ExprReturn, Label, Lifetime};

@@ -7,7 +7,7 @@ use super::Lowering;
 use super::scope::{Binding, Found};
 use super::statement::is_value;
 use crate::place::Place;
-use layout_core::kernel::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, UnaryOp};
+use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, UnaryOp};
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::{Arm, Expr, ExprMatch, Lit, Pat, RangeLimits};

@@ -1,6 +1,6 @@
 //! From the syntax tree to [`Kernel`]: names resolved, everything else refused with its place and the way out.
 //!
-//! Law: every [`layout_core::kernel::Origin`] of the kernel is an index into [`Lowered::places`]. Nothing is
+//! Law: every [`layout_compiler::Origin`] of the kernel is an index into [`Lowered::places`]. Nothing is
 //! evaluated here; what a kernel means is settled by `specialise`.
 
 mod call;
@@ -23,8 +23,8 @@ mod written;
 use crate::depth;
 use crate::place::Place;
 use crate::report::Errors;
-use layout_core::kernel::Origin;
-use layout_core::kernel::ir::{
+use layout_compiler::Origin;
+use layout_compiler::ir::{
     Expr, ExprId, ExprKind, Kernel, Local, LocalId, Statement, StatementKind, TypeRef,
 };
 use proc_macro2::Ident;

@@ -3,9 +3,9 @@
 use super::scope::{Binding, Found};
 use super::{Lowering, Site, near};
 use crate::place::Place;
-use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::{ExprId, ExprKind, Special, TypeRef};
-use layout_core::kernel::{Constant, Elem, Known};
+use layout_compiler::intrinsic::{Form, Intrinsic};
+use layout_compiler::ir::{ExprId, ExprKind, Special, TypeRef};
+use layout_compiler::{Constant, Elem, Known};
 use proc_macro2::Ident;
 use syn::ExprPath;
 use syn::ext::IdentExt;

@@ -2,7 +2,7 @@
 //!
 //! Law: a suggestion exists. It differs from the name by one slip in five letters, or is known to mean the same.
 
-use layout_core::kernel::intrinsic::{Form, Intrinsic};
+use layout_compiler::intrinsic::{Form, Intrinsic};
 
 /// CUDA's and others' names, without `__` and a final `f`, in lower case with `_`; and ours.
 const SYNONYMS: [(&str, &str); 30] = [
@@ -280,7 +280,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{advice, constant, nearest, synonym};
-    use layout_core::kernel::intrinsic::Intrinsic;
+    use layout_compiler::intrinsic::Intrinsic;
 
     #[test]
     fn near_spellings_are_meant_and_other_words_are_not() {

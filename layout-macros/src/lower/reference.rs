@@ -6,9 +6,7 @@
 
 use super::Lowering;
 use crate::place::Place;
-use layout_core::kernel::ir::{
-    Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
-};
+use layout_compiler::ir::{Annotation, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::Ident;
 use syn::{Expr, ExprReference, Type, UnOp};
 

@@ -2,7 +2,7 @@
 //!
 //! A nested function sees the constants and functions around it, and no locals and no arguments, as in Rust.
 
-use layout_core::kernel::ir::LocalId;
+use layout_compiler::ir::LocalId;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Scopes {
 #[cfg(test)]
 mod tests {
     use super::{Binding, Found, Scopes};
-    use layout_core::kernel::ir::LocalId;
+    use layout_compiler::ir::LocalId;
 
     #[test]
     fn inner_names_shadow_and_functions_see_only_constants() {

@@ -5,10 +5,8 @@
 
 use super::Lowering;
 use crate::place::Place;
-use layout_core::kernel::intrinsic::{Form, Intrinsic};
-use layout_core::kernel::ir::{
-    BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind,
-};
+use layout_compiler::intrinsic::{Form, Intrinsic};
+use layout_compiler::ir::{BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind};
 use proc_macro2::Ident;
 use syn::{Expr, ExprForLoop, ExprMethodCall};
 

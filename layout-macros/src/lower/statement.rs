@@ -6,7 +6,7 @@ use super::sequence::sequence;
 use super::{Lowering, Site, refuse};
 use crate::place::Place;
 use crate::signature::type_ref;
-use layout_core::kernel::ir::{
+use layout_compiler::ir::{
     Annotation, BinaryOp, Block, ExprId, ExprKind, LocalId, Pattern, Statement, StatementKind, TypeRef,
 };
 use proc_macro2::{Ident, TokenStream, TokenTree};

@@ -1,7 +1,7 @@
 //! Written types: what a parameter, a result or a `let` says, as far as the types of literals follow from it.
 
 use crate::signature::type_ref;
-use layout_core::kernel::ir::TypeRef;
+use layout_compiler::ir::TypeRef;
 use proc_macro2::Ident;
 use syn::{GenericArgument, Generics, PathArguments, ReturnType, Type, TypeParamBound};
 

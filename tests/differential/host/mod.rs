@@ -4,8 +4,8 @@
 //! beside a tensor is touched, and nothing undefined happens.
 
 use crate::run::{Failure, Stored, Trial, bits};
-use layout_core::kernel::emit;
-use layout_core::kernel::launch::KernelParameter;
+use layout_compiler::emit;
+use layout_compiler::launch::KernelParameter;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,0 +1,11 @@
+//! Functions of the kernel language that are written in it, as the macro reads them.
+//!
+//! Law: the text is the one that rustc compiles in [`crate::lang`]: a kernel's call means what the program's own does.
+
+/// The Rust texts of the functions: orders of tiles such as [`hilbert`](crate::lang::hilbert), and sums such as
+/// [`group_sum`](crate::lang::group_sum).
+///
+/// ```
+/// assert!(layout_core::library::LIBRARY.iter().any(|text| text.contains("pub fn hilbert(")));
+/// ```
+pub const LIBRARY: [&str; 2] = [include_str!("lang/order.rs"), include_str!("lang/sum.rs")];

@@ -1,0 +1,79 @@
+//! `cp.async`: issued, in flight, landed.
+//!
+//! The source is read when the copy is issued, and the destination changes when the issuing thread waits. In between the
+//! shadows of both say that a copy is in flight. So an access to the destination is found, and so is a write to the source.
+
+use super::touch::Kind;
+use super::warp::{Pending, Source, Warp, each_lane};
+use crate::bytecode::{LANES, Sum, Target};
+use crate::event::{Access, Event, How};
+use crate::machine::Machine;
+use crate::memory::bytes;
+
+impl Machine<'_> {
+    /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
+    pub(crate) fn copy_async(
+        &mut self,
+        warp: &mut Warp,
+        (destination, destination_site): (Sum, u32),
+        (source, source_site): (Sum, u32),
+        mask: Option<u32>,
+    ) {
+        let program = self.launch.program;
+        let (to, from) = (&program.sites[destination_site as usize], &program.sites[source_site as usize]);
+        let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
+        let read = self.ready(warp, source, mask, source_site, Kind::Read);
+        let (number, touch, how) = (source_site, &read, How::Fetch);
+        self.tell(&Event::Access(Access { warp, site: from, number, touch, how }));
+        let written = self.ready(warp, destination, None, destination_site, Kind::Write);
+        let (number, touch, how) = (destination_site, &written, How::Issue);
+        self.tell(&Event::Access(Access { warp, site: to, number, touch, how }));
+        let mut pending = Pending {
+            lanes: written.open,
+            groups: warp.committed,
+            offsets: [0; LANES],
+            data: [[0; 16]; LANES],
+            bytes: to.width * to.bytes,
+            site: destination_site,
+            source: Source { argument, index: read.index, open: read.open, width: from.width },
+        };
+        let global = &self.launch.globals[argument as usize];
+        for lane in each_lane(written.open) {
+            pending.offsets[lane] = warp.shared + base + written.index[lane] as u32 * to.bytes;
+            if read.open >> lane & 1 == 0 {
+                continue;
+            }
+            for part in 0..from.width {
+                let byte = (read.index[lane] as usize + part as usize) * from.bytes as usize;
+                let bits = global.read(byte, from.bytes);
+                bytes::write(&mut pending.data[lane], (part * from.bytes) as usize, from.bytes, bits);
+            }
+        }
+        warp.pending.push(pending);
+    }
+
+    /// Lands the copies of all but the last `groups` groups of each active lane.
+    pub(crate) fn wait(&mut self, warp: &mut Warp, groups: u32) {
+        let (active, committed) = (warp.active, warp.committed);
+        let mut pending = std::mem::take(&mut warp.pending);
+        for copy in &mut pending {
+            let done = |lane: &usize| {
+                u64::from(copy.groups[*lane]) + u64::from(groups) < u64::from(committed[*lane])
+            };
+            let lanes = each_lane(copy.lanes & active).filter(done).fold(0, |lanes, lane| lanes | 1 << lane);
+            copy.lanes &= !lanes;
+            let bytes = copy.bytes as usize;
+            for lane in each_lane(lanes) {
+                let offset = copy.offsets[lane] as usize;
+                if let Some(part) = self.shared.get_mut(offset..offset + bytes) {
+                    part.copy_from_slice(&copy.data[lane][..bytes]);
+                }
+            }
+            if lanes != 0 {
+                self.tell(&Event::Landed { warp, lanes, copy });
+            }
+        }
+        pending.retain(|copy| copy.lanes != 0);
+        warp.pending = pending;
+    }
+}

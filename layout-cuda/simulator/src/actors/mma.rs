@@ -1,0 +1,188 @@
+//! The matrix instructions of a warp, by the instructions' thread-value layouts.
+//!
+//! Laws: products of floats narrower than 64 bits are exact. Each element is the sum of its products and its old value,
+//! rounded once; a GPU may round more often and drop low bits of small terms. TF32 operands lose their low 13 bits.
+//! Products of `f64` are added along K with one rounding each. Sums of integers wrap; a product of words is the number of
+//! bits that both have.
+
+use super::touch::Kind;
+use super::warp::{Warp, each_lane};
+use crate::bytecode::{LANES, Sum, Target};
+use crate::event::{Access, Event, How};
+use crate::machine::Machine;
+use crate::memory::bytes;
+use layout_compiler::elem::Elem;
+use layout_compiler::program::{Operand, TensorCore};
+use layout_compiler::small_float;
+use std::sync::OnceLock;
+
+/// What the matrix units see of a float's bits.
+fn truncated(bits: u32) -> u32 {
+    bits & !0x1fff
+}
+
+/// For each operand the index in its tile of each lane's each value.
+struct Places {
+    a: Vec<[usize; LANES]>,
+    b: Vec<[usize; LANES]>,
+    c: Vec<[usize; LANES]>,
+}
+
+fn places(core: TensorCore) -> &'static Places {
+    static PLACES: [OnceLock<Places>; TensorCore::ALL.len()] =
+        [const { OnceLock::new() }; TensorCore::ALL.len()];
+    PLACES[core as usize].get_or_init(|| {
+        let of = |operand: Operand| {
+            let layout = core.layout(operand);
+            let at = |lane: i64, value: i64| {
+                let index = layout.as_ref().and_then(|layout| layout.crd2idx(&(lane, value).into()).ok());
+                index.unwrap_or(0) as usize
+            };
+            (0..core.values(operand))
+                .map(|value| std::array::from_fn(|lane| at(lane as i64, value)))
+                .collect()
+        };
+        Places { a: of(Operand::A), b: of(Operand::B), c: of(Operand::C) }
+    })
+}
+
+/// A tile of an operand from the registers of a bank, from `first` on.
+fn tile<T: Copy, W: Copy + Default>(
+    registers: &[[T; LANES]],
+    first: u32,
+    places: &[[usize; LANES]],
+    seen: impl Fn(T) -> W,
+) -> Vec<W> {
+    let mut tile = vec![W::default(); places.len() * LANES];
+    for (value, places) in places.iter().enumerate() {
+        let register = &registers[first as usize + value];
+        places.iter().zip(register).for_each(|(place, element)| tile[*place] = seen(*element));
+    }
+    tile
+}
+
+/// `d += a b`, of consecutive registers from these on.
+pub(crate) fn mma(warp: &mut Warp, core: TensorCore, [d, a, b]: [u32; 3]) {
+    let [m, n, _] = core.shape().map(|extent| extent as usize);
+    let places = places(core);
+    let active = warp.active;
+    let own = |value: usize| d as usize + value;
+    match core {
+        TensorCore::I8 | TensorCore::U8 | TensorCore::Bits => {
+            let (a, b) = (tile(&warp.int, a, &places.a, |v| v), tile(&warp.int, b, &places.b, |v| v));
+            let sums = product(vec![0; m * n], (&a, &b), [m, n], |sum, left, right| match core {
+                TensorCore::Bits => sum + i64::from(((left & right) as u32).count_ones()),
+                _ => sum + left * right,
+            });
+            for (value, places) in places.c.iter().enumerate() {
+                for lane in each_lane(active) {
+                    let element = &mut warp.int[own(value)][lane];
+                    *element = Elem::I32.wrap(element.wrapping_add(sums[places[lane]]));
+                }
+            }
+        }
+        TensorCore::F64 | TensorCore::F64K4 | TensorCore::F64K8 | TensorCore::F64K16 => {
+            let (a, b) = (tile(&warp.f64, a, &places.a, |v| v), tile(&warp.f64, b, &places.b, |v| v));
+            let c = tile(&warp.f64, d, &places.c, |v| v);
+            let sums = product(c, (&a, &b), [m, n], |sum, left, right| left.mul_add(right, sum));
+            for (value, places) in places.c.iter().enumerate() {
+                each_lane(active).for_each(|lane| warp.f64[own(value)][lane] = sums[places[lane]]);
+            }
+        }
+        _ => {
+            let seen = |value: f32| match core {
+                TensorCore::Tf32 => f64::from(f32::from_bits(truncated(value.to_bits()))),
+                _ => f64::from(value),
+            };
+            let (a, b) = (tile(&warp.f32, a, &places.a, seen), tile(&warp.f32, b, &places.b, seen));
+            let sums = product(vec![-0.0; m * n], (&a, &b), [m, n], |sum, left, right| sum + left * right);
+            for (value, places) in places.c.iter().enumerate() {
+                for lane in each_lane(active) {
+                    let element = &mut warp.f32[own(value)][lane];
+                    let sum = f64::from(*element) + sums[places[lane]];
+                    *element = match core.sums() {
+                        Elem::F32 => sum as f32,
+                        narrower => small_float::round(small_float::to_odd(sum), narrower),
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// `c` with the products of `a` and `b` added by `add`, in the order of K. Tiles are by columns, of `m` rows, or `n` of B.
+fn product<T: Copy>(
+    mut c: Vec<T>,
+    (a, b): (&[T], &[T]),
+    [m, n]: [usize; 2],
+    add: impl Fn(T, T, T) -> T,
+) -> Vec<T> {
+    for (a, b) in a.chunks_exact(m).zip(b.chunks_exact(n)) {
+        for (c, right) in c.chunks_exact_mut(m).zip(b) {
+            c.iter_mut().zip(a).for_each(|(c, left)| *c = add(*c, *left, *right));
+        }
+    }
+    c
+}
+
+impl Machine<'_> {
+    /// Matrices from shared memory to consecutive registers from `dst` on.
+    pub(crate) fn load_matrix(
+        &mut self,
+        warp: &mut Warp,
+        dst: u32,
+        address: Sum,
+        (count, transposed): (u32, bool),
+        number: u32,
+    ) {
+        let program = self.launch.program;
+        let site = &program.sites[number as usize];
+        let Target::Shared(base) = site.target else { return };
+        let active = warp.active;
+        // What the lanes beyond the matrices' rows name is not read.
+        warp.active &= u32::MAX >> (32 - 8 * count.clamp(1, 4));
+        let touch = self.ready(warp, address, None, number, Kind::Read);
+        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Load(None) }));
+        warp.active = active;
+        let size = site.bytes;
+        let each = (4 / size.max(1)) as usize;
+        for matrix in 0..count as usize {
+            for part in 0..each {
+                let register = dst as usize + matrix * each + part;
+                for lane in each_lane(active) {
+                    let (row, element) = match transposed {
+                        false => (lane / 4, lane % 4 * each + part),
+                        true => (lane % 4 * each + part, lane / 4),
+                    };
+                    let source = matrix * 8 + row;
+                    if touch.open >> source & 1 == 0 {
+                        continue;
+                    }
+                    let byte = base as usize + (touch.index[source] as usize + element) * size as usize;
+                    let bits = bytes::read(&self.shared, byte, size) as u32;
+                    warp.f32[register][lane] = match site.elem {
+                        Elem::F32 => f32::from_bits(bits),
+                        small => small_float::decode(bits, small),
+                    };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use layout_compiler::meaning::round_tf32;
+
+    #[test]
+    fn tf32_rounds_to_the_nearest_and_ties_to_even() {
+        let ulp = 2f32.powi(-10);
+        assert_eq!(round_tf32(1.0 + ulp / 2.0), 1.0);
+        assert_eq!(round_tf32(-1.0 - 1.5 * ulp), -1.0 - 2.0 * ulp);
+        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_up()), 1.0 + ulp);
+        assert_eq!(round_tf32((1.0 + ulp / 2.0).next_down()), 1.0);
+        assert_eq!(round_tf32(f32::INFINITY), f32::INFINITY);
+        assert_eq!(round_tf32(f32::MAX), f32::INFINITY);
+        assert!(round_tf32(f32::NAN).is_nan());
+    }
+}

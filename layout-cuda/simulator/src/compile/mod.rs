@@ -1,0 +1,410 @@
+//! From a checked kernel and the numbers of one launch to bytecode.
+//!
+//! Dimensions, strides and index arguments are numbers here, so most index arithmetic folds. Values that are equal in a
+//! warp live in scalar registers. Registers are a stack: a statement list gives back what it took.
+//!
+//! For speed we also keep each computed index until a variable in it changes, and compute the part of an index that a loop
+//! does not change before the loop. That stays right because indices have no effect; one that may divide by zero is left
+//! where it stands.
+
+mod access;
+mod asynchronous;
+mod index;
+mod invariant;
+mod judge;
+mod matrix;
+mod statement;
+mod together;
+mod value;
+
+pub(super) use index::compare;
+
+use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use super::{Options, SimulateError};
+use index::Cache;
+use layout_compiler::bind::Bound;
+use layout_compiler::check::Checked;
+use layout_compiler::elem::{Constant, Elem};
+use layout_compiler::index::{Atom, AtomId, Index, VarId};
+use layout_compiler::launch::KernelParameter;
+use layout_compiler::origin::Origin;
+use layout_compiler::program::{Pad, Place, PlaceId, Space, Tables, TensorMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A local array of more elements than this is not simulated.
+const LOCAL_LIMIT: u64 = 1 << 16;
+
+/// An argument of a launch, as far as the code depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ArgumentValue {
+    /// A tensor of this many elements.
+    Tensor(i64),
+    /// A scalar.
+    Scalar(Constant),
+    /// An index.
+    Index(i64),
+}
+
+/// Where the value of a variable is.
+#[derive(Clone, Copy, Debug)]
+struct Binding {
+    register: Register,
+    /// The slot that tracks it, where it was declared without a value.
+    slot: Option<u32>,
+}
+
+/// How many registers are taken, for each bank.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    f32: u32,
+    f64: u32,
+    int: u32,
+    mask: u32,
+    scalars: u32,
+}
+
+struct Compiler<'a> {
+    tables: &'a Tables,
+    bound: &'a Bound,
+    maps: &'a [TensorMap],
+    arguments: &'a [ArgumentValue],
+    strides: HashMap<(u32, u32), i64>,
+    program: Program,
+    variables: Vec<Option<Binding>>,
+    /// First register and first slot of each local place.
+    locals: Vec<Option<(u32, u32)>>,
+    /// The variables that each atom depends on.
+    dependencies: Vec<BTreeSet<VarId>>,
+    /// What each enclosing loop changes, the outermost first.
+    loops: Vec<BTreeSet<VarId>>,
+    cache: Cache,
+    /// The number of each site. The whole site is the key, so two accesses share a number only where nothing tells them apart.
+    sites: HashMap<Site, u32>,
+    /// Slots that are initialised in every active lane.
+    initialised: HashSet<u32>,
+    taken: Taken,
+    line: u32,
+    site: u32,
+    /// The statement that is compiled.
+    origin: Origin,
+    /// Places that products write.
+    accumulators: BTreeSet<PlaceId>,
+    /// Whether the index that is computed is a place, or holds an access to its view.
+    placing: bool,
+    /// What is computed from atomic loads of a place.
+    loaded: BTreeSet<(PlaceId, VarId)>,
+    /// The places whose atomic loads decide whether the statement is reached, for each `if` around it.
+    guards: Vec<BTreeSet<PlaceId>>,
+}
+
+/// The code of a launch.
+pub(super) fn compile(
+    checked: &Checked,
+    bound: &Bound,
+    arguments: &[ArgumentValue],
+    options: &Options,
+) -> Result<Program, SimulateError> {
+    let tables = checked.tables();
+    let mut compiler = Compiler {
+        tables,
+        bound,
+        maps: &checked.plan().maps,
+        arguments,
+        strides: strides(checked, bound),
+        program: Program {
+            findings: options.findings,
+            arithmetic: options.findings && options.arithmetic,
+            granule: 1,
+            ..Program::default()
+        },
+        variables: vec![None; tables.variables.len()],
+        locals: Vec::new(),
+        dependencies: dependencies(tables)?,
+        loops: Vec::new(),
+        cache: Cache::default(),
+        sites: HashMap::new(),
+        initialised: HashSet::new(),
+        taken: Taken { int: super::bytecode::AXES, scalars: super::bytecode::AXES, ..Taken::default() },
+        line: 0,
+        site: 0,
+        origin: Origin(0),
+        accumulators: asynchronous::accumulators(checked.body()),
+        placing: false,
+        loaded: BTreeSet::new(),
+        guards: Vec::new(),
+    };
+    if options.findings {
+        compiler.loaded = compiler.loaded(checked.body());
+    }
+    compiler.places(checked.plan().shared_bytes)?;
+    compiler.count_registers();
+    compiler.list(checked.body())?;
+    compiler.emit(Op::End);
+    Ok(compiler.program)
+}
+
+/// The stride of each mode that the kernel takes as a parameter.
+fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
+    let parameters = checked.plan().parameters.iter().zip(&bound.values);
+    parameters
+        .filter_map(|(parameter, value)| match parameter {
+            KernelParameter::Stride { argument, mode } => Some(((*argument, *mode), *value)),
+            KernelParameter::Pointer(_)
+            | KernelParameter::TensorMap(_)
+            | KernelParameter::GridCounter
+            | KernelParameter::Scalar(_)
+            | KernelParameter::Index(_)
+            | KernelParameter::Dim(_) => None,
+        })
+        .collect()
+}
+
+/// The variables that each atom depends on. An atom is made of earlier ones.
+fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> {
+    let mut known: Vec<BTreeSet<VarId>> = Vec::new();
+    for (id, facts) in tables.atoms.iter() {
+        let mut own = BTreeSet::new();
+        match &facts.atom {
+            Atom::Variable(variable, _) => {
+                own.insert(*variable);
+            }
+            other => {
+                for inner in other.parts().flat_map(Index::atoms) {
+                    let inner = known.get(inner.0 as usize).ok_or_else(|| malformed_atom(id))?;
+                    own.extend(inner.iter().copied());
+                }
+            }
+        }
+        known.push(own);
+    }
+    Ok(known)
+}
+
+fn malformed_atom(id: AtomId) -> SimulateError {
+    SimulateError::Malformed(format!("atom {} is made of an atom that comes later", id.0))
+}
+
+impl Compiler<'_> {
+    fn places(&mut self, shared_bytes: u32) -> Result<(), SimulateError> {
+        let mut end = u64::from(shared_bytes);
+        let mut granule = None;
+        self.site(None)?;
+        for place in &self.tables.places {
+            self.program.names.push(place.name.clone());
+            let mut local = None;
+            match place.space {
+                Space::Global(_) | Space::Remote { .. } => {}
+                Space::Shared { byte_offset } => {
+                    let bytes = place.elem.bytes();
+                    end = end
+                        .max(u64::from(byte_offset).saturating_add(place.len.saturating_mul(bytes.into())));
+                    let aligned = if byte_offset % bytes == 0 { bytes } else { 1 };
+                    granule = Some(granule.map_or(aligned, |known: u32| known.min(aligned)));
+                }
+                Space::Local => local = Some(self.local(place)?),
+            }
+            self.locals.push(local);
+        }
+        self.program.granule = granule.unwrap_or(1);
+        self.program.shared_bytes = u32::try_from(end)
+            .ok()
+            .filter(|bytes| *bytes <= 1 << 24)
+            .ok_or_else(|| SimulateError::Malformed(format!("{end} bytes of shared memory")))?;
+        Ok(())
+    }
+
+    /// Registers and slots for a local place.
+    fn local(&mut self, place: &Place) -> Result<(u32, u32), SimulateError> {
+        if place.len > LOCAL_LIMIT {
+            return Err(SimulateError::Malformed(format!(
+                "local tensor `{}` has {} elements, the simulator takes at most {LOCAL_LIMIT}",
+                place.name, place.len
+            )));
+        }
+        let (bank, count) = (Bank::of(place.elem), place.len as u32);
+        let register = self.take(bank, count);
+        let slot = self.slots(count);
+        self.program.arrays.push((bank, register, count));
+        Ok((register, slot))
+    }
+
+    fn slots(&mut self, count: u32) -> u32 {
+        let first = self.program.slots;
+        self.program.slots += count;
+        first
+    }
+
+    /// Takes consecutive registers until the statement list ends.
+    fn take(&mut self, bank: Bank, count: u32) -> u32 {
+        let taken = match bank {
+            Bank::F32 => &mut self.taken.f32,
+            Bank::F64 => &mut self.taken.f64,
+            Bank::Int => &mut self.taken.int,
+            Bank::Mask => &mut self.taken.mask,
+        };
+        let first = *taken;
+        *taken += count;
+        self.count_registers();
+        first
+    }
+
+    fn take_scalar(&mut self) -> u32 {
+        self.taken.scalars += 1;
+        self.count_registers();
+        self.taken.scalars - 1
+    }
+
+    fn count_registers(&mut self) {
+        let (program, taken) = (&mut self.program, &self.taken);
+        program.f32 = program.f32.max(taken.f32);
+        program.f64 = program.f64.max(taken.f64);
+        program.int = program.int.max(taken.int);
+        program.mask = program.mask.max(taken.mask);
+        program.scalars = program.scalars.max(taken.scalars);
+    }
+
+    fn emit(&mut self, op: Op) -> usize {
+        self.program.code.push(op);
+        self.program.lines.push(self.line);
+        self.program.code.len() - 1
+    }
+
+    fn here(&self) -> u32 {
+        self.program.code.len() as u32
+    }
+
+    fn position(&self, origin: Origin) -> u32 {
+        self.tables.positions.get(origin.0 as usize).map_or(0, |position| position.line)
+    }
+
+    /// The line that the next instructions belong to.
+    fn at(&mut self, origin: Origin) -> Result<(), SimulateError> {
+        self.line = self.position(origin);
+        self.origin = origin;
+        self.site = self.site(None)?;
+        Ok(())
+    }
+
+    fn variable(&self, id: VarId) -> Result<Binding, SimulateError> {
+        self.variables.get(id.0 as usize).copied().flatten().ok_or_else(|| {
+            SimulateError::Malformed(format!("variable {} is used before its declaration", id.0))
+        })
+    }
+
+    fn bind(&mut self, id: VarId, register: Register, slot: Option<u32>) -> Result<(), SimulateError> {
+        self.cache.forget(id);
+        match self.variables.get_mut(id.0 as usize) {
+            Some(binding) => *binding = Some(Binding { register, slot }),
+            None => return Err(SimulateError::Malformed(format!("there is no variable {}", id.0))),
+        }
+        Ok(())
+    }
+
+    /// The number of a site; the same for equal accesses of one line. The rank of another block is part of it: each round of an
+    /// unrolled loop over ranks has its own.
+    fn site(&mut self, access: Option<&layout_compiler::program::Access>) -> Result<u32, SimulateError> {
+        let site = match access {
+            None => Site {
+                place: u32::MAX,
+                elem: Elem::U8,
+                bytes: 1,
+                width: 1,
+                target: Target::None,
+                rank: None,
+                len: 0,
+                pad: 0,
+                direct: false,
+                align: 1,
+                line: self.line,
+            },
+            Some(access) => {
+                let place = self.place(access.place)?;
+                let mut rank = None;
+                let (len, target) = match place.space {
+                    Space::Global(number) => match self.arguments.get(number as usize) {
+                        Some(ArgumentValue::Tensor(len)) => (*len, Target::Global(number)),
+                        _ => {
+                            return Err(SimulateError::Malformed(format!(
+                                "place `{}` is argument {number}, which is no tensor",
+                                place.name
+                            )));
+                        }
+                    },
+                    Space::Shared { byte_offset } => (place.len as i64, Target::Shared(byte_offset)),
+                    Space::Remote { of, rank: variable } => {
+                        let Space::Shared { byte_offset } = self.place(of)?.space else {
+                            let message = format!("place `{}` of another block is not shared", place.name);
+                            return Err(SimulateError::Malformed(message));
+                        };
+                        rank = Some(self.rank(variable)?);
+                        (place.len as i64, Target::Shared(byte_offset))
+                    }
+                    Space::Local => {
+                        let (register, slot) =
+                            self.locals.get(access.place.0 as usize).copied().flatten().unwrap_or_default();
+                        (place.len as i64, Target::Local { register, slot })
+                    }
+                };
+                Site {
+                    place: access.place.0,
+                    elem: place.elem,
+                    bytes: place.elem.bytes(),
+                    width: access.width.clamp(1, 16),
+                    target,
+                    rank,
+                    len,
+                    pad: self.pad(access.pad)?,
+                    direct: access.direct,
+                    align: place.align.max(1),
+                    line: self.position(access.origin),
+                }
+            }
+        };
+        let next = self.program.sites.len() as u32;
+        let number = *self.sites.entry(site).or_insert(next);
+        if number == next {
+            self.program.sites.push(site);
+        }
+        Ok(number)
+    }
+
+    /// The bits of what stands for an element beyond an edge.
+    fn pad(&self, pad: Pad) -> Result<u64, SimulateError> {
+        match pad {
+            Pad::Constant(constant) => Ok(constant.bits),
+            Pad::Argument(number, _) => match self.arguments.get(number as usize) {
+                Some(ArgumentValue::Scalar(constant)) => Ok(constant.bits),
+                _ => Err(SimulateError::Malformed(format!("argument {number} is no scalar"))),
+            },
+        }
+    }
+
+    /// What holds the rank of another block.
+    fn rank(&self, variable: VarId) -> Result<Sum, SimulateError> {
+        match self.variable(variable)?.register {
+            Register::Int(rank) => Ok(rank),
+            Register::F32(_) | Register::F64(_) | Register::Mask(_) => {
+                Err(SimulateError::Malformed(format!("variable {} is no rank", variable.0)))
+            }
+        }
+    }
+
+    fn place(&self, id: PlaceId) -> Result<&Place, SimulateError> {
+        self.tables
+            .places
+            .get(id.0 as usize)
+            .ok_or_else(|| SimulateError::Malformed(format!("there is no place {}", id.0)))
+    }
+
+    /// The value of a uniform sum that is a number, as a register of lanes.
+    fn vector_of(&mut self, sum: Sum) -> u32 {
+        match sum {
+            Sum { vector: Some(register), scalar: None, constant: 0 } => register,
+            _ => {
+                let dst = self.take(Bank::Int, 1);
+                self.emit(Op::Wrap { dst, a: sum, elem: Elem::I64 });
+                dst
+            }
+        }
+    }
+}

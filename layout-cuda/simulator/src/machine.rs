@@ -1,0 +1,139 @@
+//! The machine of one host thread: the launch, and the parts of memory, actors and schedule that belong to the cluster that
+//! runs.
+//!
+//! Each folder adds its methods; judges see all of the machine and can change nothing.
+
+use super::bytecode::{LANES, Program};
+use super::event::{self, Hearings, Judge, Told};
+use super::report::{Counts, Finding, FindingKind};
+use crate::actors::cluster;
+use crate::actors::order::Releases;
+use crate::actors::proxy::Proxy;
+use crate::actors::warp::{Warp, coordinates};
+use crate::memory::bytes::Global;
+use crate::memory::strands::{Block, Clocks};
+use crate::schedule::turns::Turns;
+use std::cell::RefCell;
+
+/// What all host threads share.
+pub(crate) struct Launch<'a> {
+    pub program: &'a Program,
+    /// One for each argument.
+    pub globals: Vec<Global<'a>>,
+    /// Who looks.
+    pub judges: Vec<Box<dyn Judge>>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub cluster: [u32; 3],
+    pub max_steps: u64,
+    pub counters: bool,
+    /// Clusters that the device surely holds at once.
+    pub places: usize,
+    /// The number of the schedule.
+    pub seed: u64,
+    /// Whether clusters begin from the last to the first, whatever the schedule says.
+    pub backwards: bool,
+}
+
+pub(crate) struct Machine<'a> {
+    pub launch: &'a Launch<'a>,
+    pub warps: Vec<Warp>,
+    /// How many warps a block has; `warps` is moved out while one of them runs.
+    pub count: usize,
+    /// The blocks that run, and what their warps know.
+    pub clocks: Clocks,
+    pub shared: Vec<u8>,
+    /// The judges of the cluster that runs.
+    pub hearings: Hearings<'a>,
+    /// What they tell.
+    pub told: RefCell<Told>,
+    /// For each instruction: how often a warp ran it, and how many lanes.
+    pub runs: Vec<[u64; 2]>,
+    /// What is in flight beside the threads.
+    pub proxy: Proxy,
+    pub releases: Releases,
+    /// The schedule.
+    pub turns: Turns,
+    /// Whether anything was written, released or ended since this was reset.
+    pub progress: bool,
+    /// Whether the warp that ran last changed something undivided that others may wait for.
+    pub gave: bool,
+}
+
+/// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
+pub(crate) const MOST_ACTORS: u64 = 2048;
+
+/// The actors of a cluster of so many blocks.
+pub(crate) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
+    let each = threads.div_ceil(LANES as u32);
+    Proxy::new(program, each as usize, 1).actors() as u64 * ranks
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(launch: &'a Launch<'a>) -> Machine<'a> {
+        let program = launch.program;
+        let (ranks, each) =
+            (cluster::size(launch.cluster), launch.block.iter().product::<u32>().div_ceil(LANES as u32));
+        let count = ranks * each;
+        let proxy = Proxy::new(program, each as usize, ranks as usize);
+        let stride = cluster::stride(program);
+        Machine {
+            launch,
+            count: count as usize,
+            warps: (0..count)
+                .map(|number| Warp {
+                    number,
+                    shared: number / each.max(1) * stride,
+                    ..Warp::new(program, number % each.max(1), launch.block)
+                })
+                .collect(),
+            clocks: Clocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
+            shared: vec![u8::MAX; (ranks * stride) as usize],
+            hearings: event::hearings(&launch.judges),
+            told: RefCell::new(Told {
+                counts: vec![Counts::default(); program.sites.len()],
+                ..Told::default()
+            }),
+            runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
+            proxy,
+            releases: Releases::default(),
+            turns: Turns::new(launch.seed),
+            progress: false,
+            gave: false,
+        }
+    }
+
+    /// Notes a finding for some lanes of a warp; `message` is given the first of them.
+    pub(crate) fn report(
+        &self,
+        kind: FindingKind,
+        site: u32,
+        warp: u32,
+        lanes: u32,
+        index: Option<i64>,
+        message: impl FnOnce(usize) -> String,
+    ) {
+        let program = self.launch.program;
+        if !program.findings
+            && !matches!(kind, FindingKind::StepLimit | FindingKind::Deadlock | FindingKind::NotResident)
+        {
+            return;
+        }
+        let lane = lanes.trailing_zeros().min(LANES as u32 - 1);
+        let inside = self.inside(warp as usize) as u32;
+        let (extents, block) = (self.launch.block, self.clocks.blocks[self.rank(warp as usize)].index);
+        let known = &program.sites[site as usize];
+        let mut told = self.told.borrow_mut();
+        told.of_event += 1;
+        told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
+            kind,
+            message: message(lane as usize),
+            line: known.line,
+            thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
+            block,
+            place: program.names.get(known.place as usize).cloned(),
+            index,
+            count: 1,
+        });
+    }
+}

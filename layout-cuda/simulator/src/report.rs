@@ -1,0 +1,331 @@
+//! What a simulated launch reports besides its results: findings and counts.
+//!
+//! Law: equal programs with equal arguments give equal reports, whatever the number of host threads.
+
+use std::fmt;
+
+/// A kind of mistake.
+///
+/// ```
+/// # use layout_simulator::FindingKind;
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [2], grid = [1])]
+/// fn race(x: &mut LayoutTensor<i32, RowMajor<1>>) {
+///     x[[0]] = thread_idx.x as i32;
+/// }
+/// let mut x = Device::simulator().zeros::<i32, 1>([1])?;
+/// assert_eq!(race::simulate(&mut x)?.findings[0].kind, FindingKind::WriteWriteRace);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FindingKind {
+    /// An access outside of its tensor; no memory was touched.
+    OutOfBounds,
+    /// A read of a shared or local element or of a variable that nothing has written.
+    Uninitialised,
+    /// Two threads write different values to one element, and nothing orders them.
+    WriteWriteRace,
+    /// Two threads write the same value to one element, and nothing orders them.
+    EqualWrites,
+    /// One thread reads what another writes, and nothing orders them.
+    ReadWriteRace,
+    /// Not every thread reaches a barrier, or not the same one.
+    DivergentBarrier,
+    /// Memory is used while an asynchronous copy to it is in flight.
+    MissingWait,
+    /// The asynchronous proxy uses what a thread wrote without `fence_async_proxy`, or `fence_async_proxy_global`; or TMA overwrites, in shared
+    /// or global memory, what the warp that starts it has read, with nothing that waits for the read.
+    MissingFence,
+    /// The asynchronous proxy writes what others still use.
+    Overwritten,
+    /// A phase of an mbarrier expects other bytes than its copies report.
+    TransactionBytes,
+    /// More arrivals at an mbarrier than a phase takes.
+    Arrivals,
+    /// A block ends while copies or products are in flight, or in the middle of a phase.
+    InFlightAtEnd,
+    /// A block uses shared memory of another one of its cluster that may have ended.
+    EndedBlock,
+    /// A block uses shared memory of another one of its cluster that may not have begun.
+    NotBegun,
+    /// A vector access whose address is no multiple of its bytes.
+    Misaligned,
+    /// An integer division or remainder by zero.
+    DivisionByZero,
+    /// A warp took more steps than the options allow; the launch was stopped.
+    StepLimit,
+    /// Every warp waits for something that cannot happen; the launch was stopped.
+    Deadlock,
+    /// A block waits for one that need not run at the same time; the launch was stopped.
+    NotResident,
+    /// A lost update: a thread writes what it computed from an element's value, and another thread wrote the element in
+    /// between.
+    LostUpdate,
+    /// An index leaves 64 bits.
+    IndexOverflow,
+    /// An element that no thread wrote, where others of its tensor were ([`super::Options::coverage`]).
+    Unwritten,
+    /// Two threads write different values to one element, and nobody read the first ([`super::Options::coverage`]).
+    WrittenTwice,
+    /// A read of an element of a tensor of zeros, before anything wrote it ([`super::Options::coverage`]).
+    Unset,
+    /// An integer leaves its type ([`super::Options::arithmetic`]).
+    Overflow,
+    /// A conversion to a type that does not have the value ([`super::Options::arithmetic`]).
+    LossyCast,
+    /// A shift by a negative count, or by the width of its type or more ([`super::Options::arithmetic`]).
+    ShiftTooFar,
+    /// An infinity from finite numbers, or a NaN from operands that are none, that is stored
+    /// ([`super::Options::arithmetic`]).
+    NotFinite,
+    /// Another schedule gives another result ([`super::Options::schedules`]).
+    ScheduleDependent,
+}
+
+impl FindingKind {
+    /// The kind in words.
+    ///
+    /// ```
+    /// use layout_simulator::FindingKind;
+    /// assert_eq!(FindingKind::MissingWait.name(), "missing wait");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingKind::OutOfBounds => "out of bounds",
+            FindingKind::Uninitialised => "uninitialised read",
+            FindingKind::WriteWriteRace => "write-write race",
+            FindingKind::EqualWrites => "write-write race of equal values",
+            FindingKind::ReadWriteRace => "read-write race",
+            FindingKind::DivergentBarrier => "divergent barrier",
+            FindingKind::MissingWait => "missing wait",
+            FindingKind::MissingFence => "missing proxy fence",
+            FindingKind::Overwritten => "overwritten in use",
+            FindingKind::TransactionBytes => "wrong count of bytes",
+            FindingKind::Arrivals => "surplus arrival",
+            FindingKind::InFlightAtEnd => "work in flight at the end",
+            FindingKind::EndedBlock => "use of an ended block",
+            FindingKind::NotBegun => "use of a block that has not begun",
+            FindingKind::Misaligned => "misaligned access",
+            FindingKind::DivisionByZero => "division by zero",
+            FindingKind::StepLimit => "step limit",
+            FindingKind::Deadlock => "deadlock",
+            FindingKind::NotResident => "wait for a block that need not run",
+            FindingKind::LostUpdate => "lost update",
+            FindingKind::IndexOverflow => "index beyond 64 bits",
+            FindingKind::Unwritten => "element left unwritten",
+            FindingKind::WrittenTwice => "written twice",
+            FindingKind::Unset => "update of what nothing set",
+            FindingKind::Overflow => "integer overflow",
+            FindingKind::LossyCast => "lossy conversion",
+            FindingKind::ShiftTooFar => "shift too far",
+            FindingKind::NotFinite => "NaN or infinity",
+            FindingKind::ScheduleDependent => "result of the schedule",
+        }
+    }
+}
+
+/// A mistake at one line of the kernel: its first occurrence (by lowest block, then by order of execution) and its number
+/// of occurrences.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [4], grid = [1])]
+/// fn past(x: &mut LayoutTensor<i32, RowMajor<3>>) {
+///     x[[thread_idx.x]] = 1; // thread 3 has no element
+/// }
+/// let mut x = Device::simulator().zeros::<i32, 1>([3])?;
+/// let finding = past::simulate(&mut x)?.findings.remove(0);
+/// assert_eq!((finding.thread, finding.place.as_deref(), finding.index), ([3, 0, 0], Some("x"), Some(3)));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind.
+    pub kind: FindingKind,
+    /// What happened, with the numbers.
+    pub message: String,
+    /// The line in the kernel's Rust file, 0 where it is not known.
+    pub line: u32,
+    /// `thread_idx`
+    pub thread: [u32; 3],
+    /// `block_idx`
+    pub block: [u32; 3],
+    /// The tensor, where there is one.
+    pub place: Option<String>,
+    /// The element of the tensor, counted from its first, where there is one.
+    pub index: Option<i64>,
+    /// How many threads met it, all blocks together.
+    pub count: u64,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [tx, ty, tz] = self.thread;
+        let [bx, by, bz] = self.block;
+        write!(f, "{}: {}", self.kind.name(), self.message)?;
+        write!(f, "\n  line {}, thread ({tx}, {ty}, {tz}) of block ({bx}, {by}, {bz})", self.line)?;
+        if self.count > 1 { write!(f, ", {} times in all", self.count) } else { Ok(()) }
+    }
+}
+
+/// Counts of work, of a line or of a launch.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn square(x: &mut LayoutTensor<f32, RowMajor<32>>) {
+///     x[[thread_idx.x]] = x[[thread_idx.x]] * x[[thread_idx.x]];
+/// }
+/// let mut x = Device::simulator().zeros::<f32, 1>([32])?;
+/// let counts = square::simulate(&mut x)?.totals;
+/// assert_eq!((counts.flops, counts.global_bytes_written), (32, 128));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// The simulator's instructions, one for a warp.
+    pub instructions: u64,
+    /// Floating-point operations; a fused multiply-add counts two, and so does each of a matrix product, of integers as well.
+    pub flops: u64,
+    /// Loads and stores of global memory, one for a warp.
+    pub global_requests: u64,
+    /// 32-byte sectors that these requests touch.
+    pub global_sectors: u64,
+    /// Bytes that threads read from global memory.
+    pub global_bytes_read: u64,
+    /// Bytes that threads wrote to global memory.
+    pub global_bytes_written: u64,
+    /// Loads and stores of shared memory, one for a warp.
+    pub shared_requests: u64,
+    /// Passes through the 32 banks of 4 bytes that these requests take.
+    pub shared_wavefronts: u64,
+    /// Passes beyond those that an access without conflicts of the same width takes.
+    pub bank_conflicts: u64,
+    /// Bytes that threads read from shared memory.
+    pub shared_bytes_read: u64,
+    /// Bytes that threads wrote to shared memory.
+    pub shared_bytes_written: u64,
+}
+
+impl Counts {
+    /// Adds another's counts.
+    ///
+    /// ```
+    /// use layout_simulator::Counts;
+    /// let mut sum = Counts { flops: 2, ..Counts::default() };
+    /// sum.add(&Counts { flops: 3, global_sectors: 4, ..Counts::default() });
+    /// assert_eq!((sum.flops, sum.global_sectors), (5, 4));
+    /// ```
+    pub fn add(&mut self, other: &Counts) {
+        self.instructions = self.instructions.saturating_add(other.instructions);
+        self.flops = self.flops.saturating_add(other.flops);
+        self.global_requests = self.global_requests.saturating_add(other.global_requests);
+        self.global_sectors = self.global_sectors.saturating_add(other.global_sectors);
+        self.global_bytes_read = self.global_bytes_read.saturating_add(other.global_bytes_read);
+        self.global_bytes_written = self.global_bytes_written.saturating_add(other.global_bytes_written);
+        self.shared_requests = self.shared_requests.saturating_add(other.shared_requests);
+        self.shared_wavefronts = self.shared_wavefronts.saturating_add(other.shared_wavefronts);
+        self.bank_conflicts = self.bank_conflicts.saturating_add(other.bank_conflicts);
+        self.shared_bytes_read = self.shared_bytes_read.saturating_add(other.shared_bytes_read);
+        self.shared_bytes_written = self.shared_bytes_written.saturating_add(other.shared_bytes_written);
+    }
+}
+
+/// What a simulated launch reports besides its results.
+///
+/// ```
+/// # use layout_cuda::{Device, tiled_kernel};
+/// #[tiled_kernel(block = [32], grid = [2])]
+/// fn ones(x: &mut LayoutTensor<f32, RowMajor<64>>) {
+///     x[[32 * block_idx.x + thread_idx.x]] = 1.0;
+/// }
+/// let mut x = Device::simulator().zeros::<f32, 1>([64])?;
+/// let report = ones::simulate(&mut x)?;
+/// assert_eq!((report.blocks, report.totals.global_requests), (2, 2));
+/// println!("{report}");
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The findings, in the order of their first occurrence.
+    pub findings: Vec<Finding>,
+    /// How many findings of a kind were left out because of [`super::Options::max_findings`].
+    pub left_out: u64,
+    /// The counts of the launch; zero without [`super::Options::counters`].
+    pub totals: Counts,
+    /// The counts of each line that has any, by line.
+    pub lines: Vec<(u32, Counts)>,
+    /// Blocks that were run.
+    pub blocks: u64,
+    /// Whether the launch was stopped before its end (step limit, deadlock).
+    pub stopped: bool,
+}
+
+impl Report {
+    /// Whether there is nothing to report.
+    ///
+    /// ```
+    /// use layout_simulator::Report;
+    /// assert!(Report::default().clean());
+    /// ```
+    pub fn clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The first finding of a kind.
+    ///
+    /// ```
+    /// # use layout_simulator::FindingKind;
+    /// # use layout_cuda::{Device, tiled_kernel};
+    /// #[tiled_kernel(block = [64], grid = [1])]
+    /// fn reverse(x: &mut LayoutTensor<i32, RowMajor<64>>) {
+    ///     let mut held = shared::<i32>(row_major([64]));
+    ///     held[[thread_idx.x]] = x[[thread_idx.x]];
+    ///     x[[thread_idx.x]] = held[[63 - thread_idx.x]]; // no barrier before
+    /// }
+    /// let mut x = Device::simulator().zeros::<i32, 1>([64])?;
+    /// let report = reverse::simulate(&mut x)?;
+    /// assert!(!report.clean() && report.find(FindingKind::OutOfBounds).is_none());
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn find(&self, kind: FindingKind) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.kind == kind)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        if self.left_out > 0 {
+            writeln!(f, "{} further findings left out", self.left_out)?;
+        }
+        let state = if self.stopped { "stopped" } else { "done" };
+        writeln!(f, "{} blocks {state}, {} lines with findings", self.blocks, self.findings.len())?;
+        if self.totals == Counts::default() {
+            return Ok(());
+        }
+        writeln!(
+            f,
+            "{:>6} {:>12} {:>12} {:>12} {:>12} {:>12} {:>10}",
+            "line", "instructions", "flops", "gl. requests", "gl. sectors", "sh. requests", "conflicts"
+        )?;
+        let mut row = |name: &str, c: &Counts| {
+            writeln!(
+                f,
+                "{name:>6} {:>12} {:>12} {:>12} {:>12} {:>12} {:>10}",
+                c.instructions,
+                c.flops,
+                c.global_requests,
+                c.global_sectors,
+                c.shared_requests,
+                c.bank_conflicts
+            )
+        };
+        for (line, counts) in &self.lines {
+            row(&line.to_string(), counts)?;
+        }
+        row("all", &self.totals)
+    }
+}

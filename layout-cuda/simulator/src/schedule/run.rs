@@ -1,0 +1,224 @@
+//! One host thread runs clusters one after the other, the warps of each in turn.
+//!
+//! ```text
+//! while a warp has not ended:
+//!     each ready warp runs until it waits or ends
+//!     barriers that all their warps wait at are released
+//!     nobody ran and nothing was released: deadlock
+//! ```
+//!
+//! Law: a block's result does not depend on other blocks, unless blocks race; the judge of races reports that.
+
+use crate::actors::cluster;
+use crate::actors::warp::{State, Warp};
+use crate::event::Event;
+use crate::machine::Machine;
+use crate::memory::clock::Clock;
+use crate::memory::knowledge::{Knowledge, Known};
+use crate::memory::strands::Strands;
+use crate::report::FindingKind;
+use layout_compiler::program::Participants;
+use std::ops::Range;
+
+/// What a turn of a cluster's warps came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The cluster has ended.
+    Ended,
+    /// It goes on.
+    Taken,
+    /// All its warps wait for the grid.
+    Met,
+    /// The launch must stop.
+    Stopped,
+}
+
+impl Machine<'_> {
+    /// Runs a cluster; false where the launch must stop.
+    pub(crate) fn run_cluster(&mut self, number: u64) -> bool {
+        self.told.get_mut().findings.start_block(number);
+        self.start(number);
+        loop {
+            match self.turn() {
+                Turn::Taken => {}
+                end => return end == Turn::Ended,
+            }
+        }
+    }
+
+    /// A cluster's start.
+    pub(crate) fn start(&mut self, number: u64) {
+        self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
+        self.turns.start(number);
+        self.shared.fill(u8::MAX);
+        let begin = Knowledge {
+            clock: Clock::start(self.count),
+            engines: vec![1; self.proxy.actors() - self.count],
+            blocks: Known::default(),
+        };
+        let kept = self.launch.program.findings;
+        let strands = |(number, warp): (usize, &Warp)| Strands::new(number, warp.live, begin.clone(), kept);
+        self.clocks.warps = self.warps.iter().enumerate().map(strands).collect();
+        self.proxy.start(
+            self.ranks() * self.launch.program.works.barriers as usize,
+            self.launch.block.iter().product(),
+        );
+        let each = self.warps_of_block();
+        for (number, warp) in self.warps.iter_mut().enumerate() {
+            let block = self.clocks.blocks[number / each.max(1)];
+            warp.start(self.launch.program, block.index);
+            warp.block = block.number;
+        }
+        self.tell(&Event::Start);
+    }
+
+    /// Each ready warp runs until it waits, ends, or has changed or read what others may; then barriers are released.
+    pub(crate) fn turn(&mut self) -> Turn {
+        let ran = match self.run_warps() {
+            Ok(ran) => ran,
+            Err((number, site)) => {
+                self.stop(number, FindingKind::StepLimit, site);
+                return Turn::Stopped;
+            }
+        };
+        if self.warps.iter().all(|warp| warp.state == State::Ended) {
+            self.finish();
+            return Turn::Ended;
+        }
+        let woken = self.release() | self.wake();
+        let released = self.complete(woken);
+        self.progress |= released;
+        if !ran && !released && self.at_grid_barrier() {
+            return Turn::Met;
+        }
+        if !ran && !released {
+            self.deadlock();
+            return Turn::Stopped;
+        }
+        Turn::Taken
+    }
+
+    pub(crate) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
+        let lanes = self.warps[warp].active;
+        let (limit, steps) = (self.launch.max_steps, self.warps[warp].steps);
+        let blocks = self.launch.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
+        let at_once = self.launch.places * self.ranks();
+        self.report(kind, site, warp as u32, lanes, None, |_| match kind {
+            FindingKind::StepLimit if steps <= limit => {
+                format!("warp {warp} goes round this loop for ever: nothing that decides its end changes")
+            }
+            FindingKind::StepLimit => {
+                format!("warp {warp} took more than {limit} steps; the launch was stopped")
+            }
+            FindingKind::NotResident => format!(
+                "a wait for a block that need not run yet: of the {blocks} blocks {at_once} surely run at once, in an order that CUDA does \
+                 not promise. Launch no more than that (`Options::multiprocessors`, `min_blocks`), or let blocks draw their \
+                 numbers from a counter, so that those waited for have begun"
+            ),
+            _ => format!("warp {warp} and all others wait for something that cannot happen"),
+        });
+    }
+
+    /// Whether all warps wait for the grid. Those that have ended do not come.
+    fn at_grid_barrier(&mut self) -> bool {
+        let waits = |warp: &Warp| matches!(warp.state, State::Waiting(Participants::Grid, _));
+        let there = |warp: &Warp| waits(warp) || warp.state == State::Ended;
+        let Some(first) = self.warps.iter().position(waits) else { return false };
+        if !self.warps.iter().all(there) {
+            return false;
+        }
+        let State::Waiting(_, site) = self.warps[first].state else { return false };
+        if let Some(ended) = self.warps.iter().position(|warp| warp.state == State::Ended) {
+            let message = format!("warp {ended} has ended while warp {first} waits at the grid's barrier");
+            let lanes = self.warps[ended].live;
+            self.report(FindingKind::DivergentBarrier, site, ended as u32, lanes, None, |_| message);
+        }
+        true
+    }
+
+    /// Releases every barrier that all of its warps wait at.
+    fn release(&mut self) -> bool {
+        let count = self.count;
+        // Of a block that is alone both are one barrier.
+        let alone = self.ranks() == 1;
+        let mut any = self.release_group(0..count, |participants| {
+            participants == Participants::Cluster || alone && participants == Participants::Block
+        });
+        for rank in 0..self.ranks() {
+            let warps = self.warps_of(rank);
+            if !alone {
+                any |= self.release_group(warps.clone(), |participants| participants == Participants::Block);
+            }
+            for first in warps.clone().step_by(4) {
+                any |= self.release_group(first..warps.end.min(first + 4), |participants| {
+                    participants == Participants::Warpgroup
+                });
+            }
+        }
+        any
+    }
+
+    fn release_group(&mut self, group: Range<usize>, own: impl Fn(Participants) -> bool) -> bool {
+        let (mut first, mut other, mut ended) = (None, None, None);
+        for number in group.clone() {
+            match self.warps[number].state {
+                State::Waiting(participants, site) if own(participants) => {
+                    let pc = self.warps[number].pc;
+                    match first {
+                        None => first = Some((number, pc, site)),
+                        Some((_, known, _)) if known != pc => other = other.or(Some((number, site))),
+                        Some(_) => {}
+                    }
+                }
+                State::Ended => ended = Some(number),
+                State::Ready
+                | State::Waiting(..)
+                | State::Phase { .. }
+                | State::Named { .. }
+                | State::Products { .. }
+                | State::Registers { .. }
+                | State::Exhausted(_) => return false,
+            }
+        }
+        let Some((waiting, _, site)) = first else { return false };
+        let line = |site: u32| self.launch.program.sites[site as usize].line;
+        if let Some((warp, its_site)) = other {
+            let message = format!(
+                "warp {waiting} waits at the barrier in line {}, warp {warp} at the one in line {}",
+                line(site),
+                line(its_site)
+            );
+            let lanes = self.warps[warp].live;
+            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
+        }
+        // `barrier.cluster` and, since sm_70, `__syncthreads` wait for the threads that have not exited (CUDA C++ Programming
+        // Guide, independent thread scheduling). The barrier of a warpgroup counts 128 threads.
+        let counts = matches!(self.warps[waiting].state, State::Waiting(Participants::Warpgroup, _));
+        if let Some(warp) = ended.filter(|_| counts) {
+            let message =
+                format!("warp {warp} has ended while warp {waiting} waits at the barrier of their warpgroup");
+            let lanes = self.warps[warp].live;
+            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
+        }
+        let met: Vec<usize> = group.filter(|warp| self.warps[*warp].state != State::Ended).collect();
+        self.meet(&met);
+        true
+    }
+
+    /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
+    pub(crate) fn meet(&mut self, warps: &[usize]) {
+        let mut joined = Knowledge::default();
+        for warp in warps {
+            self.warps[*warp].state = State::Ready;
+            let strands = &mut self.clocks.warps[*warp];
+            self.proxy.reads.settle(*warp, strands.live(), (strands.time(), 0));
+            strands.meet();
+            if self.launch.program.findings {
+                joined.join(strands.all());
+            }
+        }
+        for warp in warps {
+            self.clocks.warps[*warp].know(&joined);
+        }
+    }
+}

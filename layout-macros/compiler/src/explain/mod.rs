@@ -1,0 +1,235 @@
+//! What a variant does to memory: for each access how many bytes it moves at once, by which instruction, and what it lost
+//! during compilation.
+//!
+//! Law: it is read from [`Checked`] alone, from which the text is made as well. So it says what the code does, and `deny`
+//! in the attribute refuses in the same words.
+
+mod walk;
+mod words;
+
+use super::check::Checked;
+use super::ir::Degradation;
+use super::origin::{Errors, KernelError, Origin, Position};
+pub use super::program::Means;
+use super::program::{Access, Loss, Reason, Space};
+use std::fmt;
+use words::Words;
+
+/// What a variant does to global and shared memory.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, ParamValue, Promises, compile, explain};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// assert_eq!(explanation.entry, "double_B16");
+/// assert!(explanation.to_string().contains("4 bytes"), "{explanation}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The variant: the name of its CUDA function.
+    pub entry: String,
+    /// The accesses, in the order of the kernel's lines; those of one line that are alike are one.
+    pub accesses: Vec<Explained>,
+}
+
+/// An access of a variant.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, ParamValue, Promises, compile, explain};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// let read = explanation.accesses.iter().find(|access| !access.writes).expect("it reads");
+/// assert_eq!((read.tensor.as_str(), read.bytes), ("x", 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// Where in the kernel's Rust file.
+    pub position: Position,
+    /// The tensor's name.
+    pub tensor: String,
+    /// Whether it is in shared memory, and so the block's own.
+    pub shared: bool,
+    /// Whether it is written.
+    pub writes: bool,
+    /// What moves the bytes.
+    pub means: Means,
+    /// Bytes that a thread moves at once. For a box of TMA, the whole box; for the matrix units 0, which says nothing.
+    pub bytes: u32,
+    /// What it lost.
+    pub degraded: Vec<Degraded>,
+    origin: Origin,
+}
+
+impl Explained {
+    /// Whether another access differs from this one only in coordinates.
+    fn like(&self, other: &Explained) -> bool {
+        let lost = |of: &Explained| of.degraded.iter().map(|lost| lost.what).collect::<Vec<_>>();
+        (self.origin, self.means, self.writes, self.bytes)
+            == (other.origin, other.means, other.writes, other.bytes)
+            && self.tensor == other.tensor
+            && lost(self) == lost(other)
+    }
+}
+
+/// What an access lost, and why.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, Promises, compile, explain, Degradation};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [32], grid = [M])]
+/// fn doubled<const M: usize, const K: usize>(x: &mut LayoutTensor<f32, RowMajor<M, K>>) {
+///     let mut own = x.tile([1, 128], [block_idx.x, 0]).vectorize([1, 4]).distribute(row_major([1, 32]), thread_idx.x);
+///     let values = own.to_local();
+///     own.copy_from(&values);
+/// }
+/// let explanation = explain(&compile(&doubled::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?);
+/// let lost = &explanation.accesses[0].degraded[0];
+/// assert_eq!(lost.what, Degradation::Narrowed);
+/// assert!(lost.reason.contains("`K * block_idx.x` is not known to be a multiple of 4"), "{explanation}");
+/// assert_eq!(lost.help, "promise it: `require(K % 4 == 0)`, or `variant_if(K % 4 == 0)`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Degraded {
+    /// What was lost.
+    pub what: Degradation,
+    /// Why, with the numbers.
+    pub reason: String,
+    /// The way out.
+    pub help: String,
+}
+
+/// Explains the accesses of a variant.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, Promises, compile, explain};
+/// # use layout_cuda::tiled_kernel;
+/// #[tiled_kernel(block = [32], grid = [1])]
+/// fn copied<const N: usize>(x: &LayoutTensor<f32, RowMajor<N>>, y: &mut LayoutTensor<f32, RowMajor<N>>) {
+///     let mut own = y.tile([4], [thread_idx.x]);
+///     own.copy_from(&x.tile([4], [thread_idx.x]));
+/// }
+/// let explanation = explain(&compile(&copied::DEFINITION.kernel()?, &ParamSet::default(), Promises::USUAL)?);
+/// println!("{explanation}");
+/// assert_eq!(explanation.accesses.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn explain(checked: &Checked) -> Explanation {
+    let words = Words::new(checked);
+    let mut accesses: Vec<Explained> = Vec::new();
+    walk::accesses(checked.body(), &mut |access, means, writes| {
+        let place = checked.tables().place(access.place);
+        let shared = match place.space {
+            Space::Local => return,
+            Space::Global(_) => false,
+            Space::Shared { .. } | Space::Remote { .. } => true,
+        };
+        let bytes = match means {
+            Means::Tma | Means::MatrixUnits => 0,
+            _ => place.elem.bytes() * access.width,
+        };
+        let origin = access.origin;
+        let position = checked.tables().positions.get(origin.0 as usize).copied().unwrap_or_default();
+        let tensor = place.name.clone();
+        let degraded = degraded(&words, access, shared);
+        let one = Explained { position, tensor, shared, writes, means, bytes, degraded, origin };
+        if !accesses.iter().any(|known| known.like(&one)) {
+            accesses.push(one);
+        }
+    });
+    accesses.sort_by_key(|access| access.position);
+    Explanation { entry: checked.entry().to_owned(), accesses }
+}
+
+/// What an access lost. A condition on shared memory is not counted as a mask: it comes from the kernel's own shape.
+fn degraded(words: &Words<'_>, access: &Access, shared: bool) -> Vec<Degraded> {
+    let Loss { narrowed, synchronous, guards, once } = &access.loss;
+    let mut out = Vec::new();
+    let elem = words.elem(access).bytes();
+    let got = access.width * elem;
+    let narrowed = narrowed.as_ref().filter(|(wanted, _)| *wanted > access.width);
+    if let Some((wanted, reason)) = narrowed {
+        let (reason, help) = words.reason(reason);
+        let reason = format!("{got} {} at once where {} could: {reason}", moves(got), wanted * elem);
+        out.push(Degraded { what: Degradation::Narrowed, reason, help });
+    }
+    if let Some(reason) = synchronous {
+        let (mut text, mut help) = words.reason(reason);
+        // So few bytes, because the vectors are narrower than they were asked for.
+        if let (Reason::Bytes(_), Some((_, cause))) = (reason, narrowed) {
+            let cause = words.reason(cause);
+            text = format!("{text}: {}", cause.0);
+            help = cause.1;
+        }
+        out.push(Degraded { what: Degradation::Synchronous, reason: text, help });
+    }
+    let masks: Vec<_> = access.mask.iter().chain(guards).collect();
+    if !masks.is_empty() && !shared {
+        let (conditions, help) = words.mask(&masks);
+        let tested = if *once { ", tested once for the whole tile" } else { "" };
+        let reason = format!("{conditions} not proved{tested}");
+        out.push(Degraded { what: Degradation::Masked, reason, help });
+    }
+    out
+}
+
+fn moves(bytes: u32) -> &'static str {
+    if bytes == 1 { "byte moves" } else { "bytes move" }
+}
+
+/// Refuses a variant whose accesses lost what the kernel's `deny` names.
+pub(super) fn refuse(checked: &Checked) -> Result<(), Errors> {
+    let mut errors = Errors::new();
+    if checked.denied().is_empty() {
+        return Ok(());
+    }
+    for access in explain(checked).accesses {
+        let Some(lost) = access.degraded.iter().find(|lost| checked.denied().contains(&lost.what)) else {
+            continue;
+        };
+        let message = format!("`{}` is {}: {}", access.tensor, lost.what, lost.reason);
+        errors.push(KernelError { message, help: Some(lost.help.clone()), origin: access.origin });
+    }
+    errors.propagate(())
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.entry)?;
+        let width = self.accesses.iter().map(|access| access.tensor.len()).max().unwrap_or(0);
+        for access in &self.accesses {
+            let at = format!("{}:{}", access.position.line, access.position.column);
+            let way = if access.writes { "write" } else { "read" };
+            let space = if access.shared { "shared" } else { "global" };
+            write!(f, "  {at:>8}  {:width$}  {space} {way:5}  ", access.tensor)?;
+            match (access.bytes, access.means) {
+                (0, means) => writeln!(f, "{means}")?,
+                (bytes, Means::Thread) => writeln!(f, "{bytes} bytes")?,
+                (bytes, means) => writeln!(f, "{bytes} bytes, {means}")?,
+            }
+            for Degraded { what, reason, help } in &access.degraded {
+                writeln!(f, "            {what}: {reason}")?;
+                writeln!(f, "            = help: {help}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Means {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Means::Thread => "by the thread",
+            Means::Atomic => "atomic",
+            Means::CopyAsync => "asynchronous",
+            Means::Tma => "a box, by TMA",
+            Means::Matrix => "by matrices",
+            Means::MatrixUnits => "by the matrix units",
+            Means::ToAnotherBlock => "to another block, asynchronous",
+        })
+    }
+}

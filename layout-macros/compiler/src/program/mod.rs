@@ -1,0 +1,82 @@
+//! The program of a specialised kernel, for both of its levels.
+//!
+//! [`super::specialise::Specialised`] and [`super::check::Checked`] share their control flow and arithmetic and differ in two things, which are
+//! the parameters here: `A`, what a load and a store name (a coordinate of a view; or a place, an index, a mask), and
+//! `O`, the operations on more than one element (tile copies, outer products; or vector moves and asynchronous copies).
+//!
+//! | what | file |
+//! |---|---|
+//! | values of one thread, comparisons | `value.rs` |
+//! | statements and who takes part in them | `statement.rs` |
+//! | what a warp makes together | `collective.rs` |
+//! | atomic operations, their order and scope | `atomic.rs` |
+//! | variables and the memory that elements lie in | `place.rs` |
+//! | one access to it | `access.rs` |
+//! | what an access lost, and why | `loss.rs` |
+//! | operations on more than one element | `operation.rs` |
+//! | waits, commits, fences | `signal.rs` |
+//! | copies of boxes by TMA | `tensor_map.rs` |
+//! | matrix instructions of a warp | `matrix.rs` |
+//! | matrix products of a warpgroup | `wgmma.rs` |
+//! | the walk over all of it | `walk.rs` |
+//! | what a piece of it uses | `uses.rs` |
+//! | what holds before a statement, on every path | `flow.rs` |
+
+mod access;
+mod atomic;
+mod collective;
+pub mod flow;
+mod loss;
+mod matrix;
+mod operation;
+mod place;
+mod signal;
+mod statement;
+mod tensor_map;
+mod uses;
+mod value;
+pub mod walk;
+mod wgmma;
+
+pub use access::*;
+pub use atomic::*;
+pub use collective::*;
+pub use loss::*;
+pub use matrix::*;
+pub use operation::Means;
+pub use operation::*;
+pub use place::*;
+pub use signal::*;
+pub use statement::*;
+pub use tensor_map::*;
+pub use uses::*;
+pub use value::*;
+pub use walk::Part;
+pub use wgmma::*;
+
+use super::index::{Atoms, VarId};
+use super::origin::Position;
+
+/// What both levels hold besides statements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
+    /// Variables.
+    pub variables: Vec<Variable>,
+    /// Places; the tensor arguments first.
+    pub places: Vec<Place>,
+    /// Atoms of the indices.
+    pub atoms: Atoms,
+    /// Line and column of each origin.
+    pub positions: Vec<Position>,
+}
+
+impl Tables {
+    /// The variable of an id.
+    pub fn variable(&self, id: VarId) -> &Variable {
+        &self.variables[id.0 as usize]
+    }
+    /// The place of an id.
+    pub fn place(&self, id: PlaceId) -> &Place {
+        &self.places[id.0 as usize]
+    }
+}

@@ -1,0 +1,184 @@
+//! Operations on more than one element, at the scalar level.
+//!
+//! An operation of the *asynchronous proxy* sees an ordinary write only after a [`Signal::AsyncProxyFence`] of the thread
+//! that wrote and something that orders it before the operation.
+//!
+//! | operation | reads and writes | completed by |
+//! |---|---|---|
+//! | [`Operation::AsyncCopy`] | global → shared | the thread's copy group |
+//! | [`TensorLoad`] | global → shared | its mbarrier, by bytes |
+//! | [`TensorStore`] | shared → global | the thread's bulk group |
+//! | [`Wgmma`] | shared, registers → registers | the warpgroup's matrix group |
+//! | [`RemoteStore`] | registers → shared, of another block | that block's mbarrier, by bytes; needs no fence |
+//!
+//! [`Signal::AsyncProxyFence`]: super::Signal::AsyncProxyFence
+
+use super::walk::{access, barrier, value};
+use super::{
+    Access, BarrierAt, LoadMatrix, MatrixSource, Mma, Part, StoreMatrix, TensorLoad, TensorStore, Wgmma,
+};
+
+/// The scalar level's operations on more than one element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// `destination = source`, `width` elements at once; both widths are equal, neither has a mask.
+    Move {
+        /// Written.
+        destination: Access,
+        /// Read.
+        source: Access,
+    },
+    /// `cp.async`: from global to shared memory, `width` elements (4, 8 or 16 bytes). Read and written at some time
+    /// between here and the wait that completes it. Where the source's mask does not hold, nothing is read and zeros
+    /// are written. The destination has no mask. Proxy: generic. Completed by: the thread's copy group.
+    AsyncCopy {
+        /// Written, in shared memory.
+        destination: Access,
+        /// Read, in global memory; its mask decides between data and zeros.
+        source: Access,
+    },
+    /// A hint: this tensor map will be used soon.
+    PrefetchMap(u32),
+    /// A box of a tensor to shared memory. Proxy: asynchronous. Completed by: an mbarrier.
+    TensorLoad(TensorLoad),
+    /// A box of a tensor from shared memory. Proxy: asynchronous. Completed by: the thread's bulk group.
+    TensorStore(TensorStore),
+    /// Registers to shared memory of another block. Proxy: generic. Completed by: an mbarrier of that block.
+    RemoteStore(Box<RemoteStore>),
+    /// A product of matrices. Proxy: asynchronous. Completed by: the warpgroup's matrix group.
+    Wgmma(Box<Wgmma>),
+    /// Four matrices of 8 x 8 to shared memory. Proxy: generic. Completed at once.
+    StoreMatrix(StoreMatrix),
+    /// A product of matrices by a warp. Proxy: generic. Completed at once.
+    Mma(Box<Mma>),
+    /// Matrices from shared memory by a warp. Proxy: generic. Completed at once.
+    LoadMatrix(LoadMatrix),
+}
+
+/// What moves the bytes of an access.
+///
+/// ```
+/// # use layout_compiler::{ParamSet, ParamValue, Promises, compile, explain, Means};
+/// # mod shared { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/double.rs.in")); } use shared::double;
+/// # let set = ParamSet(vec![("B".into(), ParamValue::Int(16))]);
+/// let explanation = explain(&compile(&double::DEFINITION.kernel()?, &set, Promises::USUAL)?);
+/// assert!(explanation.accesses.iter().all(|access| access.means == Means::Thread));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Means {
+    /// A load or a store of a thread.
+    Thread,
+    /// An atomic operation of a thread.
+    Atomic,
+    /// `cp.async`: the thread goes on at once.
+    CopyAsync,
+    /// A box, by TMA.
+    Tma,
+    /// `ldmatrix`, `stmatrix`.
+    Matrix,
+    /// The matrix units read shared memory by themselves.
+    MatrixUnits,
+    /// `st.async`, to another block of the cluster.
+    ToAnotherBlock,
+}
+
+impl Operation {
+    /// What moves the bytes of its accesses.
+    pub fn means(&self) -> Means {
+        match self {
+            Operation::AsyncCopy { .. } => Means::CopyAsync,
+            Operation::TensorLoad(_) | Operation::TensorStore(_) | Operation::PrefetchMap(_) => Means::Tma,
+            Operation::RemoteStore(_) => Means::ToAnotherBlock,
+            Operation::Wgmma(_) => Means::MatrixUnits,
+            Operation::LoadMatrix(_) | Operation::StoreMatrix(_) => Means::Matrix,
+            Operation::Move { .. } | Operation::Mma(_) => Means::Thread,
+        }
+    }
+}
+
+/// By each thread: registers to shared memory of a block of the cluster. It reports its bytes to the mbarrier of that block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemoteStore {
+    /// Written: a place of another block, 1, 2 or 4 elements of 4 bytes, without a mask.
+    pub destination: Access,
+    /// Read, registers.
+    pub source: Access,
+    /// The mbarrier that counts its bytes, at this place of that block.
+    pub barrier: BarrierAt,
+}
+
+impl Operation {
+    /// Every part of it, what it reads before what it writes.
+    pub(super) fn parts<'a>(&'a self, see: &mut impl FnMut(Part<'a>)) {
+        match self {
+            Operation::Move { destination, source } | Operation::AsyncCopy { destination, source } => {
+                access(source, see);
+                see(Part::Read(source));
+                access(destination, see);
+                see(Part::Write(destination));
+            }
+            Operation::PrefetchMap(map) => see(Part::Map(*map)),
+            Operation::TensorLoad(load) => {
+                see(Part::Map(load.map));
+                load.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
+                load.coordinates.iter().for_each(|at| see(Part::Index(at)));
+                barrier(&load.barrier, see);
+                access(&load.destination, see);
+                see(Part::Write(&load.destination));
+            }
+            Operation::TensorStore(store) => {
+                see(Part::Map(store.map));
+                store.hint.into_iter().for_each(|hint| see(Part::Hint(hint)));
+                store.coordinates.iter().for_each(|at| see(Part::Index(at)));
+                access(&store.source, see);
+                see(Part::Read(&store.source));
+            }
+            Operation::Wgmma(product) => {
+                value(&product.accumulate, see);
+                match &product.a {
+                    MatrixSource::Shared(matrix) => {
+                        access(&matrix.first, see);
+                        see(Part::Read(&matrix.first));
+                    }
+                    MatrixSource::Registers(parts) => {
+                        for part in parts {
+                            access(part, see);
+                            see(Part::Read(part));
+                        }
+                    }
+                }
+                access(&product.b.first, see);
+                see(Part::Read(&product.b.first));
+                access(&product.accumulator, see);
+                see(Part::Read(&product.accumulator));
+                see(Part::Write(&product.accumulator));
+            }
+            Operation::Mma(mma) => {
+                for part in [&mma.left, &mma.right, &mma.accumulator] {
+                    access(part, see);
+                    see(Part::Read(part));
+                }
+                see(Part::Write(&mma.accumulator));
+            }
+            Operation::RemoteStore(store) => {
+                barrier(&store.barrier, see);
+                access(&store.source, see);
+                see(Part::Read(&store.source));
+                access(&store.destination, see);
+                see(Part::Write(&store.destination));
+            }
+            Operation::LoadMatrix(load) => {
+                access(&load.source, see);
+                see(Part::Read(&load.source));
+                access(&load.destination, see);
+                see(Part::Write(&load.destination));
+            }
+            Operation::StoreMatrix(store) => {
+                store.values.iter().for_each(|part| value(part, see));
+                access(&store.destination, see);
+                see(Part::Write(&store.destination));
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a thread computes.
+//!
+//! A [`Value`] is evaluated where it stands, each load once; it has no effect. `&&` and `||` evaluate their right side
+//! only where it matters, [`Value::Select`] what it chooses. Arithmetic: integers wrap at their width; shifts take
+//! their count modulo the width; integer division by zero gives an unspecified value and the simulator reports it;
+//! floats are IEEE, where `a * b + c` may be contracted to one rounding on a GPU.
+
+use crate::elem::{Constant, Elem};
+use crate::index::{Index, VarId};
+use crate::ir::{BinaryOp, UnaryOp};
+use crate::math::Math;
+
+/// A value of an element type, of one thread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<A> {
+    /// A number.
+    Constant(Constant),
+    /// The scalar argument of this number, of an element type.
+    Argument(u32, Elem),
+    /// A variable.
+    Variable(VarId),
+    /// An index, converted to an element type (`as`: truncated to an integer's width, rounded to a float).
+    Index(Index, Elem),
+    /// Compares two indices; gives `bool`.
+    Compare(Comparison),
+    /// Reads an element.
+    Load(Box<A>),
+    /// A prefix operator.
+    Unary(UnaryOp, Box<Value<A>>),
+    /// An infix operator on two values of one type; comparisons give `bool`.
+    Binary(BinaryOp, Box<Value<A>>, Box<Value<A>>),
+    /// Rust's `as`: floats saturate to integers (NaN gives 0), integers wrap. Of an operator's integer to its own type it
+    /// changes nothing and says that the operator may wrap: `wrapping_*`.
+    Cast(Elem, Box<Value<A>>),
+    /// An elementwise word of one, two or three values.
+    Math(Math, Vec<Value<A>>),
+    /// `condition ? then : otherwise`; the other one is not evaluated.
+    Select(Box<Value<A>>, Box<Value<A>>, Box<Value<A>>),
+}
+
+/// `left op right`, of mathematical integers; `op` is a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Comparison {
+    /// `Eq`, `Ne`, `Lt`, `Le`, `Gt` or `Ge`.
+    pub op: BinaryOp,
+    /// The left side.
+    pub left: Index,
+    /// The right side.
+    pub right: Index,
+}
+
+/// All of them; the empty one always holds.
+pub type Mask = Vec<Comparison>;

@@ -1,0 +1,127 @@
+//! What an expression of the kernel language evaluates to while a kernel is specialised.
+
+use super::registers::Spot;
+use super::tile::TileAccess;
+use crate::elem::Elem;
+use crate::index::{Index, VarId};
+use crate::ir::LocalId;
+use crate::program::{BarrierAt, PlaceId, TensorCore, Value};
+use crate::view::View;
+use layout_core::{Layout, Swizzle};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A value known now, or the code that makes it later.
+#[derive(Clone, Debug)]
+pub(super) enum Datum {
+    /// `()`
+    Unit,
+    /// An index; a number where all of it is known.
+    Index(Index),
+    /// A float literal whose type is not known yet.
+    Float(f64),
+    /// A truth value known now.
+    Bool(bool),
+    /// A value of a thread.
+    Scalar(Value<TileAccess>, Elem),
+    /// `(a, b)`
+    Tuple(Vec<Datum>),
+    /// `[a, b]`
+    Array(Vec<Datum>),
+    /// A view.
+    View(View),
+    /// A layout: shape, strides, swizzle.
+    Layout(LayoutDatum),
+    /// An array of mbarriers and how many they are.
+    Barriers(PlaceId, i64),
+    /// The stage and the phase of a ring of so many stages: two mutable index variables.
+    Pipeline(VarId, VarId, i64),
+    /// An mbarrier.
+    Barrier(BarrierAt),
+    /// A matrix instruction.
+    TensorCore(TensorCore),
+    /// A function of this number, with the names that it sees.
+    Function(u32, Rc<HashMap<LocalId, Binding>>),
+    /// `&mut x`: what a name stands for, handed on.
+    Borrowed(Box<Binding>),
+    /// What could not be evaluated; its error is already reported.
+    Unknown,
+}
+
+/// A layout known now, with a swizzle over its offsets.
+#[derive(Clone, Debug)]
+pub(super) struct LayoutDatum {
+    /// The layout, of one level.
+    pub layout: Layout,
+    /// The swizzle, in elements.
+    pub swizzle: Option<Swizzle>,
+    /// The swizzle over so many bytes, in elements once their size is known.
+    pub swizzle_bytes: Option<u32>,
+}
+
+impl Datum {
+    /// Whether it is a reference, or a tuple that holds one.
+    pub(super) fn refers(&self) -> bool {
+        match self {
+            Datum::Borrowed(_) => true,
+            Datum::Tuple(parts) => parts.iter().any(Datum::refers),
+            _ => false,
+        }
+    }
+
+    /// What a message calls it.
+    pub(super) fn kind(&self) -> String {
+        match self {
+            Datum::Unit => "nothing".into(),
+            Datum::Index(_) => "an index (usize)".into(),
+            Datum::Float(_) => "a float literal".into(),
+            Datum::Bool(_) | Datum::Scalar(_, Elem::Bool) => "a bool".into(),
+            Datum::Scalar(_, elem) => format!("a value of type {elem}"),
+            Datum::Tuple(_) => "a tuple".into(),
+            Datum::Array(_) => "an array".into(),
+            Datum::View(_) => "a tensor".into(),
+            Datum::Layout(_) => "a layout".into(),
+            Datum::Barriers(..) => "an array of mbarriers".into(),
+            Datum::Barrier(_) => "an mbarrier".into(),
+            Datum::Pipeline(..) => "a state of a pipeline".into(),
+            Datum::TensorCore(_) => "a matrix instruction".into(),
+            Datum::Function(..) => "a function".into(),
+            Datum::Borrowed(_) => "a `&mut`".into(),
+            Datum::Unknown => "an expression with an error".into(),
+        }
+    }
+}
+
+/// What a local name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Binding {
+    /// A value that does not change.
+    Value(Datum),
+    /// A mutable element variable.
+    Element(VarId),
+    /// A mutable index variable.
+    Index(VarId),
+    /// A mutable array, or a place in one: registers.
+    Array(Spot),
+    /// An element of a view that `&mut` borrowed.
+    Memory(TileAccess),
+    /// A mutable tuple: each part is a variable of its own.
+    Tuple(Vec<Binding>),
+    /// `let x;`: what it holds is known at its first assignment. Its declaration is that of this variable.
+    Later(VarId),
+}
+
+impl Binding {
+    /// The mutable index variables of a name.
+    pub(super) fn indices(&self, out: &mut Vec<VarId>) {
+        match self {
+            Binding::Index(var) => out.push(*var),
+            Binding::Tuple(parts) => parts.iter().for_each(|part| part.indices(out)),
+            Binding::Value(_)
+            | Binding::Element(_)
+            | Binding::Array(_)
+            | Binding::Memory(_)
+            | Binding::Later(_) => {}
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! An element of a view: `view[[i, j]]` as a value, as what is assigned, and as what `&mut` borrows.
+//!
+//! Law: a view of rank `n` takes `n` coordinates, and an offset made of them stays within 64 bits. A coordinate that is written as a number
+//! names an element wherever the extent is known. A reference is its element of the time at which it was made.
+
+use super::datum::{Binding, Datum};
+use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::TileAccess;
+use crate::elem::Elem;
+use crate::index::Index;
+use crate::ir::{ExprId, ExprKind};
+use crate::origin::Origin;
+use crate::params::WIDE_LIMIT;
+use crate::program::{Space, Value};
+use crate::view::View;
+
+impl Evaluator<'_> {
+    /// `&mut place`: a place is handed on; so is a value that nothing can be assigned to.
+    pub(super) fn borrow(&mut self, place: ExprId, origin: Origin) -> Outcome<Datum> {
+        if let ExprKind::Index(view, coordinates) = &self.kernel.expr(place).kind {
+            let (mut access, _) = self.access_of(*view, coordinates, origin)?;
+            // The place is that of now.
+            access.view = self.settled_view(access.view, origin);
+            for index in &mut access.coordinates {
+                *index = self.settled(index, origin);
+            }
+            return Ok(Datum::Borrowed(Box::new(Binding::Memory(access))));
+        }
+        if let Some(spot) = self.spot(place, origin) {
+            let mut spot = spot?;
+            // The place is that of now.
+            for (index, _) in &mut spot.at {
+                *index = self.settled(index, origin);
+            }
+            return Ok(Datum::Borrowed(Box::new(Binding::Array(spot))));
+        }
+        match self.named(place).map(|(_, binding)| binding.clone()) {
+            Some(Binding::Value(_) | Binding::Later(_)) | None => match self.expr(place)? {
+                // A view is a value that says where its elements are.
+                number @ (Datum::Index(_)
+                | Datum::Float(_)
+                | Datum::Bool(_)
+                | Datum::Scalar(..)
+                | Datum::Array(_)) => Ok(Datum::Borrowed(Box::new(Binding::Value(number)))),
+                other => Ok(other),
+            },
+            Some(binding) => Ok(Datum::Borrowed(Box::new(binding))),
+        }
+    }
+
+    /// The view, its coordinates checked against its rank.
+    pub(super) fn place(
+        &mut self,
+        view: Datum,
+        (written, coordinates): (&[ExprId], Vec<Datum>),
+        origin: Origin,
+    ) -> Outcome<(TileAccess, Elem)> {
+        let view = match view {
+            Datum::View(view) => view,
+            Datum::Unknown => return Err(Failed),
+            other => return self.fail(origin, format!("{} cannot be indexed by coordinates", other.kind())),
+        };
+        let view = self.without_scope(view, "an element", origin)?;
+        if coordinates.len() != view.rank() {
+            let place = self.tables.place(view.place).name.clone();
+            let (given, rank) = (coordinates.len(), view.rank());
+            return self.fail_help(
+                origin,
+                format!("{given} {} for a view of `{place}` of rank {rank}", plural(given, "coordinate")),
+                format!("write {rank} {}: one for each mode", plural(rank, "coordinate")),
+            );
+        }
+        let coordinates = self.coordinates(&view, coordinates, &[], origin)?;
+        self.not_outside(&view, written, &coordinates, origin)?;
+        let (view, coordinates) = self.by_elements(view, coordinates, origin)?;
+        let elem = self.tables.place(view.place).elem;
+        Ok((TileAccess { view, coordinates, origin }, elem))
+    }
+
+    /// Refuses a coordinate that is written as a number and names no element, as rustc does of an array: of a tile and of
+    /// shared memory. Of an argument the extent may be another one in the next launch.
+    fn not_outside(
+        &mut self,
+        view: &View,
+        written: &[ExprId],
+        coordinates: &[Index],
+        origin: Origin,
+    ) -> Outcome<()> {
+        let place = self.tables.place(view.place);
+        let global = matches!(place.space, Space::Global(_));
+        let name = place.name.clone();
+        for (mode, (own, at)) in view.modes.iter().zip(coordinates).enumerate() {
+            let (Some(extent), Some(at)) = (own.extent.as_constant(), at.as_constant()) else { continue };
+            let extent = extent.saturating_mul(own.lanes);
+            let number = written.get(mode).is_some_and(|id| self.is_written(*id));
+            if number && !(global && own.bounded) && !(0..extent).contains(&at) {
+                let part = if global { "a tile of " } else { "" };
+                return self.fail_help(
+                    origin,
+                    format!("element {at} in mode {mode} of {part}`{name}`, whose extent there is {extent}"),
+                    format!("the coordinates are 0 to {}", extent - 1),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an expression is a number as it is written, in all rounds of the loops around: of literals, parameters and names
+    /// of such.
+    pub(super) fn is_written(&self, id: ExprId) -> bool {
+        match &self.kernel.expr(id).kind {
+            ExprKind::Int(..) | ExprKind::Parameter(_) => true,
+            ExprKind::Local(local) => self.written.contains(local),
+            ExprKind::Unary(_, operand) | ExprKind::Cast(operand, _) => self.is_written(*operand),
+            ExprKind::Binary(_, left, right) => self.is_written(*left) && self.is_written(*right),
+            _ => false,
+        }
+    }
+
+    /// An element of a vectorised view is named by its position among the elements, as before `vectorize`: an element of a
+    /// product's accumulator by its row and column among the thread's own.
+    fn by_elements(
+        &mut self,
+        view: View,
+        coordinates: Vec<Index>,
+        origin: Origin,
+    ) -> Outcome<(View, Vec<Index>)> {
+        if view.lanes() == 1 {
+            return Ok((view, coordinates));
+        }
+        let (mut vectors, mut lanes) = (Vec::new(), Vec::new());
+        for (mode, at) in view.modes.iter().zip(&coordinates) {
+            let by = Index::constant(mode.lanes);
+            let atoms = &mut self.tables.atoms;
+            let (vector, lane) = (atoms.div(at, &by), atoms.rem(at, &by));
+            vectors.push(self.index(origin, vector)?);
+            lanes.push(self.index(origin, lane)?);
+        }
+        let element = view.at_element(&vectors, &lanes);
+        let coordinates = vec![Index::constant(0); view.rank()];
+        Ok((self.index(origin, element)?, coordinates))
+    }
+
+    pub(super) fn load(&mut self, view: ExprId, coordinates: &[ExprId], origin: Origin) -> Outcome<Datum> {
+        let (access, elem) = self.access_of(view, coordinates, origin)?;
+        self.load_of(access, elem, origin)
+    }
+
+    /// The element's value.
+    pub(super) fn load_of(&mut self, access: TileAccess, elem: Elem, origin: Origin) -> Outcome<Datum> {
+        match self.runs_in_registers(&access)? {
+            true => self.register_of(access, elem, origin),
+            false => Ok(Datum::Scalar(Value::Load(Box::new(access)), elem)),
+        }
+    }
+
+    /// The element of a view that `view[[i, j]]` names.
+    pub(super) fn access_of(
+        &mut self,
+        view: ExprId,
+        coordinates: &[ExprId],
+        origin: Origin,
+    ) -> Outcome<(TileAccess, Elem)> {
+        if let ExprKind::Array(_) | ExprKind::Tuple(_) = self.kernel.expr(view).kind {
+            return self.fail(origin, "arrays are indexed at no place of the language");
+        }
+        let mut operands = self.exprs(&[&[view], coordinates].concat())?.into_iter();
+        let view = operands.next().unwrap_or(Datum::Unknown);
+        self.place(view, (coordinates, operands.collect()), origin)
+    }
+
+    /// The datums as coordinates of a view with these numbers of elements: an offset made of them stays within 64 bits.
+    pub(super) fn coordinates(
+        &mut self,
+        view: &View,
+        datums: Vec<Datum>,
+        sizes: &[i64],
+        origin: Origin,
+    ) -> Outcome<Vec<Index>> {
+        let mut coordinates = Vec::with_capacity(datums.len());
+        for (mode, datum) in datums.into_iter().enumerate() {
+            let index = self.expect_index(datum, origin)?;
+            let stride = view.modes.get(mode).and_then(|mode| mode.stride.as_constant()).unwrap_or(1);
+            let size = sizes.get(mode).copied().unwrap_or(1);
+            let step = stride.saturating_abs().max(1).saturating_mul(size.saturating_abs().max(1));
+            // Beyond every tensor, from each of its ends, is far enough.
+            let farthest = (2 * WIDE_LIMIT).min((1 << 60) / step).max(1);
+            let far = |number: i64| number.saturating_abs() > farthest;
+            coordinates.push(match index.as_constant() {
+                Some(number) => Index::constant(number.clamp(-farthest, farthest)),
+                None if far(index.offset()) || index.terms().iter().any(|(_, factor)| far(*factor)) => {
+                    self.name_index("far", &index, origin)
+                }
+                None => index,
+            });
+        }
+        Ok(coordinates)
+    }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}

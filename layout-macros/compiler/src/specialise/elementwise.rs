@@ -1,0 +1,327 @@
+//! The elementwise words, applied to indices, to numbers known at compile time, and to a thread's values; and the words
+//! that are defined by others.
+//!
+//! Applied to indices a word gives an index where an index has that meaning. Otherwise it is computed as a `u64` (an `i64`
+//! where it may be negative), and its result is an index again.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Failed, Outcome};
+use super::tile::TileAccess;
+use crate::elem::{Constant, Elem};
+use crate::index::Index;
+use crate::intrinsic::Intrinsic;
+use crate::ir::{BinaryOp, UnaryOp};
+use crate::math::{Domain, Math, Type};
+use crate::meaning;
+use crate::origin::Origin;
+use crate::program::Value;
+
+/// Powers of an index up to this one are products.
+const MOST_FACTORS: i64 = 8;
+
+impl Evaluator<'_> {
+    /// `function(values)`, the receiver first.
+    pub(super) fn elementwise(
+        &mut self,
+        function: Math,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let name = function.name();
+        let same = |n: usize| n == 0 || function.operands().get(n - 1) == Some(&Type::Same);
+        let indices: Option<Vec<Index>> = values
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| same(*n))
+            .map(|(_, value)| if let Datum::Index(index) = value { Some(index.clone()) } else { None })
+            .collect();
+        if let Some(indices) = indices.filter(|_| function.domain() != Domain::Word) {
+            return self.of_indices(function, indices, values, origin);
+        }
+        let (parts, elem) = self.operands(function, values, origin)?;
+        if !function.domain().holds(elem) {
+            let types: Vec<&str> =
+                Elem::ALL.into_iter().filter(|elem| function.domain().holds(*elem)).map(Elem::name).collect();
+            return self.fail_help(
+                origin,
+                format!("`{name}` does not apply to {elem}"),
+                format!("it is of {}", types.join(", ")),
+            );
+        }
+        let result = function.result().of(elem);
+        if let Some(known) = folded(function, elem, &parts) {
+            return Ok(known);
+        }
+        if self.host {
+            return self.fail(origin, format!("`{name}` has no meaning in the attribute, on the host"));
+        }
+        Ok(Datum::Scalar(Value::Math(function, parts), result))
+    }
+
+    /// The operands as values of the types that the word asks for, and the first one's type.
+    fn operands(
+        &mut self,
+        function: Math,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<(Vec<Value<TileAccess>>, Elem)> {
+        let name = function.name();
+        let mut types = function.operands().iter().copied();
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let first = next();
+        let (mut parts, elem) = if function.domain() == Domain::Word {
+            (vec![self.coerce(first, Elem::U32, origin)?], Elem::U32)
+        } else if function.operands().first() == Some(&Type::Same) {
+            types.next();
+            let (a, b, elem) = self.unify(first, next(), name, origin)?;
+            (vec![a, b], elem)
+        } else {
+            match first {
+                Datum::Float(value) => {
+                    (vec![self.coerce(Datum::Float(value), Elem::F32, origin)?], Elem::F32)
+                }
+                Datum::Scalar(value, elem) => (vec![value], elem),
+                Datum::Unknown => return Err(Failed),
+                other => return self.fail(origin, format!("`{name}` does not apply to {}", other.kind())),
+            }
+        };
+        for ty in types {
+            let value = self.coerce(next(), ty.of(elem), origin)?;
+            parts.push(value);
+        }
+        Ok((parts, elem))
+    }
+
+    /// A word of indices.
+    fn of_indices(
+        &mut self,
+        function: Math,
+        indices: Vec<Index>,
+        values: Vec<Datum>,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let known = indices.iter().all(|index| index.as_constant().is_some());
+        let exponent = match values.get(1) {
+            Some(Datum::Index(index)) => index.as_constant(),
+            _ => None,
+        };
+        let atoms = &mut self.tables.atoms;
+        let index = match (function, indices.as_slice()) {
+            (Math::Min | Math::Max, [a, b]) => Some(atoms.extremum(a, b, function == Math::Max)),
+            (Math::Clamp, [a, low, high]) => {
+                let raised = atoms.extremum(a, low, true);
+                Some(raised.and_then(|raised| atoms.extremum(&raised, high, false)))
+            }
+            (Math::Abs, [a]) if atoms.range(a).low >= 0 => Some(Ok(a.clone())),
+            (Math::Abs, [a]) => Some(a.scale(-1).and_then(|negated| atoms.extremum(a, &negated, true))),
+            (Math::AbsDiff, [a, b]) => {
+                let (large, small) = (atoms.extremum(a, b, true), atoms.extremum(a, b, false));
+                Some(large.and_then(|large| large.sub(&small?)))
+            }
+            (Math::Pow, [a]) => exponent
+                .filter(|n| (0..=MOST_FACTORS).contains(n))
+                .map(|exponent| (0..exponent).try_fold(Index::constant(1), |product, _| product.mul(a))),
+            _ => None,
+        };
+        if let Some(index) = index {
+            return Ok(Datum::Index(self.index(origin, index)?));
+        }
+        let natural = indices.iter().all(|index| self.tables.atoms.range(index).low >= 0);
+        let elem = if natural && function.domain() != Domain::Signed { Elem::U64 } else { Elem::I64 };
+        if !function.domain().holds(elem) {
+            let help = "convert it: `x as f32`, `x as u32`";
+            return self.fail_help(origin, format!("`{}` does not apply to an index", function.name()), help);
+        }
+        if self.host && !known {
+            let message = format!("`{}` has no meaning in the attribute, on the host", function.name());
+            return self.fail(origin, message);
+        }
+        let (mut parts, mut types) = (Vec::new(), function.operands().iter());
+        for (n, value) in values.into_iter().enumerate() {
+            let ty = if n == 0 { Type::Same } else { types.next().copied().unwrap_or(Type::Same) };
+            let ty = ty.of(elem);
+            let value = match value {
+                Datum::Index(index) if index.as_constant().is_none() => Value::Index(index, ty),
+                other => self.coerce(other, ty, origin)?,
+            };
+            parts.push(value);
+        }
+        let result = function.result().of(elem);
+        let value = match folded(function, elem, &parts) {
+            Some(known) => known,
+            None => Datum::Scalar(Value::Math(function, parts), result),
+        };
+        match value {
+            Datum::Scalar(Value::Constant(constant), _) if matches!(result, Elem::U64 | Elem::I64) => {
+                let fits = i64::try_from(constant.as_i128()).map_err(|_| crate::index::IndexOverflow);
+                Ok(Datum::Index(Index::constant(self.index(origin, fits)?)))
+            }
+            Datum::Scalar(value, Elem::U64 | Elem::I64) => {
+                Ok(Datum::Index(self.index_from_value(value, result, origin)))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Words that operators define: integers wrap anyway.
+    pub(super) fn composed(&mut self, word: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let op = match word {
+            Intrinsic::WrappingAdd => BinaryOp::Add,
+            Intrinsic::WrappingSub => BinaryOp::Sub,
+            Intrinsic::WrappingMul => BinaryOp::Mul,
+            Intrinsic::WrappingDiv => BinaryOp::Div,
+            Intrinsic::WrappingRem => BinaryOp::Rem,
+            Intrinsic::WrappingShl => BinaryOp::Shl,
+            Intrinsic::WrappingShr => BinaryOp::Shr,
+            Intrinsic::DivEuclid | Intrinsic::RemEuclid => return self.euclidean(word, values, origin),
+            _ => {
+                let Some(value) = values.into_iter().next() else { return Err(Failed) };
+                let negated = match value {
+                    Datum::Scalar(_, elem) if !elem.is_signed() => {
+                        self.binary(BinaryOp::Sub, Datum::Index(Index::constant(0)), value, origin)
+                    }
+                    value => self.unary(UnaryOp::Neg, value, origin),
+                }?;
+                return Ok(self.meant_to_wrap(negated));
+            }
+        };
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let (a, b) = (next(), next());
+        if let Datum::Float(_) | Datum::Scalar(_, Elem::F64 | Elem::F32 | Elem::F16 | Elem::Bf16) = a {
+            return self.fail(origin, format!("`{}` does not apply to {}", word.name(), a.kind()));
+        }
+        let value = self.binary(op, a, b, origin)?;
+        Ok(self.meant_to_wrap(value))
+    }
+
+    /// Marks a result that may leave its type on purpose: an index by its atom, a value by a conversion to its own type.
+    fn meant_to_wrap(&mut self, value: Datum) -> Datum {
+        match value {
+            Datum::Index(index) => {
+                self.tables.atoms.mean(&index);
+                Datum::Index(index)
+            }
+            Datum::Scalar(value @ (Value::Binary(..) | Value::Unary(..)), elem) => {
+                Datum::Scalar(Value::Cast(elem, Box::new(value)), elem)
+            }
+            other => other,
+        }
+    }
+
+    /// The quotient and the remainder whose remainder is not negative.
+    fn euclidean(&mut self, word: Intrinsic, values: Vec<Datum>, origin: Origin) -> Outcome<Datum> {
+        let name = word.name();
+        let quotient = word == Intrinsic::DivEuclid;
+        let op = if quotient { BinaryOp::Div } else { BinaryOp::Rem };
+        let mut values = values.into_iter();
+        let mut next = || values.next().unwrap_or(Datum::Unknown);
+        let (a, b) = (next(), next());
+        if let (Datum::Index(n), Datum::Index(d)) = (&a, &b) {
+            let (low, by) = (self.tables.atoms.range(n).low, self.tables.atoms.range(d));
+            if low >= 0 {
+                return self.binary(op, a, b, origin);
+            }
+            if !by.fits_i64() || by.low == i128::from(i64::MIN) {
+                let help = "take an element type: `x as i64`";
+                return self.fail_help(
+                    origin,
+                    format!("`{name}` by an index that may be any number of 64 bits"),
+                    help,
+                );
+            }
+            // ((n % d) + |d|) % |d|, and what is left is divided exactly.
+            let (n, d) = (n.clone(), d.clone());
+            let atoms = &mut self.tables.atoms;
+            let size = match by.low {
+                0.. => Ok(d.clone()),
+                _ => d.scale(-1).and_then(|other| atoms.extremum(&d, &other, true)),
+            };
+            let rest = size.and_then(|size| {
+                let raised = atoms.rem(&n, &d)?.add(&size)?;
+                atoms.natural_rem(&raised, &size)
+            });
+            let rest = self.index(origin, rest)?;
+            if !quotient {
+                return Ok(Datum::Index(rest));
+            }
+            let divided = n.sub(&rest).and_then(|whole| self.tables.atoms.div(&whole, &d));
+            return Ok(Datum::Index(self.index(origin, divided)?));
+        }
+        let (a, b, elem) = self.unify(a, b, name, origin)?;
+        if !elem.is_signed() && elem != Elem::Bool {
+            return self.binary(op, Datum::Scalar(a, elem), Datum::Scalar(b, elem), origin);
+        }
+        let a = self.hold("dividend", Datum::Scalar(a, elem), origin);
+        let b = self.hold("divisor", Datum::Scalar(b, elem), origin);
+        let rest = self.binary(BinaryOp::Rem, a.clone(), b.clone(), origin)?;
+        let rest = self.hold("rest", rest, origin);
+        let zero = if elem.is_float() { Datum::Float(0.0) } else { Datum::Index(Index::constant(0)) };
+        let one = if elem.is_float() { Datum::Float(1.0) } else { Datum::Index(Index::constant(1)) };
+        let below = self.binary(BinaryOp::Lt, rest.clone(), zero.clone(), origin)?;
+        if !quotient {
+            let size = self.elementwise(Math::Abs, vec![b], origin)?;
+            let raised = self.binary(BinaryOp::Add, rest.clone(), size, origin)?;
+            return self.choice(below, raised, rest, name, origin);
+        }
+        let mut whole = self.binary(BinaryOp::Div, a, b.clone(), origin)?;
+        if elem.is_float() {
+            whole = self.elementwise(Math::Trunc, vec![whole], origin)?;
+        }
+        let whole = self.hold("quotient", whole, origin);
+        let positive = self.binary(BinaryOp::Gt, b, zero, origin)?;
+        let (less, more) = (
+            self.binary(BinaryOp::Sub, whole.clone(), one.clone(), origin)?,
+            self.binary(BinaryOp::Add, whole.clone(), one, origin)?,
+        );
+        let moved = self.choice(positive, less, more, name, origin)?;
+        self.choice(below, moved, whole, name, origin)
+    }
+
+    /// `condition ? then : otherwise`
+    pub(super) fn choice(
+        &mut self,
+        condition: Datum,
+        then: Datum,
+        otherwise: Datum,
+        name: &str,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let condition = match condition {
+            Datum::Bool(known) => return Ok(if known { then } else { otherwise }),
+            Datum::Scalar(value, Elem::Bool) => value,
+            other => {
+                return self.fail(origin, format!("the condition of `{name}` is {}", other.kind()));
+            }
+        };
+        if let (Datum::Index(a), Datum::Index(b)) = (&then, &otherwise) {
+            let (a, b) = (Value::Index(a.clone(), Elem::I64), Value::Index(b.clone(), Elem::I64));
+            let value = Value::Select(Box::new(condition), Box::new(a), Box::new(b));
+            return Ok(Datum::Index(self.index_from_value(value, Elem::I64, origin)));
+        }
+        let (a, b, elem) = self.unify(then, otherwise, name, origin)?;
+        Ok(Datum::Scalar(Value::Select(Box::new(condition), Box::new(a), Box::new(b)), elem))
+    }
+}
+
+/// A word of integers known now.
+fn folded(function: Math, elem: Elem, parts: &[Value<TileAccess>]) -> Option<Datum> {
+    if !elem.is_integer() {
+        return None;
+    }
+    let mut operands = [0; 3];
+    for (operand, part) in operands.iter_mut().zip(parts) {
+        let Value::Constant(constant) = part else { return None };
+        *operand = constant.elem.wrap(constant.bits as i64);
+    }
+    let found = meaning::integer(function, elem, operands)?;
+    let result = function.result().of(elem);
+    Some(match result {
+        Elem::Bool => Datum::Bool(found != 0),
+        _ => {
+            let bits = found as u64 & (u64::MAX >> (64 - result.bits()));
+            Datum::Scalar(Value::Constant(Constant { elem: result, bits }), result)
+        }
+    })
+}

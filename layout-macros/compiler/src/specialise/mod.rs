@@ -1,0 +1,199 @@
+//! From a kernel and a parameter set to tiles: everything known is computed, and code remains.
+//!
+//! A partial evaluator. Parameters, shapes, layouts and tiles are its values and vanish; indices become polynomials;
+//! elements become [`super::program::Value`]s. Post-condition: no parameter, no type parameter, no layout and no nested
+//! function remains.
+
+mod array;
+mod asynchronous;
+mod attribute;
+mod constant;
+mod copy;
+mod datum;
+mod element;
+mod elementwise;
+mod evaluator;
+mod expand;
+mod expression;
+mod hint;
+mod layouts;
+mod local;
+mod matrix;
+mod movement;
+mod numbers;
+mod operator;
+mod order;
+mod place;
+mod range;
+mod registers;
+mod shift;
+mod statement;
+mod threads;
+mod tile;
+mod tiling;
+mod together;
+mod variable;
+mod views;
+mod vocabulary;
+
+pub(crate) use attribute::Head;
+pub(super) use tile::{TileAccess, TileOperation, thread_coordinates};
+
+use super::arch::Arch;
+use super::index::{Atoms, Index};
+use super::intrinsic::Intrinsic;
+use super::ir::{ExprKind, Kernel, LocalId, Pattern, Seen, Statement as Ast, StatementKind};
+use super::launch::LaunchPlan;
+use super::origin::{Errors, KernelError};
+use super::params::{ParamSet, Promises};
+use super::program::{Comparison, Statement, Tables};
+use super::valid::valid;
+use evaluator::{Course, Evaluator};
+use std::collections::{HashMap, HashSet};
+
+/// A kernel without parameters, at the level of tiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Specialised {
+    pub(super) head: Head,
+    pub(super) plan: LaunchPlan,
+    pub(super) tables: Tables,
+    /// What holds everywhere: `require`, `variant_if`, the grid.
+    pub(super) facts: Vec<Comparison>,
+    /// The thread's number in its block.
+    pub(super) thread: Index,
+    pub(super) body: Vec<Statement<TileAccess, TileOperation>>,
+}
+
+/// Specialises a kernel for one parameter set and one set of promises.
+///
+/// # Errors
+/// Everything the kernel's text does wrong for these parameters, gathered, each origin once.
+pub fn specialise(kernel: &Kernel, params: &ParamSet, promises: Promises) -> Result<Specialised, Errors> {
+    if !valid(kernel) {
+        let message = "the kernel does not hold together: an id is out of range of its table".into();
+        let help = Some("take the kernel of a `Definition`, which the macro made".into());
+        return Err(Errors::from(KernelError { message, help, origin: super::origin::Origin(0) }));
+    }
+    kernel.whole(params)?;
+    let (mut courses, mut rings) = (HashMap::new(), HashMap::new());
+    let ((head, mut plan, facts), mut evaluator) = loop {
+        let mut evaluator = evaluator(kernel, params, promises, courses.clone());
+        evaluator.rings = rings.clone();
+        let Ok(head) = evaluator.attribute() else { return Err(evaluator.errors) };
+        evaluator.host = false;
+        // A failed body has reported its errors; one that has not is not taken for a kernel.
+        let failed = evaluator.block(&kernel.body).is_err();
+        let supposed = |local: &LocalId| courses.get(local).copied().unwrap_or_default();
+        let as_supposed = evaluator.courses.iter().all(|(local, course)| *course == supposed(local));
+        if as_supposed && evaluator.rings == rings {
+            if failed && evaluator.errors.as_slice().is_empty() {
+                let message = "some code of this kernel has no value";
+                let help =
+                    "take what leaves a block or a loop out of its expression: `if c { return; }` before it";
+                let _ = evaluator.fail_help::<()>(super::origin::Origin(0), message, help);
+            }
+            break (head, evaluator);
+        }
+        (courses, rings) = (evaluator.courses, evaluator.rings);
+    };
+    let thread = evaluator.linear_thread(super::origin::Origin(0)).unwrap_or_default();
+    let Evaluator { tables, errors, out, decided, later, shared_bytes, .. } = evaluator;
+    let mut body = evaluator::reached(errors.propagate(out)?);
+    variable::settle(&mut body, &|var| tables.variable(var).kind, &decided, &later);
+    plan.shared_bytes = shared_bytes as u32;
+    Ok(Specialised { head, plan, tables, facts, thread, body })
+}
+
+/// Whether an expression makes or names registers: then loops over known numbers may have to be written out.
+fn in_registers(expr: &ExprKind) -> bool {
+    use Intrinsic::{Local, ToLocal};
+    matches!(expr, ExprKind::Element(..) | ExprKind::Intrinsic(Local | ToLocal, ..))
+}
+
+/// The locals that closures change, or hand on to be changed, but for those that are their own.
+fn captured(kernel: &Kernel) -> Vec<LocalId> {
+    let mut out = Vec::new();
+    for function in kernel.functions.iter().filter(|function| function.name == "closure") {
+        let (mut changed, mut own) = (Vec::new(), Vec::new());
+        kernel.each_statement(&function.body, &mut |seen| {
+            changed.extend(seen.changed().and_then(|place| kernel.local_of(place)));
+            if let Seen::Statement(Ast { kind: StatementKind::Let { pattern, .. }, .. }) = seen {
+                locals(pattern, &mut own);
+            }
+            true
+        });
+        out.extend(changed.into_iter().filter(|local| !own.contains(local)));
+    }
+    out
+}
+
+/// The names that a pattern binds.
+fn locals(pattern: &Pattern, out: &mut Vec<LocalId>) {
+    match pattern {
+        Pattern::Local(local) => out.push(*local),
+        Pattern::Tuple(parts) => parts.iter().for_each(|part| locals(part, out)),
+        Pattern::Wildcard => {}
+    }
+}
+
+fn evaluator<'k>(
+    kernel: &'k Kernel,
+    params: &'k ParamSet,
+    promises: Promises,
+    courses: HashMap<LocalId, Course>,
+) -> Evaluator<'k> {
+    Evaluator {
+        kernel,
+        params,
+        promises,
+        tables: Tables {
+            variables: Vec::new(),
+            places: Vec::new(),
+            atoms: Atoms::default(),
+            positions: kernel.positions.clone(),
+        },
+        errors: Errors::new(),
+        out: Vec::new(),
+        bindings: HashMap::new(),
+        versions: HashMap::new(),
+        last_version: 0,
+        bounded: HashMap::new(),
+        owners: HashMap::new(),
+        intervals: HashMap::new(),
+        present: HashMap::new(),
+        rings: HashMap::new(),
+        heads: Vec::new(),
+        courses,
+        ranges: HashMap::new(),
+        declared_signed: HashSet::new(),
+        written: HashSet::new(),
+        deciding: HashMap::new(),
+        facts: super::prove::Facts::default(),
+        undecided: HashMap::new(),
+        copies: Vec::new(),
+        decided: Vec::new(),
+        later: HashMap::new(),
+        unnamed: HashSet::new(),
+        dim_divisors: vec![1; kernel.dims.len()],
+        dims: Vec::new(),
+        arguments: Vec::new(),
+        computed: Vec::new(),
+        block: [1; 3],
+        cluster: [1; 3],
+        cooperative: false,
+        grid: None,
+        shared_bytes: 0,
+        shared_limit: kernel.arch.map_or(Arch::MOST_SHARED_BYTES, Arch::shared_bytes),
+        unrolled: Vec::new(),
+        unrolls: Vec::new(),
+        captured: captured(kernel),
+        own_types: vec![None; kernel.own_types.len()],
+        has_elements: kernel.exprs.iter().any(|expr| in_registers(&expr.kind)),
+        asked: None,
+        loops: 0,
+        calls: 0,
+        rounds: 0,
+        host: true,
+        budget: 200_000,
+    }
+}

@@ -1,0 +1,41 @@
+//! Conversions between values and sizes, and choices: what these words mean.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Outcome};
+use super::vocabulary::Call;
+use crate::index::Index;
+use crate::intrinsic::Intrinsic;
+
+impl Evaluator<'_> {
+    pub(super) fn number_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, types, mut values, origin } = call;
+        let name = intrinsic.name();
+        match intrinsic {
+            Intrinsic::DivCeil => {
+                let by = self.expect_index(values.remove(1), origin)?;
+                let index = self.expect_index(values.remove(0), origin)?;
+                if by.as_constant() == Some(0) {
+                    return self.fail(origin, "`div_ceil` by zero");
+                }
+                let result = self.tables.atoms.div_ceil(&index, &by);
+                let result = self.index(origin, result)?;
+                Ok(Datum::Index(self.tables.atoms.wrapped(result)))
+            }
+            Intrinsic::SizeOf => {
+                let elem = match types {
+                    [ty] => self.elem(*ty, origin)?,
+                    _ => None,
+                };
+                match elem {
+                    Some(elem) => Ok(Datum::Index(Index::constant(i64::from(elem.bytes())))),
+                    None => self.fail(origin, "`size_of` of an element type: `size_of::<f32>()`"),
+                }
+            }
+            Intrinsic::Select => {
+                let (b, a) = (values.remove(2), values.remove(1));
+                self.choice(values.remove(0), a, b, name, origin)
+            }
+            _ => self.meaningless(name, origin),
+        }
+    }
+}

@@ -1,0 +1,632 @@
+//! Operators, casts and the agreement of types.
+
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
+use super::expression::leaves;
+use super::tile::TileAccess;
+use crate::elem::{Constant, Elem};
+use crate::index::{Index, Range, VarId};
+use crate::ir::{BinaryOp, ExprId, TypeRef, UnaryOp};
+use crate::origin::Origin;
+use crate::program::{Comparison, Statement, StatementKind, Value, VariableKind};
+use std::collections::HashMap;
+
+impl Evaluator<'_> {
+    pub(super) fn unary(&mut self, op: UnaryOp, operand: Datum, origin: Origin) -> Outcome<Datum> {
+        match (op, operand) {
+            (_, Datum::Unknown) => Err(Failed),
+            (UnaryOp::Neg, Datum::Index(index)) => {
+                let negated = self.tables.atoms.sum(&Index::constant(0), &index, -1);
+                Ok(Datum::Index(self.index(origin, negated)?))
+            }
+            (UnaryOp::Neg, Datum::Float(value)) => Ok(Datum::Float(-value)),
+            (UnaryOp::Not, Datum::Bool(value)) => Ok(Datum::Bool(!value)),
+            (UnaryOp::Neg, Datum::Scalar(value, elem)) if elem.is_signed() => {
+                Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
+            }
+            (UnaryOp::Not, Datum::Scalar(value, elem)) if elem == Elem::Bool || elem.is_integer() => {
+                Ok(Datum::Scalar(Value::Unary(op, Box::new(value)), elem))
+            }
+            (UnaryOp::Neg, other) => self.fail_help(
+                origin,
+                format!("`-` does not apply to {}", other.kind()),
+                "of an unsigned number write `x.wrapping_neg()`, or convert it first: `-(x as i32)`",
+            ),
+            (UnaryOp::Not, other) => self.fail_help(
+                origin,
+                format!("`!` does not apply to {}", other.kind()),
+                "it is of truth values and of the bits of integers: compare, `x == 0.0`, or take `x.to_bits()`",
+            ),
+        }
+    }
+
+    pub(super) fn binary_expr(
+        &mut self,
+        op: BinaryOp,
+        left: ExprId,
+        right: ExprId,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        let start = self.out.len();
+        let mut left = self.expr(left);
+        if self.out.len() > start && leaves(&self.out) {
+            // The right side is never reached.
+            return Err(Failed);
+        }
+        if let (BinaryOp::And, Ok(Datum::Bool(false))) | (BinaryOp::Or, Ok(Datum::Bool(true))) = (op, &left) {
+            return left;
+        }
+        // Both sides are evaluated before either failure is passed on, so that both errors are told.
+        let before = self.out.len();
+        let versions = self.versions.clone();
+        let right = self.expr(right);
+        if !matches!(op, BinaryOp::And | BinaryOp::Or) {
+            self.keep(std::slice::from_mut(&mut left), before);
+            return self.binary(op, left?, right?, origin);
+        }
+        let together = |statement: &TileStatement| {
+            use StatementKind::{Barrier, Collective};
+            matches!(statement.kind, Collective(..) | Barrier(_))
+        };
+        // Where the left side is known, the right one is all there is.
+        let decides = !matches!(left, Ok(Datum::Bool(_)));
+        if decides && self.out[before..].iter().any(together) {
+            return self.fail_help(
+                origin,
+                format!("the right side of `{}` works together with other threads", op.symbol()),
+                "put it into a `let` before, or into an `if`",
+            );
+        }
+        if self.out.len() > before && matches!(left, Ok(Datum::Scalar(_, Elem::Bool))) {
+            return self.guarded(op, left?, right, (before, versions), origin);
+        }
+        self.binary(op, left?, right?, origin)
+    }
+
+    /// `left && right` where the right side has statements of its own, the last ones of the list. They run only if `left`
+    /// holds: `right = false; if (left) { ..; right = ..; }`.
+    fn guarded(
+        &mut self,
+        op: BinaryOp,
+        left: Datum,
+        right: Outcome<Datum>,
+        (before, versions): (usize, HashMap<VarId, u32>),
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        // A right side that leaves has no value: behind it the left one alone decided.
+        let left_there = right.is_err() && leaves(&self.out);
+        let right = if left_there { None } else { Some(self.coerce(right?, Elem::Bool, origin)?) };
+        let count = self.out.len() - before;
+        let mut left = [Ok(left)];
+        // A name for what is changed comes in front of them.
+        self.keep(&mut left, before);
+        let [left] = left;
+        let left = self.coerce(left?, Elem::Bool, origin)?;
+        let mut inside = self.out.split_off(self.out.len() - count);
+        let now = &self.versions;
+        let assigned: Vec<VarId> =
+            now.iter().filter(|(var, now)| versions.get(var) != Some(now)).map(|(var, _)| *var).collect();
+        assigned.into_iter().for_each(|var| self.forget(var));
+        let both = op == BinaryOp::And;
+        let condition = if both { left.clone() } else { Value::Unary(UnaryOp::Not, Box::new(left.clone())) };
+        let Some(right) = right else {
+            self.push(origin, StatementKind::If(condition, inside, Vec::new()));
+            return Ok(Datum::Bool(!both));
+        };
+        let var =
+            self.variable(if both { "both" } else { "either" }, VariableKind::Elem(Elem::Bool), true, origin);
+        self.push(origin, StatementKind::Let(var, Some(Value::Constant(Constant::bool(!both)))));
+        inside.push(Statement { kind: StatementKind::Assign(var, right), origin });
+        self.push(origin, StatementKind::If(condition, inside, Vec::new()));
+        Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(Value::Variable(var))), Elem::Bool))
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Datum,
+        right: Datum,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        if matches!(left, Datum::Unknown) || matches!(right, Datum::Unknown) {
+            return Err(Failed);
+        }
+        match (&left, &right) {
+            (Datum::Index(a), Datum::Index(b)) => self.index_binary(op, a, b, origin),
+            (Datum::Index(a), Datum::Scalar(_, elem))
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
+            {
+                let a = a.clone();
+                match self.known_count(&right) {
+                    Some(count) => self.index_binary(op, &a, &count, origin),
+                    None => self.shifted(op, &a, right, origin),
+                }
+            }
+            // The count may be of any integer type: its low bits are what counts, and those are the same in every type.
+            (Datum::Scalar(_, elem), Datum::Index(_) | Datum::Scalar(..))
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr)
+                    && elem.is_integer()
+                    && self.known_elem(&right) != Some(*elem) =>
+            {
+                let elem = *elem;
+                let right = self.cast(right, TypeRef::Elem(elem), origin)?;
+                self.binary(op, left, right, origin)
+            }
+            (Datum::Float(a), Datum::Float(b)) => match op {
+                BinaryOp::Add => Ok(Datum::Float(a + b)),
+                BinaryOp::Sub => Ok(Datum::Float(a - b)),
+                BinaryOp::Mul => Ok(Datum::Float(a * b)),
+                BinaryOp::Div => Ok(Datum::Float(a / b)),
+                BinaryOp::Rem => Ok(Datum::Float(a % b)),
+                BinaryOp::Lt => Ok(Datum::Bool(a < b)),
+                BinaryOp::Gt => Ok(Datum::Bool(a > b)),
+                _ => self.fail(origin, format!("`{}` of two float literals is not supported", op.symbol())),
+            },
+            (Datum::Bool(a), Datum::Bool(b)) => match op {
+                BinaryOp::And | BinaryOp::BitAnd => Ok(Datum::Bool(a & b)),
+                BinaryOp::Or | BinaryOp::BitOr => Ok(Datum::Bool(a | b)),
+                BinaryOp::Ne | BinaryOp::BitXor => Ok(Datum::Bool(a != b)),
+                BinaryOp::Eq => Ok(Datum::Bool(a == b)),
+                _ => self.fail(origin, format!("`{}` does not apply to bool", op.symbol())),
+            },
+            (Datum::Scalar(value, elem), _)
+                if matches!(op, BinaryOp::Shl | BinaryOp::Shr) && elem.is_integer() =>
+            {
+                let (value, elem) = (value.clone(), *elem);
+                let count = self.shift_count(right, elem, origin)?;
+                self.scalar_binary(op, value, count, elem, origin)
+            }
+            (Datum::Bool(true), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::And => Ok(right),
+            (Datum::Scalar(_, Elem::Bool), Datum::Bool(true)) if op == BinaryOp::And => Ok(left),
+            (Datum::Bool(false), Datum::Scalar(_, Elem::Bool)) if op == BinaryOp::Or => Ok(right),
+            (Datum::Scalar(_, Elem::Bool), Datum::Bool(false)) if op == BinaryOp::Or => Ok(left),
+            _ => {
+                let (left, right, elem) = self.unify(left, right, op.symbol(), origin)?;
+                self.scalar_binary(op, left, right, elem, origin)
+            }
+        }
+    }
+
+    fn scalar_binary(
+        &mut self,
+        op: BinaryOp,
+        left: Value<TileAccess>,
+        right: Value<TileAccess>,
+        elem: Elem,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        use BinaryOp as B;
+        let fits = match op {
+            B::Add | B::Sub | B::Mul | B::Div | B::Rem => elem != Elem::Bool,
+            B::BitAnd | B::BitOr | B::BitXor => !elem.is_float(),
+            B::Shl | B::Shr => elem.is_integer(),
+            B::And | B::Or => elem == Elem::Bool,
+            B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => true,
+        };
+        if !fits {
+            let message = format!("`{}` does not apply to {elem}", op.symbol());
+            let help = "bits are of integers: `x.to_bits()`, `x as u32`; a power is `x.powi(2)`";
+            return self.fail_help(origin, message, help);
+        }
+        let result = if op.is_comparison() { Elem::Bool } else { elem };
+        if let (Value::Constant(a), Value::Constant(b)) = (&left, &right)
+            && let Some(known) = folded(op, *a, *b)
+        {
+            return Ok(known);
+        }
+        Ok(Datum::Scalar(Value::Binary(op, Box::new(left), Box::new(right)), result))
+    }
+
+    /// Two values of one element type: literals take the other side's.
+    pub(super) fn unify(
+        &mut self,
+        left: Datum,
+        right: Datum,
+        what: &str,
+        origin: Origin,
+    ) -> Outcome<(Value<TileAccess>, Value<TileAccess>, Elem)> {
+        let left_elem = self.known_elem(&left);
+        let right_elem = self.known_elem(&right);
+        let elem = match (left_elem, right_elem) {
+            (Some(a), Some(b)) if a == b => a,
+            (Some(a), None) => a,
+            (None, Some(b)) => b,
+            (None, None) if self.open_float(&left) && self.open_float(&right) => Elem::F32,
+            _ => {
+                let message = format!("`{what}` of {} and {}", left.kind(), right.kind());
+                let help = match (&left, &right) {
+                    (Datum::Unit, _) | (_, Datum::Unit) if what == "if" => {
+                        "an `if` that is a value has an `else`, and both end in a value without `;`"
+                            .to_owned()
+                    }
+                    _ => self.agreement(&left, &right),
+                };
+                return self.fail_help(origin, message, help);
+            }
+        };
+        Ok((self.coerce(left, elem, origin)?, self.coerce(right, elem, origin)?, elem))
+    }
+
+    pub(super) fn does_not_fit<T>(&mut self, value: i128, elem: Elem, origin: Origin) -> Outcome<T> {
+        let (least, most) = elem.limits();
+        let message = format!("{value} does not fit {elem}");
+        self.fail_help(origin, message, format!("its numbers are {least} to {most}: take a wider type"))
+    }
+
+    /// How one of two datums takes the type of the other.
+    fn agreement(&self, left: &Datum, right: &Datum) -> String {
+        // Rust's `as` knows no floats of 16 bits and less.
+        let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
+        let cast = [self.known_elem(left), self.known_elem(right)].into_iter().flatten().any(small);
+        let conversion =
+            |elem: Elem| if cast { format!("`x.cast::<{elem}>()`") } else { format!("`x as {elem}`") };
+        let integer = |datum: &Datum| matches!(datum, Datum::Index(_));
+        match (left, right) {
+            (Datum::View(_), _) | (_, Datum::View(_)) => {
+                "name an element: `x[[i, j]]`; the extents of a tensor are `x.dim(0)`".to_owned()
+            }
+            (Datum::Float(_), other) | (other, Datum::Float(_)) if integer(other) => {
+                "convert the index, `i as f32`, or write the number without a point".to_owned()
+            }
+            (Datum::Scalar(_, elem), other) | (other, Datum::Scalar(_, elem)) if integer(other) => {
+                format!("convert one side: {}, `x as usize`", conversion(*elem))
+            }
+            _ => match (self.known_elem(left), self.known_elem(right)) {
+                // The one that holds more comes first.
+                (Some(a), Some(b)) if (b.is_float(), b.bytes()) > (a.is_float(), a.bytes()) => {
+                    format!("convert one side: {}, {}", conversion(b), conversion(a))
+                }
+                (Some(a), Some(b)) => format!("convert one side: {}, {}", conversion(a), conversion(b)),
+                _ => "convert one side: `x as f32`, `x.cast::<f32>()`".to_owned(),
+            },
+        }
+    }
+
+    fn open_float(&self, datum: &Datum) -> bool {
+        match datum {
+            Datum::Float(_) => true,
+            Datum::Scalar(Value::Variable(var), _) => self.undecided.contains_key(var),
+            _ => false,
+        }
+    }
+
+    /// The element type, where it is settled.
+    fn known_elem(&self, datum: &Datum) -> Option<Elem> {
+        match datum {
+            Datum::Bool(_) => Some(Elem::Bool),
+            Datum::Scalar(..) if self.open_float(datum) => None,
+            Datum::Scalar(_, elem) => Some(*elem),
+            _ => None,
+        }
+    }
+
+    /// The datum as a value of `elem`; only literals and open floats change.
+    pub(super) fn coerce(&mut self, datum: Datum, elem: Elem, origin: Origin) -> Outcome<Value<TileAccess>> {
+        match datum {
+            Datum::Unknown => Err(Failed),
+            Datum::Scalar(Value::Variable(var), _)
+                if self.undecided.contains_key(&var) && elem.is_float() =>
+            {
+                self.decide(var, elem);
+                Ok(Value::Variable(var))
+            }
+            Datum::Scalar(value, found) if found == elem => Ok(value),
+            Datum::Bool(value) if elem == Elem::Bool => Ok(Value::Constant(Constant::bool(value))),
+            Datum::Float(value) if elem.is_float() => match Constant::float(elem, value) {
+                Some(constant) => Ok(Value::Constant(constant)),
+                None => self.fail(origin, format!("{value} is no {elem}")),
+            },
+            Datum::Index(index) if elem.is_integer() && index.as_constant().is_some() => {
+                let value = i128::from(index.offset());
+                match Constant::integer(elem, value) {
+                    Some(constant) => Ok(Value::Constant(constant)),
+                    None => self.does_not_fit(value, elem, origin),
+                }
+            }
+            other => {
+                let message = format!("expected a value of type {elem}, found {}", other.kind());
+                if matches!(other, Datum::Float(_)) && elem.is_integer() {
+                    let help = format!("write an integer, without a point, or convert it: `x as {elem}`");
+                    return self.fail_help(origin, message, help);
+                }
+                // Rust's `as` knows no floats of 16 bits and less.
+                let small = |elem: Elem| elem.is_float() && elem.bytes() < 4;
+                let rust_has_it = !small(elem) && !self.known_elem(&other).is_some_and(small);
+                let way = if rust_has_it { format!("x as {elem}") } else { format!("x.cast::<{elem}>()") };
+                self.fail_help(origin, message, format!("convert it: `{way}`"))
+            }
+        }
+    }
+
+    /// `a op b` of indices: a polynomial, an atom, or a comparison.
+    pub(super) fn index_binary(
+        &mut self,
+        op: BinaryOp,
+        a: &Index,
+        b: &Index,
+        origin: Origin,
+    ) -> Outcome<Datum> {
+        use BinaryOp as B;
+        if matches!(op, B::Div | B::Rem) && b.as_constant() == Some(0) {
+            return self.fail(origin, format!("`{}` by zero", op.symbol()));
+        }
+        let atoms = &mut self.tables.atoms;
+        let result = match op {
+            B::Add => atoms.sum(a, b, 1),
+            B::Sub => atoms.sum(a, b, -1),
+            B::Mul => atoms.product(a, b),
+            B::Div => atoms.div(a, b),
+            B::Rem => atoms.rem(a, b),
+            B::BitAnd => atoms.and(a, b),
+            B::BitOr => atoms.or(a, b, false),
+            B::BitXor => atoms.or(a, b, true),
+            B::Shl | B::Shr => match b.as_constant() {
+                Some(count @ 0..=62) if op == B::Shl => atoms.product(a, &Index::constant(1 << count)),
+                Some(count @ 0..=62) => atoms.shift_right(a, count as u32),
+                None if self.ask(&[b]) => return Err(Failed),
+                None => {
+                    let count = Datum::Index(b.clone());
+                    return self.shifted(op, a, count, origin);
+                }
+                _ => {
+                    return self.fail_help(
+                        origin,
+                        "the shift count of an index must be a number from 0 to 62",
+                        "shift a value of an element type: `1u32 << k`",
+                    );
+                }
+            },
+            B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge => {
+                return Ok(self.compare(op, a, b));
+            }
+            B::And | B::Or => {
+                return self.fail(origin, format!("`{}` does not apply to indices", op.symbol()));
+            }
+        };
+        let result = self.index(origin, result)?;
+        Ok(Datum::Index(self.tables.atoms.wrapped(result)))
+    }
+
+    /// A number that may be beyond `i64` is compared with one that may be negative as what they are: no 64 bits hold both, so
+    /// there are two comparisons. `None` where one will do.
+    fn compare_far(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Option<Datum> {
+        use BinaryOp as B;
+        let (left, right) = (self.tables.atoms.range(a), self.tables.atoms.range(b));
+        if left.low < 0 && right.beyond_i64() {
+            let mirrored = match op {
+                B::Lt => B::Gt,
+                B::Le => B::Ge,
+                B::Gt => B::Lt,
+                B::Ge => B::Le,
+                same => same,
+            };
+            return self.compare_far(mirrored, b, a);
+        }
+        if !left.beyond_i64() || right.low >= 0 || right.high < 0 {
+            return None;
+        }
+        // The far one is the larger where the other is negative.
+        let all = matches!(op, B::Lt | B::Le | B::Eq);
+        let (sign, joined) = if all { (B::Ge, B::And) } else { (B::Lt, B::Or) };
+        let first = self.compare(sign, b, &Index::constant(0));
+        let natural = self.tables.atoms.natural(b);
+        let second = self.compare(op, a, &natural);
+        Some(match (first, second) {
+            (Datum::Scalar(first, _), Datum::Scalar(second, _)) => {
+                Datum::Scalar(Value::Binary(joined, Box::new(first), Box::new(second)), Elem::Bool)
+            }
+            (Datum::Bool(known), other) | (other, Datum::Bool(known)) => {
+                if known == all {
+                    other
+                } else {
+                    Datum::Bool(known)
+                }
+            }
+            (_, second) => second,
+        })
+    }
+
+    fn compare(&mut self, op: BinaryOp, a: &Index, b: &Index) -> Datum {
+        use BinaryOp as B;
+        if let Some(found) = self.compare_far(op, a, b) {
+            return found;
+        }
+        let (a, b) = &self.tables.atoms.alike(a, b);
+        let atoms = &self.tables.atoms;
+        let difference = a.sub(b).ok();
+        let range = match &difference {
+            Some(difference) => atoms.range(difference),
+            None => atoms.range(a).add(atoms.range(b).mul(Range::of(-1))),
+        };
+        let equal = difference.as_ref().and_then(Index::as_constant) == Some(0);
+        let never = range.low > 0 || range.high < 0;
+        let known = match op {
+            B::Lt => known(range.high < 0, range.low >= 0),
+            B::Le => known(range.high <= 0, range.low > 0),
+            B::Gt => known(range.low > 0, range.high <= 0),
+            B::Ge => known(range.low >= 0, range.high < 0),
+            B::Eq => known(equal, never),
+            _ => known(never, equal),
+        };
+        match known {
+            Some(value) => Datum::Bool(value),
+            None => {
+                let mut left = a.clone();
+                if matches!(op, B::Lt | B::Ge)
+                    && let Some(rest) =
+                        difference.as_ref().and_then(|difference| self.below_divisor(difference))
+                    && let Ok(whole) = left.sub(&rest)
+                    && self.tables.atoms.range(&whole).fits_i64()
+                {
+                    left = whole;
+                }
+                let comparison = Comparison { op, left, right: b.clone() };
+                Datum::Scalar(Value::Compare(comparison), Elem::Bool)
+            }
+        }
+    }
+
+    /// The part `r` of a difference `d x + r`, `0 <= r < d`: `d x + r < 0` is `d x < 0`. So the elements of a vector that
+    /// cannot cross an edge share one comparison.
+    fn below_divisor(&self, difference: &Index) -> Option<Index> {
+        let large = difference.terms().iter().filter(|(_, c)| c.unsigned_abs() > 1);
+        let divisor = large.fold(0, |all, (_, c)| crate::arith::gcd(all, *c));
+        let (mut rest, _) = difference.partition(|_, c| divisor > 1 && c % divisor != 0);
+        if rest.as_constant().is_some() {
+            return None;
+        }
+        rest = rest.plus(difference.offset().checked_rem_euclid(divisor)?).ok()?;
+        let range = self.tables.atoms.range(&rest);
+        (range.low >= 0 && range.high < i128::from(divisor)).then_some(rest)
+    }
+
+    /// `operand as ty`
+    pub(super) fn cast(&mut self, operand: Datum, ty: TypeRef, origin: Origin) -> Outcome<Datum> {
+        let elem = self.elem(ty, origin)?;
+        match (operand, elem) {
+            (Datum::Unknown, _) => Err(Failed),
+            (Datum::Index(index), None)
+                if ty == TypeRef::Usize && index.as_constant().is_some_and(|n| n < 0) =>
+            {
+                self.no_usize(index.offset().into(), origin)
+            }
+            (Datum::Index(index), None) => Ok(Datum::Index(self.as_index(index, ty))),
+            (Datum::Index(index), Some(elem)) if elem != Elem::Bool => {
+                if let Some(value) = index.as_constant()
+                    && let Some(constant) = Constant::nearest(elem, i128::from(value))
+                {
+                    return Ok(Datum::Scalar(Value::Constant(constant), elem));
+                }
+                Ok(Datum::Scalar(Value::Index(index, elem), elem))
+            }
+            (Datum::Float(value), Some(elem)) if elem.is_float() => {
+                Ok(Datum::Scalar(self.coerce(Datum::Float(value), elem, origin)?, elem))
+            }
+            (Datum::Bool(value), Some(elem)) if elem.is_integer() => {
+                let constant = Constant { elem, bits: u64::from(value) };
+                Ok(Datum::Scalar(Value::Constant(constant), elem))
+            }
+            (Datum::Bool(value), None) => Ok(Datum::Index(Index::constant(i64::from(value)))),
+            (Datum::Scalar(value, Elem::Bool), None) => {
+                let one =
+                    |value: i64| Box::new(Value::Constant(Constant { elem: Elem::I32, bits: value as u64 }));
+                let value = Value::Select(Box::new(value), one(1), one(0));
+                Ok(Datum::Index(self.index_from_value(value, Elem::I32, origin)))
+            }
+            (Datum::Scalar(Value::Constant(constant), from), None) if from.is_integer() => {
+                let value = constant.as_i128();
+                match i64::try_from(value) {
+                    Ok(known) if known >= 0 || ty != TypeRef::Usize => {
+                        Ok(Datum::Index(Index::constant(known)))
+                    }
+                    // Modulo 2⁶⁴, as Rust's `as`.
+                    _ if ty == TypeRef::Isize => Ok(Datum::Index(Index::constant(value as i64))),
+                    _ => self.no_usize(value, origin),
+                }
+            }
+            (Datum::Scalar(value, from), None) if from.is_integer() => {
+                let index = self.index_from_value(value, from, origin);
+                Ok(Datum::Index(self.as_index(index, ty)))
+            }
+            // As in Rust: toward zero, cut at the ends of the type.
+            (Datum::Scalar(value, from), None) if from.is_float() => {
+                let whole = if ty == TypeRef::Usize { Elem::U64 } else { Elem::I64 };
+                let value = Value::Cast(whole, Box::new(value));
+                let index = self.index_from_value(value, whole, origin);
+                Ok(Datum::Index(self.as_index(index, ty)))
+            }
+            (Datum::Scalar(value, from), Some(elem))
+                if elem != Elem::Bool && (from != Elem::Bool || !elem.is_float()) =>
+            {
+                if from == elem {
+                    return Ok(Datum::Scalar(value, elem));
+                }
+                Ok(Datum::Scalar(Value::Cast(elem, Box::new(value)), elem))
+            }
+            (Datum::View(view), Some(elem)) if elem != Elem::Bool => {
+                let from = self.tables.place(view.place).elem;
+                match from != Elem::Bool || !elem.is_float() {
+                    true => self.copy_to_local(view, Some(elem), origin),
+                    false => self.fail(origin, format!("a tensor of {from} cannot be converted to {elem}")),
+                }
+            }
+            (operand, elem) => {
+                let target = elem.map_or("usize", Elem::name);
+                let message = format!("{} cannot be converted to {target}", operand.kind());
+                match target {
+                    "bool" => self.fail_help(origin, message, "compare it: `x != 0`"),
+                    _ => self.fail_help(origin, message, "numbers are converted, and `bool` to integers"),
+                }
+            }
+        }
+    }
+}
+
+/// `a op b` of integers known now; none for a division by zero.
+fn folded(op: BinaryOp, a: Constant, b: Constant) -> Option<Datum> {
+    use BinaryOp as B;
+    let elem = a.elem;
+    let (x, y) = (a.as_i128(), b.as_i128());
+    let count = (b.bits & u64::from(elem.bits() - 1)) as u32;
+    let exact = match op {
+        _ if !elem.is_integer() => return None,
+        B::Add => x + y,
+        B::Sub => x - y,
+        // The lower 128 bits of the product hold those of the type.
+        B::Mul => x.wrapping_mul(y),
+        B::Div => x.checked_div(y)?,
+        B::Rem => x.checked_rem(y)?,
+        B::BitAnd => x & y,
+        B::BitOr => x | y,
+        B::BitXor => x ^ y,
+        B::Shl => x.wrapping_shl(count),
+        B::Shr => x.wrapping_shr(count),
+        B::Eq => return Some(Datum::Bool(x == y)),
+        B::Ne => return Some(Datum::Bool(x != y)),
+        B::Lt => return Some(Datum::Bool(x < y)),
+        B::Le => return Some(Datum::Bool(x <= y)),
+        B::Gt => return Some(Datum::Bool(x > y)),
+        B::Ge => return Some(Datum::Bool(x >= y)),
+        B::And | B::Or => return None,
+    };
+    let bits = exact as u64 & (u64::MAX >> (64 - elem.bits()));
+    Some(Datum::Scalar(Value::Constant(Constant { elem, bits }), elem))
+}
+
+impl Evaluator<'_> {
+    /// The index as the type: a negative one is 2⁶⁴ more as a `usize`.
+    fn as_index(&mut self, index: Index, ty: TypeRef) -> Index {
+        let atoms = &mut self.tables.atoms;
+        match ty {
+            TypeRef::Usize if atoms.range(&index).low < 0 => atoms.natural(&index),
+            TypeRef::Isize => atoms.signed(&index),
+            TypeRef::Usize | TypeRef::Elem(_) | TypeRef::Parameter(_) => index,
+        }
+    }
+
+    /// What an expression of `isize` gives: an index that may leave 64 bits wraps as one.
+    pub(super) fn signed_index(&mut self, id: ExprId, datum: Datum) -> Datum {
+        match datum {
+            Datum::Index(index) if self.kernel.signed.binary_search(&id).is_ok() => {
+                Datum::Index(self.as_index(index, TypeRef::Isize))
+            }
+            other => other,
+        }
+    }
+
+    fn no_usize<T>(&mut self, value: i128, origin: Origin) -> Outcome<T> {
+        self.fail_help(
+            origin,
+            format!("{value} as an index: a `usize` of the kernel language is a number of 63 bits"),
+            "compute with `isize`, or with an element type such as `u64`",
+        )
+    }
+}
+
+fn known(yes: bool, no: bool) -> Option<bool> {
+    match (yes, no) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    }
+}

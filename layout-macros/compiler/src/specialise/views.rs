@@ -1,0 +1,119 @@
+//! Places and views of them: what these words mean. Tiling stands in `tiling.rs`.
+
+use super::constant;
+use super::datum::Datum;
+use super::evaluator::{Evaluator, Outcome};
+use super::vocabulary::Call;
+use crate::elem::Constant;
+use crate::index::Index;
+use crate::intrinsic::Intrinsic;
+use crate::origin::Origin;
+use crate::program::{Hint, Pad, Scope, Value};
+use crate::view::View;
+
+impl Evaluator<'_> {
+    pub(super) fn view_word(&mut self, call: Call<'_>) -> Outcome<Datum> {
+        let Call { word: intrinsic, types, mut values, origin } = call;
+        let name = intrinsic.name();
+        match intrinsic {
+            Intrinsic::Shared => self.allocate(values.remove(0), types, true, origin),
+            Intrinsic::Local => self.allocate(values.remove(0), types, false, origin),
+            Intrinsic::Tile => self.tile(values, origin),
+            Intrinsic::Window => self.window(values, origin),
+            Intrinsic::Vectorize => self.vectorize(values, origin),
+            Intrinsic::Distribute => self.distribute(values, origin),
+            Intrinsic::Transpose => Ok(Datum::View(self.view(values.remove(0), name, origin)?.transpose())),
+            Intrinsic::Pad => {
+                let value = values.remove(1);
+                let mut view = self.view(values.remove(0), name, origin)?;
+                let elem = self.tables.place(view.place).elem;
+                let value = match value {
+                    Datum::Scalar(value, elem) => {
+                        let known = constant::known(&value);
+                        Datum::Scalar(known.map_or(value, Value::Constant), elem)
+                    }
+                    value => value,
+                };
+                // `f32::NEG_INFINITY` is a number of every float type.
+                let same = match &value {
+                    Datum::Scalar(Value::Constant(known), from) if from.is_float() && elem.is_float() => {
+                        Constant::float(elem, known.as_f64()).filter(|own| own.as_f64() == known.as_f64())
+                    }
+                    _ => None,
+                };
+                let value = same.map_or(value, |own| Datum::Scalar(Value::Constant(own), elem));
+                view.pad = Some(match self.coerce(value, elem, origin)? {
+                    Value::Constant(pad) => Pad::Constant(pad),
+                    Value::Argument(number, elem) => Pad::Argument(number, elem),
+                    _ => {
+                        return self.fail_help(
+                            origin,
+                            "the value of `pad` is neither known at compile time nor an argument of the kernel",
+                            "choose at the access: `if i < n { x[[i]] } else { last }`",
+                        );
+                    }
+                });
+                Ok(Datum::View(view))
+            }
+            Intrinsic::DimOf => {
+                let mode = self.expect_index(values.remove(1), origin)?.as_constant();
+                let view = self.view(values.remove(0), name, origin)?;
+                match mode.and_then(|mode| view.modes.get(usize::try_from(mode).ok()?)) {
+                    Some(mode) => Ok(Datum::Index(mode.extent.clone())),
+                    None => {
+                        let (rank, last) = (view.rank(), view.rank().saturating_sub(1));
+                        let message = format!("a view of rank {rank} has no such mode");
+                        self.fail_help(
+                            origin,
+                            message,
+                            format!("modes count from 0: `x.dim(0)` to `x.dim({last})`"),
+                        )
+                    }
+                }
+            }
+            Intrinsic::BlockScope | Intrinsic::SystemScope => {
+                let mut view = self.written(values.remove(0), name, origin)?;
+                view.scope =
+                    Some(if intrinsic == Intrinsic::BlockScope { Scope::Block } else { Scope::System });
+                Ok(Datum::View(view))
+            }
+            Intrinsic::EvictFirst => self.hinted(values.remove(0), Hint::EvictFirst, origin),
+            Intrinsic::EvictLast => self.hinted(values.remove(0), Hint::EvictLast, origin),
+            Intrinsic::NoAllocate => self.hinted(values.remove(0), Hint::NoAllocate, origin),
+            Intrinsic::Slice => {
+                let view = self.view(values.remove(0), name, origin)?;
+                let at = self.coordinates(&view, vec![values.remove(0)], &[], origin)?;
+                self.slice(&view, &at[0], origin)
+            }
+            Intrinsic::Bytes => {
+                let view = self.view(values.remove(0), name, origin)?;
+                self.bytes(&view, origin)
+            }
+            _ => self.meaningless(name, origin),
+        }
+    }
+
+    fn slice(&mut self, view: &View, at: &Index, origin: Origin) -> Outcome<Datum> {
+        if view.rank() < 2 || view.modes[0].lanes != 1 {
+            let message = format!("`slice` of a view of rank {}", view.rank());
+            return self.fail_help(origin, message, "it takes the first of two modes or more");
+        }
+        let sliced = view.slice(at);
+        Ok(Datum::View(self.index(origin, sliced)?))
+    }
+
+    fn bytes(&mut self, view: &View, origin: Origin) -> Outcome<Datum> {
+        let elem = self.tables.place(view.place).elem;
+        let count = view.modes.iter().try_fold(1i64, |count, mode| {
+            count.checked_mul(mode.extent.as_constant()?.checked_mul(mode.lanes)?)
+        });
+        match count.and_then(|count| count.checked_mul(i64::from(elem.bytes()))) {
+            Some(bytes) => Ok(Datum::Index(Index::constant(bytes))),
+            None => self.fail_help(
+                origin,
+                "`bytes` of an extent that is not known at compile time",
+                "take a `tile` first",
+            ),
+        }
+    }
+}
