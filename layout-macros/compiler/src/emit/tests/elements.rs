@@ -77,9 +77,10 @@ fn every_operation(elem: Elem) -> Checked {
     b.finish(&format!("every_operation_{elem}"), body)
 }
 
+/// One type of each kind; the words of every type are kernels of the corpus, whose texts `tests/nvrtc.lock` has by hash.
 #[test]
-fn every_operation_of_every_type() {
-    for elem in Elem::ALL {
+fn every_operation_of_every_kind_of_type() {
+    for elem in [Elem::F32, Elem::Bf16, Elem::E4m3, Elem::I32, Elem::I8, Elem::U32, Elem::U64, Elem::Bool] {
         check(&format!("every_operation_{elem}"), &every_operation(elem));
     }
 }
