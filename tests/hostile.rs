@@ -112,20 +112,21 @@ fn hostile_texts_never_panic() {
     let split: Vec<Vec<&str>> = texts.iter().map(|text| tokens(text)).collect();
     let all: Vec<&str> = split.iter().flatten().copied().collect();
     assert!(texts.len() > 40 && all.len() > 5000, "{} kernels of {} tokens", texts.len(), all.len());
+    // The unchanged texts reach the emitter, so changed ones get far.
+    let whole = texts.iter().filter(|text| taken(text)).count();
+    assert!(whole > 40, "only {whole} of {} texts are kernels of their own", texts.len());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
     let first = number("HOSTILE_SEED").unwrap_or(now % 1_000_000_000 * 1_000_000);
     let (most, start) = (number("HOSTILE_TEXTS"), Instant::now());
-    let (mut count, mut kernels) = (0, 0);
+    let mut count = 0;
     while most.map_or(start.elapsed() < Duration::from_secs(1), |most| count < most) {
         let seed = first + count;
         let mut dice = Dice(seed.wrapping_mul(0x2545_F491_4F6C_DD1D));
         let own = dice.below(split.len());
         let text = changed(&split[own], &all, &mut dice);
-        match std::panic::catch_unwind(|| taken(&text)) {
-            Ok(taken) => kernels += u64::from(taken),
-            Err(_) => panic!("HOSTILE_SEED={seed} HOSTILE_TEXTS=1 panics:\n{text}"),
+        if std::panic::catch_unwind(|| taken(&text)).is_err() {
+            panic!("HOSTILE_SEED={seed} HOSTILE_TEXTS=1 panics:\n{text}");
         }
         count += 1;
     }
-    assert!(count < 100 || kernels > 0, "none of {count} texts from seed {first} is a kernel");
 }
