@@ -3,9 +3,9 @@
 //! Law: an error is at most as many units in the last place as the function says, however long the vector is, and a second
 //! run gives the same bits. Where there is a GPU it is asked, too, with vectors a hundred times as long.
 
+use layout_bench::noise::{fill, noise};
 use layout_cuda::{Device, Error};
-use layout_examples::benchmarks::noise::{fill, noise};
-use layout_examples::host::memory::{self, PARTS, SCAN_UNITS, SPLITS, SUM_UNITS, ScanState};
+use layout_kernels::memory::{self, PARTS, SCAN_UNITS, SPLITS, SUM_UNITS, ScanState};
 use layout_tests::support::gpu::gpu;
 
 /// The unit in the last place of a number near 1.

@@ -7,7 +7,7 @@ use layout_cuda::{
     Definition, Device, Error, FindingKind, LaunchConfig, Options, ParamSet, ParamValue, Report, bf16, f16,
     tiled_kernel,
 };
-use layout_examples::kernels::gemm::gemm;
+use layout_kernels::kernels::gemm::gemm;
 
 /// `y = x + 1` by a ring of two stages: warp 0 loads tiles, two warps add, TMA takes the sums.
 #[tiled_kernel(

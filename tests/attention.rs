@@ -5,8 +5,8 @@ use layout_cuda::{
     Device, Elem, Element, Error, Options, ParamSet, ParamValue, Tensor, TensorView, TensorViewMut, bf16,
     f16, testing,
 };
-use layout_examples::host::attention::{Attention, Mask, Packed, Score};
-use layout_examples::kernels::attention::attention;
+use layout_kernels::attention::{Attention, Mask, Packed, Score};
+use layout_kernels::kernels::attention::attention;
 use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;

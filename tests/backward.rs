@@ -3,9 +3,9 @@
 
 use layout_compiler::Definition;
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamValue, Tensor, bf16, f16, testing};
-use layout_examples::host::attention::{Attention, Mask, Packed, Score};
-use layout_examples::host::backward::{Changes, Forward, Workspace};
-use layout_examples::kernels::backward::{finish, of_keys, of_queries, prepare};
+use layout_kernels::attention::{Attention, Mask, Packed, Score};
+use layout_kernels::backward::{Changes, Forward, Workspace};
+use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
 use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;

@@ -3,20 +3,36 @@
 use crate::tidy::root;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// Where the command is, built as a test of the whole workspace builds it.
+fn command() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let arguments =
+            ["build", "--quiet", "--workspace", "--example", "layout", "--message-format", "json"];
+        let built =
+            Command::new(env!("CARGO")).current_dir(root()).args(arguments).output().expect("cargo runs");
+        let text = String::from_utf8(built.stdout).expect("JSON");
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let own = |message: &Value| message["target"]["name"] == "layout";
+        let path = messages.filter(own).find_map(|message| message["executable"].as_str().map(PathBuf::from));
+        path.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&built.stderr)))
+    })
+}
 
 /// Runs the command with these arguments and this text on standard input.
 fn run(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO"))
-        // From the workspace's folder and of no package alone: that has other features, and would be built anew.
+    let mut child = Command::new(command())
         .current_dir(root())
-        .args(["run", "--quiet", "--example", "layout", "--"])
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("cargo runs");
+        .expect("the command runs");
     child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("the command reads");
     child.wait_with_output().expect("it ends")
 }

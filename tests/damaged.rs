@@ -4,17 +4,24 @@
 use layout_compiler::ir::Kernel;
 use layout_compiler::launch::{Extent, KernelParameter, LaunchPlan, PlanArgumentKind, PlanLayout};
 use layout_compiler::{Bound, Constant, Definition, LaunchArgument, Promises, compile, emit, wire};
+use layout_kernels::kernels::{resize, sgemm, tensor_core};
 use layout_simulator::{Options, SimulatorArgument, simulate};
 use layout_tests::support::data::noise;
 
 /// So many places of a kernel at most are tried; each of those that survive is compiled.
 const PLACES: usize = 1500;
 
+/// Those of the ladder and the puzzles, and some of the library.
+fn kernels() -> impl Iterator<Item = &'static Definition> {
+    let some = [&resize::DEFINITION, &tensor_core::DEFINITION, &sgemm::DEFINITION];
+    layout_examples::kernels::definitions().into_iter().chain(some)
+}
+
 /// Bytes all over every kernel, changed in one of three ways, and as many ways to cut it short.
 #[test]
 fn changed_bytes_never_panic() {
     let (mut refused, mut compiled, mut torn) = (0, 0, 0);
-    for definition in layout_examples::kernels::definitions() {
+    for definition in kernels() {
         let step = definition.bytes.len().div_ceil(PLACES);
         let places = || (0..definition.bytes.len()).step_by(step).enumerate();
         let mut tried: Vec<Vec<u8>> = places().map(|(_, end)| definition.bytes[..end].to_vec()).collect();
@@ -86,7 +93,7 @@ fn change(plan: &mut LaunchPlan, mut dice: impl FnMut() -> u64) {
 fn changed_plans_never_panic() {
     const EXTENTS: [usize; 8] = [0, 1, 3, 4, 64, 1 << 20, 1 << 32, usize::MAX];
     let (mut bound, mut refused) = (0, 0);
-    for definition in layout_examples::kernels::definitions() {
+    for definition in kernels() {
         let kernel = definition.kernel().expect("bytes of this version");
         let set = kernel.parameter_sets().into_iter().next().unwrap_or_default();
         let checked = compile(&kernel, &set, Promises::USUAL).expect("a kernel of the examples");

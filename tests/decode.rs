@@ -3,9 +3,9 @@
 
 use layout_compiler::{Definition, Kernel};
 use layout_cuda::{Device, Elem, Element, Error, Options, ParamSet, ParamValue, bf16, f16, testing};
-use layout_examples::host::attention::{Mask, Score};
-use layout_examples::host::decode::{Decoding, Workspace};
-use layout_examples::kernels::decode::{combine, decode};
+use layout_kernels::attention::{Mask, Score};
+use layout_kernels::decode::{Decoding, Workspace};
+use layout_kernels::kernels::decode::{combine, decode};
 use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;

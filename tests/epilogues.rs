@@ -2,8 +2,8 @@
 //! refused; the texts neither spill nor serialise.
 
 use layout_cuda::{Device, E4m3, Element, Error, ParamSet, ParamValue, Tensor, bf16, f16};
-use layout_examples::host::product::{Epilogue, Workspace, multiply_then};
-use layout_examples::kernels::gemm::gemm_then;
+use layout_kernels::kernels::gemm::gemm_then;
+use layout_kernels::product::{Epilogue, Workspace, multiply_then};
 use layout_tests::support::cubin::becomes_fast_code;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;

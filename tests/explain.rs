@@ -5,8 +5,9 @@
 use layout_compiler::{
     Degradation, Errors, Explanation, Kernel, Means, ParamSet, Promises, compile, explain,
 };
-use layout_examples::kernels::{mesh, of_attention};
-use layout_tests::kernels::definitions;
+use layout_cuda::Definition;
+use layout_kernels::kernels::{mesh, of_attention};
+use layout_tests::kernels::{definitions, is_shipped};
 
 const USUAL: Promises = Promises::USUAL;
 
@@ -271,16 +272,17 @@ fn deny_speaks_of_the_variant_that_keeps_every_promise() {
 }
 
 /// Files of kernels that show what is slow, or how to learn.
-const SHOWN: [&str; 4] = ["puzzles/", "matmul.rs", "banks.rs", "peaks.rs"];
+const SHOWN: [&str; 3] = ["puzzles/", "matmul.rs", "banks.rs"];
 
 /// What none of a kernel's sets loses, `deny` names: so no later change loses it in silence.
 #[test]
 fn every_fast_kernel_denies_what_it_does_not_lose() {
-    let is_fast =
-        |file: &str| file.contains("examples/kernels/") && !SHOWN.iter().any(|shown| file.contains(shown));
+    let is_fast = |definition: &&Definition| {
+        is_shipped(definition) && !SHOWN.iter().any(|shown| definition.file.contains(shown))
+    };
     let all = definitions().into_iter().chain(of_attention());
     let all = all.chain([&mesh::add_onto::DEFINITION, &mesh::rectify::DEFINITION]);
-    let fast = all.filter(|definition| is_fast(definition.file));
+    let fast = all.filter(is_fast);
     let (mut missing, mut count) = (vec![], 0);
     for definition in fast {
         let kernel = definition.kernel().expect("a kernel");

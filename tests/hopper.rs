@@ -6,8 +6,8 @@
 
 use layout_compiler::Arch;
 use layout_cuda::{Device, Error, Stream, Tensor, bf16, tiled_kernel};
-use layout_examples::kernels::gemm::gemm;
-use layout_examples::kernels::{gemm_pair, gemm_split};
+use layout_kernels::kernels::gemm::gemm;
+use layout_kernels::kernels::{gemm_pair, gemm_split};
 use layout_tests::kernels::cases;
 use layout_tests::support::case::Run;
 use layout_tests::support::data::noise;

@@ -2,7 +2,8 @@
 //! elements than 32 bits count.
 
 use layout_cuda::{Device, Error, LaunchError, Tensor};
-use layout_examples::host::product::{Kernel, Options, Workspace, multiply};
+use layout_examples::programs::ladder::LADDER;
+use layout_kernels::product::{Kernel, Options, Workspace, multiply};
 use layout_tests::support::gpu::{gpu, gpu_required};
 
 /// The product by a kernel, or by the fastest.
@@ -19,7 +20,7 @@ fn by(
 
 /// Every kernel of the ladder, and the choice among them.
 fn every() -> impl Iterator<Item = Option<Kernel>> {
-    Kernel::LADDER.into_iter().map(Some).chain([None])
+    LADDER.into_iter().map(Some).chain([None])
 }
 
 /// The product in float64.
@@ -41,7 +42,7 @@ fn numbers_that_are_none_go_where_they_go_in_the_reference() {
     let wanted = product(&a, &b, [m, n, k]);
     assert!(wanted.iter().any(|x| x.is_infinite()) && wanted.iter().any(|x| x.is_finite()));
     let (a, b) = (device.upload(&a, [m, k]).expect("a"), device.upload(&b, [k, n]).expect("b"));
-    for kernel in Kernel::LADDER {
+    for kernel in LADDER {
         let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
         by(&device, kernel, &a, &b, &mut c).expect("a product");
         for (at, (found, wanted)) in c.download().expect("data").iter().zip(&wanted).enumerate() {
@@ -58,7 +59,7 @@ fn bank_conflicts_of_a_small_product() {
     let matrix = || device.zeros::<f32, 2>([256, 256]).expect("a matrix");
     let (a, b, mut c) = (matrix(), matrix(), matrix());
     let mut table = format!("{:<24} {:>10} {:>10} {:>10}\n", "kernel", "requests", "wavefronts", "conflicts");
-    for kernel in Kernel::LADDER {
+    for kernel in LADDER {
         let report = kernel.simulate(&a, &b, &mut c).expect("a report");
         assert!(report.clean(), "{kernel}: {:?}", report.findings);
         let counts = &report.totals;
@@ -141,7 +142,7 @@ fn more_elements_than_32_bits_count() {
         }
     };
     let on_b = device.upload(&b, [k, n]).expect("b");
-    for kernel in Kernel::LADDER.into_iter().filter(|kernel| kernel.runs_on(&device)) {
+    for kernel in LADDER.into_iter().filter(|kernel| kernel.runs_on(&device)) {
         let mut c = device.zeros::<f32, 2>([m, n]).expect("c");
         c.poison().expect("poison");
         by(&device, kernel, &on_a, &on_b, &mut c).expect("a product");

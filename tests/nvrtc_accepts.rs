@@ -3,11 +3,12 @@
 //!
 //! Fails where NVRTC is missing: `tests/run.sh` installs it.
 
+use layout_bench::kernels::measuring;
 use layout_compiler::{Arch, Promises, compile, emit};
-use layout_cuda::{Definition, nvrtc};
-use layout_examples::host::{memory, product};
-use layout_examples::kernels::{measuring, tensor_core};
-use layout_tests::kernels::definitions;
+use layout_cuda::nvrtc;
+use layout_kernels::kernels::tensor_core;
+use layout_kernels::{memory, product};
+use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::cubin::{Cost, of_ptxas};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::HashSet;
@@ -24,22 +25,17 @@ struct Job {
     flags: &'static [&'static str],
 }
 
-/// Whether it is a kernel for users. Those of the tests are many: of these some of what could be compiled takes turns.
-fn is_example(definition: &Definition) -> bool {
-    definition.file.contains("examples")
-}
-
 #[test]
 fn every_variant_becomes_a_cubin() {
     let (mut jobs, mut examples) = (Vec::new(), 0);
     for definition in definitions().into_iter().chain(measuring()) {
         let own = definition.kernel().expect("bytes of this version").arch;
-        examples += usize::from(is_example(definition));
+        examples += usize::from(is_shipped(definition));
         for (number, variant) in definition.variants.iter().enumerate() {
             // The first for both, the rest of an example for the later one, those of the tests by turns.
             let wanted = |which: usize| match number {
                 0 => true,
-                _ if is_example(definition) => which == 1,
+                _ if is_shipped(definition) => which == 1,
                 _ => number % 2 == which,
             };
             let others = ARCHS.into_iter().enumerate().filter(|(which, _)| wanted(*which));
@@ -61,7 +57,7 @@ fn the_variants_that_launch_falls_back_to_become_cubins() {
         let kernel = definition.kernel().expect("bytes of this version");
         let set = kernel.parameter_sets().swap_remove(0);
         let variants = [(true, false), (false, true), (false, false)].into_iter().enumerate();
-        let variants = variants.filter(|(which, _)| is_example(definition) || *which == number % 3);
+        let variants = variants.filter(|(which, _)| is_shipped(definition) || *which == number % 3);
         for (_, (narrow, aligned)) in variants {
             let promises = Promises { narrow, aligned, variant_if: None };
             let checked = compile(&kernel, &set, promises).expect("a kernel that the macro compiled");

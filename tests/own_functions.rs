@@ -3,13 +3,13 @@
 
 use layout_compiler::{Definition, ParamSet, Promises, compile, emit};
 use layout_cuda::{Device, Error, bf16};
-use layout_examples::host::attention::{Attention, Mask, Own};
-use layout_examples::host::decode::{Decoding, Workspace};
-use layout_examples::kernels;
+use layout_kernels::attention::{Attention, Mask, Own};
+use layout_kernels::decode::{Decoding, Workspace};
+use layout_kernels::kernels;
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 
-layout_examples::attention_with! {
+layout_kernels::attention_with! {
     (KEEP = same_document, RANGE = of_documents, SCORE = nearer)
     mod documents {
         /// Documents of `window` keys; in an odd head of an even batch only every other key.
@@ -27,7 +27,7 @@ layout_examples::attention_with! {
     }
 }
 
-layout_examples::decode_with! {
+layout_kernels::decode_with! {
     (KEEP = every_third, RANGE = all_in_doubt, SCORE = plain)
     mod thirds {
         fn every_third(_batch: i32, head: i32, _query: i32, key: i32, window: i32) -> bool {
@@ -40,15 +40,15 @@ layout_examples::decode_with! {
     }
 }
 
-layout_examples::attention_with! {
+layout_kernels::attention_with! {
     (KEEP = causal, RANGE = keys_before, SCORE = plain)
     mod same_forward {}
 }
-layout_examples::decode_with! {
+layout_kernels::decode_with! {
     (KEEP = causal, RANGE = keys_before, SCORE = plain)
     mod same_decoding {}
 }
-layout_examples::backward_with! {
+layout_kernels::backward_with! {
     (KEEP = causal, RANGE = keys_before, SCORE = plain, SLOPE = one)
     mod same_backward {}
 }

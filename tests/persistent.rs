@@ -7,7 +7,7 @@ use layout_cuda::{
     Definition, Device, E4m3, Element, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
     bf16,
 };
-use layout_examples::kernels::gemm::{gemm, gemm_swapped};
+use layout_kernels::kernels::gemm::{gemm, gemm_swapped};
 use layout_tests::support::data::integers;
 
 const M: usize = 300;

@@ -170,7 +170,7 @@ fn the_committed_pictures_are_pictures() {
 
 #[test]
 fn the_pictures_of_the_records_are_up_to_date() {
-    use layout_examples::benchmarks::plot;
+    use layout_bench::plot;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
     let read = |name: &str| {
         std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -178,7 +178,7 @@ fn the_pictures_of_the_records_are_up_to_date() {
     let all = plot::read(&format!("{}\n{}", read("h200.jsonl"), read("h200_ladder.jsonl"))).expect("records");
     for picture in [plot::ladder(&all), plot::roofline(&all, &plot::h200()), plot::sizes(&all)] {
         let picture = picture.expect("a picture");
-        let command = "cargo run --example plot -- tests/records/h200.jsonl tests/records/h200_ladder.jsonl --out tests/records";
+        let command = "cargo run -p layout-bench --bin plot -- tests/records/h200.jsonl tests/records/h200_ladder.jsonl --out tests/records";
         assert!(
             read(picture.name) == picture.svg,
             "{} is not what the records give: {command}",

@@ -6,8 +6,8 @@ use layout_compiler::Elem;
 use layout_cuda::{
     Device, E4m3, Element, Error, LaunchConfig, LaunchError, ParamSet, ParamValue, Tensor, bf16, f16,
 };
-use layout_examples::host::product::{Kernel, Options, Precision, Workspace, multiply};
-use layout_examples::kernels::dgemm;
+use layout_kernels::kernels::dgemm;
+use layout_kernels::product::{Kernel, Options, Precision, Workspace, multiply};
 use layout_tests::support::data::integers;
 
 /// Pairs of blocks; clusters that share k; tiles of 64 and of 128 columns; a last column by itself, in rows that begin at
@@ -283,7 +283,7 @@ fn extents_that_disagree_start_nothing() -> Result<(), Error> {
 /// The kernel of 16-bit products with the functions that it calls; neither its attribute nor comments and empty lines.
 #[test]
 fn the_product_of_sixteen_bits_has_at_most_120_lines() {
-    let text = include_str!("../examples/kernels/gemm.rs");
+    let text = include_str!("../layout-cuda/kernels/src/kernels/gemm.rs");
     let text: Vec<&str> = text.lines().map(|line| line.strip_prefix("    ").unwrap_or_default()).collect();
     // With its attribute, without comments and empty lines.
     let lines = |name: &str| {

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # In their order: each needs those before it.
-crates=(layout-core layout-compiler layout-simulator layout-macros layout-cuda)
+crates=(layout-core layout-compiler layout-simulator layout-macros layout-cuda layout-mesh layout-kernels)
 packages=("${crates[@]/#/-p}")
 
 for crate in "${crates[@]}"; do

@@ -5,7 +5,7 @@
 //! more than twice cost a cycle. The shares are those of the ptxas of NVRTC 13.0.88.
 
 use layout_cuda::{ParamValue, Variant};
-use layout_examples::kernels::{sgemm, sgemm_fed};
+use layout_kernels::kernels::{sgemm, sgemm_fed};
 use layout_tests::support::cubin::{compiled, of_ptxas};
 use layout_tests::support::sass::{Sass, sass};
 

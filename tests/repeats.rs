@@ -3,9 +3,9 @@
 //! Law: 10,000 launches on a GPU, two on the simulator, give the same bits, each over memory that held no numbers before.
 
 use layout_cuda::{Device, Element, Error, Tensor, bf16};
-use layout_examples::host::attention::{Attention, Mask};
-use layout_examples::host::backward::{Changes, Forward, Workspace as OfKeys};
-use layout_examples::host::decode::{Decoding, Workspace};
+use layout_kernels::attention::{Attention, Mask};
+use layout_kernels::backward::{Changes, Forward, Workspace as OfKeys};
+use layout_kernels::decode::{Decoding, Workspace};
 use layout_tests::support::data::doubles;
 use layout_tests::support::gpu::hopper;
 

@@ -53,6 +53,7 @@ mod special;
 mod strangers;
 mod tensor;
 mod tensor_map;
+mod testing;
 mod tidy;
 mod transport;
 mod trial;

@@ -304,9 +304,9 @@ fn unsafe_is_in_layout_cuda_only() {
     // libraries; DLPack hands pointers over, and Python's libraries their streams.
     let named_here = [
         "layout-cuda/examples/overhead.rs",
-        "examples/benchmarks/cublas.rs",
+        "examples/bench/src/cublas.rs",
         // Ranks that trust one another's calls, to be measured without their meetings.
-        "examples/benchmarks/mesh/mod.rs",
+        "examples/bench/src/mesh/mod.rs",
         // It takes the bundle that its own build.rs made.
         "examples/bundled/src/main.rs",
         // New memory of candle's, of any content.
@@ -504,6 +504,13 @@ fn the_commands_of_the_readme_exist() {
         let own = examples.contains(&format!("name = \"{name}\""));
         let of_cuda = root().join(format!("layout-cuda/examples/{name}.rs")).exists();
         assert!(own || of_cuda, "the README runs the example `{name}`, which is nowhere");
+        commands += 1;
+    }
+    for (place, _) in text.match_indices("--bin ") {
+        let name: String =
+            text[place + "--bin ".len()..].chars().take_while(char::is_ascii_alphanumeric).collect();
+        let program = root().join(format!("examples/bench/src/bin/{name}.rs"));
+        assert!(program.exists(), "the README runs the program `{name}`, which is nowhere");
         commands += 1;
     }
     for (place, _) in text.match_indices("bash ") {

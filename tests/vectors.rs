@@ -5,8 +5,8 @@
 
 use layout_compiler::{Promises, compile, emit};
 use layout_cuda::nvrtc::nvrtc;
-use layout_examples::host::memory;
-use layout_tests::kernels::definitions;
+use layout_kernels::memory;
+use layout_tests::kernels::{definitions, is_shipped};
 use layout_tests::support::lock::{self, Subject};
 use layout_tests::support::parallel::in_parallel;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn narrower(text: &str, ptx: &str) -> (Vec<String>, usize) {
 /// one store is known that NVRTC takes apart all the same, one of six in `wgmma_of_integers`, whose address is a pointer without an index.
 fn texts() -> Vec<(String, String, &'static [&'static str], String)> {
     let mut list = Vec::new();
-    for definition in definitions().into_iter().filter(|definition| definition.file.contains("examples")) {
+    for definition in definitions().into_iter().filter(|definition| is_shipped(definition)) {
         let arch = definition.kernel().expect("bytes of this version").arch;
         let arch = arch.map_or("sm_90a".to_owned(), |arch| arch.to_string());
         for variant in definition.variants {

@@ -81,10 +81,10 @@ pub const TRANSPOSES: [Step; 7] = [
     ("transpose_naive", "book/listings/transpose.rs", None),
     ("transpose_shared", "book/listings/transpose.rs", None),
     ("transpose_swizzled", "book/listings/transpose.rs", None),
-    ("transpose_tma", "examples/kernels/memory/boxes.rs", Some((false, 1))),
-    ("transpose_tma_swizzled", "examples/kernels/memory/boxes.rs", Some((true, 1))),
-    ("transpose_tma_columns", "examples/kernels/memory/boxes.rs", Some((false, 8))),
-    ("transpose_tma_swizzled_columns", "examples/kernels/memory/boxes.rs", Some((true, 8))),
+    ("transpose_tma", "layout-cuda/kernels/src/kernels/memory/boxes.rs", Some((false, 1))),
+    ("transpose_tma_swizzled", "layout-cuda/kernels/src/kernels/memory/boxes.rs", Some((true, 1))),
+    ("transpose_tma_columns", "layout-cuda/kernels/src/kernels/memory/boxes.rs", Some((false, 8))),
+    ("transpose_tma_swizzled_columns", "layout-cuda/kernels/src/kernels/memory/boxes.rs", Some((true, 8))),
 ];
 
 /// Queries and keys of the launches of attention, and the rows and columns of the softmax of their scores.

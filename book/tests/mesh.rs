@@ -4,7 +4,7 @@ use super::outputs::{output, same};
 use layout_core::LayoutError;
 use layout_core::draw::mesh_svg;
 use layout_core::mesh::{Distributed, Mesh, Reshard};
-use layout_examples::host::mesh::Heads;
+use layout_kernels::mesh::Heads;
 use layout_mesh::{Reduction, World};
 use std::fmt::Write;
 

@@ -14,8 +14,8 @@
 use clap::Parser;
 use layout_core::analysis::{bank_conflicts, reference_cases};
 use layout_cuda::{Device, LaunchConfig, Options, ParamSet, ParamValue};
-use layout_examples::host::product::{Kernel, Workspace, multiply};
-use layout_examples::kernels::read_shared;
+use layout_examples::kernels::{block_tiled, block_tiled_vectorized, read_shared, tiled, tiled_register};
+use layout_kernels::product::{Kernel, Workspace, multiply};
 use std::process::ExitCode;
 
 /// Bank conflicts of reference accesses and of the ladder: predicted, simulated, and beside ncu on a GPU.
@@ -82,11 +82,11 @@ fn banks() -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 /// The kernels that go through shared memory, from the first to the tensor cores.
-const LADDER: [Kernel; 5] = [
-    Kernel::Tiled,
-    Kernel::TiledRegister,
-    Kernel::BlockTiled,
-    Kernel::BlockTiledVectorized,
+const KERNELS: [Kernel; 5] = [
+    Kernel::Own(&tiled::DEFINITION),
+    Kernel::Own(&tiled_register::DEFINITION),
+    Kernel::Own(&block_tiled::DEFINITION),
+    Kernel::Own(&block_tiled_vectorized::DEFINITION),
     Kernel::TensorCore,
 ];
 /// M, N and K of their product.
@@ -100,7 +100,7 @@ fn ladder() -> Result<bool, Box<dyn std::error::Error>> {
     let (a, b, mut c) = (matrix(&simulator)?, matrix(&simulator)?, matrix(&simulator)?);
     let (on_a, on_b, mut on_c) = (matrix(&device)?, matrix(&device)?, matrix(&device)?);
     let mut good = true;
-    for kernel in LADDER {
+    for kernel in KERNELS {
         multiply(&device.stream(), kernel, &mut Workspace::default(), &on_a, &on_b, &mut on_c)?;
         device.stream().synchronize()?;
         let report = kernel.simulate(&a, &b, &mut c)?;

@@ -9,8 +9,8 @@
 
 use clap::Parser;
 use layout_cuda::{Device, Error, Stream, Tensor};
-use layout_examples::benchmarks::exit;
 use layout_examples::kernels::puzzles::*;
+use layout_examples::programs::exit;
 use layout_workbench::exercises::{self, Exercise, Verdict, check};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn roofline() -> Done {
-    println!("{}", layout_examples::benchmarks::puzzles::table()?);
+    println!("{}", layout_examples::programs::roofline::table()?);
     Ok(true)
 }
 

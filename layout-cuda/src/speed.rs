@@ -3,7 +3,7 @@
 //! A kernel is right whatever its tensors are; how fast it is depends on what can be shown of them. `kernel::explain(..)` says
 //! of each access how many bytes move at once and what it lost, with the reason and the way out;
 //! `deny(narrowed, masked, synchronous)` in the attribute makes that a compile error. Each statement of this page is held by its
-//! example. `cargo run --example explain -- NAME` prints the same for the kernels of the examples.
+//! example. `cargo run -p layout-bench --bin explain -- NAME` prints the same for the kernels of the examples.
 //!
 //! # Masks
 //!

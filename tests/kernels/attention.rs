@@ -8,9 +8,9 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::doubles;
 use layout_compiler::ParamValue;
 use layout_cuda::{Error, Tensor, bf16};
-use layout_examples::kernels::attention::attention;
-use layout_examples::kernels::backward::{finish, of_keys, of_queries, prepare};
-use layout_examples::kernels::decode::{combine, decode};
+use layout_kernels::kernels::attention::attention;
+use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
+use layout_kernels::kernels::decode::{combine, decode};
 
 const EVERY: [(&str, ParamValue); 3] = [
     ("KEEP", ParamValue::Function("every")),

@@ -4,9 +4,9 @@ use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of, t
 use crate::support::data::{Operand, doubles, floats};
 use layout_cuda::{Error, LaunchConfig, ParamValue, Stream, TensorView, TensorViewMut};
 use layout_examples::kernels::{
-    attraction, block_tiled, block_tiled_vectorized, coalescing, last_columns, last_rows, naive, resize_both,
-    sgemm, tensor_core, tiled, tiled_register, vector_add,
+    attraction, block_tiled, block_tiled_vectorized, coalescing, naive, tiled, tiled_register, vector_add,
 };
+use layout_kernels::kernels::{last_columns, last_rows, resize_both, sgemm, tensor_core};
 
 /// Sizes around a tile; one is so deep that each of three stages is filled anew.
 fn with_every_stage_again([m, n, k]: [usize; 3]) -> Vec<[usize; 3]> {

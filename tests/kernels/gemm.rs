@@ -6,8 +6,8 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, doubles, untouched};
 use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{E4m3, Element, Error, TensorView, TensorViewMut, bf16, f16};
-use layout_examples::kernels::gemm::{gemm, gemm_swapped, gemm_then};
-use layout_examples::kernels::{gemm_pair, gemm_split, sgemm_fed};
+use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
+use layout_kernels::kernels::{gemm_pair, gemm_split, sgemm_fed};
 
 /// Empty in each mode, the smallest, one tile, one around it, several tiles and stages. TMA writes whole 16
 /// bytes, so rows of C are of these: a host function moves others.

@@ -4,8 +4,8 @@ use crate::support::case::{Case, Outcome, Run, around, around_tile, output_of};
 use crate::support::data::{floats, integers};
 use layout_compiler::{Elem, ParamValue};
 use layout_cuda::{Error, bf16};
-use layout_examples::host::memory::{PARTS, SPLITS};
-use layout_examples::kernels::memory::*;
+use layout_kernels::kernels::memory::*;
+use layout_kernels::memory::{PARTS, SPLITS};
 
 /// Lengths around a tile and around several blocks' tiles.
 fn lengths(tile: usize) -> Vec<[usize; 3]> {
@@ -223,7 +223,7 @@ fn plain() -> Vec<Case> {
             let [n, ..] = run.size;
             let mut out = run.output([n])?;
             noise::launch_with(run.config(), &run.stream(), &mut out.view_mut()?, 7)?;
-            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_examples::benchmarks::noise::noise(i, 7))))
+            Ok(Outcome::exact(out.read()?, (0..n).map(|i| layout_bench::noise::noise(i, 7))))
         }),
         Case::new(&argmax_of_parts::DEFINITION, lengths(4096), |run| {
             let [n, ..] = run.size;

@@ -90,3 +90,10 @@ pub fn definitions() -> Vec<&'static Definition> {
     }
     list
 }
+
+/// Whether a kernel is of the library or of the examples, not of the tests.
+pub fn is_shipped(definition: &Definition) -> bool {
+    ["layout-cuda/kernels/", "examples/kernels/", "examples/bench/"]
+        .iter()
+        .any(|folder| definition.file.contains(folder))
+}

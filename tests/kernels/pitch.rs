@@ -4,7 +4,7 @@ use crate::support::case::{Case, Outcome, Run};
 use crate::support::data::{Operand, floats, untouched};
 use layout_compiler::Elem;
 use layout_cuda::{E4m3, Element, Error, bf16, f16};
-use layout_examples::kernels::{resize, transpose_pitched};
+use layout_kernels::kernels::{resize, transpose_pitched};
 
 /// Empty, one element, one row of threads and around it, several blocks.
 const SIZES: [[usize; 3]; 7] =

@@ -6,12 +6,12 @@
 use super::bench::{Bench, Want};
 use super::{Covered, Entry};
 use layout_cuda::{Elem, Error, Tensor, bf16, f16};
-use layout_examples::host::attention::{Attention, Mask, Packed};
-use layout_examples::host::backward::{Changes, Forward, Workspace};
-use layout_examples::host::decode::{Decoding, Workspace as Parts};
-use layout_examples::kernels::attention::attention;
-use layout_examples::kernels::backward::{finish, of_keys, of_queries, prepare};
-use layout_examples::kernels::decode::{combine, decode};
+use layout_kernels::attention::{Attention, Mask, Packed};
+use layout_kernels::backward::{Changes, Forward, Workspace};
+use layout_kernels::decode::{Decoding, Workspace as Parts};
+use layout_kernels::kernels::attention::attention;
+use layout_kernels::kernels::backward::{finish, of_keys, of_queries, prepare};
+use layout_kernels::kernels::decode::{combine, decode};
 use layout_tests::support::special::{Float, Kind, Rows};
 
 /// Elements of a head.

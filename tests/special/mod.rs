@@ -17,8 +17,9 @@ mod rows;
 mod windows;
 
 use bench::Bench;
+use layout_bench::kernels::every_definition;
 use layout_cuda::{Definition, Device, Elem, Error, ParamValue};
-use layout_examples::kernels::{every_definition, memory, mesh};
+use layout_kernels::kernels::{memory, mesh};
 use layout_tests::support::gpu::gpu;
 use layout_tests::support::parallel::in_parallel;
 use layout_tests::support::special::Kind;

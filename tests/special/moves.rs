@@ -4,9 +4,10 @@ use super::bench::{Bench, Want, set_of, with};
 use super::reductions::{every, ordinary};
 use super::{Covered, Entry};
 use layout_cuda::{E4m3, Elem, Element, Error, LaunchConfig, ParamValue, bf16, f16};
-use layout_examples::kernels::memory::*;
-use layout_examples::kernels::mesh::{add_onto, rectify};
-use layout_examples::kernels::{resize, resize_both, transpose_pitched, vector_add};
+use layout_examples::kernels::vector_add;
+use layout_kernels::kernels::memory::*;
+use layout_kernels::kernels::mesh::{add_onto, rectify};
+use layout_kernels::kernels::{resize, resize_both, transpose_pitched};
 use layout_tests::support::special::Float;
 
 /// The entry of a transposition in these types.

@@ -7,10 +7,13 @@ use layout_cuda::{
     Definition, E4m3, Elem, Error, LaunchConfig, ParamSet, ParamValue, Stream, TensorView, TensorViewMut,
     bf16, f16,
 };
-use layout_examples::host::product::{Epilogue, Workspace, multiply_then};
-use layout_examples::kernels::gemm::{gemm, gemm_swapped, gemm_then};
 use layout_examples::kernels::puzzles::{matmul_layout_tensor, matmul_naive, matmul_shared, matmul_tiled};
-use layout_examples::kernels::*;
+use layout_examples::kernels::{
+    block_tiled, block_tiled_vectorized, coalescing, naive, tiled, tiled_register,
+};
+use layout_kernels::kernels::gemm::{gemm, gemm_swapped, gemm_then};
+use layout_kernels::kernels::*;
+use layout_kernels::product::{Epilogue, Workspace, multiply_then};
 use layout_tests::support::data::Operand;
 use layout_tests::support::special::{Float, Kind, Rows};
 

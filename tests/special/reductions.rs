@@ -3,8 +3,8 @@
 use super::bench::{Bench, Want, set_of, with};
 use super::{Covered, Entry};
 use layout_cuda::{Definition, Error, LaunchConfig};
-use layout_examples::host::memory::{SCAN_UNITS, SPLITS, SUM_UNITS, ScanState};
-use layout_examples::kernels::memory::*;
+use layout_kernels::kernels::memory::*;
+use layout_kernels::memory::{SCAN_UNITS, SPLITS, SUM_UNITS, ScanState};
 use layout_tests::support::special::{Float, Kind, Rows};
 
 /// Fewer blocks and threads than the usual set has: tiles of 256 elements.
@@ -148,7 +148,7 @@ fn prefix(bench: &Bench<'_>) -> Result<(), Error> {
         let stream = bench.stream();
         let (on_x, mut out) = (bench.device.upload(&x, [n])?, bench.device.zeros::<f32, 1>([n])?);
         let mut state = ScanState::tiled(&stream, n.div_ceil(256))?;
-        layout_examples::host::memory::scan(&stream, exclusive, [64, 1], false, &on_x, &mut out, &mut state)?;
+        layout_kernels::memory::scan(&stream, exclusive, [64, 1], false, &on_x, &mut out, &mut state)?;
         let (mut sum, mut size) = (0.0, 0.0);
         let wanted: Vec<Want> = x
             .iter()

@@ -3,7 +3,7 @@
 use super::bench::{Bench, Want, set_of, with};
 use super::{Covered, Entry};
 use layout_cuda::{Error, ParamValue, bf16};
-use layout_examples::kernels::memory::*;
+use layout_kernels::kernels::memory::*;
 use layout_tests::support::special::{Float, Rows};
 
 const EPSILON: f64 = 0.25;

@@ -4,8 +4,8 @@ use super::bench::{Bench, Want, set_of, with};
 use super::reductions::{every, ordinary};
 use super::{Covered, Entry};
 use layout_cuda::{Error, LaunchConfig};
-use layout_examples::kernels::memory::*;
 use layout_examples::kernels::puzzles::{conv_1d_block_boundary, conv_1d_simple, conv_2d_halo, pooling};
+use layout_kernels::kernels::memory::*;
 use layout_tests::support::special::{Float, Rows};
 
 pub fn entries() -> Vec<Entry> {

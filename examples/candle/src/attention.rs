@@ -3,8 +3,8 @@
 use crate::operation::{Call, Launched, Operand, Operation, Slot};
 use candle_core::{DType, Result, Tensor, bail};
 use layout_cuda::{Argument, Elem};
-use layout_examples::host::attention::{Attention as Choice, Mask};
-use layout_examples::kernels::attention::attention as kernel;
+use layout_kernels::attention::{Attention as Choice, Mask};
+use layout_kernels::kernels::attention::attention as kernel;
 
 /// The operation: of q, k and v, each of (batch, heads, places, d).
 #[derive(Clone, Copy, Debug)]

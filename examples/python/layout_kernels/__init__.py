@@ -141,7 +141,7 @@ def _gradients_of(dtype: torch.dtype, d: int, causal: bool):
 def _attend(q, k, v, causal: bool, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
     batch, heads, places, d = q.shape
     device = q.device
-    # As `in_pairs` of `examples/host/attention.rs`: K and V of all heads are more than half of L2, and there is work enough.
+    # As `in_pairs` of `layout-cuda/kernels/src/attention.rs`: K and V of all heads are more than half of L2, and there is work enough.
     in_pairs = causal and places <= 8192 < batch * heads * places // 4
     in_pairs = in_pairs and 2 * k.numel() * k.element_size() > _half_of_l2(device)
     kernel, none, floats = _attention_of(q.dtype, d, causal, in_pairs, device)

@@ -1,15 +1,9 @@
 //! The native half of the package: each kernel is a function of the module. `layout_kernels/__init__.py` makes torch operators of
-//! them. Attention and its gradients are the examples' own.
+//! them. Attention and its gradients are those of `layout-kernels`.
 
-#[path = "../../kernels/scores.rs"]
-#[macro_use]
-mod scores;
-#[path = "../../kernels/attention.rs"]
-mod attention;
-#[path = "../../kernels/backward.rs"]
-mod backward;
 mod kernels;
 
+use layout_kernels::kernels::{attention, backward};
 use layout_python::Kernel;
 use pyo3::prelude::*;
 

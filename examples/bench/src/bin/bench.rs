@@ -1,0 +1,72 @@
+//! Measures one kind of work: every kernel for it beside its peers in the same run, each result checked.
+//!
+//! `cargo run --release -p layout-bench -- gemm`
+
+use clap::{Parser, Subcommand};
+use layout_bench::ledger::Ledger;
+use layout_bench::options::Common;
+use layout_bench::{
+    Result, attention, backward, bodies, decode, epilogues, gemm, jit, matmul, memory, peaks, trial,
+};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Times every kernel of a workload beside its peers, and checks every result.
+#[derive(Parser)]
+struct Command {
+    #[command(subcommand)]
+    workload: Workload,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What to measure.
+#[derive(Subcommand)]
+enum Workload {
+    /// C = A B: the ladder, from a naive kernel to tensor cores, beside the CPU and cuBLAS
+    Matmul(matmul::Options),
+    /// C = A B on the matrix units and in float32, beside cuBLAS and cuBLASLt
+    Gemm(gemm::Options),
+    /// Attention forward, decoding and backward, every shape of the goals; beside cuDNN and FlashAttention-3 by `peers.py`
+    Attention(trial::Options),
+    /// Products with bias and activation, a residual, a gate, scales; beside PyTorch's by `peers.py`
+    Epilogues(epilogues::Options),
+    /// Bodies that attract one another, all pairs, beside the roof
+    Bodies,
+    #[command(flatten)]
+    Memory(memory::Work),
+    /// What the device does at most, written to this file, JSON: `--peaks` reads it
+    Peaks { file: PathBuf },
+    /// What it costs to make a kernel ready: compiled, from the disk, from memory
+    Jit,
+}
+
+fn main() -> ExitCode {
+    sigpipe::reset();
+    let command = Command::parse();
+    command.common.exit(run(&command))
+}
+
+/// Runs what is asked for; gives the number of wrong runs.
+fn run(command: &Command) -> Result<usize> {
+    let common = &command.common;
+    let device = common.device()?;
+    println!("device: {}", device.describe());
+    let mut ledger = Ledger::new(&device, common)?;
+    match &command.workload {
+        Workload::Matmul(options) => matmul::run(&mut ledger, &device, common, options)?,
+        Workload::Gemm(options) => gemm::run(&mut ledger, &device, common, options)?,
+        Workload::Attention(options) => {
+            let run = trial::Run { device: &device, common, options };
+            run.family::<attention::Forward>(&mut ledger)?;
+            run.family::<decode::Decode>(&mut ledger)?;
+            run.family::<backward::Backward>(&mut ledger)?;
+        }
+        Workload::Epilogues(options) => epilogues::run(&mut ledger, &device, common, options)?,
+        Workload::Bodies => bodies::run(&mut ledger, &device, common)?,
+        Workload::Memory(work) => memory::run(&mut ledger, &device, common, *work)?,
+        Workload::Peaks { file } => return peaks::measure(&device, file).map(|()| 0),
+        Workload::Jit => return jit::run(&device).map(|()| 0),
+    }
+    Ok(ledger.close())
+}

@@ -1,0 +1,161 @@
+//! Attention backward by the description of the forward: dQ, dK and dV from what the forward gave and the change of O.
+//!
+//! Law: where [`Attention::deterministic`] holds, and for packed sequences, the same inputs give the same bits: nothing is added by
+//! atomic operations. What the description says is what is computed, or it
+//! is an error before anything is launched.
+
+use crate::attention::{Attention, Score};
+use crate::kernels::backward::{finish, of_keys, of_queries, prepare};
+use layout_cuda::{
+    Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor, TensorView, TensorViewMut,
+};
+
+/// What the forward read and gave.
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+/// use layout_kernels::attention::Attention;
+/// use layout_kernels::backward::{Changes, Forward, Workspace};
+///
+/// // One key: its weight is 1, whatever it is, so dV is dO, and Q and K change nothing.
+/// let (device, shape) = (Device::simulator(), [1, 1, 1, 64]);
+/// let of = |value: f32| device.upload(&[bf16::from_f32(value); 64], shape);
+/// let (q, k, v, mut o, d_o) = (of(1.0)?, of(2.0)?, of(3.0)?, of(0.0)?, of(0.5)?);
+/// let (mut d_q, mut d_k, mut d_v, mut logs) = (of(7.0)?, of(7.0)?, of(7.0)?, device.zeros([1, 1, 1])?);
+/// let (stream, what) = (device.stream(), Attention::default());
+/// what.run(&stream, &q.view(), [&k.view(), &v.view()], &mut o.view_mut(), &mut logs)?;
+/// let forward = Forward { q: &q.view(), k: &k.view(), v: &v.view(), o: &o.view(), logs: &logs };
+/// let to = Changes { q: &mut d_q.view_mut(), k: &mut d_k.view_mut(), v: &mut d_v.view_mut() };
+/// what.backward(&stream, &forward, &d_o.view(), &mut Workspace::default(), to)?;
+/// assert_eq!([&d_q, &d_k, &d_v].map(|d| d.download().map(|d| d[0].to_f32()).unwrap_or(9.0)), [0.0, 0.0, 0.5]);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub struct Forward<'a, T: Element> {
+    /// Batch, head, query, element.
+    pub q: &'a TensorView<'a, T, 4>,
+    /// Batch, head, key, element.
+    pub k: &'a TensorView<'a, T, 4>,
+    /// Batch, head, key, element.
+    pub v: &'a TensorView<'a, T, 4>,
+    /// Batch, head, query, element.
+    pub o: &'a TensorView<'a, T, 4>,
+    /// The logarithms that [`Attention::run`] gave.
+    pub logs: &'a Tensor<f32, 3>,
+}
+
+/// What the changes are written to: shapes as those of Q, K and V.
+pub struct Changes<'a, 'b, T: Element> {
+    /// Of Q.
+    pub q: &'a mut TensorViewMut<'b, T, 4>,
+    /// Of K.
+    pub k: &'a mut TensorViewMut<'b, T, 4>,
+    /// Of V.
+    pub v: &'a mut TensorViewMut<'b, T, 4>,
+}
+
+/// Memory for the logarithms and `Σ dO O`, and for sums of dQ, kept from launch to launch. It has none at first.
+#[derive(Debug, Default)]
+pub struct Workspace(Option<Tensor<f32, 4>>, Option<Tensor<f32, 2>>);
+
+impl Attention<'_> {
+    /// The parameters of both backward kernels.
+    pub fn backward_set(&self, elem: Elem, [d, dv]: [usize; 2]) -> ParamSet {
+        let [keep, range] = self.mask.functions();
+        let slope = if let Score::SoftCap(_) = self.score { "of_cap" } else { "one" };
+        crate::set(&[("D", d), ("DV", dv)])
+            .with("T", ParamValue::Type(elem))
+            .with("KEEP", ParamValue::Function(keep))
+            .with("RANGE", ParamValue::Function(range))
+            .with("SCORE", ParamValue::Function(self.score.function()))
+            .with("SLOPE", ParamValue::Function(slope))
+            .with("PACKED", ParamValue::Bool(self.packed.is_some()))
+            .with("SUMMED", ParamValue::Bool(self.summed()))
+    }
+
+    /// Whether dQ is summed in memory, in five products. A soft cap takes the registers for it.
+    fn summed(&self) -> bool {
+        !self.deterministic && self.packed.is_none() && !matches!(self.score, Score::SoftCap(_))
+    }
+
+    /// How Q, K and V change a number whose derivative by O is `d_o`: `to` is written. Of the description `own` is not looked at.
+    ///
+    /// Of packed sequences every row has its change, also behind `longest` queries, so the forward must have been given no less than
+    /// there are. Rows that no sequence holds stay as they are. Each block of threads looks for its sequence from the first one on.
+    ///
+    /// Elements are bf16 or f16, heads of 32 to 128 elements in multiples of 32; sums are float32, weights and what they change by are
+    /// rounded to the elements' type.
+    ///
+    /// # Errors
+    /// Shapes that do not fit one another, heads of Q that are no multiple of those of K, lists of ends that are not equally long, a device
+    /// without memory, and those of a launch.
+    pub fn backward<T: Element>(
+        &self,
+        stream: &Stream,
+        of: &Forward<'_, T>,
+        d_o: &TensorView<'_, T, 4>,
+        workspace: &mut Workspace,
+        to: Changes<'_, '_, T>,
+    ) -> Result<(), Error> {
+        let set = self.backward_set(T::ELEM, [of.q.shape()[3], of.v.shape()[3]]);
+        self.backward_with([&set, &set], stream, of, d_o, workspace, to)
+    }
+
+    /// The same with parameters of one's own for what is computed of keys and of queries.
+    ///
+    /// # Errors
+    /// As [`Attention::backward`].
+    pub fn backward_with<T: Element>(
+        &self,
+        [of_k, of_q]: [&ParamSet; 2],
+        stream: &Stream,
+        of: &Forward<'_, T>,
+        d_o: &TensorView<'_, T, 4>,
+        Workspace(kept, kept_sums): &mut Workspace,
+        to: Changes<'_, '_, T>,
+    ) -> Result<(), Error> {
+        let [batches, heads, queries, d] = of.q.shape();
+        // Packed sequences begin anywhere: four copies, of which TMA takes the one where they are aligned.
+        let copies = if self.packed.is_some() { 4 } else { 1 };
+        let places = (queries.saturating_add(2 * copies - 2)).div_ceil(128).max(1).saturating_mul(128);
+        let shape = [batches, heads, 2 * copies, places];
+        if kept.as_ref().is_none_or(|kept| kept.shape() != shape) {
+            *kept = None;
+        }
+        let facts = match kept {
+            Some(facts) => facts,
+            None => kept.insert(stream.zeros(shape)?),
+        };
+        let rows = [heads, places / 64, d / 4].into_iter().fold(batches, usize::saturating_mul);
+        let shape = [if self.summed() { rows } else { 0 }, 256];
+        if kept_sums.as_ref().is_none_or(|kept| kept.shape() != shape) {
+            *kept_sums = None;
+        }
+        let sums = match kept_sums {
+            Some(sums) => sums,
+            None => kept_sums.insert(stream.zeros(shape)?),
+        };
+        let set = crate::set(&[("D", d), ("DV", of.v.shape()[3]), ("COPIES", copies)]);
+        let set = set.with("T", ParamValue::Type(T::ELEM));
+        let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+        prepare::launch_with(config, stream, of.o, d_o, of.logs, &mut *facts, &mut *sums)?;
+        let scale = self.scale.unwrap_or(1.0 / (d as f32).sqrt());
+        let (window, strength) = (self.mask.window(), self.score.strength(heads));
+        let none = stream.zeros::<i32, 1>([0])?;
+        let [q_ends, k_ends] = self.packed.map_or([&none; 2], |packed| [packed.queries, packed.keys]);
+        let (q, k, v, facts) = (of.q, of.k, of.v, &*facts);
+        let config = LaunchConfig { set: Some(of_k), ..LaunchConfig::default() };
+        of_keys::launch_with(
+            config, stream, q, k, v, d_o, q_ends, k_ends, facts, &mut *sums, to.k, to.v, scale, strength,
+            window,
+        )?;
+        if self.summed() {
+            let set = crate::set(&[("D", d)]).with("T", ParamValue::Type(T::ELEM));
+            let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+            return finish::launch_with(config, stream, &*sums, to.q);
+        }
+        let config = LaunchConfig { set: Some(of_q), ..LaunchConfig::default() };
+        of_queries::launch_with(
+            config, stream, q, k, v, d_o, q_ends, k_ends, facts, to.q, scale, strength, window,
+        )
+    }
+}

@@ -1,0 +1,93 @@
+//! The kernels: products on the matrix units and in float32, attention, and what runs at the speed of memory.
+
+#[cfg(feature = "attention")]
+#[macro_use]
+mod scores;
+
+#[cfg(feature = "attention")]
+pub mod attention;
+#[cfg(feature = "attention")]
+pub mod backward;
+#[cfg(feature = "attention")]
+pub mod decode;
+#[cfg(feature = "matmul")]
+mod doubles;
+#[cfg(feature = "matmul")]
+mod edges;
+#[cfg(feature = "matmul")]
+pub mod gemm;
+#[cfg(feature = "memory")]
+pub mod memory;
+#[cfg(feature = "mesh")]
+pub mod mesh;
+#[cfg(feature = "matmul")]
+mod multipliers;
+#[cfg(feature = "matmul")]
+mod padding;
+#[cfg(feature = "matmul")]
+mod pair;
+#[cfg(feature = "matmul")]
+mod split;
+#[cfg(feature = "matmul")]
+mod tensor_cores;
+
+#[cfg(feature = "matmul")]
+pub use {
+    doubles::dgemm,
+    edges::{last_columns, last_rows},
+    multipliers::{sgemm, sgemm_fed},
+    padding::{resize, resize_both, transpose_pitched},
+    pair::gemm_pair,
+    split::gemm_split,
+    tensor_cores::tensor_core,
+};
+
+use layout_cuda::Definition;
+
+/// Those of products.
+#[cfg(feature = "matmul")]
+pub fn of_products() -> [&'static Definition; 14] {
+    [
+        &tensor_core::DEFINITION,
+        &sgemm::DEFINITION,
+        &sgemm_fed::DEFINITION,
+        &dgemm::DEFINITION,
+        &gemm_pair::DEFINITION,
+        &gemm_split::DEFINITION,
+        &last_rows::DEFINITION,
+        &last_columns::DEFINITION,
+        &resize::DEFINITION,
+        &resize_both::DEFINITION,
+        &transpose_pitched::DEFINITION,
+        &gemm::gemm::DEFINITION,
+        &gemm::gemm_swapped::DEFINITION,
+        &gemm::gemm_then::DEFINITION,
+    ]
+}
+
+/// Those of attention: forward, decoding, backward.
+#[cfg(feature = "attention")]
+pub fn of_attention() -> [&'static Definition; 7] {
+    [
+        &attention::attention::DEFINITION,
+        &decode::decode::DEFINITION,
+        &decode::combine::DEFINITION,
+        &backward::prepare::DEFINITION,
+        &backward::of_keys::DEFINITION,
+        &backward::of_queries::DEFINITION,
+        &backward::finish::DEFINITION,
+    ]
+}
+
+/// Every kernel here but those of a mesh.
+pub fn definitions() -> Vec<&'static Definition> {
+    let families: &[&[&'static Definition]] = &[
+        #[cfg(feature = "matmul")]
+        &of_products(),
+        #[cfg(feature = "attention")]
+        &of_attention(),
+        #[cfg(feature = "memory")]
+        &memory::definitions(),
+    ];
+    families.concat()
+}

@@ -1,0 +1,151 @@
+//! Products with something done to each sum before it is stored: bias and activation, a residual, a gate, a narrower type, scales.
+//!
+//! Law: `c = f(a b)`, element by element on the sums in float32 (of `i8` exact in `i32`), rounded once; what the description says is
+//! what is computed, or it is an error before anything is launched.
+
+use super::description::{Machine, Matrix, Precision, Product};
+use super::plan::Plan;
+use super::workspace::{Workspace, operands};
+use super::{Kernel, agree, same};
+use crate::kernels::gemm::gemm_then;
+use layout_cuda::{Elem, Element, Error, LaunchConfig, ParamSet, ParamValue, Stream, Tensor};
+
+/// What is done to the sums; vectors over columns of C, and matrices of C's shape.
+#[derive(Clone, Copy, Debug)]
+pub enum Epilogue<'a, V: Element> {
+    /// `gelu(sum + bias[column])`, by the tangent.
+    BiasGelu(&'a Tensor<V, 1>),
+    /// `sum + scale d[row, column]`
+    Plus(&'a Tensor<V, 2>, f32),
+    /// `silu(sum) d[row, column]`
+    SiluTimes(&'a Tensor<V, 2>),
+    /// `scale sum`
+    Scaled(f32),
+    /// `rows[row] columns[column] sum`: of quantised rows of A and columns of B.
+    ScaledBoth(&'a Tensor<f32, 1>, &'a Tensor<V, 1>),
+}
+
+impl<V: Element> Epilogue<'_, V> {
+    /// The kernel's function.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Epilogue::BiasGelu(_) => "bias_gelu",
+            Epilogue::Plus(..) => "plus",
+            Epilogue::SiluTimes(_) => "silu_times",
+            Epilogue::Scaled(_) => "scaled",
+            Epilogue::ScaledBoth(..) => "scaled_both",
+        }
+    }
+
+    /// What it reads has an element for each of C.
+    fn fits(&self, [m, n]: [usize; 2]) -> Result<(), Error> {
+        let columns = |vector: &Tensor<V, 1>| same("columns", 0, vector.len(), ("N", "c"), n);
+        match self {
+            Epilogue::BiasGelu(bias) => columns(bias),
+            Epilogue::Plus(other, _) | Epilogue::SiluTimes(other) => {
+                same("beside", 0, other.shape()[0], ("M", "c"), m)?;
+                same("beside", 1, other.shape()[1], ("N", "c"), n)
+            }
+            Epilogue::Scaled(_) => Ok(()),
+            Epilogue::ScaledBoth(rows, of_columns) => {
+                same("rows", 0, rows.len(), ("M", "c"), m)?;
+                columns(of_columns)
+            }
+        }
+    }
+}
+
+/// `c = epilogue(a b)`: A and B by rows or by columns, C by rows. Asynchronous; of a GPU with Hopper's units, or the simulator.
+///
+/// Operands are 16-bit floats, 8-bit floats or `i8`; C is a 16-bit float or `e4m3`. Operands of 8 bits whose `k` is not contiguous are
+/// transposed first, and what TMA cannot address is moved.
+///
+/// # Errors
+/// Shapes that disagree, types that the kernel does not take, a device without memory for what has to be moved, or what NVRTC, the
+/// driver or the simulator say. Nothing has run where the arguments do not fit.
+///
+/// ```
+/// use layout_cuda::Device;
+/// use layout_kernels::product::{Epilogue, Workspace, multiply_then};
+///
+/// let device = Device::simulator();
+/// let a = device.upload(&[1i8; 15], [3, 5])?;
+/// let b = device.upload_strided(&[2i8; 35], [5, 7], [1, 5])?;
+/// let (rows, columns) = (device.upload(&[0.5f32; 3], [3])?, device.upload(&[3.0f32; 7], [7])?);
+/// let mut c = device.zeros::<layout_cuda::bf16, 2>([3, 7])?;
+/// let scales = Epilogue::ScaledBoth(&rows, &columns);
+/// multiply_then(&device.stream(), scales, &mut Workspace::default(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?[0].to_f32(), 15.0);
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn multiply_then<T: Element, U: Element, V: Element>(
+    stream: &Stream,
+    epilogue: Epilogue<'_, V>,
+    workspace: &mut Workspace<T, U>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<U, 2>,
+) -> Result<(), Error> {
+    let (operand, result) = (T::ELEM, U::ELEM);
+    let precision = Precision::Float32;
+    let product =
+        Product { a: Matrix::of(a), b: Matrix::of(b), c: Matrix::of(c), operand, result, precision };
+    agree(&product)?;
+    let [m, n, k] = product.extents();
+    epilogue.fits([m, n])?;
+    let device = stream.device();
+    let machine = Machine::of(device);
+    // Where the operands have to lie is what it is without an epilogue. All of C is one launch, and the threads store a C that TMA cannot.
+    let result = if operand.bytes() == 2 { operand } else { result };
+    let plan = Plan::of(&Product { result, ..product }, machine, Some(Kernel::Gemm), None);
+    let units = 16 / size_of::<U>();
+    let direct = !(c.strides()[0].is_multiple_of(units) && n.is_multiple_of(units));
+    let (none, nothing, no_rows) =
+        (stream.zeros::<V, 1>([0])?, stream.zeros::<V, 2>([0, 0])?, stream.zeros::<f32, 1>([0])?);
+    let (columns, rows, beside, scale) = match epilogue {
+        Epilogue::BiasGelu(bias) => (bias, &no_rows, &nothing, 1.0),
+        Epilogue::Plus(other, scale) => (&none, &no_rows, other, scale),
+        Epilogue::SiluTimes(other) => (&none, &no_rows, other, 1.0),
+        Epilogue::Scaled(scale) => (&none, &no_rows, &nothing, scale),
+        Epilogue::ScaledBoth(rows, columns) => (columns, rows, &nothing, 1.0),
+    };
+    let Workspace { a: own_a, b: own_b, .. } = workspace;
+    let modes = [product.a.along(), product.b.along()];
+    let set = epilogue_set(epilogue.name(), [T::ELEM, U::ELEM, V::ELEM], modes, direct, machine);
+    let [a, b] = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
+    let config = LaunchConfig { set: Some(&set), ..LaunchConfig::default() };
+    let (a, b) = (a.part([0..m, 0..k])?, b.part([0..k, 0..n])?);
+    gemm_then::launch_with(config, stream, &a, &b, columns, rows, beside, c, scale)
+}
+
+/// The parameters of `gemm_then` for an epilogue by its function's name, the types of operands, of C and of what is read beside, the
+/// contiguous modes of A and B, and whether the threads store C, which TMA can where its rows are whole 16 bytes.
+///
+/// ```
+/// use layout_cuda::{Elem, ParamValue};
+/// use layout_kernels::product::{Machine, epilogue_set};
+/// let machine = Machine { multiprocessors: 132, hopper: true };
+/// let set = epilogue_set("plus", [Elem::Bf16; 3], [1, 0], false, machine);
+/// assert_eq!(set.get("B_MODE"), Some(ParamValue::Int(0)));
+/// ```
+pub fn epilogue_set(
+    name: &'static str,
+    [operand, result, beside]: [Elem; 3],
+    [a, b]: [usize; 2],
+    direct: bool,
+    machine: Machine,
+) -> ParamSet {
+    let sums = if operand == Elem::I8 { Elem::I32 } else { Elem::F32 };
+    // 8-bit operands have `k` contiguous: another one was transposed.
+    let [a, b] = if operand.bytes() == 1 { [1, 0] } else { [a, b] };
+    ParamSet::default()
+        .with("T", ParamValue::Type(operand))
+        .with("U", ParamValue::Type(result))
+        .with("V", ParamValue::Type(beside))
+        .with("S", ParamValue::Type(sums))
+        .with("EPILOGUE", ParamValue::Function(name))
+        .with("A_MODE", ParamValue::Int(a as i64))
+        .with("B_MODE", ParamValue::Int(b as i64))
+        .with("DIRECT", ParamValue::Bool(direct))
+        .with("SMS", ParamValue::Int(machine.multiprocessors as i64))
+}

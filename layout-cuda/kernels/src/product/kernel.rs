@@ -1,0 +1,165 @@
+//! The kernels that multiply, by name.
+//!
+//! Law: every kernel gives the same product, up to the order of its sums and what it rounds the operands to.
+
+use super::description::{Precision, is_hopper};
+use crate::kernels;
+use layout_cuda::{
+    Argument, Definition, Device, Error, LaunchConfig, Options, ParamSet, ParamValue, Report, Tensor,
+};
+use std::fmt;
+use std::str::FromStr;
+
+/// The names, what they stand for, and the kernels; of a kernel with another parameter than its first, its own name.
+macro_rules! kernels {
+    ($($(#[$words:meta])* $name:ident = $($kernel:ident)::+ $(as $own:literal, $parameter:ident = $value:literal)?;)*) => {
+        /// Which kernel multiplies.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Kernel {
+            $($(#[$words])* $name,)*
+            /// Another kernel of arguments A, B and C, launched on the matrices as they are.
+            Own(&'static Definition),
+        }
+
+        impl Kernel {
+            /// Every one of the library.
+            pub const ALL: &[Kernel] = &[$(Kernel::$name),*];
+
+            /// The kernel itself.
+            pub fn definition(self) -> &'static Definition {
+                match self {
+                    $(Kernel::$name => &$($kernel)::+::DEFINITION,)*
+                    Kernel::Own(definition) => definition,
+                }
+            }
+
+            /// Its own name, and the parameter that makes it another one than its definition's first set.
+            fn own(self) -> Option<(&'static str, (&'static str, ParamValue))> {
+                match self {
+                    $(Kernel::$name => None$(.or(Some(($own, (stringify!($parameter), ParamValue::Int($value))))))?,)*
+                    Kernel::Own(_) => None,
+                }
+            }
+        }
+    };
+}
+
+kernels! {
+    /// Tiles of each warp on the tensor cores, by `mma.sync`; operands rounded to TF32.
+    TensorCore = kernels::tensor_core;
+    /// Tiles of each warp on the tensor cores, by `mma.sync` in float64.
+    Dgemm = kernels::dgemm;
+    /// Warp tiles, copies that run ahead.
+    Sgemm = kernels::sgemm;
+    /// The warps of a block share out K: for small C.
+    SgemmSliced = kernels::sgemm as "sgemm_sliced", SLICES = 8;
+    /// `Sgemm` fed by TMA.
+    SgemmFed = kernels::sgemm_fed;
+    /// `SgemmSliced` fed by TMA.
+    SgemmSlicedFed = kernels::sgemm_fed as "sgemm_sliced_fed", SLICES = 8;
+    /// Warpgroup products: of 16-bit floats, each operand by rows or by columns; of 8-bit floats and, as TF32, of float32, A by
+    /// rows and B by columns.
+    Gemm = kernels::gemm::gemm;
+    /// Those of 16-bit floats by clusters of blocks that share K: for small C and long K.
+    GemmSplit = kernels::gemm_split;
+    /// Those of 16-bit floats by pairs of blocks that share columns of B: for small C.
+    GemmPair = kernels::gemm_pair;
+    /// Warpgroup products of float32 as TF32, both operands by rows.
+    GemmSwapped = kernels::gemm::gemm_swapped;
+    /// A few last rows, in float32.
+    LastRows = kernels::last_rows;
+    /// A few last columns, in float32.
+    LastColumns = kernels::last_columns;
+}
+
+impl Kernel {
+    /// The kernel's name, which is also the one on the command line.
+    ///
+    /// ```
+    /// use layout_kernels::product::Kernel;
+    /// assert_eq!("gemm_pair".parse(), Ok(Kernel::GemmPair));
+    /// assert_eq!(Kernel::GemmPair.name(), "gemm_pair");
+    /// ```
+    pub fn name(self) -> &'static str {
+        self.own().map_or(self.definition().name, |(name, _)| name)
+    }
+
+    /// The parameter sets that the attribute lists for it.
+    pub fn sets(self) -> impl Iterator<Item = &'static [(&'static str, ParamValue)]> {
+        let own = self.parameter();
+        let sets = self.definition().variants.iter().map(|variant| variant.parameters);
+        sets.filter(move |set| own.is_none_or(|own| set.contains(&own)))
+    }
+
+    /// The parameter by which it differs from its definition's first set.
+    pub(super) fn parameter(self) -> Option<(&'static str, ParamValue)> {
+        self.own().map(|(_, parameter)| parameter)
+    }
+
+    /// Whether it asks for what Hopper has: TMA, warpgroup products, float64 with tiles of 16 rows.
+    const fn wants_hopper(self) -> bool {
+        use Kernel::*;
+        matches!(self, Dgemm | SgemmFed | SgemmSlicedFed | Gemm | GemmSplit | GemmPair | GemmSwapped)
+    }
+
+    /// Whether the device has what it asks for; the simulator has everything.
+    ///
+    /// ```
+    /// use layout_cuda::Device;
+    /// use layout_kernels::product::Kernel;
+    /// let simulator = Device::simulator();
+    /// assert!(Kernel::ALL.iter().all(|kernel| kernel.runs_on(&simulator)));
+    /// ```
+    pub fn runs_on(self, device: &Device) -> bool {
+        !self.wants_hopper() || device.is_simulator() || is_hopper(device)
+    }
+
+    /// What float32 operands are rounded to before they are multiplied.
+    pub const fn precision(self) -> Precision {
+        match self {
+            Kernel::TensorCore | Kernel::Gemm | Kernel::GemmSwapped => Precision::Tf32,
+            _ => Precision::Float32,
+        }
+    }
+
+    /// Runs the kernel on the simulator and tells what it found and counted. Takes row-major matrices of the simulator's
+    /// device.
+    ///
+    /// # Errors
+    /// Shapes that disagree, or matrices of another device.
+    pub fn simulate(
+        self,
+        a: &Tensor<f32, 2>,
+        b: &Tensor<f32, 2>,
+        c: &mut Tensor<f32, 2>,
+    ) -> Result<Report, Error> {
+        let (a, b, mut c) = (a.view(), b.view(), c.view_mut());
+        let mut arguments = [Argument::read(&a), Argument::read(&b), Argument::write(&mut c)];
+        let set = self.parameter().map(|(name, value)| ParamSet::default().with(name, value));
+        let config = LaunchConfig { set: set.as_ref(), ..LaunchConfig::default() };
+        layout_cuda::simulate(self.definition(), config, &mut arguments, &Options::default())
+    }
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Kernel) -> bool {
+        std::ptr::eq(self.definition(), other.definition()) && self.own() == other.own()
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Kernel, String> {
+        Kernel::ALL.iter().copied().find(|kernel| kernel.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+            format!("there is no kernel `{name}`; there are {}", names.join(", "))
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! `C = A B` by the kernels of the examples: any shape, operands by rows or by columns, several types.
+//!
+//! ```text
+//! tensors ──describe──► Product ──Plan::of──► Plan: where the matrices lie, which kernels make which parts ──run──► C
+//! ```
+//!
+//! Law: the product is the same whichever kernels make it, up to the order of its sums and what the caller lets operands be
+//! rounded to.
+
+mod description;
+mod epilogue;
+mod kernel;
+mod plan;
+mod workspace;
+
+pub use description::{Machine, Matrix, Precision, Product};
+pub use epilogue::{Epilogue, epilogue_set, multiply_then};
+pub use kernel::Kernel;
+pub use plan::{Part, Place, Plan, small_tiles};
+pub use workspace::Workspace;
+
+use layout_cuda::BindError;
+use layout_cuda::{Argument, Element, Error, LaunchConfig, LaunchError, Stream, Tensor};
+use workspace::{Operand, kept, operands, resized};
+
+/// What a caller may say of how a product is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// The kernel; the fastest for the shape and the device where there is none.
+    pub kernel: Option<Kernel>,
+    /// What float32 operands may be rounded to, where the kernel is not said.
+    pub precision: Precision,
+    /// Its launch: another parameter set than the fastest, for example.
+    pub config: LaunchConfig<'a>,
+}
+
+impl From<Kernel> for Options<'_> {
+    fn from(kernel: Kernel) -> Self {
+        Options { kernel: Some(kernel), precision: kernel.precision(), ..Options::default() }
+    }
+}
+
+/// `c = a b`, of matrices one of whose modes is contiguous: A and B by rows or by columns, C by rows. Asynchronous.
+///
+/// Of float32 in full or as TF32, of 16-bit floats, and of 8-bit floats with a C of 16-bit floats or float32, with sums in
+/// float32; of float64 with sums in float64.
+///
+/// # Errors
+/// Shapes that disagree, matrices that lie otherwise than the kernel takes them, a device without memory for what has to be
+/// moved, or what NVRTC, the driver or the simulator say. Nothing has run where the arguments do not fit.
+///
+/// ```
+/// use layout_cuda::{Device, bf16};
+/// use layout_kernels::product::{Options, Workspace, multiply};
+///
+/// let device = Device::simulator();
+/// let values = |count: usize| (0..count).map(|i| bf16::from_f32((i % 5) as f32)).collect::<Vec<_>>();
+/// let a = device.upload(&values(15), [3, 5])?;
+/// // The columns of B one after another: 0 1 2 3 4 each.
+/// let b = device.upload_strided(&values(35), [5, 7], [1, 5])?;
+/// let mut c = device.zeros::<bf16, 2>([3, 7])?;
+/// multiply(&device.stream(), Options::default(), &mut Workspace::default(), &a, &b, &mut c)?;
+/// assert_eq!(c.download()?[0], bf16::from_f32(30.0));
+/// # Ok::<(), layout_cuda::Error>(())
+/// ```
+pub fn multiply<'o, T: Element, U: Element>(
+    stream: &Stream,
+    options: impl Into<Options<'o>>,
+    workspace: &mut Workspace<T, U>,
+    a: &Tensor<T, 2>,
+    b: &Tensor<T, 2>,
+    c: &mut Tensor<U, 2>,
+) -> Result<(), Error> {
+    let Options { kernel, precision, config } = options.into();
+    let (operand, result) = (T::ELEM, U::ELEM);
+    let product =
+        Product { a: Matrix::of(a), b: Matrix::of(b), c: Matrix::of(c), operand, result, precision };
+    agree(&product)?;
+    let plan = Plan::of(&product, Machine::of(stream.device()), kernel, config.set);
+    let Workspace { a: own_a, b: own_b, c: own_c } = workspace;
+    let operands = operands(stream, [plan.a, plan.b], [a, b], [own_a, own_b])?;
+    match plan.c {
+        Place::Here => run(stream, config, &plan.parts, operands, c),
+        Place::Moved { lines, pitch, .. } => {
+            let kept = kept(stream, [lines, pitch], own_c)?;
+            run(stream, config, &plan.parts, operands, kept)?;
+            let from = kept.part(0, c.shape(), kept.strides())?;
+            resized(stream, &from, &mut c.view_mut())
+        }
+    }
+}
+
+/// What no kernel can see, since it is given parts of the matrices: the extents are those of one product.
+fn agree(product: &Product) -> Result<(), Error> {
+    let Product { a, b, c, .. } = product;
+    same("b", 0, b.shape[0], ("K", "a"), a.shape[1])?;
+    same("c", 0, c.shape[0], ("M", "a"), a.shape[0])?;
+    same("b", 1, b.shape[1], ("N", "c"), c.shape[1])?;
+    Ok(())
+}
+
+/// An extent that is another's.
+fn same(
+    argument: &str,
+    mode: usize,
+    found: usize,
+    (dim, of): (&str, &str),
+    expected: usize,
+) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    let (argument, dim) = (argument.to_owned(), Some((dim.to_owned(), of.to_owned())));
+    let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+    let error = BindError::Extent { argument, mode, found, expected, dim };
+    Err(LaunchError::Arguments { kernel: "multiply".to_owned(), error }.into())
+}
+
+/// Launches the parts.
+fn run<T: Element, U: Element>(
+    stream: &Stream,
+    config: LaunchConfig<'_>,
+    parts: &[Part],
+    [a, b]: [Operand<'_, T>; 2],
+    c: &mut Tensor<U, 2>,
+) -> Result<(), Error> {
+    let strides = c.strides();
+    for Part { kernel, set, rows, columns, into, depth } in parts {
+        let a = a.part([rows.clone(), 0..depth[0]])?;
+        let b = b.part([0..depth[1], columns.clone()])?;
+        let start = rows.start * strides[0] + into.start * strides[1];
+        let mut c = c.part_mut(start, [rows.len(), into.len()], strides)?;
+        let config = LaunchConfig { set: set.as_ref(), ..config };
+        let mut arguments = [Argument::read(&a), Argument::read(&b), Argument::write(&mut c)];
+        layout_cuda::launch(kernel.definition(), stream, config, &mut arguments)?;
+    }
+    Ok(())
+}
