@@ -203,6 +203,35 @@ impl<'a, T: Element, const R: usize> TensorView<'a, T, R> {
         Ok(Some((address, OnStream(used))))
     }
 
+    /// As [`Tensor::part`], of what the view reaches: element 0 is its first.
+    ///
+    /// # Errors
+    /// [`TensorError::Reach`] where the part reaches past the end of the view's memory.
+    ///
+    /// ```
+    /// let tensor = layout_cuda::Device::simulator().upload(&[0, 1, 2, 3, 4, 5], [2, 3])?;
+    /// let row = tensor.view().part(3, [3], [1])?;
+    /// assert_eq!(tensor.device().stream().download(&row.part(1, [2], [1])?)?, [4, 5]);
+    /// # Ok::<(), layout_cuda::Error>(())
+    /// ```
+    pub fn part<const S: usize>(
+        &self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorView<'a, T, S>> {
+        let end = start + reach(self.len(), start, shape, strides)?;
+        Ok(match &self.memory {
+            Memory::Gpu(memory, order) => {
+                TensorView::on_gpu(memory.slice(start..end), *order, shape, strides)
+            }
+            Memory::Host(bytes, offset) => {
+                let (first, last) = (start * size_of::<T>(), end * size_of::<T>());
+                TensorView::on_host(&bytes[first..last], offset + first, shape, strides)
+            }
+        })
+    }
+
     pub(crate) fn memory(&self) -> &Memory<'a, T> {
         &self.memory
     }
@@ -295,6 +324,27 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         self.strides
     }
 
+    /// As [`TensorView::part`], to be written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn part_mut<const S: usize>(
+        &mut self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorViewMut<'_, T, S>> {
+        let end = start + reach(TensorArg::view(self).len(), start, shape, strides)?;
+        let memory = match &mut self.memory {
+            MemoryMut::Gpu(memory, order) => MemoryMut::Gpu(memory.slice_mut(start..end), *order),
+            MemoryMut::Host(bytes, offset) => {
+                let (first, last) = (start * size_of::<T>(), end * size_of::<T>());
+                MemoryMut::Host(&mut bytes[first..last], *offset + first)
+            }
+        };
+        Ok(TensorViewMut::new(memory, shape, strides))
+    }
+
     /// The memory on a GPU, from the first element on, for another library to write, after all work on it so far; none on the
     /// simulator.
     ///
@@ -365,14 +415,7 @@ impl<T: Element, const R: usize> Tensor<T, R> {
         shape: [usize; S],
         strides: [usize; S],
     ) -> Result<TensorView<'_, T, S>> {
-        let end = start + reach(self.len(), start, shape, strides)?;
-        Ok(match self.view().memory {
-            Memory::Gpu(memory, order) => TensorView::on_gpu(memory.slice(start..end), order, shape, strides),
-            Memory::Host(bytes, _) => {
-                let offset = start * size_of::<T>();
-                TensorView::on_host(&bytes[offset..end * size_of::<T>()], offset, shape, strides)
-            }
-        })
+        self.view().part(start, shape, strides)
     }
 
     /// As [`Tensor::part`], to be written.
@@ -517,6 +560,10 @@ mod tests {
             let mut tensor = device.upload(&[0, 1, 2, 3, 4, 5, 6], [7]).expect("a tensor");
             let stream = device.stream();
             let part = tensor.part(1, [2, 2], [3, 1]).expect("a part");
+            // A part of a part, and one that only the tensor would hold.
+            let row = part.part(3, [2], [1]).expect("the second row");
+            assert_eq!(stream.download(&row).expect("two"), [4, 5]);
+            assert!(part.part(3, [3], [1]).is_err() && part.part(6, [0], [1]).is_err());
             // From its first element to its last: neither what lies before nor what lies after.
             assert_eq!((part.shape(), part.strides(), part.len()), ([2, 2], [3, 1], 5));
             assert_eq!(stream.download(&part).expect("data"), [1, 2, 3, 4, 5]);

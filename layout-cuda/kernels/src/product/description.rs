@@ -1,7 +1,7 @@
 //! What is multiplied, and by which machine: all that the choice of kernels looks at.
 
 use layout_cuda::Elem;
-use layout_cuda::{Device, Element, Tensor};
+use layout_cuda::{Device, Element, TensorView};
 
 /// What float32 operands are rounded to before they are multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// That of a tensor.
-    pub fn of<T: Element>(tensor: &Tensor<T, 2>) -> Matrix {
+    pub fn of<T: Element>(tensor: &TensorView<'_, T, 2>) -> Matrix {
         Matrix { shape: tensor.shape(), strides: tensor.strides() }
     }
 
