@@ -135,7 +135,7 @@ pub fn multiply_then<T: Element, U: Element, V: Element>(
 /// ```
 /// use layout_cuda::{Elem, ParamValue};
 /// use layout_kernels::product::{Machine, epilogue_set};
-/// let machine = Machine { multiprocessors: 132, hopper: true };
+/// let machine = Machine::OF_HOPPER;
 /// let set = epilogue_set("plus", [Elem::Bf16; 3], [1, 0], false, machine);
 /// assert_eq!(set.get("B_MODE"), Some(ParamValue::Int(0)));
 /// ```
