@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use layout_compiler::Elem;
 use layout_compiler::wire::WireError;
 use layout_compiler::{BindError, Errors};
 use layout_simulator::Report;
@@ -20,6 +21,21 @@ pub enum LaunchError {
         kernel: String,
         /// What does not fit.
         error: BindError,
+    },
+    /// Arguments of different types, where the kernel has one for them.
+    Types {
+        /// The kernel.
+        kernel: String,
+        /// The type parameter.
+        parameter: String,
+        /// The types that the attribute lists for it.
+        listed: Vec<Elem>,
+        /// The argument that does not fit.
+        argument: String,
+        /// Its type.
+        found: Elem,
+        /// Another argument of that parameter, and its type.
+        beside: (String, Elem),
     },
     /// A tensor lies on another device than the stream.
     OtherDevice {
@@ -176,6 +192,15 @@ impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LaunchError::Arguments { kernel, error } => write!(f, "kernel `{kernel}`: {error}"),
+            LaunchError::Types { kernel, parameter, listed, argument, found, beside: (other, elem) } => {
+                let listed: Vec<String> = listed.iter().map(Elem::to_string).collect();
+                write!(
+                    f,
+                    "kernel `{kernel}`: `{argument}` is of {found} and `{other}` of {elem}, and both are of the type `{parameter}` \
+                     ({} in the attribute); convert `{argument}`",
+                    listed.join(", ")
+                )
+            }
             LaunchError::TooManyBlocks { kernel, blocks, most } => write!(
                 f,
                 "kernel `{kernel}` is cooperative, and of the grid's {blocks} blocks {most} run at the same time: launch \
