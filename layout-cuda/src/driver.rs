@@ -14,7 +14,7 @@ use crate::loader;
 pub const OLDEST: (u32, u32) = (12, 0);
 
 /// A driver that failed, is missing, or is too old.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DriverError {
     /// No driver library (`libcuda.so.1`) can be loaded.

@@ -12,7 +12,7 @@ use crate::nvrtc::{NvrtcError, SlowPath};
 use crate::tensor_map::TensorMapError;
 
 /// A launch that was refused, or, on the simulator, found faulty.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The arguments do not fit the kernel.
@@ -269,10 +269,36 @@ impl fmt::Display for LaunchError {
             }
             LaunchError::Simulator { kernel, why } => write!(f, "kernel `{kernel}`: the simulator: {why}"),
             LaunchError::Findings { kernel, file, report } => {
-                write!(f, "kernel `{kernel}` in {file}: {report}")
+                let source = crate::report::source(file, kernel);
+                write!(f, "kernel `{kernel}` in {file}: {}", report.in_file(file, &source))
             }
         }
     }
 }
 
-impl std::error::Error for LaunchError {}
+impl std::error::Error for LaunchError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            LaunchError::Arguments { error, .. } => Some(error),
+            LaunchError::Embedded { error, .. } => Some(error),
+            LaunchError::Parameters { errors, .. } => Some(errors),
+            LaunchError::NotInBundle { nvrtc, .. } => Some(&**nvrtc),
+            LaunchError::Load { error, .. } => Some(error),
+            LaunchError::TensorMap(_)
+            | LaunchError::Types { .. }
+            | LaunchError::OtherDevice { .. }
+            | LaunchError::ReadOnly { .. }
+            | LaunchError::OtherStream { .. }
+            | LaunchError::NotInGraph { .. }
+            | LaunchError::Arch { .. }
+            | LaunchError::SharedMemory { .. }
+            | LaunchError::TooManyBlocks { .. }
+            | LaunchError::Compile { .. }
+            | LaunchError::SlowPaths { .. }
+            | LaunchError::Bundle { .. }
+            | LaunchError::NotOnSimulator { .. }
+            | LaunchError::Simulator { .. }
+            | LaunchError::Findings { .. } => None,
+        }
+    }
+}

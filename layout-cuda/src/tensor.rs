@@ -19,7 +19,7 @@ use crate::transfer;
 use crate::view::{MemoryMut, TensorView, TensorViewMut};
 
 /// A tensor that cannot be, or not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TensorError {
     /// The shape has another number of elements than the data.

@@ -66,7 +66,7 @@ fn a_wrong_bound_is_told_at_the_smallest_size() {
         .lines()
         .position(|line| line.contains("x[[i + 1]]"))
         .map_or(0, |at| at + 1);
-    assert!(text.contains(&format!("testing.rs:{line}: ")), "{text}");
+    assert!(text.contains(&format!("testing.rs:{line}, thread (")), "{text}");
     let failure = run(&axpy::DEFINITION, 2, reference).expect_err("it is wrong");
     assert!(failure.to_string().contains("1 of 65 elements of `y` are wrong:\n    y[[64]] is "), "{failure}");
 }

@@ -8,6 +8,25 @@ use super::report::{Finding, FindingKind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+/// What a finding says, and the line of the access that it conflicts with, where that is known.
+pub(crate) struct Words {
+    pub message: String,
+    pub other: Option<u32>,
+}
+
+impl From<String> for Words {
+    fn from(message: String) -> Words {
+        Words { message, other: None }
+    }
+}
+
+impl Words {
+    /// Of two accesses, the other one in this line; 0 is none.
+    pub(crate) fn beside(message: String, line: u32) -> Words {
+        Words { message, other: Some(line).filter(|line| *line > 0) }
+    }
+}
+
 /// Where an occurrence stands in the launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Moment {
@@ -58,10 +77,11 @@ impl Findings {
     }
 
     /// What was found at a site is of another kind: its cause is known now. It stands where it stood.
-    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, message: String) {
+    pub(crate) fn explain(&mut self, (kind, site): (FindingKind, u32), cause: FindingKind, words: Words) {
         let Some((moment, finding)) = self.known.remove(&(kind, site)) else { return };
         let mut own = Findings::default();
-        own.known.insert((cause, site), (moment, Finding { kind: cause, message, ..finding }));
+        let Words { message, other } = words;
+        own.known.insert((cause, site), (moment, Finding { kind: cause, message, other, ..finding }));
         self.merge(own);
     }
 

@@ -5,6 +5,7 @@
 
 use super::bytecode::{LANES, Program};
 use super::event::{self, Hearings, Judge, Told};
+use super::findings::Words;
 use super::report::{Counts, Finding, FindingKind};
 use crate::actors::cluster;
 use crate::actors::order::Releases;
@@ -103,15 +104,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes a finding for some lanes of a warp; `message` is given the first of them.
-    pub(crate) fn report(
+    /// Notes a finding for some lanes of a warp; `words` is given the first of them.
+    pub(crate) fn report<W: Into<Words>>(
         &self,
         kind: FindingKind,
         site: u32,
         warp: u32,
         lanes: u32,
         index: Option<i64>,
-        message: impl FnOnce(usize) -> String,
+        words: impl FnOnce(usize) -> W,
     ) {
         let program = self.launch.program;
         if !program.findings
@@ -125,15 +126,19 @@ impl<'a> Machine<'a> {
         let known = &program.sites[site as usize];
         let mut told = self.told.borrow_mut();
         told.of_event += 1;
-        told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
-            kind,
-            message: message(lane as usize),
-            line: known.line,
-            thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
-            block,
-            place: program.names.get(known.place as usize).cloned(),
-            index,
-            count: 1,
+        told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || {
+            let Words { message, other } = words(lane as usize).into();
+            Finding {
+                kind,
+                message,
+                line: known.line,
+                thread: coordinates(u64::from(inside * LANES as u32 + lane), extents),
+                block,
+                place: program.names.get(known.place as usize).cloned(),
+                index,
+                count: 1,
+                other,
+            }
         });
     }
 }

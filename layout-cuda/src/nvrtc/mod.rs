@@ -43,7 +43,7 @@ impl fmt::Debug for Compiled {
 }
 
 /// Why there is no CUBIN.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NvrtcError {
     /// No NVRTC was found, or none that was found could be loaded.

@@ -12,6 +12,7 @@ use super::touch::Kind;
 use super::warp::{State, Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::Event;
+use crate::findings::Words;
 use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::memory::tensor_map::{PIECE, swizzled};
@@ -178,7 +179,8 @@ impl Machine<'_> {
         if other != product.site {
             let line = self.launch.program.sites[other as usize].line;
             self.report(FindingKind::DivergentBarrier, product.site, warp.number, warp.live, None, |_| {
-                format!("warp {number} takes part in this product while another warp of its warpgroup is at the one in line {line}")
+                let message = format!("warp {number} takes part in this product while another warp of its warpgroup is at the one in line {line}");
+                Words::beside(message, line)
             });
         }
     }

@@ -6,6 +6,7 @@
 
 use super::super::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
 use super::super::event::{ACCESSES, Access, Event, Hearing, How, Judge, LOOKS, NUMBERS, OTHERS};
+use super::super::findings::Words;
 use super::super::machine::Machine;
 use super::super::report::FindingKind;
 use crate::actors::touch::{Kind, Touch};
@@ -282,8 +283,11 @@ impl Numbers {
         let name = scene.launch.program.names.get(site.place as usize).map_or("", String::as_str);
         let (name, line) = (name.to_owned(), site.line);
         scene.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
-            let of = if value.is_nan() { "what is none" } else { "finite numbers" };
-            format!("{value} comes of {of} here, and is stored in `{name}` in line {line}")
+            let (what, of) = match value.is_nan() {
+                true => ("a NaN", "numbers that are not NaN"),
+                false => ("an infinity", "finite numbers"),
+            };
+            Words::beside(format!("{what} is made here of {of}; line {line} stores it in `{name}`"), line)
         });
     }
 }

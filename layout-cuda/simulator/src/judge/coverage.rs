@@ -9,7 +9,7 @@
 
 use super::super::bytecode::{LANES, Op, Program, Site, Target};
 use super::super::event::{ACCESSES, Access, Boxed, Event, Hearing, How, Judge, OTHERS};
-use super::super::findings::Findings;
+use super::super::findings::{Findings, Words};
 use super::super::machine::Machine;
 use super::super::report::{Finding, FindingKind};
 use super::super::work::Work;
@@ -187,6 +187,7 @@ impl Coverage {
             place: Some(name),
             index,
             count: missing,
+            other: None,
         });
     }
 }
@@ -319,22 +320,22 @@ impl<'j> Seen<'j> {
         let Some(wrong) = wrong.filter(|_| !raced) else { return };
         let program = scene.launch.program;
         let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
-        let (kind, number, message) = match wrong {
+        let (kind, number, words) = match wrong {
             Wrong::Twice(before) => {
                 let line = program.sites.get(before as usize).map_or(0, |site| site.line);
                 let message = format!(
                     "write of element {element} of `{name}`, which another thread wrote in line {line}: nobody read that value"
                 );
-                (FindingKind::WrittenTwice, number, message)
+                (FindingKind::WrittenTwice, number, Words::beside(message, line))
             }
             Wrong::Unset(read) => {
                 let message = format!(
                     "element {element} of `{name}` is read and written, and nothing has set it: the tensor held zeros only, and \
                      the kernel does not put them there"
                 );
-                (FindingKind::Unset, read, message)
+                (FindingKind::Unset, read, message.into())
             }
         };
-        scene.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);
+        scene.report(kind, number, warp.number, 1 << lane, Some(element), |_| words);
     }
 }

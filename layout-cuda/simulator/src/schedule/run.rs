@@ -12,6 +12,7 @@
 use crate::actors::cluster;
 use crate::actors::warp::{State, Warp};
 use crate::event::Event;
+use crate::findings::Words;
 use crate::machine::Machine;
 use crate::memory::clock::Clock;
 use crate::memory::knowledge::{Knowledge, Known};
@@ -189,7 +190,8 @@ impl Machine<'_> {
                 line(its_site)
             );
             let lanes = self.warps[warp].live;
-            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
+            let words = Words::beside(message, line(its_site));
+            self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| words);
         }
         // `barrier.cluster` and, since sm_70, `__syncthreads` wait for the threads that have not exited (CUDA C++ Programming
         // Guide, independent thread scheduling). The barrier of a warpgroup counts 128 threads.

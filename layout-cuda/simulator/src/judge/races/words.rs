@@ -1,6 +1,7 @@
 //! Hazards in words: which mistake each is, who did what, and where.
 
 use super::super::super::bytecode::{LANES, Target};
+use super::super::super::findings::Words;
 use super::super::super::machine::Machine;
 use super::super::super::report::FindingKind;
 use super::{Case, Hazard};
@@ -57,7 +58,8 @@ impl Case<'_> {
         }
         let access = format!("{what} of element {index} of `{name}`");
         if let Some((found, message)) = worded(hazard, &access, race, scene) {
-            scene.report(found, number, warp.number, lanes, Some(index), |_| message);
+            let words = Words::beside(message, other(hazard, scene));
+            scene.report(found, number, warp.number, lanes, Some(index), |_| words);
         }
     }
 
@@ -94,7 +96,8 @@ impl Case<'_> {
                     scene.actor(warp.number * LANES as u32 + lanes.trailing_zeros().min(31)),
                     known.line
                 );
-                scene.told.borrow_mut().findings.explain((FindingKind::Uninitialised, early), race, message);
+                let words = Words::beside(message, known.line);
+                scene.told.borrow_mut().findings.explain((FindingKind::Uninitialised, early), race, words);
             }
             _ => {}
         }
@@ -168,7 +171,27 @@ impl Case<'_> {
             }
         };
         let lanes = 1 << warp.active.trailing_zeros().min(31);
-        scene.report(kind, site, warp.number, lanes, Some(index), |_| message);
+        let words = Words::beside(message, other(hazard, scene));
+        scene.report(kind, site, warp.number, lanes, Some(index), |_| words);
+    }
+}
+
+/// The line of the access that a hazard is with; 0 where it is not known.
+fn other(hazard: Hazard, scene: &Machine<'_>) -> u32 {
+    match hazard {
+        Hazard::Writer { site, .. } | Hazard::Unfenced { site, .. } if site != 0 => {
+            scene.launch.program.sites.get(site as usize).map_or(0, |site| site.line)
+        }
+        Hazard::Writer { .. }
+        | Hazard::Unfenced { .. }
+        | Hazard::Uninitialised
+        | Hazard::InFlight
+        | Hazard::Unread { .. }
+        | Hazard::Reader { .. }
+        | Hazard::OtherBlock { .. }
+        | Hazard::Narrow { .. }
+        | Hazard::Hidden { .. }
+        | Hazard::Copied { .. } => 0,
     }
 }
 
