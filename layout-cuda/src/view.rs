@@ -389,6 +389,66 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         Ok(Some((address, OnStream(used))))
     }
 
+    /// A part of the memory as a tensor of its own, as [`Tensor::part_mut`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn part_mut<const S: usize>(
+        &mut self,
+        start: usize,
+        shape: [usize; S],
+        strides: [usize; S],
+    ) -> Result<TensorViewMut<'_, T, S>> {
+        let end = start + reach(self.view().len(), start, shape, strides)?;
+        let memory = match &mut self.memory {
+            MemoryMut::Gpu(memory, order) => MemoryMut::Gpu(memory.slice_mut(start..end), *order),
+            MemoryMut::Host(bytes, offset) => {
+                let [first, last] = [start, end].map(|element| element * size_of::<T>());
+                MemoryMut::Host(&mut bytes[first..last], *offset + first)
+            }
+        };
+        Ok(TensorViewMut::new(memory, shape, strides))
+    }
+
+    /// Sets the memory to zero, in this stream's order.
+    ///
+    /// # Errors
+    /// [`TensorError::OtherDevice`], or a driver's failure.
+    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+        match (&mut self.memory, stream.cuda()) {
+            (MemoryMut::Host(bytes, _), None) => {
+                bytes.fill(0);
+                Ok(())
+            }
+            (MemoryMut::Gpu(memory, order), Some(cuda))
+                if memory.stream().context().cu_ctx() == cuda.context().cu_ctx() =>
+            {
+                transfer::fill(cuda, memory, order.map(|order| &**order), 0)
+            }
+            (MemoryMut::Host(..), _) => Err(other_device("the simulator".into(), stream)),
+            (MemoryMut::Gpu(memory, _), _) => Err(other_device(gpu_name(memory), stream)),
+        }
+    }
+
+    /// The memory in parts of `each` elements, without a shorter one at the end; none where `each` is 0.
+    pub fn chunks_exact_mut(&mut self, each: usize) -> Vec<TensorViewMut<'_, T, 1>> {
+        let part = |memory| TensorViewMut::new(memory, [each], [1]);
+        let bytes = each.saturating_mul(size_of::<T>());
+        match &mut self.memory {
+            _ if each == 0 => Vec::new(),
+            MemoryMut::Gpu(memory, order) => {
+                let whole = memory.len() / each * each;
+                let (memory, order) = (memory.slice_mut(..whole), *order);
+                memory.chunks_exact_mut(each).map(|memory| part(MemoryMut::Gpu(memory, order))).collect()
+            }
+            MemoryMut::Host(memory, offset) => {
+                let offset = *offset;
+                let numbered = memory.chunks_exact_mut(bytes).enumerate();
+                numbered.map(|(n, memory)| part(MemoryMut::Host(memory, offset + n * bytes))).collect()
+            }
+        }
+    }
+
     pub(crate) fn parts(&mut self) -> (&mut MemoryMut<'a, T>, &[usize], &[usize]) {
         (&mut self.memory, &self.shape, &self.strides)
     }
@@ -571,6 +631,20 @@ mod tests {
             let mut part = tensor.part_mut(3, [2], [1]).expect("a part");
             assert_eq!(stream.download(&part).expect("data"), [3, 4]);
             assert_eq!(part.view_mut().shape(), [2]);
+            // Parts of parts.
+            let mut view = tensor.view_mut();
+            let mut later = view.part_mut(2, [5], [1]).expect("a part");
+            let last = later.part_mut(3, [2], [1]).expect("a part of it");
+            assert_eq!(stream.download(&last).expect("data"), [5, 6]);
+            assert!(later.part_mut(3, [3], [1]).is_err());
+            let chunks = later.chunks_exact_mut(2);
+            let chunks = chunks.iter().map(|chunk| stream.download(chunk).expect("data"));
+            assert_eq!(chunks.collect::<Vec<_>>(), [[2, 3], [4, 5]]);
+            assert!(later.chunks_exact_mut(0).is_empty());
+            let part = later.view().part(1, [2], [2]).expect("a part of it");
+            assert_eq!(stream.download(&part).expect("data"), [3, 4, 5]);
+            later.part_mut(1, [2], [1]).expect("a part").clear(&stream).expect("zeros");
+            assert_eq!(tensor.download().expect("data"), [0, 1, 2, 0, 0, 5, 6]);
             assert_eq!(tensor.part::<1>(7, [0], [1]).expect("an empty part").len(), 0);
         }
     }

@@ -60,8 +60,8 @@ fn an_end_waits_for_all_readers() {
                 1 => x.wait_for_users().expect("waited"),
                 _ => {
                     // What cudarc writes.
-                    let slice = x.cuda_slice_mut().expect("a GPU's");
-                    streams[1].cuda().expect("a GPU's").memset_zeros(slice).expect("set");
+                    let mut slice = x.cuda_slice_mut().expect("a GPU's");
+                    streams[1].cuda().expect("a GPU's").memset_zeros(&mut slice).expect("set");
                     drop(x);
                 }
             }
@@ -240,12 +240,12 @@ fn replays_are_ordered() {
         stub.is_right("a replay writes what another stream has read");
 
         let slice = graph.state()[1].cuda_slice().expect("a GPU's");
-        let copy = other.cuda().expect("a GPU's").clone_dtod(slice).expect("a copy of cudarc's");
+        let copy = other.cuda().expect("a GPU's").clone_dtod(&slice).expect("a copy of cudarc's");
         stub.is_right("cudarc reads what a replay has written");
         graph.launch().expect("a replay");
         stub.is_right("a replay writes what cudarc has read");
-        let slice = graph.state_mut()[0].cuda_slice_mut().expect("a GPU's");
-        other.cuda().expect("a GPU's").memset_zeros(slice).expect("set");
+        let mut slice = graph.state_mut()[0].cuda_slice_mut().expect("a GPU's");
+        other.cuda().expect("a GPU's").memset_zeros(&mut slice).expect("set");
         graph.launch().expect("a replay");
         stub.is_right("a replay reads what cudarc has written");
         drop((graph, copy, z));
