@@ -184,6 +184,35 @@ fn two_values_of_a_context_are_ordered() {
     });
 }
 
+/// A library that orders its own work has streams without events; the program's other streams keep theirs, also for tensors that
+/// were made before.
+#[test]
+fn a_librarys_streams_leave_the_events_of_others_on() {
+    with_stub("a_librarys_streams_leave_the_events_of_others_on", |stub| {
+        let device = stub.device();
+        let [x, mut y] = [(); 2].map(|()| zeros(&device.stream()));
+        let owner = device.context().expect("a GPU").new_stream().expect("a stream");
+        for (turn, raw) in [std::ptr::null_mut(), owner.cu_stream().cast()].into_iter().enumerate() {
+            // SAFETY: the handles are the default stream's and one that is kept here; the tensors are used on no other stream.
+            let theirs = unsafe { layout_dlpack::stream_of(0, raw) }.expect("a stream");
+            launch(&theirs, &zeros(&theirs), &mut zeros(&theirs)).expect("a launch");
+            theirs.synchronize().expect("done");
+            for other in 0..2 {
+                let stream = device.new_stream().expect("a stream");
+                launch(&stream, &x, &mut y).expect("a launch");
+                // An earlier tensor that is read, one that ends.
+                if other == 0 {
+                    assert_eq!(y.download().expect("data").len(), N);
+                } else {
+                    drop(std::mem::replace(&mut y, zeros(&device.stream())));
+                }
+                assert!(stub.waits(&device.stream(), &stream), "turn {turn}");
+            }
+            stub.is_right(&format!("turn {turn}"));
+        }
+    });
+}
+
 #[test]
 fn streams_of_threads_are_refused() {
     with_stub("streams_of_threads_are_refused", |stub| {
