@@ -98,6 +98,21 @@ impl Emitter<'_> {
         }
     }
 
+    /// The address of an access to the block's shared memory, as instructions take it.
+    pub(super) fn shared_address(&mut self, access: &Access) -> Expression {
+        let base = self.base(access);
+        match access.index.as_constant() {
+            Some(0) => self.shared_element(base, None),
+            _ => self.shared_element(base, Some(self.offset(access))),
+        }
+    }
+
+    /// `shared_address(array, index)`
+    pub(super) fn shared_element(&mut self, array: Expression, index: Option<Expression>) -> Expression {
+        self.device.call("shared_address(");
+        Expression::call("shared_address", [Some(array), index].into_iter().flatten().collect())
+    }
+
     fn base(&self, access: &Access) -> Expression {
         match access.pointer {
             Some(pointer) => self.name(Name::Variable(pointer)),
