@@ -5,6 +5,7 @@
 //! what is known of it: an interval and a divisor. Equal polynomials are equal values, which is what the proofs in
 //! [`super::prove`] stand on. The machine type, 32 or 64 bits, is chosen afterwards, from the interval.
 
+use super::elem::Elem;
 use super::ir::Special;
 use std::collections::{BTreeSet, HashMap};
 
@@ -327,6 +328,42 @@ pub struct Range {
     pub low: i128,
     /// The largest value.
     pub high: i128,
+}
+
+/// The machine type of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    /// 32 bits with a sign.
+    Int,
+    /// 32 bits without a sign.
+    Word,
+    /// 64 bits with a sign.
+    Long,
+    /// 64 bits without a sign.
+    Natural,
+}
+
+impl Width {
+    /// The type of a variable with these values. One of 64 bits is signed; what is beyond is read from it as natural again.
+    pub fn of(range: Range) -> Width {
+        if range.fits_i32() {
+            Width::Int
+        } else if range.low >= 0 && range.high <= u32::MAX.into() {
+            Width::Word
+        } else {
+            Width::Long
+        }
+    }
+
+    /// The element type with the same values.
+    pub fn elem(self) -> Elem {
+        match self {
+            Width::Int => Elem::I32,
+            Width::Word => Elem::U32,
+            Width::Long => Elem::I64,
+            Width::Natural => Elem::U64,
+        }
+    }
 }
 
 /// What is known of an atom.

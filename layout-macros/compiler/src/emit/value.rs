@@ -66,8 +66,7 @@ impl Emitter<'_> {
     pub(super) fn variable_elem(&self, variable: VarId) -> Elem {
         match self.tables.variable(variable).kind {
             VariableKind::Elem(elem) => elem,
-            VariableKind::Index { wide: true } => Elem::I64,
-            VariableKind::Index { wide: false } => Elem::I32,
+            VariableKind::Index(width) => width.elem(),
             VariableKind::Pointer(place) => self.tables.place(place).elem,
         }
     }

@@ -1,7 +1,7 @@
 //! Names: the variables of a thread, and places, the allocations that elements lie in.
 
 use crate::elem::Elem;
-use crate::index::VarId;
+use crate::index::{VarId, Width};
 use crate::origin::Origin;
 
 /// A place that holds elements, by its number in `places`.
@@ -26,11 +26,8 @@ pub struct Variable {
 pub enum VariableKind {
     /// An element.
     Elem(Elem),
-    /// An index; `wide` takes 64 bits.
-    Index {
-        /// Whether it takes 64 bits.
-        wide: bool,
-    },
+    /// An index.
+    Index(Width),
     /// The element of a place from which a view's offsets count.
     Pointer(PlaceId),
 }

@@ -5,7 +5,7 @@ use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::registers::Spot;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem, Known};
-use crate::index::{Atom, Index, Range, VarId};
+use crate::index::{Atom, Index, Range, VarId, Width};
 use crate::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::origin::Origin;
 use crate::params::ParamValue;
@@ -547,8 +547,7 @@ impl Evaluator<'_> {
             }
             (Datum::Index(_), Datum::Index(_)) if self.ask_condition(condition) => Err(Failed),
             (Datum::Index(a), Datum::Index(b)) => {
-                let wide = VariableKind::Index { wide: true };
-                let var = self.variable("chosen", wide, true, origin);
+                let var = self.variable("chosen", VariableKind::Index(Width::Long), true, origin);
                 self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
                 self.decides(var, &[condition], &[&a, &b]);
                 let assign = |index| crate::program::Statement {
@@ -565,7 +564,7 @@ impl Evaluator<'_> {
                     _ => atoms.range(&a).union(atoms.range(&b)),
                 };
                 let divisor = crate::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
-                self.tables.variables[var.0 as usize].kind = VariableKind::Index { wide: !range.fits_i32() };
+                self.tables.variables[var.0 as usize].kind = VariableKind::Index(Width::of(range));
                 let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
                 Ok(Datum::Index(if natural { atoms.natural(&chosen) } else { chosen }))
             }

@@ -79,7 +79,7 @@ impl Evaluator<'_> {
             Value::Argument(_, elem) | Value::Index(_, elem) | Value::Cast(elem, _) => *elem,
             Value::Variable(var) => match self.tables.variable(*var).kind {
                 VariableKind::Elem(elem) => elem,
-                VariableKind::Index { .. } | VariableKind::Pointer(_) => return None,
+                VariableKind::Index(_) | VariableKind::Pointer(_) => return None,
             },
             Value::Load(access) => self.tables.place(access.view.place).elem,
             Value::Binary(op, ..) if op.is_comparison() => Elem::Bool,
@@ -181,7 +181,7 @@ impl Evaluator<'_> {
 
     /// The intervals of mutable indices as they are now.
     pub(super) fn present_of(&self, vars: &[VarId]) -> HashMap<VarId, Range> {
-        let index = |var: &&VarId| matches!(self.tables.variable(**var).kind, VariableKind::Index { .. });
+        let index = |var: &&VarId| matches!(self.tables.variable(**var).kind, VariableKind::Index(_));
         vars.iter().filter(index).map(|var| (*var, self.tight_variable(*var))).collect()
     }
 

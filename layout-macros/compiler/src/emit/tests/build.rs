@@ -4,7 +4,7 @@
 
 use crate::check::Checked;
 use crate::elem::{Constant, Elem};
-use crate::index::{Atom, AtomId, Atoms, Index, Range, VarId};
+use crate::index::{Atom, AtomId, Atoms, Index, Range, VarId, Width};
 use crate::ir::{BinaryOp, Special};
 use crate::launch::{KernelParameter, LaunchPlan, PlanArgument, PlanArgumentKind, PlanLayout};
 use crate::origin::{Origin, Position};
@@ -170,7 +170,7 @@ impl Build {
     /// An index variable, also as an index.
     pub(super) fn index(&mut self, name: &str, low: i64, high: i64) -> (VarId, Index) {
         let wide = high > i32::MAX.into();
-        let variable = self.variable(name, VariableKind::Index { wide });
+        let variable = self.variable(name, VariableKind::Index(if wide { Width::Long } else { Width::Int }));
         (variable, self.atom(Atom::Variable(variable, 0), low, high))
     }
 
