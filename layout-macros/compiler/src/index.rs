@@ -379,11 +379,22 @@ pub struct AtomFacts {
     pub definition: Option<Index>,
 }
 
+/// One of two values of an atom: that of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// What is not negative where the branch is taken.
+    pub facts: Vec<Index>,
+    /// The value there.
+    pub value: Index,
+}
+
 /// The atoms of a program, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Atoms {
     facts: Vec<AtomFacts>,
     known: HashMap<Atom, AtomId>,
+    /// The atoms that are the value of an `if`, with those of its branches.
+    selected: HashMap<AtomId, [Way; 2]>,
     /// Indices modulo 2⁶⁴ that are meant to be that, and what is made of them.
     meant: BTreeSet<AtomId>,
 }
@@ -408,6 +419,16 @@ impl Atoms {
     /// Whether the remainder that this atom is was asked for.
     pub fn is_meant(&self, id: AtomId) -> bool {
         self.meant.contains(&id)
+    }
+
+    /// The atom is one of two values.
+    pub(crate) fn select(&mut self, id: AtomId, ways: [Way; 2]) {
+        self.selected.insert(id, ways);
+    }
+
+    /// The two values of which an atom is one.
+    pub(crate) fn ways(&self, id: AtomId) -> Option<&[Way; 2]> {
+        self.selected.get(&id)
     }
 
     /// What is known of an atom.

@@ -403,6 +403,11 @@ impl Evaluator<'_> {
 
     /// A value of a thread as an index: it gets a name, since it may change later.
     pub(super) fn index_from_value(&mut self, value: Value<TileAccess>, elem: Elem, origin: Origin) -> Index {
+        if let Value::Variable(var) = &value
+            && let Some(index) = self.index_of_variable(*var)
+        {
+            return index;
+        }
         // A variable is signed: what of a `u64` is beyond is read from it as natural again.
         let known = self.value_range(&value, elem);
         let (low, high) = Elem::I64.limits();
@@ -415,6 +420,37 @@ impl Evaluator<'_> {
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
         if natural { self.tables.atoms.natural(&index) } else { index }
+    }
+
+    /// A variable of an integer type that does not change, as an index: what a condition says of it holds for the index.
+    pub(super) fn index_of_variable(&mut self, var: VarId) -> Option<Index> {
+        let facts = self.tables.variable(var);
+        let VariableKind::Elem(elem) = facts.kind else { return None };
+        if facts.mutable || !elem.is_integer() {
+            return None;
+        }
+        let range = self.value_range(&Value::Variable(var), elem);
+        let atom = |this: &mut Self| this.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None);
+        range.fits_i64().then(|| Index::atom(atom(self)))
+    }
+
+    /// The integer variables that a condition compares become known as indices.
+    pub(super) fn note_compared(&mut self, condition: &Value<TileAccess>) {
+        match condition {
+            Value::Binary(_, left, right) => {
+                [left, right].into_iter().for_each(|side| self.note_compared(side))
+            }
+            Value::Unary(_, inner) => self.note_compared(inner),
+            Value::Variable(var) => drop(self.index_of_variable(*var)),
+            Value::Constant(_)
+            | Value::Argument(..)
+            | Value::Index(..)
+            | Value::Compare(_)
+            | Value::Load(_)
+            | Value::Cast(..)
+            | Value::Math(..)
+            | Value::Select(..) => {}
+        }
     }
 
     /// What registers hold of a mutable index, as far as it is assumed.

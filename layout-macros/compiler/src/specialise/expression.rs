@@ -5,11 +5,12 @@ use super::evaluator::{Evaluator, Failed, Outcome, TileStatement};
 use super::registers::Spot;
 use super::tile::TileAccess;
 use crate::elem::{Constant, Elem, Known};
-use crate::index::{Atom, Index, Range, VarId, Width};
+use crate::index::{Atom, Index, Range, VarId, Way, Width};
 use crate::ir::{Block, ExprId, ExprKind, LocalId, Special, TypeRef, UnaryOp};
 use crate::origin::Origin;
 use crate::params::ParamValue;
 use crate::program::{BarrierAt, Comparison, StatementKind, Value, VariableKind};
+use crate::prove::Facts;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -421,6 +422,7 @@ impl Evaluator<'_> {
         body: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let before = self.facts.len();
+        self.note_compared(condition);
         self.facts.assume_condition(&self.tables.atoms, condition, holds);
         let value = body(self);
         self.facts.truncate(before);
@@ -565,7 +567,14 @@ impl Evaluator<'_> {
                 };
                 let divisor = crate::arith::gcd(atoms.divisor(&a), atoms.divisor(&b)).max(1);
                 self.tables.variables[var.0 as usize].kind = VariableKind::Index(Width::of(range));
-                let chosen = Index::atom(atoms.intern(Atom::Variable(var, 0), range, divisor, None));
+                let id = atoms.intern(Atom::Variable(var, 0), range, divisor, None);
+                let ways = [(true, a), (false, b)].map(|(holds, value)| {
+                    let mut facts = Facts::default();
+                    facts.assume_condition(atoms, condition, holds);
+                    Way { facts: facts.known(), value }
+                });
+                atoms.select(id, ways);
+                let chosen = Index::atom(id);
                 Ok(Datum::Index(if natural { atoms.natural(&chosen) } else { chosen }))
             }
             (first @ Datum::Borrowed(_), second @ Datum::Borrowed(_)) => {
