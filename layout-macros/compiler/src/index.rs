@@ -454,6 +454,15 @@ impl Atoms {
         matches!(self.atom(id), Atom::Variable(_, version) if *version != 0)
     }
 
+    /// The variable that an index is, or is the bits of as a natural number.
+    pub(crate) fn own_variable(&self, index: &Index) -> Option<VarId> {
+        match self.atom(index.as_atom()?) {
+            Atom::Variable(var, 0) => Some(*var),
+            Atom::Wrapped { index, .. } => self.own_variable(index),
+            _ => None,
+        }
+    }
+
     /// The id of an atom that is known.
     pub fn find(&self, atom: &Atom) -> Option<AtomId> {
         self.known.get(atom).copied()

@@ -142,7 +142,9 @@ impl Build {
             name: name.into(),
             kind,
             mutable,
-            origin: Origin(0) });
+            origin: Origin(0),
+            unnamed: false,
+        });
         VarId(self.tables.variables.len() as u32 - 1)
     }
 

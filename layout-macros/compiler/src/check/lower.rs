@@ -231,7 +231,9 @@ impl Lower {
             name: name.to_owned(),
             kind,
             mutable: false,
-            origin });
+            origin,
+            unnamed: true,
+        });
         let range = Range::new(0, i128::from(count - 1).max(0));
         let atom = self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None);
         self.unrolled.insert(atom);
@@ -259,7 +261,9 @@ impl Lower {
             name: name.to_owned(),
             kind,
             mutable: false,
-            origin });
+            origin,
+            unnamed: true,
+        });
         self.prologue.push(Statement { kind: StatementKind::LetIndex(var, index.clone()), origin });
         Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, divisor, Some(index.clone())))
     }
@@ -304,7 +308,9 @@ impl Lower {
             name: name.to_owned(),
             kind,
             mutable: false,
-            origin });
+            origin,
+            unnamed: true,
+        });
         let (value, full, offset) = (base.add(part), before.add(part), view.offset.sub(part));
         out.push(Statement { kind: StatementKind::LetIndex(var, self.index(origin, value)?), origin });
         let mut own = view;

@@ -15,6 +15,8 @@ pub struct Variable {
     pub name: String,
     /// What it holds.
     pub kind: VariableKind,
+    /// Whether the name is made for the text: the user's program has no name for the value.
+    pub unnamed: bool,
     /// Whether it is assigned after its declaration.
     pub mutable: bool,
     /// Where it is bound.

@@ -207,7 +207,7 @@ impl Evaluator<'_> {
                 "ranks count from 0; the attribute says how many: `cluster = [4, 1, 1]`",
             );
         }
-        let var = self.variable("rank", VariableKind::Index(Width::Int), false, origin);
+        let var = self.unnamed("rank", VariableKind::Index(Width::Int), false, origin);
         self.push(origin, StatementKind::LetIndex(var, rank.clone()));
         let id = PlaceId(self.tables.places.len() as u32);
         self.tables.places.push(Place { space: Space::Remote { of: view.place, rank: var }, ..place });

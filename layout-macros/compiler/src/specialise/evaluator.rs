@@ -137,8 +137,6 @@ pub(super) struct Evaluator<'k> {
     pub decided: Vec<(VarId, f64, Elem)>,
     /// For each `let x;` the variables that it became: they are declared where it stands.
     pub later: HashMap<VarId, Vec<VarId>>,
-    /// Variables that a member of the vocabulary made: a `let` of one gives it the user's name.
-    pub unnamed: HashSet<VarId>,
     /// A promised divisor of each dimension.
     pub dim_divisors: Vec<i64>,
     /// Each dimension as an index.
@@ -229,8 +227,23 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> VarId {
         let id = VarId(self.tables.variables.len() as u32);
-        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable, origin });
+        self.tables.variables.push(Variable { name: name.to_owned(), kind, mutable, origin, unnamed: false });
         id
+    }
+
+    /// A variable for a value that the user's program has no name for; a `let` may give it one.
+    pub(super) fn unnamed(&mut self, name: &str, kind: VariableKind, mutable: bool, origin: Origin) -> VarId {
+        let var = self.variable(name, kind, mutable, origin);
+        self.tables.variables[var.0 as usize].unnamed = true;
+        var
+    }
+
+    /// An index as it is now, which the user's program has no name for.
+    pub(super) fn unnamed_index(&mut self, name: &str, index: &Index, origin: Origin) -> Index {
+        let first = self.tables.variables.len();
+        let copy = self.name_index(name, index, origin);
+        self.tables.variables[first..].iter_mut().for_each(|variable| variable.unnamed = true);
+        copy
     }
 
     /// The largest dimension of this variant.
@@ -415,7 +428,7 @@ impl Evaluator<'_> {
         let range = if natural { Range::new(low, high) } else { known };
         let held = Width::of(range).elem();
         let value = if held == elem { value } else { Value::Cast(held, Box::new(value)) };
-        let var = self.variable("position", VariableKind::Elem(held), false, origin);
+        let var = self.unnamed("position", VariableKind::Elem(held), false, origin);
         self.decides(var, &[&value], &[]);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
@@ -461,7 +474,7 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Index {
         let (range, natural) = self.supposed_of(local);
-        let var = self.variable("position", VariableKind::Elem(Elem::I64), false, origin);
+        let var = self.unnamed("position", VariableKind::Elem(Elem::I64), false, origin);
         self.push(origin, StatementKind::Let(var, Some(value)));
         let index = Index::atom(self.tables.atoms.intern(Atom::Variable(var, 0), range, 1, None));
         if natural { self.tables.atoms.natural(&index) } else { index }

@@ -297,15 +297,28 @@ impl Evaluator<'_> {
         }
     }
 
+    /// A variable without a name of the user's gets one.
+    fn give_name(&mut self, var: VarId, name: &str) {
+        let variable = &mut self.tables.variables[var.0 as usize];
+        if std::mem::take(&mut variable.unnamed) {
+            name.clone_into(&mut variable.name);
+        }
+    }
+
     /// A value that is evaluated once, here: it gets a variable unless it is known or is one.
     pub(super) fn hold(&mut self, name: &str, value: Datum, origin: Origin) -> Datum {
         match value {
-            Datum::Index(index) => Datum::Index(self.name_index(name, &index, origin)),
+            Datum::Index(index) => {
+                if let Some(var) = self.tables.atoms.own_variable(&index) {
+                    self.give_name(var, name);
+                }
+                Datum::Index(self.name_index(name, &index, origin))
+            }
             Datum::Scalar(value, elem) => {
                 if let Value::Variable(var) = &value
-                    && self.unnamed.remove(var)
+                    && !self.tables.variable(*var).mutable
                 {
-                    name.clone_into(&mut self.tables.variables[var.0 as usize].name);
+                    self.give_name(*var, name);
                 }
                 let known = match &value {
                     Value::Constant(_) | Value::Argument(..) => true,
@@ -549,7 +562,7 @@ impl Evaluator<'_> {
             }
             (Datum::Index(_), Datum::Index(_)) if self.ask_condition(condition) => Err(Failed),
             (Datum::Index(a), Datum::Index(b)) => {
-                let var = self.variable("chosen", VariableKind::Index(Width::Long), true, origin);
+                let var = self.unnamed("chosen", VariableKind::Index(Width::Long), true, origin);
                 self.push(origin, StatementKind::LetIndex(var, Index::constant(0)));
                 self.decides(var, &[condition], &[&a, &b]);
                 let assign = |index| crate::program::Statement {

@@ -470,7 +470,7 @@ impl Evaluator<'_> {
         // Rust stops at a step of zero.
         let stride = self.tables.atoms.extremum(&stride, &Index::constant(1), true);
         let stride = self.index(origin, stride)?;
-        let stride = self.name_index("step", &stride, origin);
+        let stride = self.unnamed_index("step", &stride, origin);
         let span = self.tables.atoms.sum(&last, &first, -1);
         let span = self.index(origin, span)?;
         let span = self.tables.atoms.extremum(&span, &Index::constant(0), true);
@@ -480,7 +480,7 @@ impl Evaluator<'_> {
         let high = self.tables.atoms.range(&rounds).high;
         let count = Range::new(0, (high - 1).max(0));
         let name = self.kernel.locals[local.0 as usize].name.clone();
-        let round = self.variable("round", VariableKind::Index(Width::of(count)), false, origin);
+        let round = self.unnamed("round", VariableKind::Index(Width::of(count)), false, origin);
         let at = Index::atom(self.tables.atoms.intern(Atom::Variable(round, 0), count, 1, None));
         let place = self.index(origin, at.mul(&stride))?;
         let place = self.index(origin, first.add(&place))?;

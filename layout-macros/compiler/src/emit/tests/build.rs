@@ -163,7 +163,7 @@ impl Build {
     /// A variable.
     pub(super) fn variable(&mut self, name: &str, kind: VariableKind) -> VarId {
         let (name, origin) = (name.to_owned(), Origin(0));
-        self.tables.variables.push(Variable { name, kind, mutable: false, origin });
+        self.tables.variables.push(Variable { name, kind, mutable: false, origin, unnamed: false });
         VarId(self.tables.variables.len() as u32 - 1)
     }
 
