@@ -320,7 +320,9 @@ fn line<const N: usize>(x: &LayoutTensor<u32, RowMajor<N>>, y: &mut LayoutTensor
         );
         let told = explained(&text, USUAL);
         assert!(told.to_string().contains(shown), "{line}: {shown}\n{told}");
-        unknown_names(&kernel(&text), &told).map_or((), |name| panic!("`{name}`: {told}"));
+        if let Some(name) = unknown_names(&kernel(&text), &told) {
+            panic!("`{name}`: {told}");
+        }
     }
 }
 

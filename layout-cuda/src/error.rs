@@ -20,6 +20,7 @@ macro_rules! debug_by_display {
         }
     )*};
 }
+#[cfg(any(feature = "testing", feature = "tune"))]
 pub(crate) use debug_by_display;
 
 debug_by_display! { Error, DriverError, NvrtcError, TensorError, LaunchError, crate::bundle::BundleError, crate::code::SassError }

@@ -389,27 +389,6 @@ impl<'a, T: Element, const R: usize> TensorViewMut<'a, T, R> {
         Ok(Some((address, OnStream(used))))
     }
 
-    /// A part of the memory as a tensor of its own, as [`Tensor::part_mut`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn part_mut<const S: usize>(
-        &mut self,
-        start: usize,
-        shape: [usize; S],
-        strides: [usize; S],
-    ) -> Result<TensorViewMut<'_, T, S>> {
-        let end = start + reach(self.view().len(), start, shape, strides)?;
-        let memory = match &mut self.memory {
-            MemoryMut::Gpu(memory, order) => MemoryMut::Gpu(memory.slice_mut(start..end), *order),
-            MemoryMut::Host(bytes, offset) => {
-                let [first, last] = [start, end].map(|element| element * size_of::<T>());
-                MemoryMut::Host(&mut bytes[first..last], *offset + first)
-            }
-        };
-        Ok(TensorViewMut::new(memory, shape, strides))
-    }
-
     /// Sets the memory to zero, in this stream's order.
     ///
     /// # Errors

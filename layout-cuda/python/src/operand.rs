@@ -2,7 +2,7 @@
 //!
 //! Law: it is read where it lies; its memory is there as long as the Python object, which the caller of the function holds.
 
-use crate::error::tensor_error;
+use crate::error::{launch_error, tensor_error};
 use dlpark::DlpackFlags;
 use dlpark::ffi::DLDeviceType;
 use dlpark::python::consumer::exchange::ExchangeApi;

@@ -218,6 +218,7 @@ impl Build {
             head: Head { entry: entry.to_owned(), ..Head::default() },
             plan: self.plan,
             tables: self.tables,
+            facts: Vec::new(),
             body,
         }
     }
