@@ -169,8 +169,8 @@ impl Build {
 
     /// An index variable, also as an index.
     pub(super) fn index(&mut self, name: &str, low: i64, high: i64) -> (VarId, Index) {
-        let wide = high > i32::MAX.into();
-        let variable = self.variable(name, VariableKind::Index(if wide { Width::Long } else { Width::Int }));
+        let width = Width::of(Range::new(low.into(), high.into()));
+        let variable = self.variable(name, VariableKind::Index(width));
         (variable, self.atom(Atom::Variable(variable, 0), low, high))
     }
 
