@@ -1,4 +1,4 @@
-//! Proofs that an index is not negative, from intervals, divisors and the guards in force.
+//! Bounds-check elimination: proofs that an index is not negative, from intervals, divisors and the guards in force.
 //!
 //! Law: `prove` says yes only where `goal >= 0` for every value of the atoms that satisfies the facts. A failed proof
 //! proves nothing; it costs a mask, never a wrong result. The search ends at two facts: the sum `goal = c1 * fact1 + c2 *

@@ -1,4 +1,4 @@
-//! Ranges of numbers: the interval of an operator's result, and what assignments and branches say of a mutable index.
+//! Value-range analysis: the interval of an operator's result, and what assignments and branches say of a mutable index.
 //!
 //! Law: the interval holds in every run. A value that becomes an index keeps its interval, so `(key & 255) as usize` needs
 //! no mask. The interval of a mutable index is that of its present value. At a loop's head the interval of a counter that
