@@ -316,6 +316,7 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/dlpack/src/export.rs",
         "layout-cuda/dlpack/src/import.rs",
         "layout-cuda/dlpack/src/lib.rs",
+        "layout-cuda/dlpack/src/stream.rs",
         "layout-cuda/dlpack/tests/exchange.rs",
         // NCCL's functions are C, and take addresses.
         "layout-cuda/mesh/src/nccl/communicator.rs",
@@ -335,7 +336,6 @@ fn unsafe_is_in_layout_cuda_only() {
         "layout-cuda/tests/streams.rs",
         "layout-cuda/python/src/kernel.rs",
         "layout-cuda/python/src/operand.rs",
-        "layout-cuda/python/src/stream.rs",
     ];
     let mut found = Vec::new();
     for Source { path, text } in sources(&[".rs"]) {
@@ -359,7 +359,7 @@ fn unsafe_is_in_layout_cuda_only() {
 
 /// How many lines of `layout-cuda/src` name `unsafe`, file by file: one more is to be seen in review.
 const UNSAFE: &[(&str, usize)] = &[
-    ("allocation.rs", 4),
+    ("allocation.rs", 6),
     ("argument.rs", 6),
     ("bundle/taken.rs", 1),
     ("driver.rs", 1),
@@ -372,9 +372,9 @@ const UNSAFE: &[(&str, usize)] = &[
     ("module.rs", 3),
     ("nvrtc/library.rs", 27),
     ("order.rs", 11),
-    ("tensor.rs", 4),
+    ("tensor.rs", 3),
     ("tensor_map.rs", 1),
-    ("transfer.rs", 8),
+    ("transfer.rs", 9),
     ("trusted.rs", 1),
     ("view.rs", 2),
 ];
