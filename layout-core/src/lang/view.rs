@@ -175,7 +175,8 @@ impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
 }
 
 /// The view of a tensor, as a nested function's argument: where the function takes a `View<f32, Write>` or an `impl
-/// Tensor`, a whole tensor may be given.
+/// Tensor`, a whole tensor may be given, also several times. The attribute writes this where rustc checks types; a kernel has
+/// no need of it.
 ///
 /// ```
 /// # use layout_cuda::{Device, tiled_kernel};
@@ -185,6 +186,7 @@ impl<T, I: Integer, const R: usize> IndexMut<[I; R]> for View<T, Write> {
 ///         corner[[0, 0]] = 1.0;
 ///     }
 ///     mark(x.tile([1, 1], [1, 1]));
+///     mark(x);
 ///     mark(x);
 /// }
 /// # let device = Device::simulator();
