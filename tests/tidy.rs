@@ -262,12 +262,12 @@ fn no_arm_takes_the_rest_of_the_program() {
 
 #[test]
 fn the_rooms_of_the_simulator_name_those_below() {
-    // Of each room what it may not name: who is above it, and those who judge.
+    // Of each room what it may not name: the layers above it.
     let rooms: [(&str, &[&str]); 4] = [
-        ("memory", &["Machine", "actors::", "schedule::", "judge::", "event::", "report::"]),
-        ("actors", &["schedule::", "judge::", "Judge"]),
-        ("schedule", &["judge::", "dyn Judge"]),
-        ("judge", &["schedule::", "&mut Machine", "impl Machine"]),
+        ("memory", &["Machine", "actors::", "schedule::", "analysis::", "event::", "report::"]),
+        ("actors", &["schedule::", "analysis::", "Analysis"]),
+        ("schedule", &["analysis::", "dyn Analysis"]),
+        ("analysis", &["schedule::", "&mut Machine", "impl Machine"]),
     ];
     let (mut found, mut files) = (Vec::new(), 0);
     for Source { path, text } in sources(&[".rs"]) {
@@ -281,7 +281,7 @@ fn the_rooms_of_the_simulator_name_those_below() {
         }
     }
     assert!(files > 40, "only {files} files were read");
-    none(found, "memory knows no actor, an actor no schedule, none of them a judge, and a judge only looks");
+    none(found, "memory knows no actor, an actor no schedule, none of them an analysis, and an analysis only observes");
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //!                    Jump test                    LoopEnd ◄─┘
 //! ```
 
-use super::work::Works;
+use super::async_op::AsyncOps;
 use layout_compiler::elem::{Elem, Format};
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::math::Math;
@@ -183,7 +183,7 @@ impl FloatOp {
 
 /// A function of integers that may leave their type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whole {
+pub(crate) enum IntegerFunction {
     /// The sum of a warp's lanes.
     Sum,
     /// The sum of the lanes up to each.
@@ -286,17 +286,17 @@ pub(crate) enum Op {
     /// Reports lanes in which the tracked register is uninitialised.
     CheckInitialised { slot: u32, site: u32 },
     /// Reports lanes where `0 <= at < end` does not hold of a coordinate of a view.
-    Claim { at: Sum, end: Sum, site: u32 },
+    CheckView { at: Sum, end: Sum, site: u32 },
     /// Reports lanes in which `a op b` leaves its type, or a shift's count its width.
-    Exact { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
+    CheckInteger { op: BinaryOp, a: Sum, b: Sum, elem: Elem, site: u32 },
     /// Reports lanes in which a function of integers leaves its type.
-    Whole { function: Whole, a: Sum, b: Sum, elem: Elem, site: u32 },
+    CheckIntegerFunction { function: IntegerFunction, a: Sum, b: Sum, elem: Elem, site: u32 },
     /// Reports lanes in which a conversion to an integer type loses the value; `natural` says that the integers are `u64`.
-    Fits { from: Register, natural: bool, elem: Elem, site: u32 },
+    CheckCast { from: Register, natural: bool, elem: Elem, site: u32 },
     /// Keeps in mind where a float that is not finite comes from; of a warp's lanes together the operand's of any lane.
-    Born { dst: Register, from: [Register; 3], together: bool, site: u32 },
+    TrackOrigin { dst: Register, from: [Register; 3], together: bool, site: u32 },
     /// Reports lanes in which an index of this number in the program's list leaves 64 bits.
-    Leaves { number: u32, site: u32 },
+    CheckIndex { number: u32, site: u32 },
     /// The tracked register is initialised in the active lanes, or is not.
     MarkInitialised { slot: u32, holds: bool },
     /// Lanes where the mask holds go on; to `otherwise` (an `Else` or `EndIf`) if there is none.
@@ -329,7 +329,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// Whether it does something that others, or the warp itself in another round, may see.
-    pub(crate) fn acts(self) -> bool {
+    pub(crate) fn has_side_effect(self) -> bool {
         matches!(
             self,
             Op::Store { .. }
@@ -345,23 +345,23 @@ impl Op {
 
     /// Whether it only observes, for judges alone.
     #[inline]
-    pub(crate) fn looks(&self) -> bool {
+    pub(crate) fn is_check(&self) -> bool {
         matches!(
             self,
             Op::CheckInitialised { .. }
                 | Op::MarkInitialised { .. }
-                | Op::Claim { .. }
-                | Op::Exact { .. }
-                | Op::Whole { .. }
-                | Op::Fits { .. }
-                | Op::Born { .. }
-                | Op::Leaves { .. }
+                | Op::CheckView { .. }
+                | Op::CheckInteger { .. }
+                | Op::CheckIntegerFunction { .. }
+                | Op::CheckCast { .. }
+                | Op::TrackOrigin { .. }
+                | Op::CheckIndex { .. }
         )
     }
 
     /// Whether it is no work of the kernel's.
-    pub(crate) fn judges(&self) -> bool {
-        self.looks() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
+    pub(crate) fn is_instrumentation(&self) -> bool {
+        self.is_check() || matches!(self, Op::Poison { .. } | Op::Endless { .. } | Op::End)
     }
 }
 
@@ -456,7 +456,7 @@ pub(crate) struct Program {
     /// Whether floats are added by atomic operations.
     pub sums: bool,
     /// Asynchronous work.
-    pub works: Works,
+    pub async_ops: AsyncOps,
     /// Whether threads read what others of the same launch write, so that they may wait for each other.
     pub waits: bool,
     /// The names of the places.

@@ -21,18 +21,18 @@
 #![allow(rustdoc::private_intra_doc_links)]
 
 mod actors;
+mod analysis;
+mod async_op;
 mod bytecode;
 mod compile;
 mod event;
 mod findings;
-mod judge;
 mod machine;
 mod memory;
 mod report;
 mod schedule;
 #[cfg(test)]
 mod tests;
-mod work;
 
 pub use report::{Counts, Finding, FindingKind, Report};
 
@@ -45,7 +45,7 @@ use layout_compiler::elem::Constant;
 use layout_compiler::launch::PlanArgumentKind;
 use machine::{Launch, Machine};
 use memory::bytes::Global;
-use schedule::{blocks, turns};
+use schedule::{policy, residents};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -274,7 +274,7 @@ pub fn simulate(
         return Err(SimulateError::TooLarge { what });
     }
     if checked.plan().cooperative {
-        let most = blocks::places(checked, bound, options.multiprocessors) as u64;
+        let most = residents::places(checked, bound, options.multiprocessors) as u64;
         if blocks > most {
             return Err(SimulateError::NotResident { blocks, most });
         }
@@ -302,13 +302,13 @@ pub fn simulate(
         let mut outcome = outcome;
         if !outcome.stopped {
             outcome.findings.start_block(u64::MAX);
-            launch.judges.iter().for_each(|judge| judge.close(&program, &mut outcome.findings));
+            launch.analyses.iter().for_each(|judge| judge.close(&program, &mut outcome.findings));
             for number in 1..u64::from(options.schedules) {
                 let seed = options.seed.wrapping_add(number);
                 let other = Launch { seed, ..self::launch(checked, &program, bound, arguments, options)? };
                 let found = run(&other, blocks / ranks, 1);
                 if !found.stopped {
-                    turns::compare(&launch, &other, [options.seed, seed], &mut outcome.findings);
+                    policy::compare(&launch, &other, [options.seed, seed], &mut outcome.findings);
                 }
                 outcome.stopped |= found.stopped;
                 outcome.findings.merge_new(found.findings, number, seed);
@@ -401,13 +401,13 @@ fn launch<'a>(
     Ok(Launch {
         program,
         globals: globals.collect(),
-        judges: judge::bench(program, bound, arguments, options)?,
+        analyses: analysis::analyses(program, bound, arguments, options)?,
         grid: bound.grid,
         block: bound.block,
         cluster: checked.plan().cluster,
         max_steps: options.max_steps,
         counters: options.counters,
-        places: blocks::places(checked, bound, options.multiprocessors),
+        places: residents::places(checked, bound, options.multiprocessors),
         seed: options.seed,
         backwards: false,
     })
@@ -442,13 +442,13 @@ fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
                 break;
             }
             count += machine.ranks() as u64;
-            let done = machine.run_cluster(machine.turns.cluster(block, clusters));
+            let done = machine.run_cluster(machine.policy.cluster(block, clusters));
             stopped |= !done;
-            if !done || workers > 1 && machine.told.get_mut().crossed {
+            if !done || workers > 1 && machine.diagnostics.get_mut().crossed {
                 halt.store(true, SeqCst);
             }
         }
-        let told = machine.told.into_inner();
+        let told = machine.diagnostics.into_inner();
         let ordered = stopped || told.crossed;
         Outcome {
             findings: told.findings,
@@ -500,7 +500,7 @@ impl Outcome {
                 bytecode::Op::Mma { core, .. } => core.flops(),
                 _ => 0,
             };
-            if program.code[number].judges() {
+            if program.code[number].is_instrumentation() {
                 continue;
             }
             let counts = lines.entry(program.lines[number]).or_default();

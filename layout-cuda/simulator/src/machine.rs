@@ -4,15 +4,15 @@
 //! Each folder adds its methods; judges see all of the machine and can change nothing.
 
 use super::bytecode::{LANES, Program};
-use super::event::{self, Hearings, Judge, Told};
+use super::event::{self, Analysis, Diagnostics, Observers};
 use super::report::{Counts, Finding, FindingKind};
 use crate::actors::cluster;
-use crate::actors::order::Releases;
 use crate::actors::proxy::Proxy;
+use crate::actors::release_acquire::Releases;
 use crate::actors::warp::{Warp, coordinates};
 use crate::memory::bytes::Global;
-use crate::memory::strands::{Block, Clocks};
-use crate::schedule::turns::Turns;
+use crate::memory::lane_clocks::{Block, ClusterClocks};
+use crate::schedule::policy::SchedulePolicy;
 use std::cell::RefCell;
 
 /// What all host threads share.
@@ -21,7 +21,7 @@ pub(crate) struct Launch<'a> {
     /// One for each argument.
     pub globals: Vec<Global<'a>>,
     /// Who looks.
-    pub judges: Vec<Box<dyn Judge>>,
+    pub analyses: Vec<Box<dyn Analysis>>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: [u32; 3],
@@ -41,23 +41,23 @@ pub(crate) struct Machine<'a> {
     /// How many warps a block has; `warps` is moved out while one of them runs.
     pub count: usize,
     /// The blocks that run, and what their warps know.
-    pub clocks: Clocks,
+    pub clocks: ClusterClocks,
     pub shared: Vec<u8>,
     /// The judges of the cluster that runs.
-    pub hearings: Hearings<'a>,
+    pub observers: Observers<'a>,
     /// What they tell.
-    pub told: RefCell<Told>,
+    pub diagnostics: RefCell<Diagnostics>,
     /// For each instruction: how often a warp ran it, and how many lanes.
     pub runs: Vec<[u64; 2]>,
     /// What is in flight beside the threads.
     pub proxy: Proxy,
     pub releases: Releases,
     /// The schedule.
-    pub turns: Turns,
+    pub policy: SchedulePolicy,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
     /// Whether the warp that ran last changed something undivided that others may wait for.
-    pub gave: bool,
+    pub wrote_atomically: bool,
 }
 
 /// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
@@ -87,19 +87,19 @@ impl<'a> Machine<'a> {
                     ..Warp::new(program, number % each.max(1), launch.block)
                 })
                 .collect(),
-            clocks: Clocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
+            clocks: ClusterClocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
             shared: vec![u8::MAX; (ranks * stride) as usize],
-            hearings: event::hearings(&launch.judges),
-            told: RefCell::new(Told {
+            observers: event::observers(&launch.analyses),
+            diagnostics: RefCell::new(Diagnostics {
                 counts: vec![Counts::default(); program.sites.len()],
-                ..Told::default()
+                ..Diagnostics::default()
             }),
             runs: if launch.counters { vec![[0; 2]; program.code.len()] } else { Vec::new() },
             proxy,
             releases: Releases::default(),
-            turns: Turns::new(launch.seed),
+            policy: SchedulePolicy::new(launch.seed),
             progress: false,
-            gave: false,
+            wrote_atomically: false,
         }
     }
 
@@ -123,8 +123,8 @@ impl<'a> Machine<'a> {
         let inside = self.inside(warp as usize) as u32;
         let (extents, block) = (self.launch.block, self.clocks.blocks[self.rank(warp as usize)].index);
         let known = &program.sites[site as usize];
-        let mut told = self.told.borrow_mut();
-        told.of_event += 1;
+        let mut told = self.diagnostics.borrow_mut();
+        told.findings_of_event += 1;
         told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
             kind,
             message: message(lane as usize),

@@ -6,12 +6,12 @@
 //!
 //! Law: an access to another block's shared memory is an access to the cluster's at another offset.
 
-use super::touch::Touch;
+use super::load_store::LaneElements;
 use super::warp::{Warp, coordinates, each_lane};
 use crate::bytecode::{Program, Site, Sum};
 use crate::event::Event;
 use crate::machine::Machine;
-use crate::memory::strands::Block;
+use crate::memory::lane_clocks::Block;
 use crate::report::FindingKind;
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ impl Machine<'_> {
     /// Lanes of a warp do something to another block's shared memory.
     pub(crate) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
         if rank != self.rank(warp.number as usize) && lanes != 0 {
-            self.tell(&Event::Reached { warp, lanes, rank, site });
+            self.notify(&Event::RemoteAccess { warp, lanes, rank, site });
         }
     }
 
@@ -90,27 +90,27 @@ impl Machine<'_> {
         site: &Site,
         number: u32,
         rank: Sum,
-        touch: &mut Touch,
+        elements: &mut LaneElements,
     ) {
         let (ranks, own) = (self.ranks() as i64, self.rank(warp.number as usize));
-        let elements = i64::from(stride(self.launch.program) / site.bytes);
-        touch.uniform &= rank.uniform();
+        let block_elements = i64::from(stride(self.launch.program) / site.bytes);
+        elements.uniform &= rank.uniform();
         let ranks_of_lanes = warp.lanes(rank);
         let mut seen = 0u64;
-        for lane in each_lane(touch.open) {
+        for lane in each_lane(elements.active) {
             let rank = ranks_of_lanes[lane];
             if !(0..ranks).contains(&rank) {
-                touch.open &= !(1 << lane);
+                elements.active &= !(1 << lane);
                 self.report(FindingKind::OutOfBounds, number, warp.number, 1 << lane, None, |_| {
                     format!("shared memory of rank {rank} of a cluster of {ranks}")
                 });
                 continue;
             }
-            touch.index[lane] += (rank - own as i64) * elements;
+            elements.index[lane] += (rank - own as i64) * block_elements;
             if seen >> rank & 1 == 0 && rank as usize != own {
                 seen |= 1 << rank;
                 let known = &self.clocks.warps[warp.number as usize].of(lane).clock;
-                if !known.knows_any(self.warps_of(rank as usize)) {
+                if !known.has_advanced(self.warps_of(rank as usize)) {
                     self.report(FindingKind::NotBegun, number, warp.number, 1 << lane, None, |_| {
                         format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
                     });
@@ -120,12 +120,12 @@ impl Machine<'_> {
     }
 
     /// The lanes' accesses to other blocks must come before those end. Lanes that go to one block are one event.
-    pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, touch: &Touch) {
+    pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, elements: &LaneElements) {
         let own = self.rank(warp.number as usize) as i64;
-        let elements = i64::from(stride(self.launch.program) / site.bytes);
-        let mut open = touch.open;
+        let block_elements = i64::from(stride(self.launch.program) / site.bytes);
+        let mut open = elements.active;
         while open != 0 {
-            let block = |lane: usize| touch.index[lane].div_euclid(elements);
+            let block = |lane: usize| elements.index[lane].div_euclid(block_elements);
             let first = block(open.trailing_zeros() as usize);
             let lanes = each_lane(open).filter(|lane| block(*lane) == first);
             let lanes = lanes.fold(0, |lanes, lane| lanes | 1 << lane);

@@ -3,8 +3,8 @@
 //! Law: the lanes of a statement are active again behind it; lanes that left a loop, or its current round, wait at the end
 //! of the loop or the round.
 
+use super::endless_loop::LoopDetector;
 use super::proxy::Flow;
-use super::rounds::Rounds;
 use super::warp::{Frame, State, Warp};
 use crate::bytecode::Op;
 use crate::compile::compare;
@@ -18,7 +18,7 @@ impl Machine<'_> {
         warp: &mut Warp,
         op: &Op,
         at: usize,
-        rounds: &mut Rounds,
+        rounds: &mut LoopDetector,
     ) -> Option<Flow> {
         match *op {
             Op::If { mask, otherwise } => {

@@ -3,10 +3,10 @@
 //! The source is read when the copy is issued, and the destination changes when the issuing thread waits. In between the
 //! shadows of both say that a copy is in flight. So an access to the destination is found, and so is a write to the source.
 
-use super::touch::Kind;
-use super::warp::{Pending, Source, Warp, each_lane};
+use super::load_store::Direction;
+use super::warp::{PendingCopy, Source, Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
-use crate::event::{Access, Event, How};
+use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
 
@@ -22,25 +22,25 @@ impl Machine<'_> {
         let program = self.launch.program;
         let (to, from) = (&program.sites[destination_site as usize], &program.sites[source_site as usize]);
         let (Target::Shared(base), Target::Global(argument)) = (to.target, from.target) else { return };
-        let read = self.ready(warp, source, mask, source_site, Kind::Read);
-        let (number, touch, how) = (source_site, &read, How::Fetch);
-        self.tell(&Event::Access(Access { warp, site: from, number, touch, how }));
-        let written = self.ready(warp, destination, None, destination_site, Kind::Write);
-        let (number, touch, how) = (destination_site, &written, How::Issue);
-        self.tell(&Event::Access(Access { warp, site: to, number, touch, how }));
-        let mut pending = Pending {
-            lanes: written.open,
+        let read = self.ready(warp, source, mask, source_site, Direction::Read);
+        let (number, elements, kind) = (source_site, &read, AccessKind::AsyncRead);
+        self.notify(&Event::Access(Access { warp, site: from, number, elements, kind }));
+        let written = self.ready(warp, destination, None, destination_site, Direction::Write);
+        let (number, elements, kind) = (destination_site, &written, AccessKind::AsyncWrite);
+        self.notify(&Event::Access(Access { warp, site: to, number, elements, kind }));
+        let mut pending = PendingCopy {
+            lanes: written.active,
             groups: warp.committed,
             offsets: [0; LANES],
             data: [[0; 16]; LANES],
             bytes: to.width * to.bytes,
             site: destination_site,
-            source: Source { argument, index: read.index, open: read.open, width: from.width },
+            source: Source { argument, index: read.index, active: read.active, width: from.width },
         };
         let global = &self.launch.globals[argument as usize];
-        for lane in each_lane(written.open) {
+        for lane in each_lane(written.active) {
             pending.offsets[lane] = warp.shared + base + written.index[lane] as u32 * to.bytes;
-            if read.open >> lane & 1 == 0 {
+            if read.active >> lane & 1 == 0 {
                 continue;
             }
             for part in 0..from.width {
@@ -70,7 +70,7 @@ impl Machine<'_> {
                 }
             }
             if lanes != 0 {
-                self.tell(&Event::Landed { warp, lanes, copy });
+                self.notify(&Event::CopyCompleted { warp, lanes, copy });
             }
         }
         pending.retain(|copy| copy.lanes != 0);

@@ -3,10 +3,10 @@
 //! An instruction computes in registers (`registers`), decides which lanes are active (`control`), touches memory or other
 //! threads (here, and in what this calls), or only observes for judges (`judge`).
 
+use super::collectives;
+use super::endless_loop::LoopDetector;
 use super::mma;
 use super::proxy::Flow;
-use super::rounds::Rounds;
-use super::together;
 use super::warp::{State, Warp};
 use crate::bytecode::Op;
 use crate::event::Event;
@@ -26,7 +26,7 @@ impl Machine<'_> {
     fn run(&mut self, warp: &mut Warp) {
         let program = self.launch.program;
         let counters = self.launch.counters;
-        let mut rounds = Rounds::new();
+        let mut rounds = LoopDetector::new();
         loop {
             let at = warp.pc;
             if counters {
@@ -39,8 +39,8 @@ impl Machine<'_> {
             if self.compute(warp, op) {
                 continue;
             }
-            if op.looks() {
-                self.tell(&Event::Look(warp, op));
+            if op.is_check() {
+                self.notify(&Event::Check(warp, op));
                 continue;
             }
             let flow = self.control(warp, op, at, &mut rounds).or_else(|| self.act(warp, op));
@@ -83,7 +83,7 @@ impl Machine<'_> {
                 if function != Collective::ElectOne {
                     self.clocks.of(warp.number).exchange();
                 }
-                together::collective(warp, dst, function, from, lane, elem);
+                collectives::collective(warp, dst, function, from, lane, elem);
             }
             Op::Mma { d, a, b, core, site } => {
                 self.converged(warp, "a matrix instruction", site);
@@ -110,7 +110,7 @@ impl Machine<'_> {
                 }
                 self.converged(warp, barrier_name(participants), site);
                 if participants == Participants::Warp {
-                    self.clocks.of(warp.number).meet();
+                    self.clocks.of(warp.number).join();
                 } else {
                     warp.state = State::Waiting(participants, site);
                     return Some(Flow::Stop);

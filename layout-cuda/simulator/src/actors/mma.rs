@@ -5,10 +5,10 @@
 //! Products of `f64` are added along K with one rounding each. Sums of integers wrap; a product of words is the number of
 //! bits that both have.
 
-use super::touch::Kind;
+use super::load_store::Direction;
 use super::warp::{Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
-use crate::event::{Access, Event, How};
+use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
 use layout_compiler::elem::Elem;
@@ -141,8 +141,14 @@ impl Machine<'_> {
         let active = warp.active;
         // What the lanes beyond the matrices' rows name is not read.
         warp.active &= u32::MAX >> (32 - 8 * count.clamp(1, 4));
-        let touch = self.ready(warp, address, None, number, Kind::Read);
-        self.tell(&Event::Access(Access { warp, site, number, touch: &touch, how: How::Load(None) }));
+        let elements = self.ready(warp, address, None, number, Direction::Read);
+        self.notify(&Event::Access(Access {
+            warp,
+            site,
+            number,
+            elements: &elements,
+            kind: AccessKind::Load(None),
+        }));
         warp.active = active;
         let size = site.bytes;
         let each = (4 / size.max(1)) as usize;
@@ -155,10 +161,10 @@ impl Machine<'_> {
                         true => (lane % 4 * each + part, lane / 4),
                     };
                     let source = matrix * 8 + row;
-                    if touch.open >> source & 1 == 0 {
+                    if elements.active >> source & 1 == 0 {
                         continue;
                     }
-                    let byte = base as usize + (touch.index[source] as usize + element) * size as usize;
+                    let byte = base as usize + (elements.index[source] as usize + element) * size as usize;
                     let bits = bytes::read(&self.shared, byte, size) as u32;
                     warp.f32[register][lane] = match site.elem {
                         Elem::F32 => f32::from_bits(bits),

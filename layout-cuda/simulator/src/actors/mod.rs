@@ -8,21 +8,21 @@
 
 pub(super) mod arithmetic;
 pub(super) mod cluster;
+mod collectives;
 mod control;
 mod copy;
 mod elementwise;
+mod endless_loop;
 mod execute;
+pub(super) mod load_store;
 mod local;
-pub(super) mod matrix;
 mod mbarrier;
-mod meeting;
 mod mma;
-pub(super) mod order;
+mod named_barrier;
 pub(super) mod proxy;
 mod registers;
-mod remote;
-mod rounds;
-mod together;
-pub(super) mod touch;
+pub(super) mod release_acquire;
+mod remote_store;
 pub(super) mod transfer;
 pub(super) mod warp;
+pub(super) mod wgmma;

@@ -5,16 +5,16 @@
 //! Law: work completes as late as the kernel allows. A box lands when nobody can go on without it. A store reads shared
 //! memory when its thread waits for that; it writes the tensor when its thread waits for the write, or at the block's end.
 
-use super::matrix::Products;
 use super::mbarrier::Mbarrier;
-use super::transfer::{Arriving, Leaving};
+use super::transfer::{PendingLoad, PendingStore};
 use super::warp::{State, Warp};
+use super::wgmma::Products;
+use crate::async_op::AsyncOp;
 use crate::bytecode::{LANES, Program};
 use crate::machine::Machine;
 use crate::memory::fences::ProxyFences;
-use crate::memory::knowledge::Knowledge;
 use crate::memory::reads::Reads;
-use crate::work::Work;
+use crate::memory::vector_clock::VectorClock;
 use std::collections::HashSet;
 
 /// The state of a block's asynchronous work.
@@ -27,9 +27,9 @@ pub(crate) struct Proxy {
     engines: usize,
     pub barriers: Vec<Mbarrier>,
     /// Boxes that have not landed, the oldest first.
-    pub arriving: Vec<Arriving>,
+    pub pending_loads: Vec<PendingLoad>,
     /// Boxes on their way out, the oldest first.
-    pub leaving: Vec<Leaving>,
+    pub pending_stores: Vec<PendingStore>,
     /// The fences of shared memory.
     pub fences: ProxyFences,
     /// Those of global memory.
@@ -42,7 +42,7 @@ pub(crate) struct Proxy {
     /// The named barriers of each block that somebody has met at.
     pub named: HashSet<(usize, i64)>,
     /// Warps that only counted at a named barrier that is not full yet.
-    pub counted: Vec<Counted>,
+    pub named_arrivals: Vec<NamedArrival>,
     /// Registers of a thread of each warp, where the kernel changes them.
     pub registers: Vec<u32>,
     /// Where each warp changed them.
@@ -54,11 +54,12 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// For some blocks of some warps each.
     pub(crate) fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
-        let has = |what: fn(&Work) -> bool| program.works.list.iter().any(what);
-        let groups = if has(|work| matches!(work, Work::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
+        let has = |what: fn(&AsyncOp) -> bool| program.async_ops.list.iter().any(what);
+        let groups =
+            if has(|work| matches!(work, AsyncOp::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
         let warps = ranks * each;
-        let stores = if has(|work| matches!(work, Work::Store { .. })) { warps } else { 0 };
-        let engines = groups + stores + ranks * program.works.barriers as usize;
+        let stores = if has(|work| matches!(work, AsyncOp::Store { .. })) { warps } else { 0 };
+        let engines = groups + stores + ranks * program.async_ops.barriers as usize;
         Proxy { warps, groups, stores, engines, ..Proxy::default() }
     }
 
@@ -76,14 +77,14 @@ impl Proxy {
     pub(crate) fn start(&mut self, barriers: usize, threads: u32) {
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
-        self.arriving.clear();
-        self.leaving.clear();
+        self.pending_loads.clear();
+        self.pending_stores.clear();
         self.fences.reset(self.warps);
         self.global_fences.reset(self.warps);
         self.reads.reset(self.warps);
         self.products.reset(self.warps);
         self.named.clear();
-        self.counted.clear();
+        self.named_arrivals.clear();
         self.issued.clear();
         self.issued.resize(self.warps, 0);
         let each = (65_536 / threads.max(1)).min(255) / 8 * 8;
@@ -112,7 +113,7 @@ impl Proxy {
 
 /// A warp that counted at a named barrier and went on.
 #[derive(Clone, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct NamedArrival {
     /// The block's rank and the barrier's number.
     pub at: (usize, i64),
     /// For how many threads it is.
@@ -122,7 +123,7 @@ pub(crate) struct Counted {
     /// Where.
     pub site: u32,
     /// What it told.
-    pub told: Knowledge,
+    pub clock: VectorClock,
 }
 
 /// Where a warp goes on.
@@ -143,50 +144,50 @@ impl Machine<'_> {
             return Flow::Next;
         }
         let program = self.launch.program;
-        let Some(work) = program.works.list.get(work as usize) else { return Flow::Next };
+        let Some(work) = program.async_ops.list.get(work as usize) else { return Flow::Next };
         let passed = match work {
-            Work::Init { barrier, arrivals } => {
+            AsyncOp::Init { barrier, arrivals } => {
                 self.barrier_init(warp, barrier, *arrivals);
                 true
             }
-            Work::InitFence => {
+            AsyncOp::InitFence => {
                 self.barrier_init_fence(warp);
                 true
             }
-            Work::Arrive { barrier, expect, rank } => {
+            AsyncOp::Arrive { barrier, expect, rank } => {
                 self.arrive(warp, barrier, *expect, *rank);
                 true
             }
-            Work::Wait { barrier, parity } => self.barrier_wait(warp, barrier, *parity),
-            Work::Fence { scope } => {
+            AsyncOp::Wait { barrier, parity } => self.barrier_wait(warp, barrier, *parity),
+            AsyncOp::Fence { scope } => {
                 self.fence(warp, *scope);
                 true
             }
-            Work::ProxyFence { global } => {
-                let (number, strands) = (warp.number as usize, self.clocks.of(warp.number));
-                let now = strands.time();
-                let known = strands.tell(warp.active);
+            AsyncOp::ProxyFence { global } => {
+                let (number, lane_clocks) = (warp.number as usize, self.clocks.of(warp.number));
+                let now = lane_clocks.time();
+                let known = lane_clocks.release(warp.active);
                 self.settle(warp.number, warp.active, now);
                 let fences = if *global { &mut self.proxy.global_fences } else { &mut self.proxy.fences };
                 fences.pass(number, now, warp.active, known);
                 true
             }
-            Work::BulkCommit => {
+            AsyncOp::BulkCommit => {
                 for (lane, groups) in warp.bulk_committed.iter_mut().enumerate() {
                     *groups += warp.active >> lane & 1;
                 }
                 true
             }
-            Work::BulkWait { groups, read } => {
+            AsyncOp::BulkWait { groups, read } => {
                 self.bulk_wait(warp, *groups, *read);
                 true
             }
-            Work::MatrixCommit { site } => {
+            AsyncOp::MatrixCommit { site } => {
                 self.matrix_commit(warp, *site);
                 true
             }
-            Work::MatrixWait { groups, site } => self.matrix_wait(warp, *groups, *site),
-            Work::Named { barrier, threads, waits, site } => {
+            AsyncOp::MatrixWait { groups, site } => self.matrix_wait(warp, *groups, *site),
+            AsyncOp::Named { barrier, threads, waits, site } => {
                 self.converged(warp, "a named barrier", *site);
                 let lane = warp.active.trailing_zeros() as usize;
                 let barrier = warp.lanes(*barrier)[lane];
@@ -197,28 +198,28 @@ impl Machine<'_> {
                 warp.state = State::Named { barrier, threads: *threads, site: *site };
                 return Flow::Stop;
             }
-            Work::Registers { registers, site } => self.set_registers(warp, *registers, *site),
-            Work::Load { copy, barrier, multicast } => {
+            AsyncOp::Registers { registers, site } => self.set_registers(warp, *registers, *site),
+            AsyncOp::Load { copy, barrier, multicast } => {
                 self.tensor_load(warp, copy, barrier, *multicast);
                 true
             }
-            Work::Store { copy } => {
+            AsyncOp::Store { copy } => {
                 self.tensor_store(warp, copy);
                 true
             }
-            Work::RemoteStore { src, floats, address, site, barrier } => {
+            AsyncOp::RemoteStore { src, floats, address, site, barrier } => {
                 self.remote_store(warp, (*src, *floats), (*address, *site), barrier);
                 true
             }
-            Work::Product(product) => {
+            AsyncOp::Product(product) => {
                 self.product(warp, product);
                 true
             }
-            Work::StoreMatrix { src, dst, address, site } => {
+            AsyncOp::StoreMatrix { src, dst, address, site } => {
                 self.store_matrix(warp, *src, *dst, *address, *site);
                 true
             }
-            Work::Touched { slot, width, site } => {
+            AsyncOp::Touched { slot, width, site } => {
                 self.touched(warp, *slot, *width, *site);
                 true
             }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 
-use super::order::Fences;
+use super::release_acquire::LaneFences;
 use crate::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
 use layout_compiler::program::Participants;
 
@@ -62,7 +62,7 @@ pub(crate) enum State {
 
 /// An asynchronous copy in flight.
 #[derive(Clone, Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingCopy {
     /// The lanes whose part has not landed.
     pub lanes: u32,
     /// The number of each lane's copy group.
@@ -87,7 +87,7 @@ pub(crate) struct Source {
     /// Each lane's first element.
     pub index: [i64; LANES],
     /// The lanes that read.
-    pub open: u32,
+    pub active: u32,
     /// How many elements.
     pub width: u32,
 }
@@ -130,7 +130,7 @@ pub(crate) struct Warp {
     /// Registers.
     pub scalars: Vec<i64>,
     /// Copies in flight, the oldest first.
-    pub pending: Vec<Pending>,
+    pub pending: Vec<PendingCopy>,
     /// Copy groups that each lane has closed.
     pub committed: [u32; LANES],
     /// Groups of tensor stores that each lane has closed.
@@ -138,7 +138,7 @@ pub(crate) struct Warp {
     /// Accumulators of products in flight: group, first slot, how many.
     pub accumulators: Vec<(u32, u32, u32)>,
     /// What its lanes' fences hold.
-    pub fences: Fences,
+    pub fences: LaneFences,
     /// Where it last read what others may write.
     pub wait_site: u32,
 }
@@ -178,7 +178,7 @@ impl Warp {
             committed: [0; LANES],
             bulk_committed: [0; LANES],
             accumulators: Vec::new(),
-            fences: Fences::default(),
+            fences: LaneFences::default(),
             wait_site: 0,
         }
     }

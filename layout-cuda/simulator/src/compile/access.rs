@@ -61,7 +61,7 @@ impl Compiler<'_> {
         for claim in &access.claims {
             let sides = self.placed(|compiler| (compiler.index(&claim.at), compiler.index(&claim.end)));
             if let (Ok(at), Ok(end)) = sides {
-                self.emit(Op::Claim { at, end, site });
+                self.emit(Op::CheckView { at, end, site });
             }
         }
     }
@@ -77,11 +77,11 @@ impl Compiler<'_> {
         let len = known.len as u32;
         Ok(match element.as_constant() {
             Some(index) if access.mask.is_empty() && (0..=last).contains(&index) => {
-                self.touch(access.place, slot + index as u32, access.width, site);
+                self.elements(access.place, slot + index as u32, access.width, site);
                 Located::Registers { first: register + index as u32, slot: slot + index as u32 }
             }
             _ => {
-                self.touch(access.place, slot, len, site);
+                self.elements(access.place, slot, len, site);
                 Located::Array(element)
             }
         })

@@ -1,8 +1,10 @@
 //! Work of the asynchronous proxy and what orders it.
 
 use super::super::SimulateError;
+use super::super::async_op::{
+    AsyncOp, BarrierOperand, BoxOperand, LeftOperand, MatrixOperand, WgmmaOperands,
+};
 use super::super::bytecode::{Bank, Op, Register, Target};
-use super::super::work::{BarrierUse, BoxUse, LeftUse, MatrixUse, ProductUse, Work};
 use super::Compiler;
 use super::access::Located;
 use crate::memory::tensor_map::BoxPlan;
@@ -15,9 +17,9 @@ use layout_compiler::program::{
 use std::collections::BTreeSet;
 
 impl Compiler<'_> {
-    fn work(&mut self, work: Work) {
-        let number = self.program.works.list.len() as u32;
-        self.program.works.list.push(work);
+    fn work(&mut self, work: AsyncOp) {
+        let number = self.program.async_ops.list.len() as u32;
+        self.program.async_ops.list.push(work);
         self.emit(Op::Asynchronous { work: number });
     }
 
@@ -26,7 +28,7 @@ impl Compiler<'_> {
         let site = self.site;
         let work = match signal {
             Signal::BarrierInit { barrier, arrivals } => {
-                Work::Init { barrier: self.barrier(barrier)?, arrivals: (*arrivals).max(1) }
+                AsyncOp::Init { barrier: self.barrier(barrier)?, arrivals: (*arrivals).max(1) }
             }
             Signal::CopyCommit => {
                 self.emit(Op::Commit);
@@ -36,30 +38,30 @@ impl Compiler<'_> {
                 self.emit(Op::Wait { groups: *groups });
                 return Ok(());
             }
-            Signal::BarrierInitFence => Work::InitFence,
+            Signal::BarrierInitFence => AsyncOp::InitFence,
             Signal::BarrierArrive { barrier, expect, rank } => {
                 let barrier = self.barrier(barrier)?;
                 let rank = rank.as_ref().map(|rank| self.index(rank)).transpose()?;
-                Work::Arrive { barrier, expect: *expect, rank }
+                AsyncOp::Arrive { barrier, expect: *expect, rank }
             }
             Signal::BarrierWait { barrier, parity } => {
-                Work::Wait { barrier: self.barrier(barrier)?, parity: self.index(parity)? }
+                AsyncOp::Wait { barrier: self.barrier(barrier)?, parity: self.index(parity)? }
             }
             Signal::MemoryFence(scope) => {
                 self.program.waits = true;
                 self.program.ordered = true;
-                Work::Fence { scope: *scope }
+                AsyncOp::Fence { scope: *scope }
             }
-            Signal::AsyncProxyFence { global } => Work::ProxyFence { global: *global },
-            Signal::BulkCommit => Work::BulkCommit,
-            Signal::BulkWait { groups, read } => Work::BulkWait { groups: *groups, read: *read },
+            Signal::AsyncProxyFence { global } => AsyncOp::ProxyFence { global: *global },
+            Signal::BulkCommit => AsyncOp::BulkCommit,
+            Signal::BulkWait { groups, read } => AsyncOp::BulkWait { groups: *groups, read: *read },
             // Registers are in order here, and a launch begins when those before have ended.
             Signal::MatrixFence | Signal::DependencyWait | Signal::LaunchDependents => return Ok(()),
-            Signal::MatrixCommit => Work::MatrixCommit { site },
-            Signal::MatrixWait(groups) => Work::MatrixWait { groups: *groups, site },
+            Signal::MatrixCommit => AsyncOp::MatrixCommit { site },
+            Signal::MatrixWait(groups) => AsyncOp::MatrixWait { groups: *groups, site },
             Signal::NamedBarrier { barrier, threads, waits } => {
                 let (barrier, threads) = (self.index(barrier)?, (*threads).max(32));
-                Work::Named { barrier, threads, waits: *waits, site }
+                AsyncOp::Named { barrier, threads, waits: *waits, site }
             }
         };
         self.work(work);
@@ -90,27 +92,27 @@ impl Compiler<'_> {
 
     /// From here on each thread of the warpgroup has so many registers.
     pub(super) fn registers(&mut self, registers: u32) {
-        self.work(Work::Registers { registers, site: self.site });
+        self.work(AsyncOp::Registers { registers, site: self.site });
     }
 
-    fn barrier(&mut self, barrier: &BarrierAt) -> Result<BarrierUse, SimulateError> {
+    fn barrier(&mut self, barrier: &BarrierAt) -> Result<BarrierOperand, SimulateError> {
         let place = self.place(barrier.place)?;
         let (shared, len) = (matches!(place.space, Space::Shared { .. }), place.len);
         if !shared || place.elem.bytes() != 8 || len > 1024 {
             return Err(SimulateError::Malformed(format!("`{}` is no array of mbarriers", place.name)));
         }
         let number = barrier.place.0;
-        let known = self.program.works.barrier_names.iter().position(|(place, _)| *place == number);
+        let known = self.program.async_ops.barrier_names.iter().position(|(place, _)| *place == number);
         let first = known.unwrap_or_else(|| {
-            let names = &mut self.program.works.barrier_names;
+            let names = &mut self.program.async_ops.barrier_names;
             let first = names.len();
             names.extend((0..len as u32).map(|index| (number, index)));
             first
         });
-        self.program.works.barriers = self.program.works.barrier_names.len() as u32;
+        self.program.async_ops.barriers = self.program.async_ops.barrier_names.len() as u32;
         let access = self.plain(barrier.place, &barrier.index);
         let site = self.site(Some(&access))?;
-        Ok(BarrierUse { first: first as u32, index: self.index(&barrier.index)?, site })
+        Ok(BarrierOperand { first: first as u32, index: self.index(&barrier.index)?, site })
     }
 
     /// An element of a place, here.
@@ -138,7 +140,7 @@ impl Compiler<'_> {
         map: u32,
         shared: &Access,
         coordinates: &[Index],
-    ) -> Result<BoxUse, SimulateError> {
+    ) -> Result<BoxOperand, SimulateError> {
         let (Some(known), Some(bound)) = (self.maps.get(map as usize), self.bound.maps.get(map as usize))
         else {
             return Err(SimulateError::Malformed(format!("there is no tensor map {map}")));
@@ -161,22 +163,22 @@ impl Compiler<'_> {
         let coordinates =
             coordinates.iter().map(|at| self.index(at)).collect::<Result<Vec<_>, SimulateError>>()?;
         let first = self.element(shared)?;
-        self.program.works.boxes.push(plan);
-        let plan = self.program.works.boxes.len() as u32 - 1;
-        Ok(BoxUse { plan, shared: first, shared_site, global_site, coordinates, adds: None })
+        self.program.async_ops.boxes.push(plan);
+        let plan = self.program.async_ops.boxes.len() as u32 - 1;
+        Ok(BoxOperand { plan, shared: first, shared_site, global_site, coordinates, adds: None })
     }
 
     fn tensor_load(&mut self, load: &TensorLoad) -> Result<(), SimulateError> {
         let copy = self.copied_box(load.map, &load.destination, &load.coordinates)?;
         let barrier = self.barrier(&load.barrier)?;
-        self.work(Work::Load { copy, barrier, multicast: load.multicast });
+        self.work(AsyncOp::Load { copy, barrier, multicast: load.multicast });
         Ok(())
     }
 
     fn tensor_store(&mut self, store: &TensorStore) -> Result<(), SimulateError> {
         let copy = self.copied_box(store.map, &store.source, &store.coordinates)?;
         let elem = self.place(store.source.place)?.elem;
-        self.work(Work::Store { copy: BoxUse { adds: store.adds.then_some(elem), ..copy } });
+        self.work(AsyncOp::Store { copy: BoxOperand { adds: store.adds.then_some(elem), ..copy } });
         Ok(())
     }
 
@@ -201,7 +203,7 @@ impl Compiler<'_> {
         (0..width).for_each(|number| self.check_initialised(Some(slot + number), read));
         let address = self.element(&store.destination)?;
         let barrier = self.barrier(&store.barrier)?;
-        self.work(Work::RemoteStore {
+        self.work(AsyncOp::RemoteStore {
             src: first,
             floats: Bank::of(from) == Bank::F32,
             address,
@@ -211,14 +213,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn matrix(&mut self, matrix: &SharedMatrix, elem: Elem) -> Result<MatrixUse, SimulateError> {
+    fn matrix(&mut self, matrix: &SharedMatrix, elem: Elem) -> Result<MatrixOperand, SimulateError> {
         let site = self.site(Some(&matrix.first))?;
         let known = &self.program.sites[site as usize];
         let shared = matches!(known.target, Target::Shared(_));
         if !shared || known.elem != elem || !matches!(matrix.swizzle_bytes, 32 | 64 | 128) {
             return Err(SimulateError::Malformed(format!("an operand of {elem} of a product")));
         }
-        Ok(MatrixUse {
+        Ok(MatrixOperand {
             first: self.element(&matrix.first)?,
             site,
             k_major: matrix.k_major,
@@ -248,7 +250,7 @@ impl Compiler<'_> {
             return Err(SimulateError::Malformed(format!("a product of {n} columns of {elem}")));
         }
         let a = match &product.a {
-            MatrixSource::Shared(matrix) => LeftUse::Shared(self.matrix(matrix, elem)?),
+            MatrixSource::Shared(matrix) => LeftOperand::Shared(self.matrix(matrix, elem)?),
             MatrixSource::Registers(parts) => {
                 let mut registers = Vec::new();
                 let elements = parts.iter().flat_map(|word| {
@@ -267,13 +269,22 @@ impl Compiler<'_> {
                         }
                     }
                 }
-                LeftUse::Registers(registers)
+                LeftOperand::Registers(registers)
             }
         };
         let b = self.matrix(&product.b, elem)?;
         let accumulate = self.condition(&product.accumulate)?;
         let (register, slot) = (register + first as u32, slot + first as u32);
-        self.work(Work::Product(Box::new(ProductUse { n, elem, register, slot, site, a, b, accumulate })));
+        self.work(AsyncOp::Product(Box::new(WgmmaOperands {
+            n,
+            elem,
+            register,
+            slot,
+            site,
+            a,
+            b,
+            accumulate,
+        })));
         Ok(())
     }
 
@@ -292,15 +303,15 @@ impl Compiler<'_> {
             self.assign(Register::F32(src + number as u32), value)?;
         }
         let address = self.element(&store.destination)?;
-        self.work(Work::StoreMatrix { src, dst, address, site });
+        self.work(AsyncOp::StoreMatrix { src, dst, address, site });
         (self.taken.f32, self.taken.f64) = floats;
         Ok(())
     }
 
     /// Elements of a local tensor are used: those of an accumulator may be in flight.
-    pub(super) fn touch(&mut self, place: PlaceId, slot: u32, width: u32, site: u32) {
+    pub(super) fn elements(&mut self, place: PlaceId, slot: u32, width: u32, site: u32) {
         if self.program.findings && self.accumulators.contains(&place) {
-            self.work(Work::Touched { slot, width, site });
+            self.work(AsyncOp::Touched { slot, width, site });
         }
     }
 }

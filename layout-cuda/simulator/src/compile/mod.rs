@@ -9,12 +9,12 @@
 
 mod access;
 mod asynchronous;
+mod checks;
+mod collectives;
 mod index;
 mod invariant;
-mod judge;
 mod matrix;
 mod statement;
-mod together;
 mod value;
 
 pub(super) use index::compare;

@@ -250,7 +250,7 @@ impl Compiler<'_> {
 
     fn jump(&mut self, to: u32) {
         let (site, body) = (self.site, &self.program.code[to as usize..]);
-        let still = !body.iter().any(|op| op.acts());
+        let still = !body.iter().any(|op| op.has_side_effect());
         self.emit(Op::Jump { to, still, site });
     }
 

@@ -4,7 +4,7 @@
 //! indices, which the cache shares.
 
 use super::super::SimulateError;
-use super::super::bytecode::{Bank, FloatOp, Op, Register, Sum, Whole};
+use super::super::bytecode::{Bank, FloatOp, IntegerFunction, Op, Register, Sum};
 use super::index::compare;
 use super::{ArgumentValue, Compiler};
 use crate::actors::arithmetic::ordered;
@@ -395,8 +395,8 @@ impl Compiler<'_> {
             self.exact(BinaryOp::Sub, Sum::default(), a, elem);
         }
         match math {
-            Math::Pow => self.whole(Whole::Power, first, operand(1), elem),
-            Math::Ilog2 => self.whole(Whole::Logarithm, first, first, elem),
+            Math::Pow => self.whole(IntegerFunction::Power, first, operand(1), elem),
+            Math::Ilog2 => self.whole(IntegerFunction::Logarithm, first, first, elem),
             _ => {}
         }
         self.emit(Op::Math { dst, function: math, operands: from, elem });

@@ -6,15 +6,15 @@
 //! order). For the asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation
 //! (`membar`, `fence`): we read it alike.
 
-use super::clock::Clock;
-use super::knowledge::Knowledge;
-use super::strands::Who;
+use super::lane_clocks::Accessor;
+use super::vector_clock::VectorClock;
+use super::warp_clock::WarpClock;
 use crate::bytecode::LANES;
 use std::ops::Range;
 
 /// The fences that a warp has passed.
 #[derive(Clone, Debug, Default)]
-struct Passed {
+struct WarpFences {
     /// Time and lanes, in order.
     list: Vec<(u32, u32)>,
     /// Lanes that have passed one.
@@ -23,13 +23,13 @@ struct Passed {
 
 /// The proxy fences that each warp has passed.
 #[derive(Debug, Default)]
-pub(crate) struct Fences(Vec<Passed>);
+pub(crate) struct FenceLog(Vec<WarpFences>);
 
-impl Fences {
+impl FenceLog {
     /// No fences of so many warps.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.0.clear();
-        self.0.resize(warps, Passed::default());
+        self.0.resize(warps, WarpFences::default());
     }
 
     /// These lanes of a warp pass a fence at this time; the warp's time goes on afterwards.
@@ -44,11 +44,11 @@ impl Fences {
     /// there are none.
     pub(crate) fn times(
         &self,
-        known: &Clock,
+        known: &WarpClock,
         warps: Range<usize>,
         live: impl Fn(usize) -> u32,
-    ) -> Option<Clock> {
-        let mut times = Clock::default();
+    ) -> Option<WarpClock> {
+        let mut times = WarpClock::default();
         let (mut any, first) = (false, warps.start);
         for warp in warps {
             let Some(passed) = self.0.get(warp) else { continue };
@@ -56,7 +56,7 @@ impl Fences {
             for (at, lanes) in passed.list.iter().rev() {
                 let found = lanes & left & !known.unknown(warp, *lanes, *at);
                 if found != 0 {
-                    times.know(warp - first, found, live(warp), at + 1);
+                    times.advance(warp - first, found, live(warp), at + 1);
                     any = true;
                 }
                 left &= !found;
@@ -69,12 +69,12 @@ impl Fences {
     }
 
     /// Whether the proxy sees what a thread wrote at a time, as far as `who` knows.
-    pub(crate) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
+    pub(crate) fn shows(&self, thread: u32, clock: u32, accessor: Accessor<'_>) -> bool {
         let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
         let Some(passed) = self.0.get(warp) else { return false };
         let from = passed.list.partition_point(|(at, _)| *at < clock);
         let next = passed.list[from..].iter().find(|(_, lanes)| lanes >> lane & 1 != 0);
-        next.is_some_and(|(at, _)| who.unordered(warp, 1 << lane, *at) == 0)
+        next.is_some_and(|(at, _)| accessor.unordered(warp, 1 << lane, *at) == 0)
     }
 }
 
@@ -82,9 +82,9 @@ impl Fences {
 #[derive(Debug, Default)]
 pub(crate) struct ProxyFences {
     /// Behind the writes.
-    pub passed: Fences,
+    pub passed: FenceLog,
     /// For each warp, of each lane's last fence: the lanes, and what they knew.
-    last: Vec<Vec<(u32, Knowledge)>>,
+    last: Vec<Vec<(u32, VectorClock)>>,
 }
 
 impl ProxyFences {
@@ -96,7 +96,7 @@ impl ProxyFences {
     }
 
     /// These lanes of a warp pass a fence at this time, and know of this, of what they did themselves too.
-    pub(crate) fn pass(&mut self, warp: usize, clock: u32, lanes: u32, known: Knowledge) {
+    pub(crate) fn pass(&mut self, warp: usize, clock: u32, lanes: u32, known: VectorClock) {
         self.passed.pass(warp, clock, lanes);
         if let Some(last) = self.last.get_mut(warp) {
             last.iter_mut().for_each(|(open, _)| *open &= !lanes);
@@ -106,30 +106,37 @@ impl ProxyFences {
     }
 
     /// What a thread knew at its last fence.
-    fn known(&self, who: Who<'_>) -> Option<&Knowledge> {
-        let last = self.last.get(who.warp as usize)?;
-        last.iter().find(|(lanes, _)| lanes & who.lanes == who.lanes).map(|(_, known)| known)
+    fn known(&self, accessor: Accessor<'_>) -> Option<&VectorClock> {
+        let last = self.last.get(accessor.warp as usize)?;
+        last.iter().find(|(lanes, _)| lanes & accessor.lanes == accessor.lanes).map(|(_, known)| known)
     }
 
     /// Whether the proxy sees what a thread of the cluster wrote at a time, for an access that `who` starts.
-    pub(crate) fn shows(&self, thread: u32, clock: u32, who: Who<'_>) -> bool {
+    pub(crate) fn shows(&self, thread: u32, clock: u32, accessor: Accessor<'_>) -> bool {
         let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
-        self.passed.shows(thread, clock, who)
-            || self.known(who).is_some_and(|known| known.clock.unknown(warp, 1 << lane, clock) == 0)
+        self.passed.shows(thread, clock, accessor)
+            || self.known(accessor).is_some_and(|known| known.clock.unknown(warp, 1 << lane, clock) == 0)
     }
 
     /// Whether the proxy sees what a lane of a warp of some block wrote at a time, for an access that `who` starts.
-    pub(crate) fn show(&self, block: u64, warp: usize, lane: u32, clock: u32, who: Who<'_>) -> bool {
+    pub(crate) fn shows_in_grid(
+        &self,
+        block: u64,
+        warp: usize,
+        lane: u32,
+        clock: u32,
+        accessor: Accessor<'_>,
+    ) -> bool {
         let lanes = 1 << lane;
-        match who.rank(block) {
+        match accessor.rank(block) {
             Some(rank) => {
-                let warp = rank * who.warps_of_block() + warp;
-                self.shows((warp * LANES) as u32 + lane, clock, who)
+                let warp = rank * accessor.warps_of_block() + warp;
+                self.shows((warp * LANES) as u32 + lane, clock, accessor)
             }
             None => {
-                who.knowledge().blocks.fenced(block, warp, lanes, clock)
+                accessor.vector_clock().blocks.fenced(block, warp, lanes, clock)
                     || self
-                        .known(who)
+                        .known(accessor)
                         .is_some_and(|known| known.blocks.unknown(block, warp, lanes, clock) == 0)
             }
         }

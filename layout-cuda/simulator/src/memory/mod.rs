@@ -4,9 +4,9 @@
 //! proxy sees.
 
 pub(super) mod bytes;
-pub(super) mod clock;
 pub(super) mod fences;
-pub(super) mod knowledge;
+pub(super) mod lane_clocks;
 pub(super) mod reads;
-pub(super) mod strands;
 pub(super) mod tensor_map;
+pub(super) mod vector_clock;
+pub(super) mod warp_clock;

@@ -7,7 +7,7 @@
 //! ordered by a proxy fence. Seen on an H100: a warp's loads from shared memory that stood behind stores to global memory
 //! gave what the copy that followed had brought.)
 
-use super::strands::Who;
+use super::lane_clocks::Accessor;
 use crate::bytecode::LANES;
 
 /// For each warp and lane the time up to which its reads have come back.
@@ -31,8 +31,8 @@ impl Reads {
     }
 
     /// Of these lanes of `who`'s own warp, those that may still be reading what they asked for at a time.
-    pub(crate) fn open(&self, who: Who<'_>, lanes: u32, clock: u32) -> u32 {
-        let Some(settled) = self.0.get(who.warp as usize) else { return 0 };
+    pub(crate) fn open(&self, accessor: Accessor<'_>, lanes: u32, clock: u32) -> u32 {
+        let Some(settled) = self.0.get(accessor.warp as usize) else { return 0 };
         let late = settled.iter().enumerate().filter(|(_, settled)| clock > **settled);
         lanes & late.fold(0, |late, (lane, _)| late | 1 << lane)
     }

@@ -2,8 +2,8 @@
 //!
 //! Law: whoever can go on does so eventually, in every schedule. A schedule is a number, and repeats exactly.
 
-pub(super) mod blocks;
+mod deadlock;
+pub(super) mod policy;
+pub(super) mod residents;
 mod run;
-mod stuck;
-pub(super) mod turns;
-mod waits;
+mod wake;

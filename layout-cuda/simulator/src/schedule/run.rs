@@ -13,22 +13,22 @@ use crate::actors::cluster;
 use crate::actors::warp::{State, Warp};
 use crate::event::Event;
 use crate::machine::Machine;
-use crate::memory::clock::Clock;
-use crate::memory::knowledge::{Knowledge, Known};
-use crate::memory::strands::Strands;
+use crate::memory::lane_clocks::LaneClocks;
+use crate::memory::vector_clock::{RemoteClocks, VectorClock};
+use crate::memory::warp_clock::WarpClock;
 use crate::report::FindingKind;
 use layout_compiler::program::Participants;
 use std::ops::Range;
 
 /// What a turn of a cluster's warps came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Step {
     /// The cluster has ended.
     Ended,
     /// It goes on.
-    Taken,
+    Advanced,
     /// All its warps wait for the grid.
-    Met,
+    AtGridBarrier,
     /// The launch must stop.
     Stopped,
 }
@@ -36,12 +36,12 @@ pub(crate) enum Turn {
 impl Machine<'_> {
     /// Runs a cluster; false where the launch must stop.
     pub(crate) fn run_cluster(&mut self, number: u64) -> bool {
-        self.told.get_mut().findings.start_block(number);
+        self.diagnostics.get_mut().findings.start_block(number);
         self.start(number);
         loop {
-            match self.turn() {
-                Turn::Taken => {}
-                end => return end == Turn::Ended,
+            match self.step() {
+                Step::Advanced => {}
+                end => return end == Step::Ended,
             }
         }
     }
@@ -49,18 +49,19 @@ impl Machine<'_> {
     /// A cluster's start.
     pub(crate) fn start(&mut self, number: u64) {
         self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
-        self.turns.start(number);
+        self.policy.start(number);
         self.shared.fill(u8::MAX);
-        let begin = Knowledge {
-            clock: Clock::start(self.count),
+        let begin = VectorClock {
+            clock: WarpClock::start(self.count),
             engines: vec![1; self.proxy.actors() - self.count],
-            blocks: Known::default(),
+            blocks: RemoteClocks::default(),
         };
         let kept = self.launch.program.findings;
-        let strands = |(number, warp): (usize, &Warp)| Strands::new(number, warp.live, begin.clone(), kept);
-        self.clocks.warps = self.warps.iter().enumerate().map(strands).collect();
+        let lane_clocks =
+            |(number, warp): (usize, &Warp)| LaneClocks::new(number, warp.live, begin.clone(), kept);
+        self.clocks.warps = self.warps.iter().enumerate().map(lane_clocks).collect();
         self.proxy.start(
-            self.ranks() * self.launch.program.works.barriers as usize,
+            self.ranks() * self.launch.program.async_ops.barriers as usize,
             self.launch.block.iter().product(),
         );
         let each = self.warps_of_block();
@@ -69,33 +70,33 @@ impl Machine<'_> {
             warp.start(self.launch.program, block.index);
             warp.block = block.number;
         }
-        self.tell(&Event::Start);
+        self.notify(&Event::Start);
     }
 
     /// Each ready warp runs until it waits, ends, or has changed or read what others may; then barriers are released.
-    pub(crate) fn turn(&mut self) -> Turn {
+    pub(crate) fn step(&mut self) -> Step {
         let ran = match self.run_warps() {
             Ok(ran) => ran,
             Err((number, site)) => {
                 self.stop(number, FindingKind::StepLimit, site);
-                return Turn::Stopped;
+                return Step::Stopped;
             }
         };
         if self.warps.iter().all(|warp| warp.state == State::Ended) {
             self.finish();
-            return Turn::Ended;
+            return Step::Ended;
         }
         let woken = self.release() | self.wake();
         let released = self.complete(woken);
         self.progress |= released;
         if !ran && !released && self.at_grid_barrier() {
-            return Turn::Met;
+            return Step::AtGridBarrier;
         }
         if !ran && !released {
             self.deadlock();
-            return Turn::Stopped;
+            return Step::Stopped;
         }
-        Turn::Taken
+        Step::Advanced
     }
 
     pub(crate) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {
@@ -201,24 +202,24 @@ impl Machine<'_> {
             self.report(FindingKind::DivergentBarrier, site, warp as u32, lanes, None, |_| message);
         }
         let met: Vec<usize> = group.filter(|warp| self.warps[*warp].state != State::Ended).collect();
-        self.meet(&met);
+        self.complete_barrier(&met);
         true
     }
 
     /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
-    pub(crate) fn meet(&mut self, warps: &[usize]) {
-        let mut joined = Knowledge::default();
+    pub(crate) fn complete_barrier(&mut self, warps: &[usize]) {
+        let mut joined = VectorClock::default();
         for warp in warps {
             self.warps[*warp].state = State::Ready;
-            let strands = &mut self.clocks.warps[*warp];
-            self.proxy.reads.settle(*warp, strands.live(), (strands.time(), 0));
-            strands.meet();
+            let lane_clocks = &mut self.clocks.warps[*warp];
+            self.proxy.reads.settle(*warp, lane_clocks.live(), (lane_clocks.time(), 0));
+            lane_clocks.join();
             if self.launch.program.findings {
-                joined.join(strands.all());
+                joined.join(lane_clocks.all());
             }
         }
         for warp in warps {
-            self.clocks.warps[*warp].know(&joined);
+            self.clocks.warps[*warp].assign(&joined);
         }
     }
 }

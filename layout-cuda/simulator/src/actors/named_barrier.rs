@@ -1,0 +1,59 @@
+//! A warp alone at state of its block: arrivals at named barriers, reads that have come back, and changes of its register limit.
+
+use super::proxy::NamedArrival;
+use super::warp::{State, Warp};
+use crate::bytecode::LANES;
+use crate::machine::Machine;
+use crate::report::FindingKind;
+
+impl Machine<'_> {
+    /// A warp counts at a named barrier and goes on.
+    pub(crate) fn arrive_named(&mut self, warp: &Warp, barrier: i64, threads: u32, site: u32) {
+        let number = warp.number as usize;
+        let at = (self.rank(number), barrier);
+        if self.proxy.named_arrivals.iter().any(|one| one.at == at && one.warp == number) {
+            self.report(FindingKind::DivergentBarrier, site, warp.number, warp.active, None, |_| {
+                format!(
+                    "warp {number} counts at barrier {barrier} once more, before those whom it counted for have \
+                     met: it takes the place of another warp"
+                )
+            });
+            return;
+        }
+        self.settle(warp.number, warp.active, self.clocks.warps[number].time());
+        let clock = self.clocks.of(warp.number).release(warp.active);
+        self.proxy.named_arrivals.push(NamedArrival { at, threads, warp: number, site, clock });
+        let all = self.proxy.named_arrivals.iter().filter(|one| one.at == at).count() * LANES;
+        // Full without anybody who waits: it begins again.
+        if all >= threads as usize {
+            self.proxy.named_arrivals.retain(|one| one.at != at);
+        }
+    }
+
+    /// These lanes of a warp have made sure of what they read until this time, and of what the others did before they met.
+    pub(crate) fn settle(&mut self, warp: u32, lanes: u32, now: u32) {
+        let met = self.clocks.accessor(warp, lanes).own();
+        self.proxy.reads.settle(warp as usize, lanes, (now, met));
+    }
+
+    /// Registers that each thread of a warp may have at most now.
+    pub(crate) fn registers_left(&self, warp: usize) -> u32 {
+        let block = self.warps_of(self.rank(warp));
+        let pool = self.proxy.pool * block.len() as u32;
+        let others = self.proxy.registers[block].iter().sum::<u32>() - self.proxy.registers[warp];
+        pool.saturating_sub(others)
+    }
+
+    /// Changes the registers of a warp's threads; false where there are too few.
+    pub(crate) fn set_registers(&mut self, warp: &mut Warp, registers: u32, site: u32) -> bool {
+        self.converged(warp, "set_max_registers", site);
+        let number = warp.number as usize;
+        if self.registers_left(number) < registers {
+            warp.state = State::Registers { registers, site };
+            return false;
+        }
+        self.proxy.registers[number] = registers;
+        self.proxy.register_changes[number].push(site);
+        true
+    }
+}

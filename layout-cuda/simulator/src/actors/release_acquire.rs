@@ -1,0 +1,215 @@
+//! Order between the blocks of a launch: releases and acquires, as vector clocks.
+//!
+//! Law: a release orders everything that its thread did or knew before it ahead of everything behind an acquire of the same
+//! element, if the scopes of both contain both threads. A relaxed store ends the release sequence of the release before it;
+//! an atomic change continues it. A fence turns the relaxed writes after it into releases, and the relaxed reads before it
+//! into acquires (PTX ISA, memory consistency model: release and acquire patterns).
+
+use super::load_store::LaneElements;
+use super::warp::{State, Warp, each_lane};
+use crate::bytecode::{Site, Target};
+use crate::machine::Machine;
+use crate::memory::vector_clock::{RemoteClocks, VectorClock, join_engines};
+use crate::memory::warp_clock::WarpClock;
+use layout_compiler::program::{AtomicChange, Ordering, Scope};
+use std::collections::HashMap;
+
+/// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
+type ByteAddress = (u64, usize);
+
+/// What a release gives, or a fence and the atomic write behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct ReleaseRecord {
+    known: RemoteClocks,
+    scope: Scope,
+    block: u64,
+}
+
+impl ReleaseRecord {
+    /// The same, by way of an operation of this scope.
+    fn within(&self, scope: Scope) -> ReleaseRecord {
+        ReleaseRecord { scope: self.scope.min(scope), ..self.clone() }
+    }
+
+    /// Puts it to others; those of one scope are one.
+    fn add_to(self, list: &mut Vec<ReleaseRecord>) {
+        let same = |one: &&mut ReleaseRecord| {
+            one.scope == self.scope && (one.block == self.block || self.scope != Scope::Block)
+        };
+        match list.iter_mut().find(same) {
+            Some(one) => one.known.join(&self.known),
+            None => list.push(self),
+        }
+    }
+}
+
+/// What each element's last release gives to those who acquire it.
+#[derive(Debug, Default)]
+pub(crate) struct Releases(HashMap<ByteAddress, Vec<ReleaseRecord>>);
+
+/// The fences of a warp's lanes.
+///
+/// ```text
+/// write, fence, atomic write of x        gives[lane] at the fence, and to x
+///     atomic read of x, fence, read      seen[lane] at the atomic, learnt at the fence
+/// ```
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LaneFences {
+    /// What a lane gives since its last fence, to what it changes by atomic operations.
+    released: Vec<(usize, ReleaseRecord)>,
+    /// What a lane has met at elements since its last fence.
+    observed: Vec<(usize, Vec<ReleaseRecord>)>,
+}
+
+impl LaneFences {
+    /// What a lane gives, by way of an operation of this scope.
+    fn released(&self, lane: usize, scope: Scope) -> Option<ReleaseRecord> {
+        self.released.iter().find(|(own, _)| *own == lane).map(|(_, released)| released.within(scope))
+    }
+
+    /// A lane meets what others gave to an element.
+    fn observe(&mut self, lane: usize, released: &[ReleaseRecord], scope: Scope) {
+        if released.is_empty() {
+            return;
+        }
+        let place = self.observed.iter().position(|(own, _)| *own == lane).unwrap_or_else(|| {
+            self.observed.push((lane, Vec::new()));
+            self.observed.len() - 1
+        });
+        released.iter().for_each(|one| one.within(scope).add_to(&mut self.observed[place].1));
+    }
+}
+
+impl Machine<'_> {
+    /// What an atomic operation of a warp orders; `stored` are the lanes that write.
+    pub(crate) fn synchronise(
+        &mut self,
+        warp: &mut Warp,
+        site: &Site,
+        elements: &LaneElements,
+        (change, scope): (AtomicChange, Scope),
+        stored: u32,
+    ) {
+        if !self.launch.program.waits || !self.launch.program.findings {
+            return;
+        }
+        let (space, base) = match site.target {
+            Target::Global(argument) => (u64::from(argument), 0),
+            Target::Shared(base) => (1 << 32 | warp.block, base as usize),
+            Target::Local { .. } | Target::None => return,
+        };
+        let place = |lane: usize| (space, base + elements.index[lane] as usize * site.bytes as usize);
+        let mut open = elements.active;
+        // Lanes that name one element do it together.
+        while open != 0 {
+            let first = open.trailing_zeros() as usize;
+            let place_of_all = place(first);
+            let lanes = each_lane(open).filter(|lane| place(*lane) == place_of_all);
+            let lanes = lanes.fold(0, |lanes, lane| lanes | 1 << lane);
+            open &= !lanes;
+            let released = self.releases.0.get(&place_of_all).cloned().unwrap_or_default();
+            match change {
+                AtomicChange::Load(Ordering::Synchronising) => {
+                    released.iter().for_each(|one| self.acquire(warp, lanes, one, scope));
+                }
+                AtomicChange::Load(Ordering::Relaxed) => {
+                    each_lane(lanes).for_each(|lane| warp.fences.observe(lane, &released, scope));
+                }
+                AtomicChange::Store(ordering) => {
+                    let mut new = Vec::new();
+                    let fenced = each_lane(lanes).filter_map(|lane| warp.fences.released(lane, scope));
+                    fenced.for_each(|one| one.add_to(&mut new));
+                    if ordering == Ordering::Synchronising {
+                        let known = self.release_clocks(warp.number, lanes);
+                        ReleaseRecord { known, scope, block: warp.block }.add_to(&mut new);
+                    }
+                    self.releases.0.insert(place_of_all, new);
+                }
+                AtomicChange::Add
+                | AtomicChange::Max
+                | AtomicChange::Min
+                | AtomicChange::Exchange
+                | AtomicChange::CompareExchange => {
+                    let mut released = released;
+                    for lane in each_lane(lanes) {
+                        warp.fences.observe(lane, &released, scope);
+                        let own = warp.fences.released(lane, scope).filter(|_| stored >> lane & 1 != 0);
+                        own.into_iter().for_each(|one| one.add_to(&mut released));
+                    }
+                    if !released.is_empty() {
+                        self.releases.0.insert(place_of_all, released);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A fence of each lane: what it has met counts from here on, and what it did goes with what it writes.
+    pub(crate) fn fence(&mut self, warp: &mut Warp, scope: Scope) {
+        for lane in each_lane(warp.active) {
+            let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut warp.fences.observed)
+                .into_iter()
+                .partition(|(observed, _)| *observed == lane);
+            warp.fences.observed = others;
+            own.iter()
+                .flat_map(|(_, observed)| observed)
+                .for_each(|one| self.acquire(warp, 1 << lane, one, scope));
+            let known = self.release_clocks(warp.number, 1 << lane);
+            warp.fences.released.retain(|(lane_of, _)| *lane_of != lane);
+            warp.fences.released.push((lane, ReleaseRecord { known, scope, block: warp.block }));
+        }
+    }
+
+    /// What lanes of a warp give to other blocks.
+    fn release_clocks(&mut self, warp: u32, lanes: u32) -> RemoteClocks {
+        let VectorClock { clock, engines, mut blocks } = self.clocks.of(warp).release(lanes);
+        let passed = &self.proxy.global_fences.passed;
+        for rank in 0..self.ranks() {
+            let (block, warps) = (self.clocks.blocks[rank].number, self.warps_of(rank));
+            blocks.clocks.entry(block).or_default().join(&clock.part(warps.clone()));
+            if let Some(times) = passed.times(&clock, warps, |warp| self.clocks.warps[warp].live()) {
+                blocks.fenced.entry(block).or_default().join(&times);
+            }
+        }
+        let cluster = self.clocks.blocks.first().map_or(0, |block| block.number);
+        join_engines(blocks.engines.entry(cluster).or_default(), &engines);
+        blocks
+    }
+
+    /// Lanes of a warp learn what another thread gave, where both scopes hold both.
+    fn acquire(&mut self, warp: &Warp, lanes: u32, record: &ReleaseRecord, scope: Scope) {
+        let ReleaseRecord { known, scope: released, block } = record;
+        if *block != warp.block && [*released, scope].contains(&Scope::Block) {
+            return;
+        }
+        self.join_remote(warp.number, lanes, known);
+    }
+
+    /// The block has met: what its threads give to those of the others.
+    pub(crate) fn release_to_grid(&mut self) -> RemoteClocks {
+        let all: Vec<usize> =
+            (0..self.count).filter(|warp| self.warps[*warp].state != State::Ended).collect();
+        self.complete_barrier(&all);
+        all.first().map_or_else(RemoteClocks::default, |warp| self.release_clocks(*warp as u32, u32::MAX))
+    }
+
+    /// All threads of the block know what those of the others gave.
+    pub(crate) fn acquire_from_grid(&mut self, released: &RemoteClocks) {
+        (0..self.count as u32).for_each(|warp| self.join_remote(warp, u32::MAX, released));
+    }
+
+    /// Lanes of a warp learn this.
+    fn join_remote(&mut self, warp: u32, lanes: u32, released: &RemoteClocks) {
+        let blocks = &self.clocks.blocks;
+        let own: Vec<(usize, &WarpClock)> = (0..self.ranks())
+            .filter_map(|rank| Some((self.warps_of(rank).start, released.clocks.get(&blocks[rank].number)?)))
+            .collect();
+        let cluster = blocks.first().map_or(0, |block| block.number);
+        let engines = released.engines.get(&cluster).map_or(&[][..], Vec::as_slice);
+        self.clocks.warps[warp as usize].acquire(lanes, |vector_clock| {
+            vector_clock.blocks.join(released);
+            own.iter().for_each(|(first, clock)| vector_clock.clock.join_from(*first, clock));
+            join_engines(&mut vector_clock.engines, engines);
+        });
+    }
+}

@@ -1,0 +1,344 @@
+//! Coverage of writes: elements that nobody writes, that two threads write, and that are added to before they are set.
+//!
+//! Law: where a thread writes an element of a tensor by an ordinary store, every element must be written; the first that is
+//! not is reported at the access that writes its neighbour. Where the kernel writes a tensor, does not read it, and leaves
+//! all of it unchanged, the first access that would write is reported. A value that another thread's value replaces unread
+//! is lost; equal values are not lost, nor are changes by atomic operations. An element is unset while nothing in the
+//! launch has written it and the whole tensor held zeros: then nobody has set it, and who adds to it relies on zeros that a
+//! launch does not make.
+
+use super::super::async_op::AsyncOp;
+use super::super::bytecode::{LANES, Op, Program, Site, Target};
+use super::super::event::{ACCESSES, Access, AccessKind, Analysis, BoxCopy, Event, OTHERS, Observer};
+use super::super::findings::Findings;
+use super::super::machine::Machine;
+use super::super::report::{Finding, FindingKind};
+use crate::actors::warp::{Warp, each_lane};
+use crate::memory::bytes;
+use crate::memory::tensor_map::PIECE;
+use layout_compiler::program::AtomicChange;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (19), flags (3).
+pub(crate) struct Coverage {
+    words: Vec<AtomicU64>,
+    /// Whether the tensor held zeros only.
+    zeros: bool,
+    /// Extent and stride of each mode.
+    modes: Vec<(u64, u64)>,
+}
+
+/// Somebody has read the element since it was written, or before.
+const READ: u64 = 1;
+/// An atomic operation has changed it.
+const CHANGED: u64 = 2;
+/// The site has written it, and not read.
+const WRITTEN: u64 = 4;
+const SITE: u64 = 0x7_ffff;
+
+/// Who wrote, or read, an element last.
+fn word(block: u64, thread: u64, site: u32, flags: u64) -> u64 {
+    block << 32 | (thread & 1023) << 22 | (u64::from(site) & SITE) << 3 | flags
+}
+
+fn site(word: u64) -> u32 {
+    (word >> 3 & SITE) as u32
+}
+
+/// What is wrong with a write.
+enum Wrong {
+    /// Another thread wrote the element at this site, and nobody read it.
+    Twice(u32),
+    /// The thread read it before, at this site, and nothing had written it.
+    Unset(u32),
+}
+
+impl Coverage {
+    /// Of a tensor of so many elements, whose bytes these are; `None` where there is no memory for it.
+    pub(crate) fn new(elements: usize, bytes: &[u8], modes: Vec<(u64, u64)>) -> Option<Coverage> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(elements).ok()?;
+        words.resize_with(elements, AtomicU64::default);
+        Some(Coverage { words, zeros: bytes.iter().all(|byte| *byte == 0), modes })
+    }
+
+    fn wrote(&self, element: usize, (block, thread): (u64, u64), at: u32, equal: bool) -> Option<Wrong> {
+        let new = word(block, thread, at, WRITTEN);
+        let old = self.words.get(element)?.swap(new, SeqCst);
+        let same = old >> 22 == new >> 22;
+        match old & WRITTEN {
+            0 if old & READ != 0 && same && self.zeros => Some(Wrong::Unset(site(old))),
+            0 => None,
+            _ if !same && !equal && old & (READ | CHANGED) == 0 => Some(Wrong::Twice(site(old))),
+            _ => None,
+        }
+    }
+
+    fn read(&self, element: usize, (block, thread): (u64, u64), at: u32) {
+        let Some(cell) = self.words.get(element) else { return };
+        let read =
+            |old: u64| Some(if old & WRITTEN == 0 { word(block, thread, at, READ) } else { old | READ });
+        // Never fails: the function always gives a value.
+        let _ = cell.fetch_update(SeqCst, SeqCst, read);
+    }
+
+    fn changed(&self, element: usize, at: u32) {
+        let Some(cell) = self.words.get(element) else { return };
+        let changed = |old: u64| {
+            let new = if old & WRITTEN == 0 { word(0, 0, at, 0) } else { old };
+            Some(new | CHANGED | READ | WRITTEN)
+        };
+        let _ = cell.fetch_update(SeqCst, SeqCst, changed);
+    }
+
+    /// Elements of the tensor, and those that nobody wrote: how many, the first one, and the site that writes beside it.
+    fn holes(&self) -> Option<(u64, u64, usize, u32)> {
+        let plain = |word: u64| word & (WRITTEN | CHANGED) == WRITTEN;
+        if !self.words.iter().any(|word| plain(word.load(SeqCst))) {
+            return None;
+        }
+        let (mut all, mut missing, mut beside, mut first) = (0u64, 0u64, 0, None);
+        // As a counter with a digit for each mode, the fastest mode first.
+        let mut modes: Vec<(u64, u64)> = self.modes.clone();
+        modes.sort_by_key(|(_, stride)| *stride);
+        let mut at = vec![0u64; modes.len()];
+        let mut done = modes.iter().any(|(extent, _)| *extent == 0);
+        while !done {
+            let element: u64 = at.iter().zip(&modes).map(|(digit, (_, stride))| digit * stride).sum();
+            let word = self.words.get(element as usize).map_or(0, |word| word.load(SeqCst));
+            all += 1;
+            if word & WRITTEN == 0 {
+                missing += 1;
+                first = first.or(Some(element as usize));
+            } else if beside == 0 || first.is_none() {
+                beside = site(word);
+            }
+            let mut carry = at.iter_mut().zip(&modes);
+            done = !carry.any(|(digit, (extent, _))| {
+                *digit = if *digit + 1 < *extent { *digit + 1 } else { 0 };
+                *digit != 0
+            });
+        }
+        first.map(|first| (all, missing, first, beside))
+    }
+
+    /// The store that would write a tensor which the launch left as it was, and which the kernel does not read.
+    fn untouched(&self, argument: u32, program: &Program) -> Option<u32> {
+        if self.words.len() < 2 || self.words.iter().any(|word| word.load(SeqCst) != 0) {
+            return None;
+        }
+        let own = |site: u32| program.sites[site as usize].target == Target::Global(argument);
+        let reads = |op: &Op| match op {
+            Op::Load { site, .. } | Op::Atomic { site, .. } => own(*site),
+            Op::CopyAsync { source_site, .. } => own(*source_site),
+            _ => false,
+        };
+        let boxes = program.async_ops.list.iter();
+        if program.code.iter().any(reads)
+            || boxes.clone().any(|work| match work {
+                AsyncOp::Load { copy, .. } => own(copy.global_site),
+                AsyncOp::Store { copy } => copy.adds.is_some() && own(copy.global_site),
+                _ => false,
+            })
+        {
+            return None;
+        }
+        let plain = program.code.iter().filter_map(|op| match op {
+            Op::Store { site, .. } => Some(*site),
+            _ => None,
+        });
+        let stored = boxes.filter_map(|work| match work {
+            AsyncOp::Store { copy } => Some(copy.global_site),
+            _ => None,
+        });
+        plain.chain(stored).find(|site| own(*site))
+    }
+
+    /// Tells of the elements that nobody wrote, when the launch has ended.
+    pub(crate) fn finish(&self, argument: u32, program: &Program, findings: &mut Findings) {
+        let untouched = self.untouched(argument, program).map(|site| {
+            let all = self.words.len() as u64;
+            (all, all, 0, site)
+        });
+        let Some((all, missing, first, beside)) = untouched.or_else(|| self.holes()) else { return };
+        let Some(known) = program.sites.get(beside as usize) else { return };
+        let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
+        let message = match missing {
+            _ if untouched.is_some() => {
+                format!(
+                    "nobody writes any of the {all} elements of `{name}`: no thread comes here, or none is let through"
+                )
+            }
+            1 => {
+                format!("nobody writes element {first} of `{name}`, though the other {} are written", all - 1)
+            }
+            _ => format!(
+                "nobody writes {missing} of the {all} elements of `{name}`, the first of them element {first}; the others \
+                 are written"
+            ),
+        };
+        let index = Some(first as i64);
+        findings.add(FindingKind::Unwritten, beside, missing, || Finding {
+            kind: FindingKind::Unwritten,
+            message,
+            line: known.line,
+            thread: [0; 3],
+            block: [0; 3],
+            place: Some(name),
+            index,
+            count: missing,
+        });
+    }
+}
+
+/// The judge: of each argument that is written its elements.
+pub(crate) struct Written(pub Vec<Option<Coverage>>);
+
+impl Analysis for Written {
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(Seen(self))
+    }
+
+    fn close(&self, program: &Program, findings: &mut Findings) {
+        for (argument, coverage) in (0..).zip(&self.0) {
+            if let Some(coverage) = coverage {
+                coverage.finish(argument, program, findings);
+            }
+        }
+    }
+}
+
+struct Seen<'j>(&'j Written);
+
+impl Observer for Seen<'_> {
+    fn interests(&self) -> u8 {
+        ACCESSES | OTHERS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>) {
+        match event {
+            Event::Access(access) => self.access(access, machine),
+            Event::BoxRead { warp, copy, .. } => {
+                let Some(coverage) = self.boxed(copy, machine) else { return };
+                self.elements(copy, machine, |element, _| {
+                    coverage.read(element as usize, writer(warp, copy.lane, machine), copy.sites.1);
+                });
+            }
+            Event::BoxStoreCompleted { warp, copy, data, .. } => self.box_written(warp, copy, data, machine),
+            _ => {}
+        }
+    }
+}
+
+/// A thread in the grid: block, and its number in that.
+fn writer(warp: &Warp, lane: usize, machine: &Machine<'_>) -> (u64, u64) {
+    (warp.block, (machine.inside(warp.number as usize) * LANES + lane) as u64)
+}
+
+impl<'j> Seen<'j> {
+    /// The coverage of a site's tensor.
+    fn coverage(&self, site: &Site) -> Option<&'j Coverage> {
+        let Target::Global(argument) = site.target else { return None };
+        self.0.0.get(argument as usize)?.as_ref()
+    }
+
+    /// The coverage of a box's tensor.
+    fn boxed(&self, copy: &BoxCopy<'_>, machine: &Machine<'_>) -> Option<&'j Coverage> {
+        self.coverage(&machine.launch.program.sites[copy.sites.1 as usize])
+    }
+
+    /// The elements of a box that the tensor has, each with its place in the box.
+    fn elements(&self, copy: &BoxCopy<'_>, machine: &Machine<'_>, mut visit: impl FnMut(i64, (usize, u32))) {
+        let plan = &machine.launch.program.async_ops.boxes[copy.plan as usize];
+        let mut number = 0;
+        plan.each(copy.shared, copy.coordinates, |piece| {
+            for element in piece.start..piece.end {
+                visit(piece.global / i64::from(plan.size) + i64::from(element), (number, element));
+            }
+            number += 1;
+        });
+    }
+
+    fn access(&self, access: &Access<'_>, machine: &Machine<'_>) {
+        let Access { warp, site, number, elements, .. } = *access;
+        let Some(coverage) = self.coverage(site) else { return };
+        let range = |lane: usize| elements.index[lane]..elements.index[lane] + i64::from(site.width);
+        match access.kind {
+            AccessKind::Load(_) | AccessKind::AsyncRead => {
+                for lane in each_lane(elements.active) {
+                    let by = writer(warp, lane, machine);
+                    range(lane).for_each(|element| coverage.read(element as usize, by, number));
+                }
+            }
+            AccessKind::Store(_, equal) => {
+                // What is wrong with the order is told already.
+                let raced = machine.diagnostics.borrow().findings_of_event > 0;
+                for lane in each_lane(elements.active) {
+                    for element in range(lane) {
+                        let at = (site, number, element);
+                        self.wrote(coverage, (warp, lane), at, (equal >> lane & 1 != 0, raced), machine);
+                    }
+                }
+            }
+            AccessKind::Atomic(atomic) if !matches!(atomic.change, AtomicChange::Load(_)) => {
+                each_lane(elements.active)
+                    .for_each(|lane| coverage.changed(elements.index[lane] as usize, number));
+            }
+            AccessKind::Atomic(_)
+            | AccessKind::AsyncWrite
+            | AccessKind::RemoteWrite
+            | AccessKind::BarrierInit => {}
+        }
+    }
+
+    fn box_written(&self, warp: &Warp, copy: &BoxCopy<'_>, data: &[[u8; PIECE]], machine: &Machine<'_>) {
+        let Some(coverage) = self.boxed(copy, machine) else { return };
+        let program = machine.launch.program;
+        let plan = &program.async_ops.boxes[copy.plan as usize];
+        let (global, size) = (&machine.launch.globals[plan.argument as usize], plan.size);
+        if copy.adds {
+            self.elements(copy, machine, |element, _| coverage.changed(element as usize, copy.sites.1));
+            return;
+        }
+        let raced = machine.diagnostics.borrow().findings_of_event > 0;
+        let (site, number) = (&program.sites[copy.sites.1 as usize], copy.sites.1);
+        self.elements(copy, machine, |element, (piece, at)| {
+            let Some(bytes) = data.get(piece) else { return };
+            let value = bytes::read(bytes, (at * size) as usize, size);
+            let equal = global.read(element as usize * size as usize, size) == value;
+            self.wrote(coverage, (warp, copy.lane), (site, number, element), (equal, raced), machine);
+        });
+    }
+
+    /// A lane of a warp writes an element; `equal` says that it was there, `raced` that something is wrong with the order.
+    fn wrote(
+        &self,
+        coverage: &Coverage,
+        (warp, lane): (&Warp, usize),
+        (site, number, element): (&Site, u32, i64),
+        (equal, raced): (bool, bool),
+        machine: &Machine<'_>,
+    ) {
+        let wrong = coverage.wrote(element as usize, writer(warp, lane, machine), number, equal);
+        let Some(wrong) = wrong.filter(|_| !raced) else { return };
+        let program = machine.launch.program;
+        let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
+        let (kind, number, message) = match wrong {
+            Wrong::Twice(before) => {
+                let line = program.sites.get(before as usize).map_or(0, |site| site.line);
+                let message = format!(
+                    "write of element {element} of `{name}`, which another thread wrote in line {line}: nobody read that value"
+                );
+                (FindingKind::WrittenTwice, number, message)
+            }
+            Wrong::Unset(read) => {
+                let message = format!(
+                    "element {element} of `{name}` is read and written, and nothing has set it: the tensor held zeros only, and \
+                     the kernel does not put them there"
+                );
+                (FindingKind::Unset, read, message)
+            }
+        };
+        machine.report(kind, number, warp.number, 1 << lane, Some(element), |_| message);
+    }
+}

@@ -1,0 +1,85 @@
+//! Blocks that may have ended: what one block does to another's shared memory.
+//!
+//! Law: such an access is right only if the other block ends after it, that is, if one of that block's warps knows of it at
+//! its end.
+
+use super::super::event::{Analysis, Event, OTHERS, Observer};
+use super::super::machine::Machine;
+use super::super::report::FindingKind;
+use crate::actors::warp::{Warp, each_lane};
+use std::collections::BTreeMap;
+
+/// The judge.
+pub(crate) struct ExitedBlocks;
+
+impl Analysis for ExitedBlocks {
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(Reached::default())
+    }
+}
+
+/// What each warp's lanes did last to the shared memory of each other block.
+#[derive(Default)]
+struct Reached(BTreeMap<(u32, usize), Vec<Remote>>);
+
+/// Something that lanes did to another block's shared memory.
+#[derive(Clone, Copy)]
+struct Remote {
+    lanes: u32,
+    /// The warp's time then.
+    time: u32,
+    site: u32,
+}
+
+impl Observer for Reached {
+    fn interests(&self) -> u8 {
+        OTHERS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>) {
+        match event {
+            Event::Start => self.0.clear(),
+            Event::RemoteAccess { warp, lanes, rank, site } => {
+                self.reached(warp, *lanes, *rank, *site, machine)
+            }
+            Event::End => {
+                for ((warp, rank), last) in std::mem::take(&mut self.0) {
+                    last.into_iter().for_each(|remote| remote.judge((warp, rank), machine));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Reached {
+    fn reached(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32, machine: &Machine<'_>) {
+        let (warp, time) = (warp.number, machine.clocks.warps[warp.number as usize].time());
+        // Whoever knows of a lane's last access knows of those before.
+        let last = self.0.entry((warp, rank)).or_default();
+        last.retain_mut(|known| {
+            known.lanes &= !lanes;
+            known.lanes != 0
+        });
+        last.push(Remote { lanes, time, site });
+    }
+}
+
+impl Remote {
+    /// Reports it where the block may have ended before.
+    fn judge(self, (warp, rank): (u32, usize), machine: &Machine<'_>) {
+        let Remote { lanes, time, site } = self;
+        let there = &machine.clocks.warps[machine.warps_of(rank)];
+        let known =
+            |lane: usize| there.iter().any(|other| other.any_acquired(warp as usize, lane as u32, time));
+        if each_lane(lanes).all(known) {
+            return;
+        }
+        let name = machine.warp_name(warp as usize);
+        machine.report(FindingKind::EndedBlock, site, warp, lanes, None, |_| {
+            format!(
+                "{name} uses shared memory of rank {rank}, which may have ended by then: nothing there waits for it"
+            )
+        });
+    }
+}

@@ -1,0 +1,73 @@
+//! Judges: what is reported of a launch beside its results.
+//!
+//! Law: a judge changes no value, no clock and no order. It keeps what it needs to know, and execution asks it nothing. A
+//! new judge is a file with its law, and a line of `bench`.
+
+mod arithmetic;
+mod barrier_membership;
+mod coverage;
+mod exited_blocks;
+mod initialisation;
+mod phases;
+mod races;
+mod traffic;
+mod updates;
+mod views;
+
+use super::bytecode::{Program, Target};
+use super::event::Analysis;
+use super::{Options, SimulateError, SimulatorArgument};
+use coverage::{Coverage, Written};
+use layout_compiler::bind::Bound;
+
+/// The judges of a launch, in the order in which they observe an event: of several findings about one access the first judge's is the
+/// cause.
+pub(super) fn analyses(
+    program: &Program,
+    bound: &Bound,
+    arguments: &[SimulatorArgument<'_>],
+    options: &Options,
+) -> Result<Vec<Box<dyn Analysis>>, SimulateError> {
+    let mut analyses: Vec<Box<dyn Analysis>> = Vec::new();
+    if options.findings {
+        let elements: Vec<Option<usize>> =
+            (0..).zip(arguments).map(|(number, argument)| elements(program, number, argument)).collect();
+        let too_large = |argument: usize| SimulateError::TooLarge {
+            what: format!("a tensor of {} elements with findings", elements[argument].unwrap_or_default()),
+        };
+        analyses.push(Box::new(races::Races::of(&elements, program).map_err(too_large)?));
+        analyses.push(Box::new(initialisation::Initialisation));
+        analyses.push(Box::new(barrier_membership::BarrierMembership));
+        analyses.push(Box::new(phases::Phases));
+        analyses.push(Box::new(exited_blocks::ExitedBlocks));
+        analyses.push(Box::new(views::Views));
+        if options.coverage {
+            let mut tensors = Vec::new();
+            for (number, elements) in elements.iter().enumerate() {
+                tensors.push(match (elements, &arguments[number]) {
+                    (Some(elements), SimulatorArgument::Write(bytes)) => {
+                        let modes = bound.modes(number).collect();
+                        Some(Coverage::new(*elements, bytes, modes).ok_or_else(|| too_large(number))?)
+                    }
+                    _ => None,
+                });
+            }
+            analyses.push(Box::new(Written(tensors)));
+        }
+        analyses.push(Box::new(arithmetic::Arithmetic(program.arithmetic)));
+        if program.updates {
+            analyses.push(Box::new(updates::Updates::default()));
+        }
+    }
+    if options.counters {
+        analyses.push(Box::new(traffic::Traffic));
+    }
+    Ok(analyses)
+}
+
+/// The elements of an argument, of a tensor that the kernel writes and touches.
+fn elements(program: &Program, number: u32, argument: &SimulatorArgument<'_>) -> Option<usize> {
+    let SimulatorArgument::Write(bytes) = argument else { return None };
+    let site = program.sites.iter().find(|site| site.target == Target::Global(number))?;
+    Some(bytes.len() / site.bytes.max(1) as usize)
+}

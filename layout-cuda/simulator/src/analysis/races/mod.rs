@@ -1,0 +1,167 @@
+//! Races: accesses of one element that nothing orders, of threads and of the asynchronous proxy.
+//!
+//! Time is a vector clock of warps and of single lanes (`clock`). A stamp of lanes of a warp at a time is ordered
+//! before a thread's next step if the thread knows of that time, or if the lane is the thread itself.
+//!
+//! Law: two accesses of one element by different threads, one of them a write, are a hazard unless a chain of
+//! synchronisation leads from one to the other. An element remembers every read and every atomic operation that nothing has
+//! ordered ahead of a later one: one in its stamp, the others in a list. A read of shared memory before anything is written
+//! there is reported, too: the stamp says so.
+
+use super::super::bytecode::{LANES, Program};
+use super::super::event::{ACCESSES, Access, AccessKind, Analysis, Event, OTHERS, Observer};
+use super::super::machine::Machine;
+use crate::actors::cluster;
+use access::Write;
+use global::GlobalShadow;
+use layout_compiler::program::AtomicChange;
+use shared::SharedShadow;
+use std::collections::HashMap;
+
+mod access;
+mod boxes;
+mod global;
+mod messages;
+mod proxy;
+mod shared;
+mod stamps;
+
+/// The judge: of each argument that is written its elements.
+pub(crate) struct Races(Vec<Option<GlobalShadow>>);
+
+impl Races {
+    /// Of a launch whose written arguments have so many elements; an argument that is too large for it.
+    pub(crate) fn of(elements: &[Option<usize>], program: &Program) -> Result<Races, usize> {
+        let shadow = |(argument, elements): (usize, &Option<usize>)| {
+            let of = |elements| GlobalShadow::new(elements, program.waits).ok_or(argument);
+            elements.map(of).transpose()
+        };
+        elements.iter().enumerate().map(shadow).collect::<Result<_, _>>().map(Races)
+    }
+}
+
+impl Analysis for Races {
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        let (found, uninitialised_reads) = (HashMap::new(), HashMap::new());
+        Box::new(RaceState { tensors: &self.0, shared: SharedShadow::new(0, 0), found, uninitialised_reads })
+    }
+}
+
+/// What is known of a cluster.
+struct RaceState<'j> {
+    /// The elements of tensors, of all clusters.
+    tensors: &'j [Option<GlobalShadow>],
+    /// The cluster's shared memory.
+    shared: SharedShadow,
+    /// What is wrong with a tensor store's writing, by warp and number: told when it writes, and what is known.
+    found: HashMap<(u32, u32), Vec<(i64, Hazard)>>,
+    /// Reads of shared elements that nobody had written: where each begins in the cluster's shared memory, and the site.
+    uninitialised_reads: HashMap<i64, u32>,
+}
+
+impl RaceState<'_> {
+    fn tensor(&self, argument: u32) -> Option<&GlobalShadow> {
+        self.tensors.get(argument as usize)?.as_ref()
+    }
+
+    fn start(&mut self, machine: &Machine<'_>) {
+        self.found.clear();
+        self.uninitialised_reads.clear();
+        let program = machine.launch.program;
+        let bytes = machine.ranks() as u32 * cluster::stride(program);
+        let cells = bytes.div_ceil(program.granule.max(1)) as usize;
+        self.shared.begin(cells, machine.proxy.columns());
+    }
+
+    fn access(&mut self, access: &Access<'_>, machine: &Machine<'_>) {
+        match access.kind {
+            AccessKind::Load(_) => self.reads(access, false, machine),
+            AccessKind::AsyncRead => self.reads(access, true, machine),
+            AccessKind::Store(_, equal) => self.writes(access, equal, Write::Plain, machine),
+            AccessKind::BarrierInit => self.writes(access, access.elements.active, Write::Plain, machine),
+            AccessKind::AsyncWrite => self.writes(access, 0, Write::InFlight, machine),
+            AccessKind::Atomic(atomic) => {
+                let write = match atomic.change {
+                    AtomicChange::Load(_) => Write::AtomicRead(atomic.scope),
+                    AtomicChange::Store(_) => Write::AtomicStore(atomic.scope),
+                    AtomicChange::Add
+                    | AtomicChange::Max
+                    | AtomicChange::Min
+                    | AtomicChange::Exchange
+                    | AtomicChange::CompareExchange => Write::Atomic(atomic.scope),
+                };
+                self.writes(access, 0, write, machine);
+            }
+            // It departs.
+            AccessKind::RemoteWrite => {}
+        }
+    }
+}
+
+impl Observer for RaceState<'_> {
+    fn interests(&self) -> u8 {
+        ACCESSES | OTHERS
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>) {
+        match event {
+            Event::Start => self.start(machine),
+            Event::Access(access) => self.access(access, machine),
+            Event::CopyCompleted { warp, lanes, copy } => self.copy_completed(warp, *lanes, copy, machine),
+            Event::BarrierAccess { warp, site, elements, rank } => {
+                self.barrier_access(warp, *site, elements, *rank, machine)
+            }
+            Event::BoxRead { warp, copy, engine } => self.box_read(warp, copy, *engine, machine),
+            Event::LoadIssued { warp, lane, copy, engine, pieces } => {
+                self.load_issued((warp, *lane), copy, *engine, pieces, machine);
+            }
+            Event::LoadCompleted { site, engine, pieces, size } => {
+                for (address, _) in *pieces {
+                    let cells = machine.cells(u64::from(*address), *size as u64);
+                    cells.for_each(|cell| self.shared.complete_by_proxy(cell, engine.0, engine.1, *site));
+                }
+            }
+            Event::BoxStoreIssued { warp, copy, engine } => {
+                self.box_store_issued(warp, copy, *engine, machine)
+            }
+            Event::BoxStoreCompleted { warp, copy, number, data } => {
+                self.box_store_completed(warp, copy, *number, data, machine);
+            }
+            Event::OperandRead { warp, matrix, engine, pieces } => {
+                self.operand(warp, matrix, *engine, pieces, machine);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hazard {
+    /// Nothing has written the element.
+    Uninitialised,
+    /// An asynchronous copy to it is in flight.
+    InFlight,
+    /// This thread's write is not ordered with the access, at this site.
+    Writer { thread: u32, site: u32 },
+    /// A thread's read is not ordered with the write; the thread where it is one.
+    Reader { thread: Option<u32> },
+    /// An asynchronous copy of this thread, which has not waited for it, reads what is written.
+    SharedCopy { thread: u32 },
+    /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
+    Unfenced { thread: u32, site: u32 },
+    /// This thread, of the warp that starts a copy of TMA, reads what it overwrites; nothing waits for the read.
+    Unread { thread: u32 },
+    /// An atomic operation beside another block's, of which one is of its block's scope.
+    Narrow { block: Option<u64> },
+    /// A thread of this block wrote the element of a tensor: that is ordered with the access, but not seen by the
+    /// asynchronous proxy.
+    Hidden { block: u64 },
+    /// Another block's access of this number is not ordered with it, a write or not.
+    OtherBlock { block: Option<u64>, wrote: bool },
+}
+
+/// The number of a warp's first thread among these lanes.
+fn thread(warp: usize, lanes: u32) -> u32 {
+    warp as u32 * LANES as u32 + lanes.trailing_zeros().min(LANES as u32 - 1)
+}

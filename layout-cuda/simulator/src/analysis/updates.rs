@@ -1,0 +1,113 @@
+//! Lost updates: a thread loads an element, another one changes it, and the first stores what it computed from the old
+//! value.
+//!
+//! Law: take an atomic store that depends on an atomic load of the same tensor: by its value, or by the condition under
+//! which it is done. It is reported where the element has changed since that load. Where only the condition depends, and it
+//! writes the value that is there, nothing is lost. An exchange is a store where nobody uses the old value; so is a
+//! compare-and-exchange, which then does nothing.
+
+use super::super::bytecode::{LANES, Target, Update};
+use super::super::event::{ACCESSES, Access, AccessKind, Analysis, Atomic, Event, Observer};
+use super::super::machine::Machine;
+use super::super::report::FindingKind;
+use crate::actors::warp::each_lane;
+use crate::memory::bytes;
+use layout_compiler::program::AtomicChange;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// How often an element has changed, and how often it had when a thread loaded it.
+#[derive(Debug, Default)]
+struct Element {
+    changes: u32,
+    loaded: HashMap<(u64, u32), u32>,
+}
+
+/// The judge: the elements that are loaded and stored atomically, in a launch that one host thread runs.
+#[derive(Default)]
+pub(crate) struct Updates(Mutex<HashMap<(u64, i64), Element>>);
+
+impl Analysis for Updates {
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(Kept(self))
+    }
+}
+
+struct Kept<'j>(&'j Updates);
+
+impl Observer for Kept<'_> {
+    fn interests(&self) -> u8 {
+        ACCESSES
+    }
+
+    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>) {
+        if let Event::Access(access) = event
+            && let AccessKind::Atomic(atomic) = access.kind
+        {
+            self.0.judge(access, atomic, machine);
+        }
+    }
+}
+
+impl Updates {
+    /// Looks at an atomic operation of a warp before it is done, lane after lane.
+    fn judge(&self, access: &Access<'_>, atomic: &Atomic<'_>, machine: &Machine<'_>) {
+        let Access { warp, site, number, elements, .. } = *access;
+        let Atomic { change, update, .. } = *atomic;
+        let space = match site.target {
+            Target::Global(argument) => u64::from(argument),
+            Target::Shared(base) => 1 << 63 | warp.block << 24 | u64::from(base),
+            Target::Local { .. } | Target::None => return,
+        };
+        // A panic elsewhere leaves the table as it was between two changes.
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let compares = change == AtomicChange::CompareExchange;
+        let mut lost = 0u32;
+        for lane in each_lane(elements.active) {
+            let thread = (warp.block, (machine.inside(warp.number as usize) * LANES + lane) as u32);
+            let changes = update == Update::Made && !compares || changes(access, atomic, lane, machine);
+            let element = table.entry((space, elements.index[lane])).or_default();
+            if let AtomicChange::Load(_) = change {
+                element.loaded.insert(thread, element.changes);
+                continue;
+            }
+            let old = element.loaded.get(&thread).is_some_and(|then| *then != element.changes);
+            lost |= u32::from(old && update != Update::Own && (changes || compares)) << lane;
+            element.changes = element.changes.wrapping_add(u32::from(changes));
+            element.loaded.insert(thread, element.changes);
+        }
+        if lost == 0 {
+            return;
+        }
+        let index = elements.index[lost.trailing_zeros() as usize];
+        let name = machine.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
+        machine.report(FindingKind::LostUpdate, number, warp.number, lost, Some(index), |_| {
+            format!(
+                "element {index} of `{name}` has changed since this thread loaded what it makes its value of: {} is lost. One \
+                 `atomic_*` does both at once",
+                if compares { "its own change" } else { "the other thread's change" }
+            )
+        });
+    }
+}
+
+/// Whether a lane's value is another one than the element has.
+fn changes(access: &Access<'_>, atomic: &Atomic<'_>, lane: usize, machine: &Machine<'_>) -> bool {
+    let Access { warp, site, elements, .. } = *access;
+    let compares = atomic.change == AtomicChange::CompareExchange;
+    // The lanes come one after the other.
+    let before = each_lane(elements.active & ((1 << lane) - 1))
+        .filter(|other| elements.index[*other] == elements.index[lane]);
+    if let Some(last) = before.last() {
+        return !compares && atomic.values[last] != atomic.values[lane];
+    }
+    let byte = elements.index[lane] as usize * site.bytes as usize;
+    let old = match site.target {
+        Target::Shared(base) => {
+            bytes::read(&machine.shared, (warp.shared + base) as usize + byte, site.bytes)
+        }
+        Target::Global(argument) => machine.launch.globals[argument as usize].read(byte, site.bytes),
+        Target::Local { .. } | Target::None => 0,
+    };
+    old != atomic.values[lane] && (!compares || old == atomic.wanted[lane])
+}
