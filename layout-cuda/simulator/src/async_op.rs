@@ -2,8 +2,8 @@
 //!
 //! Invariant: registers and sites are those of the program that the work belongs to.
 
-use super::bytecode::Sum;
 use crate::memory::tensor_map::BoxPlan;
+use crate::register::Sum;
 use layout_compiler::elem::Elem;
 use layout_compiler::program::Scope;
 
@@ -60,6 +60,11 @@ pub(crate) enum LeftOperand {
     /// In these registers of floats.
     Registers(Vec<u32>),
 }
+
+/// Rows that one warp computes in a wgmma.
+pub(crate) const ROWS: usize = 16;
+/// Bytes of `k` of one wgmma.
+pub(crate) const DEPTH: usize = 32;
 
 /// A product of a warpgroup.
 #[derive(Clone, Debug)]

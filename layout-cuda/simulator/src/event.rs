@@ -6,34 +6,15 @@
 //! Law: execution reports and asks nothing. A judge changes no value, no clock and no order, so the same happens without
 //! judges. A judge sees the machine at the moment of the event, and cannot change it.
 
-use super::async_op::{BoxOperand, MatrixOperand, WgmmaOperands};
-use super::bytecode::{LANES, Op, Program, Register, Site, Update};
-use super::findings::Findings;
-use super::machine::Machine;
-use super::report::Counts;
-use crate::actors::load_store::{Direction, LaneElements};
-use crate::actors::transfer::SharedCopy;
-use crate::actors::warp::{PendingCopy, Warp};
+use crate::async_op::{BoxOperand, MatrixOperand, WgmmaOperands};
+use crate::bytecode::{LANES, Op, Register, Site, Update};
+use crate::findings::Findings;
 use crate::memory::tensor_map::PIECE;
+use crate::report::Counts;
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::proxy::{Chunk, SharedCopy};
+use crate::state::warp::{PendingCopy, Warp};
 use layout_compiler::program::{AtomicChange, Scope};
-
-/// A judge of a launch: what it keeps of all clusters, of which several host threads may run some.
-pub(crate) trait Analysis: Send + Sync {
-    /// What it keeps of one cluster at a time.
-    fn observer(&self) -> Box<dyn Observer + '_>;
-
-    /// The launch has ended.
-    fn close(&self, _program: &Program, _findings: &mut Findings) {}
-}
-
-/// A judge, and what it keeps of the cluster that runs.
-pub(crate) trait Observer {
-    /// Which events it observes: [`ACCESSES`], [`CHECKS`], [`ARITHMETIC`], [`OTHERS`].
-    fn interests(&self) -> u8;
-
-    /// Something happens.
-    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>);
-}
 
 /// Accesses to memory that others see: by far most events.
 pub(crate) const ACCESSES: u8 = 1;
@@ -43,15 +24,6 @@ pub(crate) const CHECKS: u8 = 2;
 pub(crate) const ARITHMETIC: u8 = 4;
 /// All others.
 pub(crate) const OTHERS: u8 = 8;
-
-/// The hearings of a cluster, each with what it hears.
-pub(crate) type Observers<'a> = Vec<(u8, Box<dyn Observer + 'a>)>;
-
-/// The hearings of a launch's judges.
-pub(crate) fn observers<'a>(analyses: &'a [Box<dyn Analysis>]) -> Observers<'a> {
-    let observers = analyses.iter().map(|judge| judge.observer());
-    observers.map(|observer| (observer.interests(), observer)).collect()
-}
 
 /// What judges and execution tell of a launch, of one host thread.
 #[derive(Default)]
@@ -195,7 +167,7 @@ pub(crate) enum Event<'e> {
 }
 
 impl Event<'_> {
-    fn kind(&self) -> u8 {
+    pub(crate) fn kind(&self) -> u8 {
         match self {
             Event::Access(_) | Event::AtomicDone(..) => ACCESSES,
             Event::Check(
@@ -208,34 +180,6 @@ impl Event<'_> {
             ) => ARITHMETIC,
             Event::Check(..) | Event::Local { .. } => CHECKS,
             _ => OTHERS,
-        }
-    }
-}
-
-/// Where a piece of a copy lies in shared memory, and what it holds.
-pub(crate) type Chunk = (u32, [u8; PIECE]);
-
-impl Machine<'_> {
-    /// Whether anybody looks.
-    #[inline]
-    pub(crate) fn observed(&self) -> bool {
-        !self.observers.is_empty()
-    }
-
-    /// Tells the judges.
-    #[inline]
-    pub(crate) fn notify(&mut self, event: &Event<'_>) {
-        if self.observed() {
-            // Moved out, so that they look at the machine without themselves.
-            let mut observers = std::mem::take(&mut self.observers);
-            self.diagnostics.borrow_mut().findings_of_event = 0;
-            let kind = event.kind();
-            for (interests, observer) in &mut observers {
-                if *interests & kind != 0 {
-                    observer.on_event(event, self);
-                }
-            }
-            self.observers = observers;
         }
     }
 }

@@ -4,7 +4,7 @@
 //! by order. Among blocks that run together it is the first by time, since the earliest is the likeliest cause. Findings of
 //! other schedules follow.
 
-use super::report::{Finding, FindingKind};
+use crate::report::{Finding, FindingKind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 

@@ -3,17 +3,45 @@
 //!
 //! Each folder adds its methods; judges see all of the machine and can change nothing.
 
-use super::bytecode::{LANES, Program};
-use super::event::{self, Analysis, Diagnostics, Observers};
-use super::report::{Counts, Finding, FindingKind};
-use crate::actors::cluster;
-use crate::actors::proxy::Proxy;
-use crate::actors::release_acquire::Releases;
-use crate::actors::warp::{Warp, coordinates};
+use crate::bytecode::{LANES, Program};
+use crate::event::{Diagnostics, Event};
+use crate::findings::Findings;
 use crate::memory::bytes::Global;
 use crate::memory::lane_clocks::{Block, ClusterClocks};
-use crate::schedule::policy::SchedulePolicy;
+use crate::memory::releases::Releases;
+use crate::report::{Counts, Finding, FindingKind};
+use crate::state::cluster;
+use crate::state::policy::SchedulePolicy;
+use crate::state::proxy::Proxy;
+use crate::state::warp::{Warp, coordinates};
 use std::cell::RefCell;
+
+/// A judge of a launch: what it keeps of all clusters, of which several host threads may run some.
+pub(crate) trait Analysis: Send + Sync {
+    /// What it keeps of one cluster at a time.
+    fn observer(&self) -> Box<dyn Observer + '_>;
+
+    /// The launch has ended.
+    fn close(&self, _program: &Program, _findings: &mut Findings) {}
+}
+
+/// A judge, and what it keeps of the cluster that runs.
+pub(crate) trait Observer {
+    /// Which events it observes: [`ACCESSES`], [`CHECKS`], [`ARITHMETIC`], [`OTHERS`].
+    fn interests(&self) -> u8;
+
+    /// Something happens.
+    fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>);
+}
+
+/// The hearings of a cluster, each with what it hears.
+pub(crate) type Observers<'a> = Vec<(u8, Box<dyn Observer + 'a>)>;
+
+/// The hearings of a launch's judges.
+pub(crate) fn observers<'a>(analyses: &'a [Box<dyn Analysis>]) -> Observers<'a> {
+    let observers = analyses.iter().map(|judge| judge.observer());
+    observers.map(|observer| (observer.interests(), observer)).collect()
+}
 
 /// What all host threads share.
 pub(crate) struct Launch<'a> {
@@ -89,7 +117,7 @@ impl<'a> Machine<'a> {
                 .collect(),
             clocks: ClusterClocks { blocks: vec![Block::default(); ranks as usize], warps: Vec::new() },
             shared: vec![u8::MAX; (ranks * stride) as usize],
-            observers: event::observers(&launch.analyses),
+            observers: observers(&launch.analyses),
             diagnostics: RefCell::new(Diagnostics {
                 counts: vec![Counts::default(); program.sites.len()],
                 ..Diagnostics::default()
@@ -100,6 +128,29 @@ impl<'a> Machine<'a> {
             policy: SchedulePolicy::new(launch.seed),
             progress: false,
             wrote_atomically: false,
+        }
+    }
+
+    /// Whether anybody looks.
+    #[inline]
+    pub(crate) fn observed(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
+    /// Tells the judges.
+    #[inline]
+    pub(crate) fn notify(&mut self, event: &Event<'_>) {
+        if self.observed() {
+            // Moved out, so that they look at the machine without themselves.
+            let mut observers = std::mem::take(&mut self.observers);
+            self.diagnostics.borrow_mut().findings_of_event = 0;
+            let kind = event.kind();
+            for (interests, observer) in &mut observers {
+                if *interests & kind != 0 {
+                    observer.on_event(event, self);
+                }
+            }
+            self.observers = observers;
         }
     }
 

@@ -63,22 +63,22 @@ pub enum FindingKind {
     LostUpdate,
     /// An index leaves 64 bits.
     IndexOverflow,
-    /// An element that no thread wrote, where others of its tensor were ([`super::Options::coverage`]).
+    /// An element that no thread wrote, where others of its tensor were ([`crate::Options::coverage`]).
     Unwritten,
-    /// Two threads write different values to one element, and nobody read the first ([`super::Options::coverage`]).
+    /// Two threads write different values to one element, and nobody read the first ([`crate::Options::coverage`]).
     WrittenTwice,
-    /// A read of an element of a tensor of zeros, before anything wrote it ([`super::Options::coverage`]).
+    /// A read of an element of a tensor of zeros, before anything wrote it ([`crate::Options::coverage`]).
     Unset,
-    /// An integer leaves its type ([`super::Options::arithmetic`]).
+    /// An integer leaves its type ([`crate::Options::arithmetic`]).
     Overflow,
-    /// A conversion to a type that does not have the value ([`super::Options::arithmetic`]).
+    /// A conversion to a type that does not have the value ([`crate::Options::arithmetic`]).
     LossyCast,
-    /// A shift by a negative count, or by the width of its type or more ([`super::Options::arithmetic`]).
+    /// A shift by a negative count, or by the width of its type or more ([`crate::Options::arithmetic`]).
     ShiftTooFar,
     /// An infinity from finite numbers, or a NaN from operands that are none, that is stored
-    /// ([`super::Options::arithmetic`]).
+    /// ([`crate::Options::arithmetic`]).
     NotFinite,
-    /// Another schedule gives another result ([`super::Options::schedules`]).
+    /// Another schedule gives another result ([`crate::Options::schedules`]).
     ScheduleDependent,
 }
 
@@ -249,9 +249,9 @@ impl Counts {
 pub struct Report {
     /// The findings, in the order of their first occurrence.
     pub findings: Vec<Finding>,
-    /// How many findings of a kind were left out because of [`super::Options::max_findings`].
+    /// How many findings of a kind were left out because of [`crate::Options::max_findings`].
     pub left_out: u64,
-    /// The counts of the launch; zero without [`super::Options::counters`].
+    /// The counts of the launch; zero without [`crate::Options::counters`].
     pub totals: Counts,
     /// The counts of each line that has any, by line.
     pub lines: Vec<(u32, Counts)>,

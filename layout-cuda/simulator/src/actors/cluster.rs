@@ -6,40 +6,14 @@
 //!
 //! Law: an access to another block's shared memory is an access to the cluster's at another offset.
 
-use super::load_store::LaneElements;
-use super::warp::{Warp, coordinates, each_lane};
-use crate::bytecode::{Program, Site, Sum};
+use crate::bytecode::{Site, Sum};
 use crate::event::Event;
 use crate::machine::Machine;
-use crate::memory::lane_clocks::Block;
 use crate::report::FindingKind;
+use crate::state::cluster::stride;
+use crate::state::lanes::LaneElements;
+use crate::state::warp::{Warp, each_lane};
 use std::ops::Range;
-
-/// Bytes from one block's shared memory to the next one's.
-pub(crate) fn stride(program: &Program) -> u32 {
-    program.shared_bytes.next_multiple_of(1024)
-}
-
-/// Blocks of a cluster.
-pub(crate) fn size(cluster: [u32; 3]) -> u32 {
-    cluster.iter().fold(1, |product: u32, extent| product.saturating_mul((*extent).max(1)))
-}
-
-/// The blocks of a cluster of a grid, by rank.
-pub(crate) fn blocks(cluster: u64, extents: [u32; 3], grid: [u32; 3]) -> Vec<Block> {
-    let extents = extents.map(|extent| extent.max(1));
-    let clusters: [u32; 3] = std::array::from_fn(|axis| grid[axis] / extents[axis]);
-    let first = coordinates(cluster, clusters);
-    let [x, y, _] = grid.map(u64::from);
-    (0..size(extents))
-        .map(|rank| {
-            let inside = coordinates(u64::from(rank), extents);
-            let index: [u32; 3] = std::array::from_fn(|axis| first[axis] * extents[axis] + inside[axis]);
-            let [i, j, k] = index.map(u64::from);
-            Block { number: i + x * (j + y * k), index }
-        })
-        .collect()
-}
 
 impl Machine<'_> {
     /// Blocks that run together.

@@ -3,13 +3,13 @@
 //! Law: sums and prefix sums of floats are those of the GPU to the last bit, since they round in the same order. The lanes
 //! of a warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
 
-use super::arithmetic::{larger, smaller};
-use super::load_store::Direction;
-use super::warp::{Warp, each_lane, put};
+use crate::arithmetic::{larger, smaller};
 use crate::bytecode::{Bank, LANES, Register, Sum, Target, Update};
 use crate::event::{Access, AccessKind, Atomic, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
+use crate::state::lanes::Direction;
+use crate::state::warp::{Warp, each_lane, put};
 use layout_compiler::elem::Elem;
 use layout_compiler::meaning::Float;
 use layout_compiler::program::{AtomicChange, Collective, Scope};

@@ -5,10 +5,9 @@
 
 use super::endless_loop::LoopDetector;
 use super::proxy::Flow;
-use super::warp::{Frame, State, Warp};
 use crate::bytecode::Op;
-use crate::compile::compare;
 use crate::machine::Machine;
+use crate::state::warp::{Frame, State, Warp};
 
 impl Machine<'_> {
     /// Runs the instruction at a place, where it decides who goes on.
@@ -57,7 +56,7 @@ impl Machine<'_> {
             }
             Op::LoopTestScalar { a, op, b, exit } => {
                 warp.round = warp.active;
-                if warp.active == 0 || !compare(op, &warp.uniform(a), &warp.uniform(b)) {
+                if warp.active == 0 || !op.compare(&warp.uniform(a), &warp.uniform(b)) {
                     warp.pc = exit as usize;
                 }
             }

@@ -3,12 +3,13 @@
 //! The source is read when the copy is issued, and the destination changes when the issuing thread waits. In between the
 //! shadows of both say that a copy is in flight. So an access to the destination is found, and so is a write to the source.
 
-use super::load_store::Direction;
-use super::warp::{PendingCopy, Source, Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
+use crate::state::lanes::Direction;
+use crate::state::warp::CopySource;
+use crate::state::warp::{PendingCopy, Warp, each_lane};
 
 impl Machine<'_> {
     /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
@@ -35,7 +36,7 @@ impl Machine<'_> {
             data: [[0; 16]; LANES],
             bytes: to.width * to.bytes,
             site: destination_site,
-            source: Source { argument, index: read.index, active: read.active, width: from.width },
+            source: CopySource { argument, index: read.index, active: read.active, width: from.width },
         };
         let global = &self.launch.globals[argument as usize];
         for lane in each_lane(written.active) {

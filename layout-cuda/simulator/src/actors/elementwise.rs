@@ -2,8 +2,8 @@
 //!
 //! Law: as [`layout_compiler::meaning`] says; floats of 16 and 8 bits are computed as `f32`, and the caller rounds.
 
-use super::warp::{Warp, put};
 use crate::bytecode::{Bank, LANES, Register};
+use crate::state::warp::{Warp, put};
 use layout_compiler::elem::Elem;
 use layout_compiler::math::Math;
 use layout_compiler::meaning::{Float, integer};

@@ -4,8 +4,8 @@
 //! its rounds mean that it never ends. A copy of the warp is kept for comparison, and replaced after twice as many rounds
 //! each time (Brent), so any period is found.
 
-use super::warp::Warp;
 use crate::bytecode::LANES;
+use crate::state::warp::Warp;
 
 /// Iterations before the first look.
 const FIRST: u64 = 1 << 12;

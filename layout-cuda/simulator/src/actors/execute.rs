@@ -7,11 +7,11 @@ use super::collectives;
 use super::endless_loop::LoopDetector;
 use super::mma;
 use super::proxy::Flow;
-use super::warp::{State, Warp};
 use crate::bytecode::Op;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::warp::{State, Warp};
 use layout_compiler::program::{Collective, Participants};
 
 impl Machine<'_> {

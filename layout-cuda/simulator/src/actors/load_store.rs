@@ -2,33 +2,15 @@
 //!
 //! Law: an element outside its place is never touched; it reads as the access's pad.
 
-use super::warp::{Warp, each_lane, put};
 use crate::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes::{self, Global};
 use crate::report::FindingKind;
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::warp::{Warp, each_lane, put};
 use layout_compiler::elem::Elem;
 use layout_compiler::small_float;
-
-/// One access of a warp, ready: where each lane goes.
-pub(crate) struct LaneElements {
-    /// The first element of each lane.
-    pub index: [i64; LANES],
-    /// The lanes that touch memory.
-    pub active: u32,
-    /// Whether all lanes go to the same element.
-    pub uniform: bool,
-}
-
-/// What an access does.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// It reads.
-    Read,
-    /// It writes, or changes.
-    Write,
-}
 
 impl Machine<'_> {
     /// The lanes that touch memory, after range and alignment.

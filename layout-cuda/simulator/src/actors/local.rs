@@ -1,10 +1,11 @@
 //! Local tensors at indices that are known only at run time: each lane picks its register.
 
-use super::load_store::{Direction, gather};
-use super::warp::{Warp, each_lane, put};
+use super::load_store::gather;
 use crate::bytecode::{Bank, LANES, Sum, Target};
 use crate::event::Event;
 use crate::machine::Machine;
+use crate::state::lanes::Direction;
+use crate::state::warp::{Warp, each_lane, put};
 use layout_compiler::small_float;
 
 impl Machine<'_> {

@@ -9,50 +9,16 @@
 //! have landed. That holds of the phase that it surely waited for, since the parity of two phases does not tell which. A thread
 //! that does not know that the phase before last has ended may as well have passed when that one began.
 
-use super::load_store::{Direction, LaneElements};
-use super::warp::{State, Warp, each_lane};
 use crate::async_op::BarrierOperand;
 use crate::bytecode::Sum;
 use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::vector_clock::VectorClock;
 use crate::report::FindingKind;
-
-/// An mbarrier.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Mbarrier {
-    /// Arrivals of a phase; 0 before its making.
-    pub arrivals: u32,
-    /// Arrivals that the phase waits for.
-    pub pending: u32,
-    /// Bytes that the phase was announced.
-    pub expected: i64,
-    /// Bytes that have landed in the phase.
-    pub landed: i64,
-    /// The phase, from 0.
-    pub phase: u32,
-    /// Whether the asynchronous proxy sees it.
-    pub fenced: bool,
-    /// Who made it.
-    initialiser: u32,
-    /// Where it was made.
-    pub site: u32,
-    /// Where bytes were last announced to its phase.
-    pub expect_site: u32,
-    /// Where the copy that landed last in its phase was started.
-    pub copy_site: u32,
-    /// What those who arrived know, and those who arrived in earlier phases.
-    arrived: VectorClock,
-    /// What they knew at the ends of the last phases, the last one first.
-    completed: [VectorClock; 3],
-}
-
-impl Mbarrier {
-    /// Whether the phase of this parity has ended.
-    pub(crate) fn passes(&self, parity: i64) -> bool {
-        self.arrivals > 0 && i64::from(self.phase & 1) != parity & 1
-    }
-}
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::mbarrier::Mbarrier;
+use crate::state::proxy::PendingLoad;
+use crate::state::warp::{State, Warp, each_lane};
 
 impl Machine<'_> {
     /// An mbarrier in words.
@@ -169,7 +135,7 @@ impl Machine<'_> {
             return false;
         }
         let phase = mbarrier.phase;
-        let late = |load: &&mut super::transfer::PendingLoad| load.barrier == Some((at, phase));
+        let late = |load: &&mut PendingLoad| load.barrier == Some((at, phase));
         let mut in_flight = 0;
         for load in self.proxy.pending_loads.iter_mut().filter(late) {
             in_flight += load.bytes as i64;

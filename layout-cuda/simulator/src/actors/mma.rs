@@ -5,12 +5,12 @@
 //! Products of `f64` are added along K with one rounding each. Sums of integers wrap; a product of words is the number of
 //! bits that both have.
 
-use super::load_store::Direction;
-use super::warp::{Warp, each_lane};
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
+use crate::state::lanes::Direction;
+use crate::state::warp::{Warp, each_lane};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Operand, TensorCore};
 use layout_compiler::small_float;

@@ -6,23 +6,21 @@
 //!
 //! Law: an actor changes memory and clocks and reports events (`event`); it knows no schedule and no judge.
 
-pub(super) mod arithmetic;
-pub(super) mod cluster;
+mod cluster;
 mod collectives;
 mod control;
 mod copy;
 mod elementwise;
 mod endless_loop;
 mod execute;
-pub(super) mod load_store;
+mod load_store;
 mod local;
 mod mbarrier;
 mod mma;
 mod named_barrier;
-pub(super) mod proxy;
+mod proxy;
 mod registers;
-pub(super) mod release_acquire;
+mod release_acquire;
 mod remote_store;
-pub(super) mod transfer;
-pub(super) mod warp;
-pub(super) mod wgmma;
+mod transfer;
+mod wgmma;

@@ -1,10 +1,10 @@
 //! A warp alone at state of its block: arrivals at named barriers, reads that have come back, and changes of its register limit.
 
-use super::proxy::NamedArrival;
-use super::warp::{State, Warp};
 use crate::bytecode::LANES;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::proxy::NamedArrival;
+use crate::state::warp::{State, Warp};
 
 impl Machine<'_> {
     /// A warp counts at a named barrier and goes on.

@@ -5,126 +5,10 @@
 //! Law: work completes as late as the kernel allows. A box lands when nobody can go on without it. A store reads shared
 //! memory when its thread waits for that; it writes the tensor when its thread waits for the write, or at the block's end.
 
-use super::mbarrier::Mbarrier;
-use super::transfer::{PendingLoad, PendingStore};
-use super::warp::{State, Warp};
-use super::wgmma::Products;
 use crate::async_op::AsyncOp;
-use crate::bytecode::{LANES, Program};
+use crate::bytecode::LANES;
 use crate::machine::Machine;
-use crate::memory::fences::ProxyFences;
-use crate::memory::reads::Reads;
-use crate::memory::vector_clock::VectorClock;
-use std::collections::HashSet;
-
-/// The state of a block's asynchronous work.
-#[derive(Default)]
-pub(crate) struct Proxy {
-    warps: usize,
-    groups: usize,
-    stores: usize,
-    /// How many engines there are.
-    engines: usize,
-    pub barriers: Vec<Mbarrier>,
-    /// Boxes that have not landed, the oldest first.
-    pub pending_loads: Vec<PendingLoad>,
-    /// Boxes on their way out, the oldest first.
-    pub pending_stores: Vec<PendingStore>,
-    /// The fences of shared memory.
-    pub fences: ProxyFences,
-    /// Those of global memory.
-    pub global_fences: ProxyFences,
-    /// The reads of threads that have come back.
-    pub reads: Reads,
-    pub products: Products,
-    /// Tensor stores that each warp has issued.
-    pub issued: Vec<u32>,
-    /// The named barriers of each block that somebody has met at.
-    pub named: HashSet<(usize, i64)>,
-    /// Warps that only counted at a named barrier that is not full yet.
-    pub named_arrivals: Vec<NamedArrival>,
-    /// Registers of a thread of each warp, where the kernel changes them.
-    pub registers: Vec<u32>,
-    /// Where each warp changed them.
-    pub register_changes: Vec<Vec<u32>>,
-    /// Registers of a thread at the start.
-    pub pool: u32,
-}
-
-impl Proxy {
-    /// For some blocks of some warps each.
-    pub(crate) fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
-        let has = |what: fn(&AsyncOp) -> bool| program.async_ops.list.iter().any(what);
-        let groups =
-            if has(|work| matches!(work, AsyncOp::Product(_))) { ranks * each.div_ceil(4) } else { 0 };
-        let warps = ranks * each;
-        let stores = if has(|work| matches!(work, AsyncOp::Store { .. })) { warps } else { 0 };
-        let engines = groups + stores + ranks * program.async_ops.barriers as usize;
-        Proxy { warps, groups, stores, engines, ..Proxy::default() }
-    }
-
-    /// Warps, and engines that read shared memory.
-    pub(crate) fn columns(&self) -> usize {
-        self.warps + self.groups + self.stores
-    }
-
-    /// Warps and engines.
-    pub(crate) fn actors(&self) -> usize {
-        self.warps + self.engines
-    }
-
-    /// A block begins.
-    pub(crate) fn start(&mut self, barriers: usize, threads: u32) {
-        self.barriers.clear();
-        self.barriers.resize(barriers, Mbarrier::default());
-        self.pending_loads.clear();
-        self.pending_stores.clear();
-        self.fences.reset(self.warps);
-        self.global_fences.reset(self.warps);
-        self.reads.reset(self.warps);
-        self.products.reset(self.warps);
-        self.named.clear();
-        self.named_arrivals.clear();
-        self.issued.clear();
-        self.issued.resize(self.warps, 0);
-        let each = (65_536 / threads.max(1)).min(255) / 8 * 8;
-        self.registers.clear();
-        self.registers.resize(self.warps, each);
-        self.register_changes.iter_mut().for_each(Vec::clear);
-        self.register_changes.resize(self.warps, Vec::new());
-        self.pool = each;
-    }
-
-    /// The engine of a warpgroup's products, of all actors.
-    pub(crate) fn product_engine(&self, group: usize) -> usize {
-        self.warps + group
-    }
-
-    /// The engine of a warp's tensor stores.
-    pub(crate) fn store_engine(&self, warp: usize) -> usize {
-        self.warps + self.groups + warp
-    }
-
-    /// The engine of an mbarrier.
-    pub(crate) fn barrier_engine(&self, barrier: usize) -> usize {
-        self.warps + self.groups + self.stores + barrier
-    }
-}
-
-/// A warp that counted at a named barrier and went on.
-#[derive(Clone, Debug)]
-pub(crate) struct NamedArrival {
-    /// The block's rank and the barrier's number.
-    pub at: (usize, i64),
-    /// For how many threads it is.
-    pub threads: u32,
-    /// Which warp.
-    pub warp: usize,
-    /// Where.
-    pub site: u32,
-    /// What it told.
-    pub clock: VectorClock,
-}
+use crate::state::warp::{State, Warp};
 
 /// Where a warp goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +123,7 @@ impl Machine<'_> {
         let (warps, proxy) = (self.count, &self.proxy);
         if actor < warps {
             let inside = (self.inside(actor) * LANES) as u32 + thread % LANES as u32;
-            let [x, y, z] = super::warp::coordinates(u64::from(inside), self.launch.block);
+            let [x, y, z] = crate::state::warp::coordinates(u64::from(inside), self.launch.block);
             let rank = self.rank(actor);
             return match self.ranks() {
                 1 => format!("thread ({x}, {y}, {z})"),

@@ -2,13 +2,12 @@
 //!
 //! Law: only the active lanes of the destination change, and nothing else.
 
-use super::arithmetic::{compared, doubles, float_to_integer, floats, integers};
 use super::elementwise;
-use super::warp::{Warp, put};
+use crate::arithmetic::{compared, doubles, float_to_integer, floats, integers};
 use crate::bytecode::{Bank, LANES, Op, Register};
-use crate::compile::compare;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::warp::{Warp, put};
 use layout_compiler::elem::Elem;
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::small_float;
@@ -81,7 +80,7 @@ impl Machine<'_> {
             Op::MaskNot { dst, a } => warp.put_mask(dst, !warp.mask[a as usize]),
             Op::CompareInt { dst, op, a, b } => {
                 let value = if a.uniform() && b.uniform() {
-                    if compare(op, &warp.uniform(a), &warp.uniform(b)) { u32::MAX } else { 0 }
+                    if op.compare(&warp.uniform(a), &warp.uniform(b)) { u32::MAX } else { 0 }
                 } else {
                     compared(op, &warp.lanes(a), &warp.lanes(b))
                 };

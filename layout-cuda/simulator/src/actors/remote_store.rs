@@ -3,14 +3,15 @@
 //! They are in flight as boxes are (see [`super::transfer`]), and count at the mbarrier of the destination block. They need
 //! no proxy fence. That block cannot end before they land, since its phase waits for them.
 
-use super::load_store::{Direction, shared_byte};
-use super::transfer::SharedCopy;
-use super::warp::{Warp, each_lane};
+use super::load_store::shared_byte;
 use crate::async_op::BarrierOperand;
 use crate::bytecode::{LANES, Sum};
 use crate::event::{Access, AccessKind, Event};
 use crate::machine::Machine;
 use crate::memory::tensor_map::PIECE;
+use crate::state::lanes::Direction;
+use crate::state::proxy::SharedCopy;
+use crate::state::warp::{Warp, each_lane};
 
 impl Machine<'_> {
     /// Each active lane stores registers `src ..`, of floats or of integers, as many as the site is wide.
@@ -33,7 +34,7 @@ impl Machine<'_> {
             elements: &elements,
             kind: AccessKind::RemoteWrite,
         }));
-        let (width, stride) = (site.width as usize, super::cluster::stride(program) as usize);
+        let (width, stride) = (site.width as usize, crate::state::cluster::stride(program) as usize);
         let mut open = elements.active & barriers.active;
         // The lanes whose stores one mbarrier is told of land together.
         while open != 0 {

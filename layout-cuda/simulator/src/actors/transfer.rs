@@ -8,72 +8,17 @@
 //! Law: a box that lies outside shared memory, or outside the array that it begins in, is not copied.
 
 use super::collectives::changed;
-use super::load_store::Direction;
-use super::warp::{Warp, each_lane};
 use crate::async_op::{BarrierOperand, BoxOperand};
 use crate::bytecode::Target;
-use crate::event::{BoxCopy, Chunk, Event};
+use crate::event::{BoxCopy, Event};
 use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::memory::tensor_map::{PIECE, tf32};
 use crate::report::FindingKind;
-use layout_compiler::elem::Elem;
+use crate::state::lanes::Direction;
+use crate::state::proxy::{Chunk, PendingLoad, PendingStore, SharedCopy};
+use crate::state::warp::{State, Warp, each_lane};
 use layout_compiler::program::AtomicChange;
-
-/// A box on its way to shared memory.
-#[derive(Clone, Debug)]
-pub(crate) struct PendingLoad {
-    /// The mbarrier that it counts at, and the phase.
-    pub barrier: Option<(usize, u32)>,
-    /// Its engine, and that engine's time.
-    engine: (usize, u32),
-    /// Bytes.
-    pub bytes: u64,
-    what: &'static str,
-    /// Where each piece lies, and what it holds, so many bytes of it.
-    pieces: Vec<Chunk>,
-    size: usize,
-    /// The site of shared memory.
-    pub site: u32,
-    /// Who issued it.
-    pub thread: u32,
-}
-
-/// A copy to shared memory that begins.
-pub(crate) struct SharedCopy {
-    /// The site of shared memory.
-    pub site: u32,
-    /// Bytes.
-    pub bytes: u64,
-    /// Bytes of a piece.
-    pub size: usize,
-    /// Whether threads store them: then what they and others wrote before needs no proxy fence.
-    pub by_threads: bool,
-    /// In words.
-    pub what: &'static str,
-}
-
-/// A box on its way from shared memory.
-#[derive(Clone, Debug)]
-pub(crate) struct PendingStore {
-    /// Who issued it: warp and lane.
-    pub by: (u32, u32),
-    /// The number of the thread's bulk group.
-    group: u32,
-    /// Its number among the warp's stores, from 1.
-    number: u32,
-    /// Which of the program's boxes.
-    plan: u32,
-    /// Where it begins in shared memory.
-    shared: u64,
-    coordinates: Vec<i64>,
-    /// As [`BoxOperand::adds`].
-    adds: Option<Elem>,
-    /// What it read, once it has.
-    data: Option<Vec<[u8; PIECE]>>,
-    /// The sites of shared memory and of the tensor.
-    pub sites: (u32, u32),
-}
 
 impl Machine<'_> {
     /// Where a lane's box begins in shared memory, if it is inside of its array.
@@ -171,7 +116,7 @@ impl Machine<'_> {
             let pieces = self.fetch(warp, lane, copy, first, engine);
             for rank in (0..ranks).filter(|rank| mask >> rank & 1 != 0) {
                 let at = self.barrier_at(rank, barrier, barriers.index[lane]);
-                let moved = rank as u32 * super::cluster::stride(self.launch.program);
+                let moved = rank as u32 * crate::state::cluster::stride(self.launch.program);
                 let shift = |address: u32| address - warp.shared + moved;
                 let pieces = pieces.iter().map(|(address, data)| (shift(*address), *data)).collect();
                 let bytes = self.launch.program.async_ops.boxes[copy.plan as usize].bytes();
@@ -226,9 +171,9 @@ impl Machine<'_> {
     /// flight, as many as are skipped.
     pub(crate) fn complete_load(&mut self, skip: usize, eager: bool) -> bool {
         let awaited = |at: usize| {
-            self.warps.iter().any(
-                |warp| matches!(warp.state, super::warp::State::Phase { barrier, .. } if barrier as usize == at),
-            )
+            self.warps
+                .iter()
+                .any(|warp| matches!(warp.state, State::Phase { barrier, .. } if barrier as usize == at))
         };
         let chosen = |load: &PendingLoad| load.barrier.is_some_and(|(barrier, _)| eager || awaited(barrier));
         let mut loads = self.proxy.pending_loads.iter().enumerate().filter(|(_, load)| chosen(load));

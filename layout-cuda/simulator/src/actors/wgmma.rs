@@ -8,45 +8,17 @@
 //!
 //! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
 
-use super::load_store::Direction;
-use super::warp::{State, Warp, each_lane};
-use crate::async_op::{LeftOperand, MatrixOperand, WgmmaOperands};
+use crate::async_op::{DEPTH, LeftOperand, MatrixOperand, ROWS, WgmmaOperands};
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::memory::tensor_map::{PIECE, swizzled};
 use crate::report::FindingKind;
+use crate::state::lanes::Direction;
+use crate::state::warp::{State, Warp, each_lane};
 use layout_compiler::elem::Elem;
 use layout_compiler::small_float;
-
-/// Rows of a warp.
-pub(crate) const ROWS: usize = 16;
-/// Bytes of `k` of one product.
-pub(crate) const DEPTH: usize = 32;
-
-/// What each warp has issued.
-#[derive(Debug, Default)]
-pub(crate) struct Products {
-    /// Groups that each warp has closed.
-    committed: Vec<u32>,
-    /// Products that each warp has issued.
-    issued: Vec<usize>,
-    /// The sites of each warpgroup's products, in order.
-    log: Vec<Vec<u32>>,
-}
-
-impl Products {
-    /// Nothing is issued.
-    pub(crate) fn reset(&mut self, warps: usize) {
-        self.committed.clear();
-        self.committed.resize(warps, 0);
-        self.issued.clear();
-        self.issued.resize(warps, 0);
-        self.log.iter_mut().for_each(Vec::clear);
-        self.log.resize(warps, Vec::new());
-    }
-}
 
 impl Machine<'_> {
     /// The warps of a warp's warpgroup.

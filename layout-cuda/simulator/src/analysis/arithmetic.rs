@@ -4,14 +4,13 @@
 //! where it is stored in memory, at the line of the operation that made it: an infinity from finite numbers, a NaN from
 //! operands that are none. One that came from memory, an argument or the text is no finding.
 
-use super::super::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
-use super::super::event::{
-    ACCESSES, ARITHMETIC, Access, AccessKind, Analysis, CHECKS, Event, OTHERS, Observer,
-};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
-use crate::actors::load_store::{Direction, LaneElements};
-use crate::actors::warp::{Warp, each_lane};
+use crate::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
+use crate::event::{ACCESSES, ARITHMETIC, Access, AccessKind, CHECKS, Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::report::FindingKind;
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::warp::{Warp, each_lane};
 use layout_compiler::elem::Elem;
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::program::AtomicChange;

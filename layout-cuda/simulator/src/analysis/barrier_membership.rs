@@ -3,10 +3,11 @@
 //! Law: a barrier counts threads, not which ones (PTX ISA, `bar.sync`). So among warps that meet where others have met,
 //! each must know that one of those has gone on, or be one of them.
 
-use super::super::event::{Analysis, Event, OTHERS, Observer};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
-use crate::actors::warp::State;
+use crate::event::{Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::report::FindingKind;
+use crate::state::warp::State;
 use std::collections::HashMap;
 
 /// The judge.

@@ -7,15 +7,16 @@
 //! launch has written it and the whole tensor held zeros: then nobody has set it, and who adds to it relies on zeros that a
 //! launch does not make.
 
-use super::super::async_op::AsyncOp;
-use super::super::bytecode::{LANES, Op, Program, Site, Target};
-use super::super::event::{ACCESSES, Access, AccessKind, Analysis, BoxCopy, Event, OTHERS, Observer};
-use super::super::findings::Findings;
-use super::super::machine::Machine;
-use super::super::report::{Finding, FindingKind};
-use crate::actors::warp::{Warp, each_lane};
+use crate::async_op::AsyncOp;
+use crate::bytecode::{LANES, Op, Program, Site, Target};
+use crate::event::{ACCESSES, Access, AccessKind, BoxCopy, Event, OTHERS};
+use crate::findings::Findings;
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
 use crate::memory::bytes;
 use crate::memory::tensor_map::PIECE;
+use crate::report::{Finding, FindingKind};
+use crate::state::warp::{Warp, each_lane};
 use layout_compiler::program::AtomicChange;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 

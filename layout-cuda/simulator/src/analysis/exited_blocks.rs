@@ -3,10 +3,11 @@
 //! Law: such an access is right only if the other block ends after it, that is, if one of that block's warps knows of it at
 //! its end.
 
-use super::super::event::{Analysis, Event, OTHERS, Observer};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
-use crate::actors::warp::{Warp, each_lane};
+use crate::event::{Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::report::FindingKind;
+use crate::state::warp::{Warp, each_lane};
 use std::collections::BTreeMap;
 
 /// The judge.

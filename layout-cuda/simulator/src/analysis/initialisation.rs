@@ -3,13 +3,14 @@
 //! Law: a variable, an element of a local array, and an accumulator that is added to hold a value once the thread has set
 //! them; a read before that is reported. Shared memory is the judge of races' part.
 
-use super::super::async_op::WgmmaOperands;
-use super::super::bytecode::{Op, Target};
-use super::super::event::{Analysis, CHECKS, Event, OTHERS, Observer};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
-use crate::actors::load_store::{Direction, LaneElements};
-use crate::actors::warp::{Warp, each_lane};
+use crate::async_op::WgmmaOperands;
+use crate::bytecode::{Op, Target};
+use crate::event::{CHECKS, Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::report::FindingKind;
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::warp::{Warp, each_lane};
 
 /// The judge.
 pub(crate) struct Initialisation;

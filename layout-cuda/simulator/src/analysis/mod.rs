@@ -14,9 +14,10 @@ mod traffic;
 mod updates;
 mod views;
 
-use super::bytecode::{Program, Target};
-use super::event::Analysis;
-use super::{Options, SimulateError, SimulatorArgument};
+use crate::bytecode::{Program, Target};
+use crate::error::SimulateError;
+use crate::machine::Analysis;
+use crate::options::{Options, SimulatorArgument};
 use coverage::{Coverage, Written};
 use layout_compiler::bind::Bound;
 

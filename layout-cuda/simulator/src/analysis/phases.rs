@@ -3,9 +3,10 @@
 //! Law: a warp may pass a wait more than once in one phase, where that is meant. Where nobody can go on, such a wait is
 //! reported as the cause.
 
-use super::super::event::{Analysis, Event, OTHERS, Observer};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
+use crate::event::{Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::report::FindingKind;
 use std::collections::BTreeMap;
 
 /// The judge.

@@ -6,13 +6,14 @@
 //!
 //! Source: CUDA C++ Programming Guide, compute capability 5.x and later, global and shared memory.
 
-use super::super::async_op::WgmmaOperands;
-use super::super::bytecode::{LANES, Target};
-use super::super::event::{ACCESSES, Access, AccessKind, Analysis, BoxCopy, Event, OTHERS, Observer};
-use super::super::machine::Machine;
-use crate::actors::load_store::Direction;
-use crate::actors::wgmma::{DEPTH, ROWS};
+use crate::async_op::WgmmaOperands;
+use crate::async_op::{DEPTH, ROWS};
+use crate::bytecode::{LANES, Target};
+use crate::event::{ACCESSES, Access, AccessKind, BoxCopy, Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
 use crate::memory::tensor_map::{BoxPlan, PIECE, Piece};
+use crate::state::lanes::Direction;
 use layout_compiler::program::AtomicChange;
 
 /// The judge. It keeps nothing: counts go to their site at once.

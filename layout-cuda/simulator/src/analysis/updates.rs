@@ -6,12 +6,13 @@
 //! writes the value that is there, nothing is lost. An exchange is a store where nobody uses the old value; so is a
 //! compare-and-exchange, which then does nothing.
 
-use super::super::bytecode::{LANES, Target, Update};
-use super::super::event::{ACCESSES, Access, AccessKind, Analysis, Atomic, Event, Observer};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
-use crate::actors::warp::each_lane;
+use crate::bytecode::{LANES, Target, Update};
+use crate::event::{ACCESSES, Access, AccessKind, Atomic, Event};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
 use crate::memory::bytes;
+use crate::report::FindingKind;
+use crate::state::warp::each_lane;
 use layout_compiler::program::AtomicChange;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

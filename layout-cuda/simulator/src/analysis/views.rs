@@ -2,11 +2,12 @@
 //!
 //! Law: a coordinate outside the extents of its view is reported, whether the tensor has the element or not.
 
-use super::super::bytecode::{Op, Sum};
-use super::super::event::{Analysis, CHECKS, Event, Observer};
-use super::super::machine::Machine;
-use super::super::report::FindingKind;
-use crate::actors::warp::{Warp, each_lane};
+use crate::bytecode::{Op, Sum};
+use crate::event::{CHECKS, Event};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::report::FindingKind;
+use crate::state::warp::{Warp, each_lane};
 
 /// The judge, who keeps nothing.
 pub(crate) struct Views;

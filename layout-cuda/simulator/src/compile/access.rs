@@ -2,9 +2,9 @@
 //!
 //! A local tensor is registers: an access to it at a constant index is no instruction at all.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, Op, Register, Sum, Target};
 use super::Compiler;
+use crate::bytecode::{Bank, Op, Register, Sum, Target};
+use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, Comparison, Value};
 

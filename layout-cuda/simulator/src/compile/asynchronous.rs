@@ -1,12 +1,10 @@
 //! Work of the asynchronous proxy and what orders it.
 
-use super::super::SimulateError;
-use super::super::async_op::{
-    AsyncOp, BarrierOperand, BoxOperand, LeftOperand, MatrixOperand, WgmmaOperands,
-};
-use super::super::bytecode::{Bank, Op, Register, Target};
 use super::Compiler;
 use super::access::Located;
+use crate::async_op::{AsyncOp, BarrierOperand, BoxOperand, LeftOperand, MatrixOperand, WgmmaOperands};
+use crate::bytecode::{Bank, Op, Register, Target};
+use crate::error::SimulateError;
 use crate::memory::tensor_map::BoxPlan;
 use layout_compiler::elem::{Constant, Elem};
 use layout_compiler::index::Index;

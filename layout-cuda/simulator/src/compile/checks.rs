@@ -3,9 +3,9 @@
 //! Law: none of them changes a register that a computation reads. Without `Options::arithmetic` only those of indices are
 //! there.
 
-use super::super::SimulateError;
-use super::super::bytecode::{IntegerFunction, Op, Polynomial, Register, Sum};
 use super::Compiler;
+use crate::bytecode::{IntegerFunction, Op, Polynomial, Register, Sum};
+use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;

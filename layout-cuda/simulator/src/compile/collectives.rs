@@ -1,8 +1,8 @@
 //! What threads do together: collectives of a warp, atomic operations.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, IntegerFunction, Op, Register, Sum, Target, Update};
 use super::Compiler;
+use crate::bytecode::{Bank, IntegerFunction, Op, Register, Sum, Target, Update};
+use crate::error::SimulateError;
 use layout_compiler::index::VarId;
 use layout_compiler::program::{Access, AtomicChange, Collective, Comparison, Scope, Value, VariableKind};
 

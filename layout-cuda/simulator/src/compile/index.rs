@@ -2,9 +2,9 @@
 //!
 //! Law: the sum has the polynomial's value modulo 2⁶⁴ in every active lane.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, IndexOp, Op, Register, Sum};
 use super::{ArgumentValue, Compiler};
+use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
+use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::{BinaryOp, Special};
@@ -298,7 +298,7 @@ impl Compiler<'_> {
             (a, b) = (self.binary(IndexOp::Xor, a, bit), self.binary(IndexOp::Xor, b, bit));
         }
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
-            return Ok(Err(compare(comparison.op, &x, &y)));
+            return Ok(Err(comparison.op.compare(&x, &y)));
         }
         let dst = self.take(Bank::Mask, 1);
         self.emit(Op::CompareInt { dst, op: comparison.op, a, b });
@@ -315,7 +315,7 @@ impl Compiler<'_> {
             return None;
         }
         let (a, b) = (self.constant_of(&comparison.left)?, self.constant_of(&comparison.right)?);
-        Some(compare(comparison.op, &a, &b))
+        Some(comparison.op.compare(&a, &b))
     }
 
     fn constant_of(&self, index: &Index) -> Option<i64> {
@@ -363,9 +363,4 @@ impl Compiler<'_> {
         }
         Ok(all)
     }
-}
-
-/// `a op b` for a comparison; false for an operator that is none.
-pub(crate) fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> bool {
-    op.compare(a, b)
 }

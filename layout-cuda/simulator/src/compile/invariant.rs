@@ -2,8 +2,8 @@
 //!
 //! Law: an instruction put before a loop changes its register only, and cannot cause a finding.
 
-use super::super::SimulateError;
 use super::Compiler;
+use crate::error::SimulateError;
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::program::{Access, Operation, Part, Statement, Value, walk};

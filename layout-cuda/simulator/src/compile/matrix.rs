@@ -1,9 +1,9 @@
 //! The matrix instructions of a warp: their fragments as registers.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, Op, Sum, Target};
 use super::Compiler;
 use super::access::Located;
+use crate::bytecode::{Bank, Op, Sum, Target};
+use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, LoadMatrix, Mma, Operand};
 

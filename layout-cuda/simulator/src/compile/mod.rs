@@ -17,10 +17,9 @@ mod matrix;
 mod statement;
 mod value;
 
-pub(super) use index::compare;
-
-use super::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
-use super::{Options, SimulateError};
+use crate::bytecode::{Bank, Op, Program, Register, Site, Sum, Target};
+use crate::error::SimulateError;
+use crate::options::Options;
 use index::Cache;
 use layout_compiler::bind::Bound;
 use layout_compiler::check::Checked;
@@ -124,7 +123,7 @@ pub(super) fn compile(
         cache: Cache::default(),
         sites: HashMap::new(),
         initialised: HashSet::new(),
-        taken: Taken { int: super::bytecode::AXES, scalars: super::bytecode::AXES, ..Taken::default() },
+        taken: Taken { int: crate::bytecode::AXES, scalars: crate::bytecode::AXES, ..Taken::default() },
         line: 0,
         site: 0,
         origin: Origin(0),

@@ -1,8 +1,8 @@
 //! Statements to instructions: loops by frames, unrolled loops round by round.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, IndexOp, Op, Register, Sum};
 use super::{Compiler, Taken};
+use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
+use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;

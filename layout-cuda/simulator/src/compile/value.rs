@@ -3,11 +3,10 @@
 //! Law: a value's instructions write registers that nothing else reads later, but for indices and comparisons of
 //! indices, which the cache shares.
 
-use super::super::SimulateError;
-use super::super::bytecode::{Bank, FloatOp, IntegerFunction, Op, Register, Sum};
-use super::index::compare;
 use super::{ArgumentValue, Compiler};
-use crate::actors::arithmetic::ordered;
+use crate::arithmetic::ordered;
+use crate::bytecode::{Bank, FloatOp, IntegerFunction, Op, Register, Sum};
+use crate::error::SimulateError;
 use layout_compiler::elem::{Constant, Elem};
 use layout_compiler::ir::{BinaryOp, UnaryOp};
 use layout_compiler::math::Math;
@@ -289,7 +288,7 @@ impl Compiler<'_> {
         if let (Register::Int(a), Register::Int(b)) = (a, b)
             && let (Some(a), Some(b)) = (a.as_constant(), b.as_constant())
         {
-            return Ok(self.constant_mask(compare(op, &ordered(a, elem), &ordered(b, elem))));
+            return Ok(self.constant_mask(op.compare(&ordered(a, elem), &ordered(b, elem))));
         }
         let dst = self.take(Bank::Mask, 1);
         match (a, b) {

@@ -9,7 +9,7 @@
 use super::lane_clocks::Accessor;
 use super::vector_clock::VectorClock;
 use super::warp_clock::WarpClock;
-use crate::bytecode::LANES;
+use crate::register::LANES;
 use std::ops::Range;
 
 /// The fences that a warp has passed.

@@ -10,7 +10,7 @@
 //! ordered by that, since CUDA gives a shuffle no memory ordering (CUDA C++ Programming Guide, warp shuffle functions).
 
 use super::vector_clock::VectorClock;
-use crate::bytecode::LANES;
+use crate::register::LANES;
 
 /// The lanes of a warp.
 #[derive(Clone, Debug, Default)]

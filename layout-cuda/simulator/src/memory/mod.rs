@@ -7,6 +7,7 @@ pub(super) mod bytes;
 pub(super) mod fences;
 pub(super) mod lane_clocks;
 pub(super) mod reads;
+pub(super) mod releases;
 pub(super) mod tensor_map;
 pub(super) mod vector_clock;
 pub(super) mod warp_clock;

@@ -8,7 +8,7 @@
 //! gave what the copy that followed had brought.)
 
 use super::lane_clocks::Accessor;
-use crate::bytecode::LANES;
+use crate::register::LANES;
 
 /// For each warp and lane the time up to which its reads have come back.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 //!
 //! Law: `a.join(b)` knows what `a` knows and what `b` knows, and nothing else.
 
-use crate::bytecode::LANES;
+use crate::register::LANES;
 use std::ops::Range;
 
 /// The times of some warps' lanes.

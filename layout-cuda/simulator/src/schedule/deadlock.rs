@@ -1,11 +1,11 @@
 //! Nobody can go on: who waits for what, and whose wait is the cause.
 
-use crate::actors::transfer::PendingLoad;
-use crate::actors::warp::{Frame, State, Warp};
 use crate::bytecode::{LANES, Op};
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::proxy::PendingLoad;
+use crate::state::warp::{Frame, State, Warp};
 use layout_compiler::program::Participants;
 
 impl Machine<'_> {

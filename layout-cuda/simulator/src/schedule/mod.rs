@@ -3,7 +3,7 @@
 //! Law: whoever can go on does so eventually, in every schedule. A schedule is a number, and repeats exactly.
 
 mod deadlock;
-pub(super) mod policy;
+pub(super) mod difference;
 pub(super) mod residents;
 mod run;
 mod wake;

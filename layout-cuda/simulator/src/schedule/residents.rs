@@ -14,15 +14,15 @@
 //! block needs a reason: all blocks run at once, or the other one has begun, as the block that drew the number before from
 //! a counter has. A cooperative launch has room for all its blocks, or is refused.
 
-use super::policy::SchedulePolicy;
 use super::run::Step;
-use crate::actors::proxy::Proxy;
-use crate::actors::warp::{State, Warp};
-use crate::event::Observers;
 use crate::machine::Machine;
+use crate::machine::Observers;
 use crate::memory::lane_clocks::ClusterClocks;
 use crate::memory::vector_clock::RemoteClocks;
 use crate::report::FindingKind;
+use crate::state::policy::SchedulePolicy;
+use crate::state::proxy::Proxy;
+use crate::state::warp::{State, Warp};
 use layout_compiler::bind::Bound;
 use layout_compiler::check::Checked;
 
@@ -59,7 +59,7 @@ pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> 
     let shared = checked.plan().shared_bytes + 1024;
     let each = checked.min_blocks().unwrap_or(1).min(THREADS / threads).min(SHARED_BYTES / shared).max(1);
     let blocks = u64::from(multiprocessors) * u64::from(each);
-    let clusters = blocks / u64::from(crate::actors::cluster::size(checked.plan().cluster)).max(1);
+    let clusters = blocks / u64::from(crate::state::cluster::size(checked.plan().cluster)).max(1);
     usize::try_from(clusters).unwrap_or(usize::MAX).max(1)
 }
 

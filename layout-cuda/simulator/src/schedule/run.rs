@@ -9,14 +9,14 @@
 //!
 //! Law: a block's result does not depend on other blocks, unless blocks race; the judge of races reports that.
 
-use crate::actors::cluster;
-use crate::actors::warp::{State, Warp};
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::memory::lane_clocks::LaneClocks;
 use crate::memory::vector_clock::{RemoteClocks, VectorClock};
 use crate::memory::warp_clock::WarpClock;
 use crate::report::FindingKind;
+use crate::state::cluster;
+use crate::state::warp::{State, Warp};
 use layout_compiler::program::Participants;
 use std::ops::Range;
 
@@ -97,6 +97,49 @@ impl Machine<'_> {
             return Step::Stopped;
         }
         Step::Advanced
+    }
+
+    /// Each ready warp runs until it waits, ends, or has changed or read what others may; whether one did, or the one that took
+    /// too many steps. In the usual schedule none follows one that has changed such a thing: who waits for it has its turn before it
+    /// learns of more by chance.
+    pub(crate) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
+        let mut ran = false;
+        let conservative = self.policy.is_conservative();
+        let order = if conservative { Vec::new() } else { self.policy.order(self.count) };
+        for at in 0..self.count {
+            let number = order.get(at).copied().unwrap_or((self.policy.next + at) % self.count);
+            if self.warps[number].state == State::Ready && !self.policy.delays(number, self.count, ran) {
+                ran = true;
+                self.run_warp(number);
+                self.progress |= self.warps[number].state == State::Ended;
+            }
+            if let State::Exhausted(site) = self.warps[number].state {
+                return Err((number, site));
+            }
+            if std::mem::take(&mut self.wrote_atomically) && conservative {
+                self.policy.next = number + 1;
+                break;
+            }
+        }
+        Ok(ran)
+    }
+
+    /// Does asynchronous work that has been issued, as the schedule has it; whether somebody goes on, or something is done.
+    pub(crate) fn complete(&mut self, woken: bool) -> bool {
+        if self.policy.is_eager() {
+            self.read_boxes();
+            let mut any = woken;
+            while self.complete_load(0, true) {
+                any = true;
+            }
+            return any;
+        }
+        if self.policy.is_random() {
+            let (skip, eager) = (self.policy.random_below(3), self.policy.random_below(2) == 0);
+            return woken | self.complete_load(skip, eager) || self.complete_load(0, false);
+        }
+        // As late as possible: nobody else goes on.
+        woken || self.complete_load(0, false)
     }
 
     pub(crate) fn stop(&mut self, warp: usize, kind: FindingKind, site: u32) {

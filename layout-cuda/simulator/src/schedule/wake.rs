@@ -1,11 +1,11 @@
 //! Who can go on: phases, named barriers, registers, products; and who waits for what when nobody can.
 
-use crate::actors::proxy::NamedArrival;
-use crate::actors::warp::State;
 use crate::bytecode::LANES;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::report::FindingKind;
+use crate::state::proxy::NamedArrival;
+use crate::state::warp::State;
 
 impl Machine<'_> {
     /// Lets warps go on that wait for what has come; false where there is none.

@@ -3,12 +3,12 @@
 //! Law: a result that does not fit its type is reported, as an operator's is. To an element of an unsigned type the upper
 //! half of the numbers is added in order to subtract: then a result below zero is reported.
 
-use super::super::super::bytecode::{IntegerFunction, LANES, Sum};
-use super::super::super::event::{Access, AccessKind};
-use super::super::super::machine::Machine;
-use super::super::super::report::FindingKind;
 use super::number;
-use crate::actors::warp::{Warp, each_lane};
+use crate::bytecode::{IntegerFunction, LANES, Sum};
+use crate::event::{Access, AccessKind};
+use crate::machine::Machine;
+use crate::report::FindingKind;
+use crate::state::warp::{Warp, each_lane};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::AtomicChange;
 

@@ -3,8 +3,8 @@
 //! Law: an infinity belongs to the operation that made it of finite numbers, a NaN to the one that made it of operands that
 //! are none. A value from memory belongs to nobody.
 
-use super::super::super::bytecode::{LANES, Register};
-use crate::actors::warp::{Warp, each_lane};
+use crate::bytecode::{LANES, Register};
+use crate::state::warp::{Warp, each_lane};
 
 /// Whether a lane of a register is NaN.
 fn nan(warp: &Warp, register: Register, lane: usize) -> bool {

@@ -1,12 +1,12 @@
 //! Accesses of a warp's lanes to shared memory and to tensors, compared with the accesses before them.
 
-use super::super::super::bytecode::{LANES, Target};
-use super::super::super::event::Access;
-use super::super::super::machine::Machine;
 use super::{Hazard, RaceState};
-use crate::actors::load_store::{Direction, LaneElements};
-use crate::actors::warp::{PendingCopy, Warp, each_lane};
+use crate::bytecode::{LANES, Target};
+use crate::event::Access;
+use crate::machine::Machine;
 use crate::memory::lane_clocks::LaneClocks;
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::warp::{PendingCopy, Warp, each_lane};
 use layout_compiler::program::Scope;
 
 /// How an access writes.

@@ -3,17 +3,17 @@
 //! Law: a tensor's element is in flight from the issue of a store to the wait of the thread that issued it. A mistake about
 //! it is reported when it is written.
 
-use super::super::super::async_op::MatrixOperand;
-use super::super::super::bytecode::Target;
-use super::super::super::event::{BoxCopy, Chunk};
-use super::super::super::machine::Machine;
 use super::{Hazard, RaceState};
-use crate::actors::cluster;
-use crate::actors::load_store::{Direction, LaneElements};
-use crate::actors::transfer::SharedCopy;
-use crate::actors::warp::{Warp, each_lane};
+use crate::async_op::MatrixOperand;
+use crate::bytecode::Target;
+use crate::event::BoxCopy;
+use crate::machine::Machine;
 use crate::memory::bytes;
 use crate::memory::tensor_map::PIECE;
+use crate::state::cluster;
+use crate::state::lanes::{Direction, LaneElements};
+use crate::state::proxy::{Chunk, SharedCopy};
+use crate::state::warp::{Warp, each_lane};
 
 impl RaceState<'_> {
     /// Lanes use mbarriers of a block of the cluster, which they must know of.

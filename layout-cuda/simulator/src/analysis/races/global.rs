@@ -6,11 +6,11 @@
 
 use super::stamps::{Kind, MANY_BLOCKS, Stamp, Stamps};
 use super::{Hazard, thread};
-use crate::actors::proxy::Proxy;
-use crate::actors::warp::each_lane;
 use crate::memory::fences::ProxyFences;
 use crate::memory::lane_clocks::Accessor;
 use crate::memory::reads::Reads;
+use crate::state::proxy::Proxy;
+use crate::state::warp::each_lane;
 use layout_compiler::program::Scope;
 
 /// See the head of the file.
@@ -196,7 +196,7 @@ fn conflict(before: Stamp, accessor: Accessor<'_>, wrote: bool) -> Option<Hazard
         }
         None if before.kind == Kind::Copying => {
             let rank = accessor.rank(before.block).unwrap_or_default();
-            Some(Hazard::SharedCopy {
+            Some(Hazard::PendingRead {
                 thread: thread(rank * accessor.warps_of_block() + before.warp, before.lanes),
             })
         }

@@ -1,13 +1,13 @@
 //! Hazards in words: which mistake each is, who did what, and where.
 
-use super::super::super::bytecode::{LANES, Target};
-use super::super::super::machine::Machine;
-use super::super::super::report::FindingKind;
 use super::{Hazard, RaceState};
-use crate::actors::cluster;
-use crate::actors::load_store::Direction;
-use crate::actors::warp::{Warp, coordinates};
+use crate::bytecode::{LANES, Target};
+use crate::machine::Machine;
 use crate::memory::tensor_map::PIECE;
+use crate::report::FindingKind;
+use crate::state::cluster;
+use crate::state::lanes::Direction;
+use crate::state::warp::{Warp, coordinates};
 
 impl RaceState<'_> {
     /// Tells of a hazard of lanes at a site, with an element; `equal` says that what they write was there before.
@@ -168,7 +168,7 @@ impl RaceState<'_> {
             Hazard::OtherBlock { .. }
             | Hazard::Narrow { .. }
             | Hazard::Hidden { .. }
-            | Hazard::SharedCopy { .. } => {
+            | Hazard::PendingRead { .. } => {
                 return;
             }
         };
@@ -208,7 +208,7 @@ fn describe(
                 format!("{access}, which {accessor} may have yet to read; no wait for it stands between");
             (FindingKind::MissingWait, message)
         }
-        Hazard::SharedCopy { thread: other } => {
+        Hazard::PendingRead { thread: other } => {
             let message = format!(
                 "{access}, which an asynchronous copy of {} may have yet to read; no wait of that thread stands between",
                 thread(other)

@@ -8,10 +8,11 @@
 //! ordered ahead of a later one: one in its stamp, the others in a list. A read of shared memory before anything is written
 //! there is reported, too: the stamp says so.
 
-use super::super::bytecode::{LANES, Program};
-use super::super::event::{ACCESSES, Access, AccessKind, Analysis, Event, OTHERS, Observer};
-use super::super::machine::Machine;
-use crate::actors::cluster;
+use crate::bytecode::{LANES, Program};
+use crate::event::{ACCESSES, Access, AccessKind, Event, OTHERS};
+use crate::machine::Machine;
+use crate::machine::{Analysis, Observer};
+use crate::state::cluster;
 use access::Write;
 use global::GlobalShadow;
 use layout_compiler::program::AtomicChange;
@@ -147,7 +148,7 @@ pub(super) enum Hazard {
     /// A thread's read is not ordered with the write; the thread where it is one.
     Reader { thread: Option<u32> },
     /// An asynchronous copy of this thread, which has not waited for it, reads what is written.
-    SharedCopy { thread: u32 },
+    PendingRead { thread: u32 },
     /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
     Unfenced { thread: u32, site: u32 },
     /// This thread, of the warp that starts a copy of TMA, reads what it overwrites; nothing waits for the read.

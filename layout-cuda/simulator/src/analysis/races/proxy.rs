@@ -9,11 +9,11 @@
 
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
 use super::{Hazard, SharedShadow, thread};
-use crate::actors::proxy::Proxy;
-use crate::actors::warp::each_lane;
 use crate::memory::fences::ProxyFences;
 use crate::memory::lane_clocks::Accessor;
 use crate::memory::reads::Reads;
+use crate::state::proxy::Proxy;
+use crate::state::warp::each_lane;
 
 impl SharedShadow {
     /// What a thread that starts work of the proxy does not know of the last writes of a cell.

@@ -6,8 +6,8 @@
 //! Law: of two accesses of a lane that are of one kind only the later one is kept, since whoever knows of it knows of both.
 
 use super::{Hazard, thread};
-use crate::actors::warp::each_lane;
 use crate::memory::lane_clocks::Accessor;
+use crate::state::warp::each_lane;
 use std::collections::HashMap;
 
 /// The last plain write of a cell.

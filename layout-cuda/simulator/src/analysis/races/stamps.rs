@@ -4,7 +4,7 @@
 //! clock (18). Where there are several that nothing orders, or one that a word does not hold, the word says so and they
 //! stand beside. Host threads may use it at once: whichever comes second sees the first.
 
-use super::super::super::bytecode::FULL;
+use crate::bytecode::FULL;
 use crate::memory::lane_clocks::Accessor;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

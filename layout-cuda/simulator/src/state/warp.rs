@@ -2,8 +2,8 @@
 //!
 //! Invariant: `active` is a subset of `live`; `gone` holds the lanes that left the current round of the innermost loop.
 
-use super::release_acquire::LaneFences;
 use crate::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
+use crate::memory::releases::LaneFences;
 use layout_compiler::program::Participants;
 
 /// What a structured statement restores when it ends.
@@ -76,12 +76,12 @@ pub(crate) struct PendingCopy {
     /// The site.
     pub site: u32,
     /// What it reads.
-    pub source: Source,
+    pub source: CopySource,
 }
 
 /// What an asynchronous copy reads.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct CopySource {
     /// The tensor's argument.
     pub argument: u32,
     /// Each lane's first element.

@@ -4,7 +4,6 @@
 //! Rust's `as`. A division by zero has no defined value.
 
 use crate::bytecode::{FloatOp, IndexOp, LANES};
-use crate::compile::compare;
 use layout_compiler::elem::Elem;
 use layout_compiler::ir::BinaryOp;
 
@@ -89,7 +88,7 @@ fn integer(op: BinaryOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
         BinaryOp::Shr if natural => (a as u64).wrapping_shr(count) as i64,
         BinaryOp::Shr => a.wrapping_shr(count),
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
-            i64::from(compare(op, &ordered(a, elem), &ordered(b, elem)))
+            i64::from(op.compare(&ordered(a, elem), &ordered(b, elem)))
         }
     };
     Some(elem.wrap(exact))
