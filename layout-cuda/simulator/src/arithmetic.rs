@@ -1,7 +1,7 @@
-//! What one lane computes: integers of each type, floats, casts.
+//! Arithmetic of one lane: integers of each type, floats, casts.
 //!
-//! Law: as `program` says. Integers wrap at their width, shifts take their count modulo it, floats are IEEE, casts are
-//! Rust's `as`. A division by zero has no defined value.
+//! Law: integers wrap at their width, shift counts are modulo it, floats are IEEE, casts are Rust's `as`. A division by
+//! zero has no defined value.
 
 use crate::bytecode::{FloatOp, IndexOp, LANES};
 use layout_compiler::elem::Elem;
@@ -38,7 +38,7 @@ impl IndexOp {
     }
 }
 
-/// A function of two integers in every lane; lanes without a value give 0 and are reported.
+/// A function in every lane; lanes without a value get 0 and are returned.
 fn checked(
     a: &[i64; LANES],
     b: &[i64; LANES],
@@ -84,7 +84,7 @@ fn integer(op: BinaryOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
         BinaryOp::BitOr | BinaryOp::Or => a | b,
         BinaryOp::BitXor => a ^ b,
         BinaryOp::Shl => a.wrapping_shl(count),
-        // Narrower unsigned values are zero-extended, so the arithmetic shift is the logical one for them.
+        // Narrower unsigned values are zero-extended, so the arithmetic shift is the logical one.
         BinaryOp::Shr if natural => (a as u64).wrapping_shr(count) as i64,
         BinaryOp::Shr => a.wrapping_shr(count),
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
@@ -94,24 +94,21 @@ fn integer(op: BinaryOp, a: i64, b: i64, elem: Elem) -> Option<i64> {
     Some(elem.wrap(exact))
 }
 
-/// A number whose order among `i64` is that of the value: the values of a `u64` are kept as their bits.
+/// Maps the order of a type to the order of `i64`: a `u64` is stored as its bits.
 pub(crate) fn ordered(value: i64, elem: Elem) -> i64 {
     if elem == Elem::U64 { value ^ i64::MIN } else { value }
 }
 
-/// The smaller of two integers of a type.
 pub(crate) fn smaller(a: i64, b: i64, elem: Elem) -> i64 {
     if ordered(a, elem) <= ordered(b, elem) { a } else { b }
 }
 
-/// The larger of two integers of a type.
 pub(crate) fn larger(a: i64, b: i64, elem: Elem) -> i64 {
     if ordered(a, elem) >= ordered(b, elem) { a } else { b }
 }
 
 macro_rules! floats {
     ($name:ident, $float:ty) => {
-        /// `op` in every lane.
         pub(crate) fn $name(
             op: FloatOp,
             a: &[$float; LANES],
@@ -135,7 +132,7 @@ macro_rules! floats {
 floats!(floats, f32);
 floats!(doubles, f64);
 
-/// A float as an integer of a type: saturated, NaN gives 0. `bool` is whether it is not zero.
+/// A float as an integer of a type: saturating, NaN gives 0; `bool` is `value != 0`.
 pub(crate) fn float_to_integer(value: f64, elem: Elem) -> i64 {
     match elem {
         Elem::U64 => value as u64 as i64,

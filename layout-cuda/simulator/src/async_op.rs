@@ -1,50 +1,44 @@
-//! Instructions of the asynchronous proxy and of its waits and fences, beside the bytecode: they are too large for it.
+//! Instructions of the asynchronous proxy, its waits and fences. They are too large for `Op`.
 //!
-//! Invariant: registers and sites are those of the program that the work belongs to.
+//! Invariant: registers and sites are those of the program.
 
 use crate::memory::tensor_map::BoxPlan;
 use crate::register::Sum;
 use layout_compiler::elem::Elem;
 use layout_compiler::program::Scope;
 
-/// An mbarrier that an instruction names.
+/// An mbarrier operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierOperand {
-    /// The number of the array's first barrier, of all barriers of a block.
+    /// The number of the array's first mbarrier in the block.
     pub first: u32,
-    /// Which of the array.
+    /// The index in the array.
     pub index: Sum,
-    /// The site; its place is the array.
     pub site: u32,
 }
 
-/// A box and where it lies in shared memory.
+/// A box and its shared memory.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxOperand {
-    /// Which of the program's boxes.
+    /// The number of the box.
     pub plan: u32,
     /// The first element in shared memory.
     pub shared: Sum,
-    /// The site of shared memory.
     pub shared_site: u32,
-    /// The site of the tensor.
     pub global_site: u32,
-    /// The box's first element in the tensor, the contiguous mode first.
+    /// The first element in the tensor, the contiguous mode first.
     pub coordinates: Vec<Sum>,
-    /// The type of elements that are added to those of the tensor, each atomically; none where they take their place.
+    /// The element type of an atomic addition; `None` for a store.
     pub adds: Option<Elem>,
 }
 
-/// An operand of a product in shared memory; see [`SharedMatrix`](layout_compiler::program::SharedMatrix).
+/// A wgmma operand in shared memory; see [`SharedMatrix`](layout_compiler::program::SharedMatrix).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatrixOperand {
-    /// The first element.
     pub first: Sum,
-    /// Its site.
     pub site: u32,
     /// Whether `k` is contiguous.
     pub k_major: bool,
-    /// Bytes of the swizzle.
     pub swizzle_bytes: u32,
     /// Bytes to the next columns.
     pub leading_bytes: u32,
@@ -52,12 +46,10 @@ pub(crate) struct MatrixOperand {
     pub stride_bytes: u32,
 }
 
-/// The left operand of a product.
 #[derive(Clone, Debug)]
 pub(crate) enum LeftOperand {
-    /// In shared memory.
     Shared(MatrixOperand),
-    /// In these registers of floats.
+    /// Registers of floats.
     Registers(Vec<u32>),
 }
 
@@ -66,80 +58,71 @@ pub(crate) const ROWS: usize = 16;
 /// Bytes of `k` of one wgmma.
 pub(crate) const DEPTH: usize = 32;
 
-/// A product of a warpgroup.
 #[derive(Clone, Debug)]
 pub(crate) struct WgmmaOperands {
-    /// Columns.
     pub n: u32,
-    /// Of both operands.
     pub elem: Elem,
-    /// The first of the accumulator's registers.
+    /// The first register of the accumulator.
     pub register: u32,
-    /// The slot that tracks it.
+    /// The slot that tracks its initialisation.
     pub slot: u32,
-    /// The accumulator's site.
     pub site: u32,
-    /// The left operand.
     pub a: LeftOperand,
-    /// The right operand.
     pub b: MatrixOperand,
-    /// A mask: whether to add to the accumulator.
+    /// A mask register: the lanes that add to the accumulator.
     pub accumulate: u32,
 }
 
-/// An instruction.
 #[derive(Clone, Debug)]
 pub(crate) enum AsyncOp {
-    /// Makes an mbarrier.
+    /// `mbarrier.init`
     Init { barrier: BarrierOperand, arrivals: u32 },
-    /// The mbarriers made before are seen by the asynchronous proxy.
+    /// The initialisations before become visible to the asynchronous proxy.
     InitFence,
-    /// Arrives at an mbarrier.
+    /// `mbarrier.arrive`, or `mbarrier.arrive.expect_tx`
     Arrive { barrier: BarrierOperand, expect: u32, rank: Option<Sum> },
-    /// Waits for a phase of an mbarrier.
+    /// `mbarrier.try_wait`
     Wait { barrier: BarrierOperand, parity: Sum },
-    /// Ordinary accesses before come before those of the asynchronous proxy after.
+    /// Orders generic accesses before it and proxy accesses after it.
     ProxyFence {
-        /// Whether it is about global memory.
+        /// For global memory; otherwise shared.
         global: bool,
     },
-    /// Closes the threads' groups of tensor stores.
+    /// `cp.async.bulk.commit_group`
     BulkCommit,
-    /// Waits for the threads' groups of tensor stores.
+    /// `cp.async.bulk.wait_group`
     BulkWait { groups: u32, read: bool },
-    /// Closes the warpgroup's group of products.
+    /// `wgmma.commit_group`
     MatrixCommit { site: u32 },
-    /// Waits for the warpgroup's groups of products.
+    /// `wgmma.wait_group`
     MatrixWait { groups: u32, site: u32 },
-    /// Some warps of the block wait for each other.
+    /// A named barrier of the block.
     Named { barrier: Sum, threads: u32, waits: bool, site: u32 },
-    /// Orders accesses, with the atomic operations around it.
+    /// A memory fence.
     Fence { scope: Scope },
-    /// Changes the registers of the warp's threads.
+    /// Changes the registers per thread of the warp.
     Registers { registers: u32, site: u32 },
-    /// A box to shared memory.
+    /// `tma_load`
     Load { copy: BoxOperand, barrier: BarrierOperand, multicast: Option<u32> },
-    /// A box from shared memory.
+    /// `tma_store`, `tma_add`
     Store { copy: BoxOperand },
-    /// Registers of floats, or of integers, `src ..` to shared memory of another block.
+    /// `store_async` of registers `src ..`.
     RemoteStore { src: u32, floats: bool, address: Sum, site: u32, barrier: BarrierOperand },
-    /// A product.
+    /// `wgmma.mma_async`
     Product(Box<WgmmaOperands>),
-    /// Four matrices of 8 x 8 from the registers `src ..` to rows of shared memory, by way of `dst ..`.
+    /// `stmatrix` of four 8 x 8 matrices from registers `src ..`, through `dst ..`.
     StoreMatrix { src: u32, dst: u32, address: Sum, site: u32 },
-    /// Registers that may belong to a product in flight are touched.
+    /// An access to registers that a wgmma in flight may write.
     Touched { slot: u32, width: u32, site: u32 },
 }
 
-/// What the program knows of asynchronous work.
+/// The asynchronous instructions of a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AsyncOps {
-    /// The instructions.
     pub list: Vec<AsyncOp>,
-    /// Boxes of tensors.
     pub boxes: Vec<BoxPlan>,
-    /// Mbarriers of a block.
+    /// The number of mbarriers in a block.
     pub barriers: u32,
-    /// The place and the element of each of them.
+    /// The place and the element of each.
     pub barrier_names: Vec<(u32, u32)>,
 }

@@ -1,8 +1,8 @@
-//! Why a launch is not simulated.
+//! Errors of a launch that cannot be simulated.
 
 use std::fmt;
 
-/// Why a launch was not simulated. Nothing has run.
+/// The reason why a launch was not simulated. Nothing was executed.
 ///
 /// ```
 /// # use layout_compiler::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
@@ -20,42 +20,42 @@ use std::fmt;
 pub enum SimulateError {
     /// The number of arguments differs.
     Count {
-        /// How many the kernel takes.
+        /// The number of the kernel's arguments.
         expected: usize,
-        /// How many were given.
+        /// The number of given arguments.
         found: usize,
     },
     /// An argument is of another kind.
     Argument {
         /// The argument's name.
         argument: String,
-        /// What the kernel takes.
+        /// The kernel's argument.
         expected: String,
-        /// What was given.
+        /// The given argument.
         found: String,
     },
-    /// A tensor's bytes are no whole number of elements.
+    /// The size of a tensor in bytes is not a multiple of its element's.
     Bytes {
         /// The argument's name.
         argument: String,
-        /// Its bytes.
+        /// The size of the tensor in bytes.
         found: usize,
-        /// The bytes of an element.
+        /// The size of an element in bytes.
         elem: u32,
     },
-    /// The grid or the block is larger than the simulator takes.
+    /// The grid or the block exceeds a limit of the simulator.
     TooLarge {
-        /// What is too large, in words.
+        /// The excess, in words.
         what: String,
     },
-    /// A cooperative launch of more blocks than run at the same time.
+    /// A cooperative launch with more blocks than can be resident.
     NotResident {
-        /// The grid's.
+        /// Blocks of the grid.
         blocks: u64,
-        /// What the multiprocessors hold: `min_blocks` each, one where the kernel does not say.
+        /// Blocks that the multiprocessors hold: `min_blocks` each, or one without `min_blocks`.
         most: u64,
     },
-    /// The checked kernel breaks its own invariants.
+    /// The checked kernel violates an invariant of `Checked`.
     Malformed(String),
 }
 
@@ -71,15 +71,15 @@ impl fmt::Display for SimulateError {
             SimulateError::Bytes { argument, found, elem } => {
                 write!(
                     f,
-                    "tensor `{argument}` has {found} bytes, which is no multiple of its element's {elem}"
+                    "tensor `{argument}` has {found} bytes, which is not a multiple of its element's {elem}"
                 )
             }
             SimulateError::NotResident { blocks, most } => write!(
                 f,
-                "a cooperative launch of {blocks} blocks, of which {most} run at the same time: launch fewer, or say \
-                 `min_blocks` if a multiprocessor holds several"
+                "a cooperative launch of {blocks} blocks, of which {most} can be resident: launch fewer, or set \
+                `min_blocks` if a multiprocessor holds several"
             ),
-            SimulateError::TooLarge { what } => write!(f, "{what}, too much for the simulator"),
+            SimulateError::TooLarge { what } => write!(f, "{what}, which exceeds a limit of the simulator"),
             SimulateError::Malformed(what) => write!(f, "the checked kernel is malformed: {what}"),
         }
     }

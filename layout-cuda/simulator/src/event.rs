@@ -1,10 +1,9 @@
-//! Events: what happens in a launch, as judges learn of it.
+//! Events of a launch, which analyses observe.
 //!
 //! ```text
-//! execution ──tell(Event)──► each hearing of the cluster that runs ──► Told: findings, counts
+//! execution ──notify(Event)──► each observer of the running cluster ──► Diagnostics: findings, counts
 //! ```
-//! Law: execution reports and asks nothing. A judge changes no value, no clock and no order, so the same happens without
-//! judges. A judge sees the machine at the moment of the event, and cannot change it.
+//! Law: an analysis changes no value, no clock and no order, so execution is the same without analyses.
 
 use crate::async_op::{BoxOperand, MatrixOperand, WgmmaOperands};
 use crate::bytecode::{LANES, Op, Register, Site, Update};
@@ -16,96 +15,86 @@ use crate::state::proxy::{Chunk, SharedCopy};
 use crate::state::warp::{PendingCopy, Warp};
 use layout_compiler::program::{AtomicChange, Scope};
 
-/// Accesses to memory that others see: by far most events.
+/// Accesses to memory that other threads share: most events.
 pub(crate) const ACCESSES: u8 = 1;
-/// Instructions that only look, and accesses to local arrays.
+/// Instrumentation, and accesses to local arrays.
 pub(crate) const CHECKS: u8 = 2;
-/// Instructions that only look at numbers.
+/// Instrumentation of arithmetic.
 pub(crate) const ARITHMETIC: u8 = 4;
-/// All others.
 pub(crate) const OTHERS: u8 = 8;
 
-/// What judges and execution tell of a launch, of one host thread.
+/// The findings and counts of one host thread.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
-    /// What is wrong.
     pub findings: Findings,
     /// For each site.
     pub counts: Vec<Counts>,
-    /// Whether a block touched an element that another block writes.
+    /// Whether a block accessed an element that another block writes.
     pub crossed: bool,
-    /// What was told of the event that judges look at.
+    /// The number of findings so far about the current event.
     pub findings_of_event: u32,
 }
 
-/// Lanes of a warp touch elements of a site.
+/// Lanes of a warp access elements of a site.
 pub(crate) struct Access<'e> {
-    /// Whose lanes.
     pub warp: &'e Warp,
-    /// Where: the site, and its number.
+    /// The site and its number.
     pub site: &'e Site,
-    /// See `site`.
     pub number: u32,
-    /// Which elements.
     pub elements: &'e LaneElements,
-    /// How.
     pub kind: AccessKind<'e>,
 }
 
-/// How lanes touch elements.
 #[derive(Clone, Copy)]
 pub(crate) enum AccessKind<'e> {
-    /// They are loaded; into registers from this one on, where no other instruction changes those.
+    /// A load, into consecutive registers from this one on; `None` if other instructions write them.
     Load(Option<Register>),
-    /// They are stored from registers from the first on, after this; these lanes write what was there.
+    /// A store that follows, from consecutive registers; the mask holds the lanes that store the value that is there
+    /// already.
     Store(Register, u32),
-    /// An asynchronous copy of the thread begins to read them.
+    /// `cp.async` is issued and reads them.
     AsyncRead,
-    /// An asynchronous copy of the thread begins to write them.
+    /// `cp.async` is issued and writes them.
     AsyncWrite,
-    /// An asynchronous store to another block begins.
+    /// `store_async` is issued.
     RemoteWrite,
-    /// They become mbarriers.
+    /// They are initialised as mbarriers.
     BarrierInit,
-    /// They are changed atomically, after this.
+    /// An atomic operation follows.
     Atomic(&'e Atomic<'e>),
 }
 
-/// An atomic operation of lanes.
 pub(crate) struct Atomic<'e> {
-    /// What it does.
     pub change: AtomicChange,
-    /// The threads for which it is atomic.
     pub scope: Scope,
-    /// What its value, or its being done, has to do with an earlier load.
+    /// Its dependence on an earlier load.
     pub update: Update,
-    /// The register of the value.
+    /// The register of the operand.
     pub src: Register,
-    /// The bits of the value.
+    /// The bits of the operand.
     pub values: &'e [u64; LANES],
-    /// Those that it compares with.
+    /// The expected bits of a compare-and-exchange.
     pub wanted: &'e [u64; LANES],
 }
 
 /// A box between a tensor and shared memory.
 #[derive(Clone, Copy)]
 pub(crate) struct BoxCopy<'e> {
-    /// Which of the program's.
+    /// The number of the box in the program.
     pub plan: u32,
     /// The sites of shared memory and of the tensor.
     pub sites: (u32, u32),
-    /// Where it begins in shared memory.
+    /// The address in shared memory.
     pub shared: u64,
-    /// Where it begins in the tensor.
+    /// The first element in the tensor.
     pub coordinates: &'e [i64],
-    /// Which lane of the warp asks for it.
+    /// The issuing lane.
     pub lane: usize,
-    /// Whether its elements are added to those of the tensor.
+    /// Whether it is a reduction (`tma_add`).
     pub adds: bool,
 }
 
 impl<'e> BoxCopy<'e> {
-    /// A lane's box.
     pub(crate) fn of(copy: &BoxOperand, shared: u64, coordinates: &'e [i64], lane: usize) -> BoxCopy<'e> {
         BoxCopy {
             plan: copy.plan,
@@ -118,35 +107,34 @@ impl<'e> BoxCopy<'e> {
     }
 }
 
-/// Something that happens.
 pub(crate) enum Event<'e> {
-    /// A cluster begins.
+    /// A cluster starts.
     Start,
-    /// It ends.
+    /// A cluster ends.
     End,
-    /// Nobody of it can go on.
+    /// No warp of the cluster can continue.
     Deadlock,
-    /// Lanes do something to the shared memory of another block of the cluster.
+    /// Lanes access the shared memory of another block of the cluster.
     RemoteAccess { warp: &'e Warp, lanes: u32, rank: usize, site: u32 },
-    /// Lanes have waited for an mbarrier, and go on in this phase of it.
+    /// Lanes pass a wait for an mbarrier in this phase.
     PhaseAcquired { warp: &'e Warp, barrier: usize, phase: u32, site: u32 },
-    /// Warps that wait at a named barrier of a block go on, after this.
+    /// Warps complete a named barrier of a block; they continue after the event.
     NamedBarrierCompleted { rank: usize, barrier: i64, warps: &'e [usize] },
-    /// Lanes touch elements.
+    /// Lanes access elements.
     Access(Access<'e>),
-    /// Lanes have changed elements atomically; the old values.
+    /// An atomic operation is done; the old values.
     AtomicDone(Access<'e>, &'e [u64; LANES]),
-    /// Lanes touch a local array at places known at run time only: of a register that holds the value.
+    /// Lanes access a local array at a dynamic index; `value` is the register of the value.
     Local { warp: &'e Warp, number: u32, elements: &'e LaneElements, value: u32, direction: Direction },
-    /// An instruction that only looks.
+    /// An instrumentation instruction.
     Check(&'e Warp, &'e Op),
-    /// Lanes have waited for this copy of theirs: it is there.
+    /// Lanes have waited for a `cp.async`.
     CopyCompleted { warp: &'e Warp, lanes: u32, copy: &'e PendingCopy },
     /// Lanes use an mbarrier of a block of the cluster.
     BarrierAccess { warp: &'e Warp, site: u32, elements: &'e LaneElements, rank: usize },
-    /// TMA reads a box of a tensor, for the mbarrier of an engine and its time.
+    /// TMA reads a box of a tensor; the engine is the mbarrier's.
     BoxRead { warp: &'e Warp, copy: BoxCopy<'e>, engine: Option<(usize, u32)> },
-    /// A copy to shared memory of the cluster begins, of an engine and its time.
+    /// A copy to shared memory is issued, with its engine and time.
     LoadIssued {
         warp: &'e Warp,
         lane: usize,
@@ -154,15 +142,15 @@ pub(crate) enum Event<'e> {
         engine: (usize, u32),
         pieces: &'e [Chunk],
     },
-    /// It is there: at a site, in pieces of so many bytes.
+    /// A copy to shared memory completes.
     LoadCompleted { site: u32, engine: (usize, u32), pieces: &'e [Chunk], size: usize },
-    /// TMA begins to store a box, as the work of this number of its engine.
+    /// A tensor store is issued.
     BoxStoreIssued { warp: &'e Warp, copy: BoxCopy<'e>, engine: (usize, u32) },
-    /// It writes the tensor, after this: the warp's box of this number.
+    /// A tensor store writes the tensor after the event; `number` is its number among the warp's stores.
     BoxStoreCompleted { warp: &'e Warp, copy: BoxCopy<'e>, number: u32, data: &'e [[u8; PIECE]] },
-    /// A product begins; these lanes add to the accumulator, which another product may have in flight.
+    /// A wgmma is issued; `adds` are the lanes that read the accumulator, which may be `in_flight`.
     WgmmaIssued { warp: &'e Warp, product: &'e WgmmaOperands, adds: u32, in_flight: bool },
-    /// It reads an operand at these addresses, as the work of this time of its engine.
+    /// A wgmma reads an operand at these addresses.
     OperandRead { warp: &'e Warp, matrix: &'e MatrixOperand, engine: (usize, u32), pieces: &'e [u64] },
 }
 

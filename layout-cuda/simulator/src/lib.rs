@@ -1,23 +1,23 @@
-//! Runs a checked kernel on the CPU, by the GPU's rules, and reports what is wrong with it and what it costs.
+//! Executes a checked kernel on the CPU under the memory model of the GPU, and reports mistakes and costs.
 //!
 //! ```text
 //! Checked ──compile──► Program (bytecode, sites)
 //!
-//! schedule   who has the next turn: clusters, warps, asynchronous work
-//! actors     warps, TMA, the matrix units, mbarriers            ──events──► judge   races, initialisation, views, coverage,
-//! memory     bytes, addresses; clocks: what was before what                         arithmetic, updates, traffic, phases ..
+//! schedule   the order of clusters, warps and asynchronous work
+//! actors     warps, TMA, the matrix units, mbarriers         ──events──► analysis   races, initialisation, views, coverage,
+//! memory     bytes, addresses, vector clocks                                        arithmetic, updates, traffic, phases ..
 //! ```
-//! Each folder knows those before it; the machine (`machine`) holds their parts. Execution reports what happens (`event`)
-//! and knows no judge: without judges it is execution alone. The blocks of a cluster run together, clusters on several host
-//! threads.
+//! A module names the layers below it only (`tests/tidy.rs` has the table); `machine` holds their state. Execution
+//! emits events (`event`) and does not depend on analyses. The blocks of a cluster run together, clusters on several
+//! host threads.
 //!
-//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or touch memory outside an argument.
-//! Results and report are the same for any number of host threads; a kernel whose atomics make the order of blocks matter
-//! runs on one. With findings on, blocks that touch each other's elements are run again one after another; with findings
-//! off, the results of such a kernel depend on the host threads.
+//! Laws: no kernel and no argument makes it panic, hang (see [`Options::max_steps`]) or access memory outside an
+//! argument. Results and report do not depend on the number of host threads; a kernel with atomic operations that
+//! depend on the order of blocks runs on one. With findings on, a launch whose blocks access each other's elements runs
+//! again on one host thread. With findings off, the results of such a kernel depend on the host threads.
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
-// The documentation is for who works on it: links to private items are meant.
+// The documentation is for developers of this crate, so links to private items are intended.
 #![allow(rustdoc::private_intra_doc_links)]
 
 mod actors;
@@ -54,9 +54,9 @@ use schedule::{difference, residents};
 use state::cluster;
 use workers::run;
 
-/// Runs a launch. Afterwards the tensors that are written hold the results, and the report says the rest.
+/// Runs a launch. Afterwards the written tensors hold the results.
 ///
-/// `bound` is what [`LaunchPlan`](layout_compiler::launch::LaunchPlan) made of the same tensors.
+/// `bound` is the result of [`LaunchPlan::bind`](layout_compiler::launch::LaunchPlan::bind) for the same tensors.
 ///
 /// ```
 /// # use layout_compiler::{Elem, LaunchArgument, ParamSet, ParamValue, Promises, compile};
@@ -110,7 +110,7 @@ pub fn simulate(
     let workers = if program.ordered { 1 } else { workers };
     let workers = workers.min(usize::try_from(blocks / ranks).unwrap_or(usize::MAX)).min(256);
     let mut report = None;
-    // More than one worker first; one alone if that met what depends on the order of blocks.
+    // Several workers first; one alone if the results may depend on the order of blocks.
     for workers in if workers > 1 { vec![workers, 1] } else { vec![1] } {
         let launch = launch(checked, &program, bound, arguments, options)?;
         let outcome = run(&launch, blocks / ranks, workers);
@@ -153,7 +153,7 @@ pub fn simulate(
     Ok(report.unwrap_or_default())
 }
 
-/// The arguments, compared with what the kernel takes.
+/// Checks the arguments against the kernel's.
 fn argument_values(
     checked: &Checked,
     arguments: &[SimulatorArgument<'_>],

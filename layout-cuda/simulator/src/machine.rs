@@ -1,7 +1,6 @@
-//! The machine of one host thread: the launch, and the parts of memory, actors and schedule that belong to the cluster that
-//! runs.
+//! The machine of one host thread: the launch, and the state of the cluster that runs.
 //!
-//! Each folder adds its methods; judges see all of the machine and can change nothing.
+//! The folders `actors` and `schedule` add methods. Observers read the machine.
 
 use crate::bytecode::{LANES, Program};
 use crate::event::{Diagnostics, Event};
@@ -16,82 +15,74 @@ use crate::state::proxy::Proxy;
 use crate::state::warp::{Warp, coordinates};
 use std::cell::RefCell;
 
-/// A judge of a launch: what it keeps of all clusters, of which several host threads may run some.
+/// An analysis of a launch; its state is shared by the host threads.
 pub(crate) trait Analysis: Send + Sync {
-    /// What it keeps of one cluster at a time.
+    /// Its state for one cluster at a time.
     fn observer(&self) -> Box<dyn Observer + '_>;
 
     /// The launch has ended.
     fn close(&self, _program: &Program, _findings: &mut Findings) {}
 }
 
-/// A judge, and what it keeps of the cluster that runs.
 pub(crate) trait Observer {
-    /// Which events it observes: [`ACCESSES`], [`CHECKS`], [`ARITHMETIC`], [`OTHERS`].
+    /// The observed events: [`ACCESSES`], [`CHECKS`], [`ARITHMETIC`], [`OTHERS`].
     fn interests(&self) -> u8;
 
-    /// Something happens.
     fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>);
 }
 
-/// The hearings of a cluster, each with what it hears.
+/// The observers of a cluster, each with its interests.
 pub(crate) type Observers<'a> = Vec<(u8, Box<dyn Observer + 'a>)>;
 
-/// The hearings of a launch's judges.
 pub(crate) fn observers<'a>(analyses: &'a [Box<dyn Analysis>]) -> Observers<'a> {
     let observers = analyses.iter().map(|judge| judge.observer());
     observers.map(|observer| (observer.interests(), observer)).collect()
 }
 
-/// What all host threads share.
+/// The part that all host threads share.
 pub(crate) struct Launch<'a> {
     pub program: &'a Program,
     /// One for each argument.
     pub globals: Vec<Global<'a>>,
-    /// Who looks.
     pub analyses: Vec<Box<dyn Analysis>>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: [u32; 3],
     pub max_steps: u64,
     pub counters: bool,
-    /// Clusters that the device surely holds at once.
+    /// The number of clusters that the device is certain to hold at once.
     pub places: usize,
     /// The number of the schedule.
     pub seed: u64,
-    /// Whether clusters begin from the last to the first, whatever the schedule says.
+    /// Whether clusters start in reverse order, whatever the schedule.
     pub backwards: bool,
 }
 
 pub(crate) struct Machine<'a> {
     pub launch: &'a Launch<'a>,
     pub warps: Vec<Warp>,
-    /// How many warps a block has; `warps` is moved out while one of them runs.
+    /// The number of warps; `warps` is moved out while one of them runs.
     pub count: usize,
-    /// The blocks that run, and what their warps know.
     pub clocks: ClusterClocks,
     pub shared: Vec<u8>,
-    /// The judges of the cluster that runs.
     pub observers: Observers<'a>,
-    /// What they tell.
     pub diagnostics: RefCell<Diagnostics>,
-    /// For each instruction: how often a warp ran it, and how many lanes.
+    /// For each instruction: executions by a warp, and active lanes.
     pub runs: Vec<[u64; 2]>,
-    /// What is in flight beside the threads.
     pub proxy: Proxy,
     pub releases: Releases,
-    /// The schedule.
     pub policy: SchedulePolicy,
     /// Whether anything was written, released or ended since this was reset.
     pub progress: bool,
-    /// Whether the warp that ran last changed something undivided that others may wait for.
+    /// Whether the last warp did an atomic write that another warp may be polling.
     pub wrote_atomically: bool,
 }
 
-/// Warps, mbarriers and other actors of a cluster at most: each has a number that the shadow keeps in 16 bits.
+/// The maximum number of actors (warps, mbarriers and other engines) of a cluster: the shadow memory has 16 bits for
+/// each.
 pub(crate) const MOST_ACTORS: u64 = 2048;
 
-/// The actors of a cluster of so many blocks.
+/// The number of actors of a cluster.
 pub(crate) fn actors(program: &Program, threads: u32, ranks: u64) -> u64 {
     let each = threads.div_ceil(LANES as u32);
     Proxy::new(program, each as usize, 1).actors() as u64 * ranks
@@ -131,17 +122,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether anybody looks.
     #[inline]
     pub(crate) fn observed(&self) -> bool {
         !self.observers.is_empty()
     }
 
-    /// Tells the judges.
     #[inline]
     pub(crate) fn notify(&mut self, event: &Event<'_>) {
         if self.observed() {
-            // Moved out, so that they look at the machine without themselves.
+            // Moved out, so that observers can borrow the machine.
             let mut observers = std::mem::take(&mut self.observers);
             self.diagnostics.borrow_mut().findings_of_event = 0;
             let kind = event.kind();
@@ -154,7 +143,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes a finding for some lanes of a warp; `message` is given the first of them.
+    /// Adds a finding for some lanes of a warp; `message` gets the first of them.
     pub(crate) fn report(
         &self,
         kind: FindingKind,

@@ -19,9 +19,9 @@ use layout_compiler::elem::Constant;
 /// ```
 #[derive(Debug)]
 pub enum SimulatorArgument<'a> {
-    /// A tensor that is read: its bytes from its first element on, little-endian.
+    /// A read-only tensor: its bytes from the first element on, little-endian.
     Read(&'a [u8]),
-    /// A tensor that is written, likewise.
+    /// A tensor that the kernel writes.
     Write(&'a mut [u8]),
     /// A scalar of an element type.
     Scalar(Constant),
@@ -29,7 +29,7 @@ pub enum SimulatorArgument<'a> {
     Index(i64),
 }
 
-/// How to simulate.
+/// Options of a simulation.
 ///
 /// ```
 /// # use layout_simulator::{FindingKind, Options};
@@ -46,35 +46,35 @@ pub enum SimulatorArgument<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether to look for mistakes.
+    /// Whether to report mistakes.
     pub findings: bool,
     /// Whether to count work and traffic.
     pub counters: bool,
-    /// Instructions that a warp may take in one block before the launch is stopped.
+    /// The maximum number of instructions of a warp in one block; then the launch is stopped.
     pub max_steps: u64,
-    /// How many findings of a kind the report holds.
+    /// The maximum number of findings of a kind in the report.
     pub max_findings: usize,
-    /// Host threads; 0 for as many as the machine has.
+    /// Host threads; 0 for one on each core.
     pub threads: usize,
-    /// Multiprocessors of the device that the launch is meant for; an H200 has 132. Where blocks wait for each other, no
-    /// more of them run at once than these hold for certain: `min_blocks` on each, or one.
+    /// Multiprocessors of the target device; an H200 has 132. If blocks wait for each other, the number of resident
+    /// blocks is at most what these are certain to hold: `min_blocks` on each, or one.
     pub multiprocessors: u32,
-    /// Whether to check the coverage of writes. Findings are: elements that no thread writes while others of their tensor
-    /// are written (except in tensors that only atomic operations change); tensors that the kernel writes, does not read,
-    /// and leaves unchanged; elements that two threads write with no read in between; reads of an element that nothing has
-    /// set, in a tensor of zeros.
+    /// Whether to check the coverage of writes. Findings are: elements that no thread writes while others of their
+    /// tensor are written (except in tensors that only atomic operations change); tensors that the kernel writes, does
+    /// not read, and leaves unchanged; elements that two threads write without a read in between; reads of an unwritten
+    /// element in a tensor of zeros.
     pub coverage: bool,
-    /// Whether to check numbers. Findings are: integers that leave their type outside of `wrapping_*`, also in sums of a
-    /// warp, powers and atomic sums; conversions that lose a value; shifts by the width or more; an infinity from finite
-    /// numbers, or a NaN from operands that are none, that is stored. Rounding by a conversion is no loss. Products of the
-    /// matrix units are not checked.
+    /// Whether to check arithmetic. Findings are: integer overflow outside `wrapping_*`, also in sums of a warp, powers
+    /// and atomic sums; conversions that lose a value; shifts by the width or more; a stored infinity made of finite
+    /// numbers, or a stored NaN made of operands that are not NaN. Rounding by a conversion is not a loss. Products of
+    /// the matrix units are not checked.
     pub arithmetic: bool,
-    /// How many schedules the launch runs under: orders of warps, of blocks and of asynchronous work. The first one is the
-    /// usual order, the next ones are adversaries, the others are random. A result that differs is a finding, except for
-    /// rounding where atomic operations add floats. Results and counts are those of the first schedule.
+    /// The number of schedules: orders of warps, of blocks and of asynchronous work. The first one is conservative, the
+    /// next ones are adversarial, the others are random. A different result is a finding, except for rounding where
+    /// atomic operations add floats. Results and counts are those of the first schedule.
     pub schedules: u32,
-    /// The number of the first schedule, from 0. A schedule that a finding names is repeated by this number and one
-    /// schedule.
+    /// The number of the first schedule, from 0. To repeat the schedule of a finding, set `seed` to its number and
+    /// `schedules` to 1.
     pub seed: u64,
 }
 

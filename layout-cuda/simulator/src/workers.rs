@@ -10,7 +10,7 @@ use crate::report::{Counts, Report};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
-/// What the host threads found together.
+/// The merged results of the host threads.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub findings: Findings,
@@ -18,11 +18,11 @@ pub(crate) struct Outcome {
     pub runs: Vec<[u64; 2]>,
     pub blocks: u64,
     pub stopped: bool,
-    /// Whether the order of blocks matters to it.
+    /// Whether the order of blocks matters.
     pub ordered: bool,
 }
 
-/// Runs every cluster, by this many host threads.
+/// Runs every cluster on `workers` host threads.
 pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome {
     let (next, halt) = (AtomicU64::new(0), AtomicBool::new(false));
     let work = || {
@@ -65,7 +65,7 @@ pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome
         for handle in handles {
             match handle.join() {
                 Ok(outcome) => all.merge(outcome),
-                // A panic in a worker is a mistake here, not the kernel's: the lone run shows it.
+                // A panic in a worker is a bug of the simulator; the run on one thread shows it.
                 Err(_) => all.ordered = true,
             }
         }

@@ -1,10 +1,8 @@
-//! Clusters: blocks that run together. Where the kernel asks for no cluster, each block is one.
+//! Addresses in a cluster. A kernel without a cluster size has clusters of one block.
 //!
-//! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block; a warp knows its
-//! block's first numbers. A block's shared memory begins at a multiple of 1024 bytes, so a swizzle by address is the same
-//! as in the block alone.
+//! Warps, mbarriers and bytes of shared memory are numbered through the cluster, block after block.
 //!
-//! Law: an access to another block's shared memory is an access to the cluster's at another offset.
+//! Law: an access to another block's shared memory is an access to the cluster's shared memory at another offset.
 
 use crate::bytecode::{Site, Sum};
 use crate::event::Event;
@@ -16,22 +14,21 @@ use crate::state::warp::{Warp, each_lane};
 use std::ops::Range;
 
 impl Machine<'_> {
-    /// Blocks that run together.
+    /// The number of blocks in the cluster.
     pub(crate) fn ranks(&self) -> usize {
         self.clocks.blocks.len().max(1)
     }
 
-    /// Warps of a block.
+    /// The number of warps in a block.
     pub(crate) fn warps_of_block(&self) -> usize {
         self.count / self.ranks()
     }
 
-    /// The block of a warp, by its rank.
+    /// The rank of a warp's block.
     pub(crate) fn rank(&self, warp: usize) -> usize {
         warp / self.warps_of_block().max(1)
     }
 
-    /// The warps of a block.
     pub(crate) fn warps_of(&self, rank: usize) -> Range<usize> {
         let each = self.warps_of_block();
         rank * each..(rank + 1) * each
@@ -42,7 +39,7 @@ impl Machine<'_> {
         warp % self.warps_of_block().max(1)
     }
 
-    /// A warp in words.
+    /// The name of a warp in findings.
     pub(crate) fn warp_name(&self, warp: usize) -> String {
         match self.ranks() {
             1 => format!("warp {warp}"),
@@ -50,14 +47,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes of a warp do something to another block's shared memory.
+    /// Lanes of a warp access another block's shared memory.
     pub(crate) fn reach(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32) {
         if rank != self.rank(warp.number as usize) && lanes != 0 {
             self.notify(&Event::RemoteAccess { warp, lanes, rank, site });
         }
     }
 
-    /// Makes an access to shared memory of other blocks out of one to the own: the index counts on through the cluster.
+    /// Turns the own block's addresses into those of the lanes' target blocks.
     pub(crate) fn in_other_blocks(
         &mut self,
         warp: &Warp,
@@ -86,14 +83,14 @@ impl Machine<'_> {
                 let known = &self.clocks.warps[warp.number as usize].of(lane).clock;
                 if !known.has_advanced(self.warps_of(rank as usize)) {
                     self.report(FindingKind::NotBegun, number, warp.number, 1 << lane, None, |_| {
-                        format!("shared memory of rank {rank}, which may not have begun: no `cluster_barrier()` before")
+                        format!("shared memory of rank {rank}, which may not have started: no `cluster_barrier()` before")
                     });
                 }
             }
         }
     }
 
-    /// The lanes' accesses to other blocks must come before those end. Lanes that go to one block are one event.
+    /// Emits one event for each target block. The analysis checks that the block is alive at the access.
     pub(crate) fn reach_lanes(&mut self, warp: &Warp, site: &Site, number: u32, elements: &LaneElements) {
         let own = self.rank(warp.number as usize) as i64;
         let block_elements = i64::from(stride(self.launch.program) / site.bytes);

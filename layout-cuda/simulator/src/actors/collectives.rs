@@ -1,7 +1,7 @@
-//! What threads do together: collectives of a warp, atomic operations.
+//! Collectives of a warp, and atomic operations.
 //!
-//! Law: sums and prefix sums of floats are those of the GPU to the last bit, since they round in the same order. The lanes
-//! of a warp do their atomic operations in order, the warps as they run: one of the orders that a GPU may take.
+//! Law: sums and prefix sums of floats are bit-identical to a GPU's, since they round in the same order. The lanes of a
+//! warp do an atomic operation in lane order, and warps in the order of the schedule.
 
 use crate::arithmetic::{larger, smaller};
 use crate::bytecode::{Bank, LANES, Register, Sum, Target, Update};
@@ -15,7 +15,6 @@ use layout_compiler::meaning::Float;
 use layout_compiler::program::{AtomicChange, Collective, Scope};
 use layout_compiler::small_float;
 
-/// `dst = function(from)` of the lanes of a warp.
 pub(crate) fn collective(
     warp: &mut Warp,
     dst: Register,
@@ -60,7 +59,7 @@ pub(crate) fn collective(
             };
             let integers = Operations { sum: i64::wrapping_add, max: i64::max, min: i64::min };
             let of = if elem == Elem::U64 { naturals } else { integers };
-            // Sums modulo 2^64, cut to the width at the end, are those cut in every round.
+            // Sums modulo 2^64, wrapped once at the end, are equal to sums that wrap in each step.
             let value = together(function, &warp.lanes(from), &sources, &of);
             put(&mut warp.int[dst as usize], &value.map(|value| elem.wrap(value)), active);
         }
@@ -73,7 +72,7 @@ pub(crate) fn collective(
             let votes = mask & active;
             let everywhere = |holds: bool| if holds { u32::MAX } else { 0 };
             let lanes = match function {
-                // The last one: which it is, is the hardware's affair, and no kernel may count on the first.
+                // The last one: the hardware chooses, so a kernel must not rely on the first.
                 Collective::ElectOne => 1 << (31 - active.leading_zeros().min(31)),
                 Collective::All => everywhere(votes == active),
                 Collective::Any => everywhere(votes != 0),
@@ -83,7 +82,7 @@ pub(crate) fn collective(
                 | Collective::ShuffleXor => {
                     sources.iter().enumerate().fold(0, |all, (lane, from)| all | (mask >> from & 1) << lane)
                 }
-                // Not of truth values, or of another type.
+                // Not defined for `bool`, or of another result type.
                 Collective::Sum
                 | Collective::Max
                 | Collective::Min
@@ -97,12 +96,12 @@ pub(crate) fn collective(
             };
             warp.put_mask(dst, lanes);
         }
-        // The compiler gives no other pair.
+        // The compiler emits no other pair.
         (Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_), _) => {}
     }
 }
 
-/// Which lanes have the same bits: `dst` is their mask, or whether all have.
+/// The lanes with equal bits: a mask, or whether all are equal.
 fn matches(warp: &mut Warp, dst: Register, from: Register, elem: Elem) {
     let active = warp.active;
     let bits: [u64; LANES] = match from {
@@ -125,12 +124,12 @@ fn matches(warp: &mut Warp, dst: Register, from: Register, elem: Elem) {
             let all = same(bits[active.trailing_zeros() as usize % LANES]) == active;
             warp.put_mask(dst, if all { u32::MAX } else { 0 });
         }
-        // The compiler gives no other pair.
+        // The compiler emits no other pair.
         Register::F32(_) | Register::F64(_) | Register::Int(_) => {}
     }
 }
 
-/// The lane that each lane of a shuffle reads; one beyond the warp's ends reads its own.
+/// The source lane of each lane of a shuffle; out of range it is the own lane.
 fn sources(function: Collective, counts: &[i64; LANES]) -> [usize; LANES] {
     let mut sources = [0; LANES];
     for (own, source) in sources.iter_mut().enumerate() {
@@ -162,7 +161,6 @@ fn sources(function: Collective, counts: &[i64; LANES]) -> [usize; LANES] {
     sources
 }
 
-/// The arithmetic of one bank.
 struct Operations<T> {
     sum: fn(T, T) -> T,
     max: fn(T, T) -> T,
@@ -190,7 +188,7 @@ fn together<T: Copy>(
                 None => value[lane],
             })
         }),
-        // Of integers: below.
+        // Integers only: see `collective`.
         Collective::And | Collective::Or | Collective::Xor => *value,
         Collective::MatchAny | Collective::MatchAll => *value,
         Collective::Shuffle
@@ -205,7 +203,7 @@ fn together<T: Copy>(
 }
 
 impl Machine<'_> {
-    /// Changes one element of each open lane, lane after lane; `dst` takes what was there before.
+    /// Updates one element of each active lane, in lane order; `dst` gets the old values.
     pub(crate) fn atomic(
         &mut self,
         warp: &mut Warp,
@@ -219,8 +217,8 @@ impl Machine<'_> {
         let site = &program.sites[number as usize];
         let elements = self.ready(warp, address, mask, number, Direction::Write);
         let reads = matches!(change, AtomicChange::Load(_));
-        // What a store gives is what was done before it. What a load is given orders what comes behind it and not itself: a
-        // plain write that it alone would put before itself might as well come after it.
+        // A store releases work before it, so it synchronises first. A load acquires for later work and not for itself:
+        // a plain write that only the load orders before the load may come after it.
         let at_once = matches!(change, AtomicChange::Store(_));
         if at_once {
             self.synchronise(warp, site, &elements, (change, scope), elements.active);
@@ -289,10 +287,10 @@ impl Machine<'_> {
     }
 }
 
-/// The bits of an element after a change.
+/// The bits of an element after an update.
 pub(super) fn changed(change: AtomicChange, elem: Elem, old: u64, value: u64) -> u64 {
     match elem {
-        // Only exchanged, by their bits.
+        // These types are only exchanged.
         Elem::F16 | Elem::Bf16 => value,
         Elem::F32 => {
             let (old, value) = (f32::from_bits(old as u32), f32::from_bits(value as u32));

@@ -1,7 +1,7 @@
-//! Which lanes are active: conditions and loops.
+//! Control flow: conditions and loops set the active lanes.
 //!
-//! Law: the lanes of a statement are active again behind it; lanes that left a loop, or its current round, wait at the end
-//! of the loop or the round.
+//! Law: the lanes that are active before a statement are active after it. Lanes that left a loop or an iteration are
+//! inactive until its end.
 
 use super::endless_loop::LoopDetector;
 use super::proxy::Flow;
@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::state::warp::{Frame, State, Warp};
 
 impl Machine<'_> {
-    /// Runs the instruction at a place, where it decides who goes on.
+    /// Executes a control-flow instruction.
     #[inline]
     pub(crate) fn control(
         &mut self,

@@ -1,7 +1,7 @@
-//! `cp.async`: issued, in flight, landed.
+//! `cp.async`: issued, in flight, complete.
 //!
-//! The source is read when the copy is issued, and the destination changes when the issuing thread waits. In between the
-//! shadows of both say that a copy is in flight. So an access to the destination is found, and so is a write to the source.
+//! The source is read at the issue, and the destination is written when the issuing thread waits. In between both
+//! shadows mark the elements as in flight, so an access to the destination or a write to the source is a finding.
 
 use crate::bytecode::{LANES, Sum, Target};
 use crate::event::{Access, AccessKind, Event};
@@ -12,7 +12,6 @@ use crate::state::warp::CopySource;
 use crate::state::warp::{PendingCopy, Warp, each_lane};
 
 impl Machine<'_> {
-    /// Issues `cp.async`: the source is read now, the destination is in flight until the wait.
     pub(crate) fn copy_async(
         &mut self,
         warp: &mut Warp,
@@ -53,7 +52,7 @@ impl Machine<'_> {
         warp.pending.push(pending);
     }
 
-    /// Lands the copies of all but the last `groups` groups of each active lane.
+    /// Completes all copies of each active lane except those of the last `groups` groups.
     pub(crate) fn wait(&mut self, warp: &mut Warp, groups: u32) {
         let (active, committed) = (warp.active, warp.committed);
         let mut pending = std::mem::take(&mut warp.pending);

@@ -1,16 +1,16 @@
-//! Endless loops: a warp that is back where it was, with the same registers.
+//! Endless loops: a warp that repeats a state.
 //!
-//! Law: take a loop that changes only registers, and reads only what nobody changes meanwhile. Equal registers in two of
-//! its rounds mean that it never ends. A copy of the warp is kept for comparison, and replaced after twice as many rounds
-//! each time (Brent), so any period is found.
+//! Law: a loop changes only registers, and reads only memory that no other thread changes. Then equal registers in two
+//! iterations mean that it never ends. The warp is compared with a copy that is replaced after twice as many iterations
+//! each time (Brent's algorithm), so a cycle of any length is found.
 
 use crate::bytecode::LANES;
 use crate::state::warp::Warp;
 
-/// Iterations before the first look.
+/// Iterations before the first comparison.
 const FIRST: u64 = 1 << 12;
 
-/// What is known of a warp's rounds since it last did something.
+/// The iterations of a warp since its last side effect.
 pub(crate) struct LoopDetector {
     count: u64,
     next: u64,
@@ -18,12 +18,11 @@ pub(crate) struct LoopDetector {
 }
 
 impl LoopDetector {
-    /// Of a warp that goes on.
     pub(crate) fn new() -> LoopDetector {
         LoopDetector { count: 0, next: FIRST, known: None }
     }
 
-    /// A round ends; `still` says that its loop changes registers only. Whether it never ends.
+    /// At the end of an iteration; `still` if the loop changes registers only. Whether the loop is endless.
     #[inline]
     pub(crate) fn endless(&mut self, warp: &Warp, still: bool) -> bool {
         if !still {
@@ -50,7 +49,7 @@ impl LoopDetector {
     }
 }
 
-/// Whether a warp stands where another stood, with the same in its registers.
+/// Whether two warps have the same program counter, masks and registers.
 fn same(a: &Warp, b: &Warp) -> bool {
     let floats = |x: &[f32; LANES], y: &[f32; LANES]| x.map(f32::to_bits) == y.map(f32::to_bits);
     let doubles = |x: &[f64; LANES], y: &[f64; LANES]| x.map(f64::to_bits) == y.map(f64::to_bits);

@@ -1,6 +1,6 @@
-//! Loads and stores of a warp: range, alignment, counts, and the bytes themselves.
+//! Loads and stores of a warp: range, alignment, events, and the bytes.
 //!
-//! Law: an element outside its place is never touched; it reads as the access's pad.
+//! Law: an element outside its tensor is not accessed; a load of it returns the pad.
 
 use crate::bytecode::{Bank, FULL, LANES, Site, Sum, Target};
 use crate::event::{Access, AccessKind, Event};
@@ -13,7 +13,7 @@ use layout_compiler::elem::Elem;
 use layout_compiler::small_float;
 
 impl Machine<'_> {
-    /// The lanes that touch memory, after range and alignment.
+    /// The lanes that access memory, after the checks of range and alignment.
     pub(crate) fn ready(
         &mut self,
         warp: &Warp,
@@ -30,7 +30,7 @@ impl Machine<'_> {
         elements
     }
 
-    /// The same, without regard to when other blocks end.
+    /// The same without the event for other blocks' shared memory.
     pub(crate) fn placed(
         &mut self,
         warp: &Warp,
@@ -49,7 +49,7 @@ impl Machine<'_> {
             self.out_of_bounds(warp, site, number, masked, &index, direction);
         }
         let last = site.len - width;
-        // One comparison for all lanes first: as an unsigned number a negative index is beyond any length.
+        // One unsigned comparison for all lanes: a negative index is larger than any length.
         let highest = index.iter().fold(0, |highest, index| highest.max(*index as u64));
         if last < 0 || highest > last as u64 {
             let mut outside = 0;
@@ -87,14 +87,14 @@ impl Machine<'_> {
             let what = if direction == Direction::Read { "read" } else { "write" };
             let (len, last) = (site.len, first.saturating_add(i64::from(site.width) - 1));
             if first >= 0 && last < len {
-                format!("{what} of `{name}` outside of its extents (it would be element {first} in memory)")
+                format!("{what} of `{name}` outside its extents (it would be element {first} in memory)")
             } else {
-                format!("{what} of element {first} of `{name}`, which has {len}")
+                format!("{what} of element {first} of `{name}`, which has {len} elements")
             }
         });
     }
 
-    /// Reports lanes whose vector does not lie at a multiple of its bytes.
+    /// Reports lanes whose vector is misaligned.
     fn aligned(&mut self, warp: &Warp, site: &Site, number: u32, open: u32, index: &[i64; LANES]) {
         let bytes = i64::from(site.width * site.bytes);
         let base = match site.target {
@@ -122,7 +122,6 @@ impl Machine<'_> {
         });
     }
 
-    /// Loads `width` elements of each lane into consecutive registers.
     pub(crate) fn load(&mut self, warp: &mut Warp, dst: u32, address: Sum, mask: Option<u32>, number: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
@@ -177,7 +176,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Stores `width` elements of each lane from consecutive registers.
     pub(crate) fn store(&mut self, warp: &mut Warp, src: u32, address: Sum, mask: Option<u32>, number: u32) {
         let program = self.launch.program;
         let site = &program.sites[number as usize];
@@ -225,13 +223,13 @@ impl Machine<'_> {
     }
 }
 
-/// Where an element of shared memory lies in the cluster's; of another block its index counts from the own.
+/// The byte of an element in the cluster's shared memory.
 #[inline]
 pub(crate) fn shared_byte(warp: &Warp, base: u32, index: i64, bytes: u32) -> usize {
     (i64::from(warp.shared + base) + index * i64::from(bytes)) as usize
 }
 
-/// Fills the open lanes.
+/// Reads the active lanes.
 #[inline]
 pub(crate) fn gather(raw: &mut [u64; LANES], elements: &LaneElements, read: impl Fn(usize) -> u64) {
     if elements.uniform && elements.active != 0 {

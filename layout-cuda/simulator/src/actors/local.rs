@@ -1,4 +1,4 @@
-//! Local tensors at indices that are known only at run time: each lane picks its register.
+//! Local arrays with dynamic indices: each lane selects its register.
 
 use super::load_store::gather;
 use crate::bytecode::{Bank, LANES, Sum, Target};
@@ -9,7 +9,6 @@ use crate::state::warp::{Warp, each_lane, put};
 use layout_compiler::small_float;
 
 impl Machine<'_> {
-    /// Reads a local array at an index of each lane.
     pub(crate) fn local_load(
         &mut self,
         warp: &mut Warp,
@@ -21,7 +20,7 @@ impl Machine<'_> {
         let site = &self.launch.program.sites[number as usize];
         let Target::Local { register, .. } = site.target else { return };
         let mut elements = self.ready(warp, index, mask, number, Direction::Read);
-        // Each lane has elements of its own, also at one index.
+        // Lanes have separate elements even if the index is equal.
         elements.uniform = false;
         let element = |lane: usize| elements.index[lane] as usize;
         self.notify(&Event::Local {
@@ -32,7 +31,6 @@ impl Machine<'_> {
             direction: Direction::Read,
         });
         let (from, to) = (register as usize, dst as usize);
-        // A register holds a small float as an `f32`.
         let small = site.elem.is_float() && site.elem.bytes() < 4;
         let pad =
             if small { small_float::decode(site.pad as u32, site.elem).to_bits().into() } else { site.pad };
@@ -59,7 +57,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Writes a local array at an index of each lane.
     pub(crate) fn local_store(
         &mut self,
         warp: &mut Warp,

@@ -1,13 +1,13 @@
-//! Mbarriers: arrivals and bytes that end phases.
+//! Mbarriers: arrivals and bytes that complete phases.
 //!
 //! ```text
-//! phase n:   arrivals left ─┐
-//!            bytes left    ─┴─ both none: phase n ends, phase n + 1 begins with all arrivals and no bytes
-//! wait(p):   passes if the current phase's number is not p modulo 2
+//! phase n:   pending arrivals ─┐
+//!            missing bytes    ─┴─ both 0: phase n is complete; phase n + 1 begins with all arrivals and no bytes
+//! wait(p):   passes if the number of the current phase is not p modulo 2
 //! ```
-//! Law: a thread that passes a wait knows what each arriving thread knew, and the boxes that were announced to the phase
-//! have landed. That holds of the phase that it surely waited for, since the parity of two phases does not tell which. A thread
-//! that does not know that the phase before last has ended may as well have passed when that one began.
+//! Law: a wait acquires the clocks of all arrivals of its phase and the completion of the phase's copies. It acquires
+//! only the phase that it must have observed: parity does not distinguish phase n from n - 2. So without the clock of
+//! the phase before the last, a wait acquires the phase before that.
 
 use crate::async_op::BarrierOperand;
 use crate::bytecode::Sum;
@@ -21,7 +21,6 @@ use crate::state::proxy::PendingLoad;
 use crate::state::warp::{State, Warp, each_lane};
 
 impl Machine<'_> {
-    /// An mbarrier in words.
     pub(crate) fn barrier_name(&self, barrier: usize) -> String {
         let program = self.launch.program;
         let each = program.async_ops.barrier_names.len().max(1);
@@ -44,12 +43,11 @@ impl Machine<'_> {
         rank * self.launch.program.async_ops.barriers as usize + barrier.first as usize + index as usize
     }
 
-    /// The mbarrier of each lane; those out of range are reported and left out.
+    /// The mbarrier of each lane; those out of range are reported and skipped.
     fn barriers(&mut self, warp: &Warp, barrier: &BarrierOperand, direction: Direction) -> LaneElements {
         self.ready(warp, barrier.index, None, barrier.site, direction)
     }
 
-    /// Makes mbarriers.
     pub(crate) fn barrier_init(&mut self, warp: &mut Warp, barrier: &BarrierOperand, arrivals: u32) {
         let elements = self.barriers(warp, barrier, Direction::Write);
         let site = &self.launch.program.sites[barrier.site as usize];
@@ -65,7 +63,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The mbarriers that these threads made are seen by the asynchronous proxy.
+    /// The initialisations by these threads become visible to the asynchronous proxy.
     pub(crate) fn barrier_init_fence(&mut self, warp: &mut Warp) {
         for barrier in &mut self.proxy.barriers {
             let mine =
@@ -74,7 +72,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Each lane arrives.
     pub(crate) fn arrive(
         &mut self,
         warp: &mut Warp,
@@ -127,7 +124,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends the phase of an mbarrier if nothing is left to wait for.
+    /// Completes the phase of an mbarrier if no arrival and no byte is missing.
     pub(crate) fn end_phase(&mut self, at: usize) -> bool {
         let Some(mbarrier) = self.proxy.barriers.get(at) else { return false };
         let left = mbarrier.expected - mbarrier.landed;
@@ -139,7 +136,7 @@ impl Machine<'_> {
         let mut in_flight = 0;
         for load in self.proxy.pending_loads.iter_mut().filter(late) {
             in_flight += load.bytes as i64;
-            // It tells nobody any more: the phase that waits for it is over.
+            // The phase of its bytes is over.
             load.barrier = None;
         }
         if left < 0 || in_flight > 0 {
@@ -162,7 +159,7 @@ impl Machine<'_> {
         true
     }
 
-    /// A box has landed whose engine's time was that of the phase.
+    /// A copy of the current phase has completed.
     pub(crate) fn complete_bytes(&mut self, at: usize, bytes: u64, site: u32) {
         let engine = self.proxy.barrier_engine(at) - self.count;
         let engines = self.proxy.actors() - self.count;
@@ -174,7 +171,7 @@ impl Machine<'_> {
         self.end_phase(at);
     }
 
-    /// Whether the phases that the lanes wait for have ended; the warp waits where one has not.
+    /// Whether the phases of all lanes are complete; otherwise the warp waits.
     pub(crate) fn barrier_wait(&mut self, warp: &mut Warp, barrier: &BarrierOperand, parity: Sum) -> bool {
         let elements = self.barriers(warp, barrier, Direction::Read);
         let rank = self.rank(warp.number as usize);
@@ -207,7 +204,7 @@ impl Machine<'_> {
         true
     }
 
-    /// The block whose mbarrier it is: the warp's own where no rank is given.
+    /// The block of the mbarrier: without a rank the own.
     fn remote(&mut self, warp: &Warp, barrier: &BarrierOperand, rank: Option<Sum>) -> Option<usize> {
         let Some(rank) = rank else { return Some(self.rank(warp.number as usize)) };
         let lane = warp.active.trailing_zeros() as usize;

@@ -1,4 +1,4 @@
-//! A warp alone at state of its block: arrivals at named barriers, reads that have come back, and changes of its register limit.
+//! Arrivals at named barriers, completion of a warp's reads, and changes of its register limit.
 
 use crate::bytecode::LANES;
 use crate::machine::Machine;
@@ -7,15 +7,15 @@ use crate::state::proxy::NamedArrival;
 use crate::state::warp::{State, Warp};
 
 impl Machine<'_> {
-    /// A warp counts at a named barrier and goes on.
+    /// A warp arrives at a named barrier without waiting.
     pub(crate) fn arrive_named(&mut self, warp: &Warp, barrier: i64, threads: u32, site: u32) {
         let number = warp.number as usize;
         let at = (self.rank(number), barrier);
         if self.proxy.named_arrivals.iter().any(|one| one.at == at && one.warp == number) {
             self.report(FindingKind::DivergentBarrier, site, warp.number, warp.active, None, |_| {
                 format!(
-                    "warp {number} counts at barrier {barrier} once more, before those whom it counted for have \
-                     met: it takes the place of another warp"
+                    "warp {number} arrives at barrier {barrier} again before the barrier is complete: it takes \
+                    the place of another warp"
                 )
             });
             return;
@@ -24,19 +24,19 @@ impl Machine<'_> {
         let clock = self.clocks.of(warp.number).release(warp.active);
         self.proxy.named_arrivals.push(NamedArrival { at, threads, warp: number, site, clock });
         let all = self.proxy.named_arrivals.iter().filter(|one| one.at == at).count() * LANES;
-        // Full without anybody who waits: it begins again.
+        // Complete without a waiting warp: the barrier starts again.
         if all >= threads as usize {
             self.proxy.named_arrivals.retain(|one| one.at != at);
         }
     }
 
-    /// These lanes of a warp have made sure of what they read until this time, and of what the others did before they met.
+    /// The reads of these lanes before a time have completed, and those of the other lanes before their last join.
     pub(crate) fn settle(&mut self, warp: u32, lanes: u32, now: u32) {
         let met = self.clocks.accessor(warp, lanes).own();
         self.proxy.reads.settle(warp as usize, lanes, (now, met));
     }
 
-    /// Registers that each thread of a warp may have at most now.
+    /// The most registers per thread that a warp can have now.
     pub(crate) fn registers_left(&self, warp: usize) -> u32 {
         let block = self.warps_of(self.rank(warp));
         let pool = self.proxy.pool * block.len() as u32;
@@ -44,7 +44,7 @@ impl Machine<'_> {
         pool.saturating_sub(others)
     }
 
-    /// Changes the registers of a warp's threads; false where there are too few.
+    /// Changes the registers per thread of a warp; false if too few are free.
     pub(crate) fn set_registers(&mut self, warp: &mut Warp, registers: u32, site: u32) -> bool {
         self.converged(warp, "set_max_registers", site);
         let number = warp.number as usize;

@@ -1,28 +1,26 @@
-//! The asynchronous proxy of a block: what is in flight, who waits for it, who knows of its completion.
+//! The asynchronous proxy: its instructions, and the names of its engines in findings.
 //!
-//! Engines (see `shadow::proxy`) are numbered after the warps: warpgroups' products, warps' tensor stores, mbarriers.
-//!
-//! Law: work completes as late as the kernel allows. A box lands when nobody can go on without it. A store reads shared
-//! memory when its thread waits for that; it writes the tensor when its thread waits for the write, or at the block's end.
+//! Law: work completes as late as the kernel allows. A load completes when no warp can continue without it. A store
+//! reads shared memory when its thread waits for that; it writes the tensor when its thread waits for the write, or at
+//! the block's end.
 
 use crate::async_op::AsyncOp;
 use crate::bytecode::LANES;
 use crate::machine::Machine;
 use crate::state::warp::{State, Warp};
 
-/// Where a warp goes on.
+/// The next instruction of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// With the next instruction.
+    /// The following one.
     Next,
-    /// With this one, once what it waits for may have come.
+    /// The same one, when its wait may have ended.
     Again,
-    /// With the next one, once what it waits for has come.
+    /// The following one, when its wait has ended.
     Stop,
 }
 
 impl Machine<'_> {
-    /// Runs an instruction.
     pub(crate) fn asynchronous(&mut self, warp: &mut Warp, work: u32) -> Flow {
         if warp.active == 0 {
             return Flow::Next;
@@ -111,13 +109,13 @@ impl Machine<'_> {
         if passed { Flow::Next } else { Flow::Again }
     }
 
-    /// The cells of some bytes of shared memory.
+    /// The shadow cells of some bytes of shared memory.
     pub(crate) fn cells(&self, address: u64, bytes: u64) -> std::ops::Range<usize> {
         let granule = u64::from(self.launch.program.granule.max(1));
         (address / granule) as usize..(address.saturating_add(bytes)).div_ceil(granule) as usize
     }
 
-    /// An actor in words: a thread, or an engine.
+    /// The name of a thread or an engine in findings.
     pub(crate) fn actor(&self, thread: u32) -> String {
         let actor = thread as usize / LANES;
         let (warps, proxy) = (self.count, &self.proxy);
@@ -135,7 +133,7 @@ impl Machine<'_> {
             return format!("a product of warpgroup {engine}");
         }
         match engine.checked_sub(proxy.groups + proxy.stores) {
-            Some(barrier) => format!("a tensor load that tells {}", self.barrier_name(barrier)),
+            Some(barrier) => format!("a tensor load for {}", self.barrier_name(barrier)),
             None => format!("a tensor store of warp {}", engine - proxy.groups),
         }
     }

@@ -1,6 +1,6 @@
-//! What a warp computes in its registers.
+//! Register instructions of a warp.
 //!
-//! Law: only the active lanes of the destination change, and nothing else.
+//! Law: they change the active lanes of the destination only.
 
 use super::elementwise;
 use crate::arithmetic::{compared, doubles, float_to_integer, floats, integers};
@@ -13,7 +13,7 @@ use layout_compiler::ir::BinaryOp;
 use layout_compiler::small_float;
 
 impl Machine<'_> {
-    /// Runs an instruction on registers; false where it is none.
+    /// Executes a register instruction; false for any other.
     #[inline]
     pub(crate) fn compute(&mut self, warp: &mut Warp, op: &Op) -> bool {
         match *op {
@@ -137,7 +137,7 @@ fn select(warp: &mut Warp, dst: u32, condition: u32, then: Register, otherwise: 
             let (a, b) = (warp.mask[a as usize], warp.mask[b as usize]);
             warp.put_mask(dst, a & taken | b & !taken);
         }
-        // The compiler makes both of one bank.
+        // The compiler gives both the same bank.
         (Register::F32(_) | Register::F64(_) | Register::Int(_) | Register::Mask(_), _) => {}
     }
 }
@@ -159,7 +159,7 @@ fn cast(warp: &mut Warp, dst: u32, from: Register, natural: bool, elem: Elem) {
             };
             match bank {
                 Bank::F32 => {
-                    // What is rounded once more, to 16 or 8 bits, is rounded to odd here.
+                    // Rounded to odd, since the result is rounded again to 16 or 8 bits.
                     let single = if elem == Elem::F32 { |value| value as f32 } else { small_float::to_odd };
                     put(&mut warp.f32[dst as usize], &wide.map(single), active);
                     return;

@@ -1,9 +1,9 @@
-//! Order between the blocks of a launch: releases and acquires, as vector clocks.
+//! Acquire and release between the blocks of a launch.
 //!
-//! Law: a release orders everything that its thread did or knew before it ahead of everything behind an acquire of the same
-//! element, if the scopes of both contain both threads. A relaxed store ends the release sequence of the release before it;
-//! an atomic change continues it. A fence turns the relaxed writes after it into releases, and the relaxed reads before it
-//! into acquires (PTX ISA, memory consistency model: release and acquire patterns).
+//! Law: work that happens-before a release happens-before the steps after an acquire of the same element, if the scopes
+//! of both contain both threads. A relaxed store ends the release sequence of an earlier release; an atomic
+//! read-modify-write continues it. A fence makes later relaxed writes releases and earlier relaxed reads acquires (PTX
+//! ISA, memory consistency model: release and acquire patterns).
 
 use crate::bytecode::{Site, Target};
 use crate::machine::Machine;
@@ -15,7 +15,7 @@ use crate::state::warp::{State, Warp, each_lane};
 use layout_compiler::program::{AtomicChange, Ordering, Scope};
 
 impl Machine<'_> {
-    /// What an atomic operation of a warp orders; `stored` are the lanes that write.
+    /// The synchronisation of an atomic operation of a warp; `stored` are the lanes that write.
     pub(crate) fn synchronise(
         &mut self,
         warp: &mut Warp,
@@ -34,7 +34,7 @@ impl Machine<'_> {
         };
         let place = |lane: usize| (space, base + elements.index[lane] as usize * site.bytes as usize);
         let mut open = elements.active;
-        // Lanes that name one element do it together.
+        // Lanes with the same element act together.
         while open != 0 {
             let first = open.trailing_zeros() as usize;
             let place_of_all = place(first);
@@ -78,7 +78,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A fence of each lane: what it has met counts from here on, and what it did goes with what it writes.
+    /// A fence of each active lane: it acquires the observed releases, and later atomic writes release its clock.
     pub(crate) fn fence(&mut self, warp: &mut Warp, scope: Scope) {
         for lane in each_lane(warp.active) {
             let (own, others): (Vec<_>, Vec<_>) = std::mem::take(&mut warp.fences.observed)
@@ -94,7 +94,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What lanes of a warp give to other blocks.
+    /// The clock that lanes of a warp release to other blocks.
     fn release_clocks(&mut self, warp: u32, lanes: u32) -> RemoteClocks {
         let VectorClock { clock, engines, mut blocks } = self.clocks.of(warp).release(lanes);
         let passed = &self.proxy.global_fences.passed;
@@ -110,7 +110,7 @@ impl Machine<'_> {
         blocks
     }
 
-    /// Lanes of a warp learn what another thread gave, where both scopes hold both.
+    /// Lanes of a warp acquire a release, if both scopes contain both threads.
     fn acquire(&mut self, warp: &Warp, lanes: u32, record: &ReleaseRecord, scope: Scope) {
         let ReleaseRecord { known, scope: released, block } = record;
         if *block != warp.block && [*released, scope].contains(&Scope::Block) {
@@ -119,7 +119,7 @@ impl Machine<'_> {
         self.join_remote(warp.number, lanes, known);
     }
 
-    /// The block has met: what its threads give to those of the others.
+    /// Joins the warps of the cluster at the grid's barrier; the clock that they release.
     pub(crate) fn release_to_grid(&mut self) -> RemoteClocks {
         let all: Vec<usize> =
             (0..self.count).filter(|warp| self.warps[*warp].state != State::Ended).collect();
@@ -127,12 +127,11 @@ impl Machine<'_> {
         all.first().map_or_else(RemoteClocks::default, |warp| self.release_clocks(*warp as u32, u32::MAX))
     }
 
-    /// All threads of the block know what those of the others gave.
+    /// All threads of the cluster acquire the clock of the grid's barrier.
     pub(crate) fn acquire_from_grid(&mut self, released: &RemoteClocks) {
         (0..self.count as u32).for_each(|warp| self.join_remote(warp, u32::MAX, released));
     }
 
-    /// Lanes of a warp learn this.
     fn join_remote(&mut self, warp: u32, lanes: u32, released: &RemoteClocks) {
         let blocks = &self.clocks.blocks;
         let own: Vec<(usize, &WarpClock)> = (0..self.ranks())

@@ -1,7 +1,8 @@
-//! Stores of registers to shared memory of another block that land later: `store_async`.
+//! `store_async`: stores of registers to another block's shared memory that complete later.
 //!
-//! They are in flight as boxes are (see [`super::transfer`]), and count at the mbarrier of the destination block. They need
-//! no proxy fence. That block cannot end before they land, since its phase waits for them.
+//! They are in flight like boxes (see [`super::transfer`]), and their bytes count at an mbarrier of the destination
+//! block. They need no proxy fence. The destination block cannot end before they complete, since its phase waits for
+//! them.
 
 use super::load_store::shared_byte;
 use crate::async_op::BarrierOperand;
@@ -14,7 +15,7 @@ use crate::state::proxy::SharedCopy;
 use crate::state::warp::{Warp, each_lane};
 
 impl Machine<'_> {
-    /// Each active lane stores registers `src ..`, of floats or of integers, as many as the site is wide.
+    /// Each active lane stores registers `src ..`, one for each element of the site.
     pub(crate) fn remote_store(
         &mut self,
         warp: &mut Warp,
@@ -36,7 +37,7 @@ impl Machine<'_> {
         }));
         let (width, stride) = (site.width as usize, crate::state::cluster::stride(program) as usize);
         let mut open = elements.active & barriers.active;
-        // The lanes whose stores one mbarrier is told of land together.
+        // The stores with one mbarrier complete together.
         while open != 0 {
             let first = open.trailing_zeros() as usize;
             let rank = shared_byte(warp, base, elements.index[first], site.bytes) / stride;

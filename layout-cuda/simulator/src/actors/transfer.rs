@@ -1,11 +1,11 @@
-//! Boxes between tensors and shared memory: issued, in flight, landed.
+//! TMA boxes between tensors and shared memory: issued, in flight, complete.
 //!
-//! A load reads the tensor when it is issued and changes shared memory when it lands; in between the shadow says that it is
-//! in flight. A store reads shared memory when its thread waits for that read, and writes the tensor when its thread waits
-//! for the whole group, or at the end of the block. Until then shared memory is in use, and the tensor's elements are in
+//! A load reads the tensor at the issue and writes shared memory at completion; in between the shadow marks it as in
+//! flight. A store reads shared memory when its thread waits for that read. It writes the tensor when its thread waits
+//! for the group, or at the end of the block. Until then shared memory is in use, and the tensor's elements are in
 //! flight.
 //!
-//! Law: a box that lies outside shared memory, or outside the array that it begins in, is not copied.
+//! Law: a box that is not inside its shared array is not copied.
 
 use super::collectives::changed;
 use crate::async_op::{BarrierOperand, BoxOperand};
@@ -21,7 +21,7 @@ use crate::state::warp::{State, Warp, each_lane};
 use layout_compiler::program::AtomicChange;
 
 impl Machine<'_> {
-    /// Where a lane's box begins in shared memory, if it is inside of its array.
+    /// The address of a lane's box in shared memory, if it is inside its array.
     fn place_box(
         &mut self,
         warp: &Warp,
@@ -41,7 +41,8 @@ impl Machine<'_> {
             let what = if direction == Direction::Write { "load" } else { "store" };
             let (len, count) = (site.len, bytes / size);
             self.report(FindingKind::OutOfBounds, copy.shared_site, warp.number, 1 << lane, Some(index), |_| {
-                format!("a tensor {what} of {count} elements from element {index} of `{name}` on, which has {len}")
+                format!("a tensor {what} of {count} elements from element {index} on of `{name}`, which has {len} \
+                elements")
             });
             return None;
         }
@@ -58,7 +59,7 @@ impl Machine<'_> {
         Some(u64::from(warp.shared) + first)
     }
 
-    /// Reads a box of a tensor for a warp's lane, and counts what that moves.
+    /// Reads a box of a tensor.
     fn fetch(
         &mut self,
         warp: &Warp,
@@ -87,7 +88,7 @@ impl Machine<'_> {
         pieces
     }
 
-    /// Starts the copy of a box to shared memory, for each lane.
+    /// `tma_load` of each lane.
     pub(crate) fn tensor_load(
         &mut self,
         warp: &mut Warp,
@@ -108,7 +109,7 @@ impl Machine<'_> {
         }
         for lane in each_lane(barriers.active) {
             let Some(first) = self.place_box(warp, copy, lane, Direction::Write) else { continue };
-            // Of several blocks the own one's mbarrier tells, or the first one's.
+            // A multicast signals the own block's mbarrier, or the first destination's.
             let signalled = if mask >> own & 1 != 0 { own } else { mask.trailing_zeros() as usize };
             let at = self.barrier_at(signalled, barrier, barriers.index[lane]);
             let engine = self.proxy.barriers.get(at).filter(|known| known.arrivals > 0);
@@ -130,11 +131,11 @@ impl Machine<'_> {
                 self.issue_load(warp, lane, &copied, (at, barrier.site), pieces);
             }
         }
-        // What the warp does from here on comes after the issue.
+        // Later work of the warp comes after the issue.
         self.clocks.of(warp.number).tick();
     }
 
-    /// A copy to a block begins.
+    /// Issues a copy to one block.
     pub(crate) fn issue_load(
         &mut self,
         warp: &Warp,
@@ -145,12 +146,12 @@ impl Machine<'_> {
     ) {
         let Some(known) = self.proxy.barriers.get(at) else { return };
         let (phase, fenced, made) = (known.phase, known.fenced, known.arrivals > 0);
-        // One that nothing has made was told of by who looked at it.
+        // The use of an uninitialised mbarrier is a finding of its own.
         let by_threads = copy.by_threads;
         if made && !fenced && !by_threads {
             let name = self.barrier_name(at);
             self.report(FindingKind::MissingFence, barrier_site, warp.number, 1 << lane, None, |_| {
-                format!("a tensor load tells {name}, which TMA does not see: no fence after its making")
+                format!("a tensor load signals {name}, whose initialisation is not visible to TMA: no fence after it")
             });
         }
         let (engine, time) = (self.proxy.barrier_engine(at), phase + 1);
@@ -167,8 +168,8 @@ impl Machine<'_> {
         });
     }
 
-    /// A box lands, if somebody waits for one, or at once where it is `eager`; false where none does. The oldest ones stay in
-    /// flight, as many as are skipped.
+    /// Completes a load that a warp waits for, or any where it is `eager`; false if there is none. The oldest `skip`
+    /// loads stay in flight.
     pub(crate) fn complete_load(&mut self, skip: usize, eager: bool) -> bool {
         let awaited = |at: usize| {
             self.warps
@@ -194,7 +195,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Starts the copy of a box from shared memory, for each lane.
+    /// `tma_store` of each lane.
     pub(crate) fn tensor_store(&mut self, warp: &mut Warp, copy: &BoxOperand) {
         let number = warp.number as usize;
         for lane in each_lane(warp.active) {
@@ -219,7 +220,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Finishes what each active lane waits for: its stores but those of the last `groups` groups.
+    /// Completes the stores of each active lane except those of the last `groups` groups.
     pub(crate) fn bulk_wait(&mut self, warp: &mut Warp, groups: u32, read: bool) {
         let mut pending_stores = std::mem::take(&mut self.proxy.pending_stores);
         pending_stores.retain_mut(|store| {
@@ -237,7 +238,7 @@ impl Machine<'_> {
             read
         });
         self.proxy.pending_stores = pending_stores;
-        // The lanes know of what is before the oldest store that has yet to read.
+        // The lanes acquire the work before the oldest store that has not read shared memory.
         let number = warp.number as usize;
         let unread = |store: &&PendingStore| store.by.0 == warp.number && store.data.is_none();
         let oldest = self.proxy.pending_stores.iter().filter(unread).map(|store| store.number).min();
@@ -246,14 +247,13 @@ impl Machine<'_> {
         self.clocks.of(warp.number).acquire(warp.active, |known| known.acquire_engine(engine, time));
     }
 
-    /// Every store that has been issued reads shared memory.
+    /// Every issued store reads shared memory.
     pub(crate) fn read_boxes(&mut self) {
         let mut pending_stores = std::mem::take(&mut self.proxy.pending_stores);
         pending_stores.iter_mut().for_each(|store| self.read_box(store));
         self.proxy.pending_stores = pending_stores;
     }
 
-    /// A store reads shared memory.
     fn read_box(&self, store: &mut PendingStore) {
         if store.data.is_some() {
             return;
@@ -268,7 +268,7 @@ impl Machine<'_> {
         store.data = Some(data);
     }
 
-    /// A store writes the tensor, by the warp that waits.
+    /// A store writes the tensor; `warp` waits for it.
     fn write_box(&mut self, warp: &Warp, store: &PendingStore) {
         let program = self.launch.program;
         let plan = &program.async_ops.boxes[store.plan as usize];
@@ -300,7 +300,7 @@ impl Machine<'_> {
         self.progress = true;
     }
 
-    /// What is in flight when the block ends.
+    /// Reports copies in flight at the end of a block.
     pub(crate) fn finish_transfers(&mut self) {
         for load in std::mem::take(&mut self.proxy.pending_loads) {
             let (warp, lane) = (load.thread / 32, load.thread % 32);
@@ -314,8 +314,8 @@ impl Machine<'_> {
             let (warp, lane) = store.by;
             if store.data.is_none() {
                 self.report(FindingKind::InFlightAtEnd, store.sites.0, warp, 1 << lane, None, |_| {
-                    "the block ends with a tensor store in flight, which may have yet to read shared memory: no \
-                     `bulk_wait_group_read(0)` after it"
+                    "the block ends with a tensor store in flight, which may not have read shared memory yet: no \
+                    `bulk_wait_group_read(0)` after it"
                         .to_owned()
                 });
                 self.read_box(&mut store);

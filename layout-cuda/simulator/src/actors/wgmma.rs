@@ -1,12 +1,12 @@
-//! Products of a warpgroup from shared memory, and stores of matrices.
+//! wgmma: products of a warpgroup from shared memory; and stores of matrices.
 //!
-//! Each of the four warps computes its 16 rows when it issues the product, from what shared memory holds then. Operands and
-//! accumulator count as in use until the warp has waited for the group. Operands lie where
-//! [`SharedMatrix`](layout_compiler::program::SharedMatrix) says. Products of two elements are exact in f32; they are added
-//! in f32 in the order of `k`, with one rounding each. f32 operands lose their low 13 bits first. A GPU adds products of
-//! 8-bit floats with fewer bits than f32 has; the simulator does not imitate that. Sums of integers wrap.
+//! Each of the four warps computes its 16 rows at the issue. Operands and accumulator count as in use until the warp
+//! has waited for the group. The layout of an operand is a [`SharedMatrix`](layout_compiler::program::SharedMatrix).
+//! Products of two elements are exact in f32; they are added in f32 in the order of `k`, with one rounding each. f32
+//! operands lose their low 13 bits. A GPU adds products of 8-bit floats with fewer bits than f32 has; this is not
+//! simulated. Sums of integers wrap.
 //!
-//! Law: a group is done for the warpgroup when all of its warps have issued it and one has waited.
+//! Law: a group is complete for a warp when all warps of the warpgroup have committed it and the warp has waited.
 
 use crate::async_op::{DEPTH, LeftOperand, MatrixOperand, ROWS, WgmmaOperands};
 use crate::bytecode::{LANES, Sum, Target};
@@ -21,7 +21,6 @@ use layout_compiler::elem::Elem;
 use layout_compiler::small_float;
 
 impl Machine<'_> {
-    /// The warps of a warp's warpgroup.
     pub(crate) fn warpgroup(&self, warp: usize) -> std::ops::Range<usize> {
         let block = self.warps_of(self.rank(warp));
         let first = block.start + (warp - block.start) / 4 * 4;
@@ -33,18 +32,17 @@ impl Machine<'_> {
         self.rank(warp) * self.warps_of_block().div_ceil(4) + self.inside(warp) / 4
     }
 
-    /// Whether every warp of the warpgroup has closed so many groups.
+    /// Whether every warp of the warpgroup has committed this many groups.
     pub(crate) fn issued_by_all(&self, warp: usize, groups: u32) -> bool {
         self.warpgroup(warp).all(|other| self.proxy.products.committed[other] >= groups)
     }
 
-    /// Closes the group of products.
     pub(crate) fn matrix_commit(&mut self, warp: &mut Warp, site: u32) {
         self.converged(warp, "wgmma_commit_group", site);
         self.proxy.products.committed[warp.number as usize] += 1;
     }
 
-    /// Waits until at most `groups` groups are in flight; false where another warp has yet to issue one.
+    /// Waits until at most `groups` groups are in flight; false if another warp has not committed its group.
     pub(crate) fn matrix_wait(&mut self, warp: &mut Warp, groups: u32, site: u32) -> bool {
         self.converged(warp, "wgmma_wait_group", site);
         let number = warp.number as usize;
@@ -59,7 +57,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Reports accumulators in flight among these registers.
+    /// Reports an access to an accumulator in flight.
     pub(crate) fn touched(&mut self, warp: &mut Warp, slot: u32, width: u32, number: u32) {
         let hit =
             warp.accumulators.iter().find(|(_, first, count)| slot < first + count && *first < slot + width);
@@ -69,11 +67,12 @@ impl Machine<'_> {
         let site = &self.launch.program.sites[number as usize];
         let name = self.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
         self.report(FindingKind::MissingWait, number, warp.number, warp.active, None, |_| {
-            format!("the accumulator `{name}` is touched while a product into it is in flight: no `wgmma_wait_group` between")
+            format!("the accumulator `{name}` is accessed while a product into it is in flight: no `wgmma_wait_group` in \
+            between")
         });
     }
 
-    /// One product, of a warp's rows.
+    /// The rows of a warp of one wgmma.
     pub(crate) fn product(&mut self, warp: &mut Warp, product: &WgmmaOperands) {
         self.converged(warp, "wgmma", product.site);
         self.take_part(warp, product);
@@ -91,9 +90,8 @@ impl Machine<'_> {
             LeftOperand::Registers(registers) => fragment(warp, registers, product.elem),
         };
         let b = self.operand(warp, &product.b, product.elem, 0..n, group);
-        // The accumulator as rows, then back to the registers of the lanes.
         let mut d = vec![0f32; ROWS * n];
-        // Of bytes 32 products are exact in f32; they are added to the accumulator as integers.
+        // 32 products of bytes are exact in f32; they are added to the accumulator as integers.
         let integers = product.elem.is_integer();
         if !integers {
             for (register, lanes) in warp.f32[registers.clone()].iter().enumerate() {
@@ -129,7 +127,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A product is issued by the four warps of a warpgroup, the same one by each.
+    /// Checks that the four warps of a warpgroup issue the same wgmma.
     fn take_part(&mut self, warp: &Warp, product: &WgmmaOperands) {
         let number = warp.number as usize;
         let group = self.warpgroup(number);
@@ -155,7 +153,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Warps that left products of their warpgroup out.
+    /// Reports warps that skipped wgmmas of their warpgroup.
     pub(crate) fn divergent_products(&mut self) {
         for number in 0..self.count {
             let group = self.warpgroup(number);
@@ -170,7 +168,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What is in flight when the block ends, and warps that left products out.
+    /// Reports wgmmas in flight at the end of a block, and warps that skipped some.
     pub(crate) fn finish_products(&mut self) {
         self.divergent_products();
         for number in 0..self.count {
@@ -184,7 +182,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Reads rows of A or columns of B, `outer` many, as `[k][outer]`.
+    /// Reads rows of A or columns of B as `[k][outer]`.
     fn operand(
         &mut self,
         warp: &Warp,
@@ -263,8 +261,8 @@ impl Machine<'_> {
         values
     }
 
-    /// Four matrices of 8 x 8: lane `l` gives row `l % 8` of matrix `l / 8`, and holds of each matrix two elements of row
-    /// `l / 4`.
+    /// Four matrices of 8 x 8: the address of lane `l` is row `l % 8` of matrix `l / 8`; its registers are two elements
+    /// of row `l / 4` of each matrix.
     pub(crate) fn store_matrix(&mut self, warp: &mut Warp, src: u32, dst: u32, address: Sum, site: u32) {
         self.converged(warp, "store_matrix", site);
         for column in 0..8 {
@@ -278,16 +276,16 @@ impl Machine<'_> {
     }
 }
 
-/// Where an accumulator's register of a lane is in the warp's 16 rows of `n`.
+/// The index of an accumulator register in the warp's 16 rows of `n`.
 fn at(register: usize, lane: usize, n: usize) -> usize {
     let (j, h, c) = (register / 4, register / 2 % 2, register % 2);
     (lane / 4 + 8 * h) * n + 8 * j + 2 * (lane % 4) + c
 }
 
-/// The left operand from registers, as `[k][row]`: register `v` of lane `l` in the order of the atom.
+/// The left operand from registers as `[k][row]`.
 fn fragment(warp: &Warp, registers: &[u32], elem: Elem) -> Vec<f32> {
     let size = elem.bytes() as usize;
-    // Elements of a 32-bit register, which follow each other in k.
+    // Elements in a 32-bit register, contiguous in k.
     let pack = 4 / size;
     let mut values = vec![0f32; DEPTH / size * ROWS];
     for (number, register) in registers.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Numbers: integers that leave their type, conversions and shifts that lose something, floats that stop being numbers.
+//! Arithmetic: integer overflow, lossy conversions and shifts, NaN and infinity.
 //!
-//! Law: an integer operator is reported where its exact result does not fit its type. A NaN or an infinity is reported
-//! where it is stored in memory, at the line of the operation that made it: an infinity from finite numbers, a NaN from
-//! operands that are none. One that came from memory, an argument or the text is no finding.
+//! Law: an integer operator is reported if its exact result does not fit its type. A NaN or an infinity is reported if
+//! it is stored in memory, at the line of the operation that made it: an infinity of finite numbers, a NaN of operands
+//! that are not NaN. One that was loaded, passed as an argument or written in the source is not reported.
 
 use crate::bytecode::{Bank, Op, Polynomial, Register, Site, Sum, Target};
 use crate::event::{ACCESSES, ARITHMETIC, Access, AccessKind, CHECKS, Event, OTHERS};
@@ -20,7 +20,7 @@ mod origins;
 
 use origins::{Origins, finite, make};
 
-/// The judge: whether all numbers are looked at, or only those of indices.
+/// The analysis; `true` for all arithmetic, `false` for indices only.
 pub(crate) struct Arithmetic(pub bool);
 
 impl Analysis for Arithmetic {
@@ -29,7 +29,7 @@ impl Analysis for Arithmetic {
     }
 }
 
-/// What is known of a cluster: where floats of each warp come from.
+/// For each warp the origins of its floats.
 struct Numbers {
     all: bool,
     origins: Vec<Origins>,
@@ -109,7 +109,7 @@ impl Numbers {
         }
     }
 
-    /// A local array's register takes what a value comes of, or the other way round.
+    /// A load or a store of a local array copies the origin.
     fn local(
         &mut self,
         warp: &Warp,
@@ -134,19 +134,19 @@ impl Numbers {
     }
 }
 
-/// A number as it is meant: naturals of 64 bits are kept as their bits.
+/// The number that a register holds; `natural` for `u64`.
 pub(crate) fn number(value: i64, natural: bool) -> i128 {
     if natural { i128::from(value as u64) } else { i128::from(value) }
 }
 
-/// What `a op b` would be without a width; `None` of a division by zero, and of an operator that leaves no type.
+/// The exact result of `a op b`; `None` for a division by zero, and for operators that cannot overflow.
 fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
     match op {
         BinaryOp::Add => Some(a + b),
         BinaryOp::Sub => Some(a - b),
         BinaryOp::Mul => Some(a.saturating_mul(b)),
         BinaryOp::Div => a.checked_div(b),
-        // What is left of the least number divided by -1 has no result in Rust, though it is 0.
+        // In Rust the remainder of the least number by -1 overflows, although it is 0.
         BinaryOp::Rem => (b != 0).then_some(if b == -1 { -a } else { 0 }),
         BinaryOp::Shl | BinaryOp::Shr => Some(b),
         BinaryOp::BitAnd
@@ -163,7 +163,7 @@ fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
     }
 }
 
-/// The value of an index before anything wraps; what is beyond 128 bits stays beyond.
+/// The exact value of an index; values beyond 128 bits saturate.
 fn value(index: &Polynomial, warp: &Warp, lane: usize) -> i128 {
     let mut sum = i128::from(index.constant);
     for (coefficient, factors) in &index.terms {
@@ -182,7 +182,7 @@ fn at(warp: &Warp, sum: Sum, lane: usize) -> i64 {
 }
 
 impl Numbers {
-    /// Looks at an operator on integers.
+    /// Checks an operator on integers.
     fn operator(
         warp: &Warp,
         op: BinaryOp,
@@ -207,17 +207,17 @@ impl Numbers {
             let (a, b, symbol) = (number(a[lane], natural), number(b[lane], natural), op.symbol());
             match shift {
                 true => format!(
-                    "{a}{elem} {symbol} {b}: the count is not below the {} bits of the type",
+                    "{a}{elem} {symbol} {b}: the count must be less than the {} bits of the type",
                     elem.bits()
                 ),
                 false => format!(
-                    "{a} {symbol} {b} leaves {elem}, {least} to {most}; say `wrapping_*` where that is meant"
+                    "{a} {symbol} {b} overflows {elem}, {least} to {most}; use `wrapping_*` if that is intended"
                 ),
             }
         });
     }
 
-    /// Looks at a conversion to an integer.
+    /// Checks a conversion to an integer.
     fn cast(
         warp: &Warp,
         (from, natural): (Register, bool),
@@ -225,10 +225,10 @@ impl Numbers {
         machine: &Machine<'_>,
     ) {
         let (least, most) = elem.limits();
-        // What is cut off behind the point is no loss.
+        // Truncation is not a loss.
         let float = |value: f64| {
             let (low, high) = (least as f64 - 1.0, most as f64 + 1.0);
-            // Of 64 bits the limits are no floats, and the numbers beside them are 2048 apart.
+            // The limits of 64-bit types are not floats; the next float is 2048 away.
             let low = if elem.bits() == 64 && least < 0 { value >= least as f64 } else { value > low };
             low && value < high
         };
@@ -259,11 +259,11 @@ impl Numbers {
         }
     }
 
-    /// Looks at an index that may leave 64 bits.
+    /// Checks an index for overflow of 64 bits.
     fn index(warp: &Warp, number: u32, site: u32, machine: &Machine<'_>) {
         let program = machine.launch.program;
         let Some(index) = program.polynomials.get(number as usize) else { return };
-        // A natural number below nothing is a conversion's, and no index's.
+        // A negative `u64` is a finding of its conversion, not of the index.
         let (least, most) = match index.signed {
             true => (i128::from(i64::MIN), i128::from(i64::MAX)),
             false => (i128::from(i64::MIN), i128::from(u64::MAX)),
@@ -275,12 +275,12 @@ impl Numbers {
                 let value = value(index, warp, lane);
                 let value =
                     if value.unsigned_abs() < 1 << 120 { value.to_string() } else { "an index".to_owned() };
-                format!("{value} leaves 64 bits and wraps; say `wrapping_*` where that is meant")
+                format!("{value} overflows 64 bits and wraps; use `wrapping_*` if that is intended")
             });
         }
     }
 
-    /// Stores floats of a warp: tells of those that are not finite, and where they come from.
+    /// Reports stored floats that are not finite, at their origin.
     fn stored(&self, warp: &Warp, src: Register, site: &Site, lanes: u32, machine: &Machine<'_>) {
         let Some(born) = self.of(warp).and_then(|born| born.of(src)) else { return };
         let wrong = |lane: &usize| born[*lane] != 0 && !finite(warp, src, *lane);
@@ -295,8 +295,11 @@ impl Numbers {
         let name = machine.launch.program.names.get(site.place as usize).map_or("", String::as_str);
         let (name, line) = (name.to_owned(), site.line);
         machine.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
-            let of = if value.is_nan() { "what is none" } else { "finite numbers" };
-            format!("{value} comes of {of} here, and is stored in `{name}` in line {line}")
+            let (what, of) = match value.is_nan() {
+                true => ("a NaN".to_owned(), "numbers that are not NaN"),
+                false => (value.to_string(), "finite numbers"),
+            };
+            format!("{what} is made here of {of}; line {line} stores it in `{name}`")
         });
     }
 }

@@ -1,7 +1,8 @@
-//! Named barriers: which warps may meet there in place of others.
+//! Named barriers: warps that may arrive in place of others.
 //!
-//! Law: a barrier counts threads, not which ones (PTX ISA, `bar.sync`). So among warps that meet where others have met,
-//! each must know that one of those has gone on, or be one of them.
+//! Law: a barrier counts threads and does not identify them (PTX ISA, `bar.sync`). So each warp that completes a
+//! barrier again must have been a member of the last completion, or the departure of one of its members must
+//! happen-before its arrival.
 
 use crate::event::{Event, OTHERS};
 use crate::machine::Machine;
@@ -10,7 +11,6 @@ use crate::report::FindingKind;
 use crate::state::warp::State;
 use std::collections::HashMap;
 
-/// The judge.
 pub(crate) struct BarrierMembership;
 
 impl Analysis for BarrierMembership {
@@ -19,7 +19,7 @@ impl Analysis for BarrierMembership {
     }
 }
 
-/// Who met at each named barrier of a block last, and the time at which each went on.
+/// The members of the last completion of each named barrier, and the time at which each continued.
 #[derive(Default)]
 struct Met(HashMap<(usize, i64), Vec<(usize, u32)>>);
 
@@ -35,7 +35,6 @@ impl Observer for Met {
                 if let Some(before) = self.0.get(&(*rank, *barrier)) {
                     strangers(before, *barrier, warps, machine);
                 }
-                // They go on at their next time.
                 let next = |warp: &usize| (*warp, machine.clocks.warps[*warp].time() + 1);
                 self.0.insert((*rank, *barrier), warps.iter().map(next).collect());
             }
@@ -44,7 +43,7 @@ impl Observer for Met {
     }
 }
 
-/// Reports a warp that meets others where nothing orders its coming after those who met before went on.
+/// Reports a warp whose arrival is not ordered after the last completion.
 fn strangers(before: &[(usize, u32)], barrier: i64, met: &[usize], machine: &Machine<'_>) {
     let stranger = |warp: &&usize| {
         let known = &machine.clocks.warps[**warp].all().clock;
@@ -60,8 +59,9 @@ fn strangers(before: &[(usize, u32)], barrier: i64, met: &[usize], machine: &Mac
     let lanes = machine.warps[stranger].live;
     machine.report(FindingKind::DivergentBarrier, site, stranger as u32, lanes, None, |_| {
         format!(
-            "{warp} meets others at barrier {barrier}, where warps {names} met before; nothing lets it come after \
-             them, and it may meet there in the place of one of them: another number, or a barrier between"
+            "{warp} arrives at barrier {barrier}, which warps {names} completed before; its arrival is not \
+            ordered after that, so it may take the place of one of them: use another number, or a barrier in \
+            between"
         )
     });
 }

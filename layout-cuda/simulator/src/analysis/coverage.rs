@@ -1,11 +1,11 @@
-//! Coverage of writes: elements that nobody writes, that two threads write, and that are added to before they are set.
+//! Coverage of writes: elements that no thread writes, that two threads write, and that are added to before they are
+//! set.
 //!
-//! Law: where a thread writes an element of a tensor by an ordinary store, every element must be written; the first that is
-//! not is reported at the access that writes its neighbour. Where the kernel writes a tensor, does not read it, and leaves
-//! all of it unchanged, the first access that would write is reported. A value that another thread's value replaces unread
-//! is lost; equal values are not lost, nor are changes by atomic operations. An element is unset while nothing in the
-//! launch has written it and the whole tensor held zeros: then nobody has set it, and who adds to it relies on zeros that a
-//! launch does not make.
+//! Law: if a thread writes an element of a tensor by an ordinary store, every element must be written; the first that
+//! is not is reported at the store of its neighbour. If the kernel writes a tensor, does not read it, and leaves it
+//! unchanged, the first store to it is reported. A value that another thread overwrites without a read is lost; an
+//! equal value is not lost, and neither is an atomic update. An element is unset if the tensor held only zeros and
+//! nothing in the launch has written it. An addition to it relies on zeros that a launch does not provide.
 
 use crate::async_op::AsyncOp;
 use crate::bytecode::{LANES, Op, Program, Site, Target};
@@ -23,21 +23,21 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 /// The elements of a tensor. A word: block (32 bits), thread of the block (10), site (19), flags (3).
 pub(crate) struct Coverage {
     words: Vec<AtomicU64>,
-    /// Whether the tensor held zeros only.
+    /// Whether the tensor held only zeros.
     zeros: bool,
     /// Extent and stride of each mode.
     modes: Vec<(u64, u64)>,
 }
 
-/// Somebody has read the element since it was written, or before.
+/// The element has been read since its last write.
 const READ: u64 = 1;
 /// An atomic operation has changed it.
 const CHANGED: u64 = 2;
-/// The site has written it, and not read.
+/// It has been written.
 const WRITTEN: u64 = 4;
 const SITE: u64 = 0x7_ffff;
 
-/// Who wrote, or read, an element last.
+/// The last access of an element.
 fn word(block: u64, thread: u64, site: u32, flags: u64) -> u64 {
     block << 32 | (thread & 1023) << 22 | (u64::from(site) & SITE) << 3 | flags
 }
@@ -46,16 +46,15 @@ fn site(word: u64) -> u32 {
     (word >> 3 & SITE) as u32
 }
 
-/// What is wrong with a write.
 enum Wrong {
-    /// Another thread wrote the element at this site, and nobody read it.
+    /// Another thread wrote the element at this site, and no thread has read it.
     Twice(u32),
-    /// The thread read it before, at this site, and nothing had written it.
+    /// The thread read the unset element at this site.
     Unset(u32),
 }
 
 impl Coverage {
-    /// Of a tensor of so many elements, whose bytes these are; `None` where there is no memory for it.
+    /// `None` if there is not enough memory.
     pub(crate) fn new(elements: usize, bytes: &[u8], modes: Vec<(u64, u64)>) -> Option<Coverage> {
         let mut words = Vec::new();
         words.try_reserve_exact(elements).ok()?;
@@ -79,7 +78,7 @@ impl Coverage {
         let Some(cell) = self.words.get(element) else { return };
         let read =
             |old: u64| Some(if old & WRITTEN == 0 { word(block, thread, at, READ) } else { old | READ });
-        // Never fails: the function always gives a value.
+        // The closure always returns `Some`.
         let _ = cell.fetch_update(SeqCst, SeqCst, read);
     }
 
@@ -92,14 +91,14 @@ impl Coverage {
         let _ = cell.fetch_update(SeqCst, SeqCst, changed);
     }
 
-    /// Elements of the tensor, and those that nobody wrote: how many, the first one, and the site that writes beside it.
+    /// The number of elements, the number of unwritten ones, the first of them, and the site of a neighbour's store.
     fn holes(&self) -> Option<(u64, u64, usize, u32)> {
         let plain = |word: u64| word & (WRITTEN | CHANGED) == WRITTEN;
         if !self.words.iter().any(|word| plain(word.load(SeqCst))) {
             return None;
         }
         let (mut all, mut missing, mut beside, mut first) = (0u64, 0u64, 0, None);
-        // As a counter with a digit for each mode, the fastest mode first.
+        // Counts through the modes, the fastest first.
         let mut modes: Vec<(u64, u64)> = self.modes.clone();
         modes.sort_by_key(|(_, stride)| *stride);
         let mut at = vec![0u64; modes.len()];
@@ -123,7 +122,7 @@ impl Coverage {
         first.map(|first| (all, missing, first, beside))
     }
 
-    /// The store that would write a tensor which the launch left as it was, and which the kernel does not read.
+    /// A store to a tensor that the launch left unchanged, if the kernel does not read the tensor.
     fn untouched(&self, argument: u32, program: &Program) -> Option<u32> {
         if self.words.len() < 2 || self.words.iter().any(|word| word.load(SeqCst) != 0) {
             return None;
@@ -155,7 +154,7 @@ impl Coverage {
         plain.chain(stored).find(|site| own(*site))
     }
 
-    /// Tells of the elements that nobody wrote, when the launch has ended.
+    /// Reports unwritten elements at the end of the launch.
     pub(crate) fn finish(&self, argument: u32, program: &Program, findings: &mut Findings) {
         let untouched = self.untouched(argument, program).map(|site| {
             let all = self.words.len() as u64;
@@ -167,15 +166,16 @@ impl Coverage {
         let message = match missing {
             _ if untouched.is_some() => {
                 format!(
-                    "nobody writes any of the {all} elements of `{name}`: no thread comes here, or none is let through"
+                    "no thread writes any of the {all} elements of `{name}`: no thread reaches this store, or its \
+                    condition never holds"
                 )
             }
             1 => {
-                format!("nobody writes element {first} of `{name}`, though the other {} are written", all - 1)
+                format!("no thread writes element {first} of `{name}`, but the other {} are written", all - 1)
             }
             _ => format!(
-                "nobody writes {missing} of the {all} elements of `{name}`, the first of them element {first}; the others \
-                 are written"
+                "no thread writes {missing} of the {all} elements of `{name}`, the first of them element {first}; \
+                the others are written"
             ),
         };
         let index = Some(first as i64);
@@ -192,7 +192,7 @@ impl Coverage {
     }
 }
 
-/// The judge: of each argument that is written its elements.
+/// The analysis: the coverage of each written argument.
 pub(crate) struct Written(pub Vec<Option<Coverage>>);
 
 impl Analysis for Written {
@@ -231,24 +231,22 @@ impl Observer for Seen<'_> {
     }
 }
 
-/// A thread in the grid: block, and its number in that.
+/// A thread: its block, and its number in the block.
 fn writer(warp: &Warp, lane: usize, machine: &Machine<'_>) -> (u64, u64) {
     (warp.block, (machine.inside(warp.number as usize) * LANES + lane) as u64)
 }
 
 impl<'j> Seen<'j> {
-    /// The coverage of a site's tensor.
     fn coverage(&self, site: &Site) -> Option<&'j Coverage> {
         let Target::Global(argument) = site.target else { return None };
         self.0.0.get(argument as usize)?.as_ref()
     }
 
-    /// The coverage of a box's tensor.
     fn boxed(&self, copy: &BoxCopy<'_>, machine: &Machine<'_>) -> Option<&'j Coverage> {
         self.coverage(&machine.launch.program.sites[copy.sites.1 as usize])
     }
 
-    /// The elements of a box that the tensor has, each with its place in the box.
+    /// The elements of a box inside the tensor, each with its piece and position.
     fn elements(&self, copy: &BoxCopy<'_>, machine: &Machine<'_>, mut visit: impl FnMut(i64, (usize, u32))) {
         let plan = &machine.launch.program.async_ops.boxes[copy.plan as usize];
         let mut number = 0;
@@ -272,7 +270,7 @@ impl<'j> Seen<'j> {
                 }
             }
             AccessKind::Store(_, equal) => {
-                // What is wrong with the order is told already.
+                // A race on the same access is reported instead.
                 let raced = machine.diagnostics.borrow().findings_of_event > 0;
                 for lane in each_lane(elements.active) {
                     for element in range(lane) {
@@ -311,7 +309,7 @@ impl<'j> Seen<'j> {
         });
     }
 
-    /// A lane of a warp writes an element; `equal` says that it was there, `raced` that something is wrong with the order.
+    /// A lane writes an element; `equal` if the value was there already, `raced` if the access is a race.
     fn wrote(
         &self,
         coverage: &Coverage,
@@ -328,14 +326,15 @@ impl<'j> Seen<'j> {
             Wrong::Twice(before) => {
                 let line = program.sites.get(before as usize).map_or(0, |site| site.line);
                 let message = format!(
-                    "write of element {element} of `{name}`, which another thread wrote in line {line}: nobody read that value"
+                    "write of element {element} of `{name}`, which another thread wrote in line {line}: no thread \
+                    read that value"
                 );
                 (FindingKind::WrittenTwice, number, message)
             }
             Wrong::Unset(read) => {
                 let message = format!(
-                    "element {element} of `{name}` is read and written, and nothing has set it: the tensor held zeros only, and \
-                     the kernel does not put them there"
+                    "element {element} of `{name}` is read and written before anything sets it: the tensor held \
+                    only zeros, which the kernel does not write"
                 );
                 (FindingKind::Unset, read, message)
             }

@@ -1,7 +1,6 @@
-//! Blocks that may have ended: what one block does to another's shared memory.
+//! Accesses to the shared memory of a block that may have ended.
 //!
-//! Law: such an access is right only if the other block ends after it, that is, if one of that block's warps knows of it at
-//! its end.
+//! Law: the access must happen-before the end of the block: a warp of that block must have acquired it.
 
 use crate::event::{Event, OTHERS};
 use crate::machine::Machine;
@@ -10,7 +9,6 @@ use crate::report::FindingKind;
 use crate::state::warp::{Warp, each_lane};
 use std::collections::BTreeMap;
 
-/// The judge.
 pub(crate) struct ExitedBlocks;
 
 impl Analysis for ExitedBlocks {
@@ -19,15 +17,14 @@ impl Analysis for ExitedBlocks {
     }
 }
 
-/// What each warp's lanes did last to the shared memory of each other block.
+/// The last accesses of each warp to each other block.
 #[derive(Default)]
 struct Reached(BTreeMap<(u32, usize), Vec<Remote>>);
 
-/// Something that lanes did to another block's shared memory.
 #[derive(Clone, Copy)]
 struct Remote {
     lanes: u32,
-    /// The warp's time then.
+    /// The time of the warp.
     time: u32,
     site: u32,
 }
@@ -56,7 +53,7 @@ impl Observer for Reached {
 impl Reached {
     fn reached(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32, machine: &Machine<'_>) {
         let (warp, time) = (warp.number, machine.clocks.warps[warp.number as usize].time());
-        // Whoever knows of a lane's last access knows of those before.
+        // An acquire of a lane's last access covers its earlier ones.
         let last = self.0.entry((warp, rank)).or_default();
         last.retain_mut(|known| {
             known.lanes &= !lanes;
@@ -67,7 +64,7 @@ impl Reached {
 }
 
 impl Remote {
-    /// Reports it where the block may have ended before.
+    /// Reports the access if the block may have ended before.
     fn judge(self, (warp, rank): (u32, usize), machine: &Machine<'_>) {
         let Remote { lanes, time, site } = self;
         let there = &machine.clocks.warps[machine.warps_of(rank)];
@@ -79,7 +76,8 @@ impl Remote {
         let name = machine.warp_name(warp as usize);
         machine.report(FindingKind::EndedBlock, site, warp, lanes, None, |_| {
             format!(
-                "{name} uses shared memory of rank {rank}, which may have ended by then: nothing there waits for it"
+                "{name} uses shared memory of rank {rank}, which may have ended by then: that block does not wait \
+                for the access"
             )
         });
     }

@@ -1,7 +1,7 @@
-//! Initialisation: registers that a thread reads before it has set them.
+//! Initialisation: registers that a thread reads before it writes them.
 //!
-//! Law: a variable, an element of a local array, and an accumulator that is added to hold a value once the thread has set
-//! them; a read before that is reported. Shared memory is the judge of races' part.
+//! Law: a read of a variable, of an element of a local array, or of an accumulator before the thread has written it is
+//! reported. Shared memory is part of the analysis of races.
 
 use crate::async_op::WgmmaOperands;
 use crate::bytecode::{Op, Target};
@@ -12,7 +12,6 @@ use crate::report::FindingKind;
 use crate::state::lanes::{Direction, LaneElements};
 use crate::state::warp::{Warp, each_lane};
 
-/// The judge.
 pub(crate) struct Initialisation;
 
 impl Analysis for Initialisation {
@@ -21,7 +20,7 @@ impl Analysis for Initialisation {
     }
 }
 
-/// For each warp, of each tracked register the lanes in which it holds a value.
+/// For each warp and tracked register the initialised lanes.
 #[derive(Default)]
 struct Set(Vec<Vec<u32>>);
 
@@ -104,7 +103,7 @@ impl Set {
     }
 }
 
-/// A read of a tracked register that is not initialised in some lanes.
+/// Reports a read of an uninitialised register.
 fn uninitialised(warp: &Warp, slot: u32, number: u32, lanes: u32, machine: &Machine<'_>) {
     let program = machine.launch.program;
     let site = &program.sites[number as usize];

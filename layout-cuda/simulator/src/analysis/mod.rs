@@ -1,7 +1,7 @@
-//! Judges: what is reported of a launch beside its results.
+//! Analyses: the findings and counts of a launch.
 //!
-//! Law: a judge changes no value, no clock and no order. It keeps what it needs to know, and execution asks it nothing. A
-//! new judge is a file with its law, and a line of `bench`.
+//! Law: an analysis changes no value, no clock and no order, and execution does not depend on it. A new analysis is a
+//! file with its law, and a line of `analyses`.
 
 mod arithmetic;
 mod barrier_membership;
@@ -21,8 +21,8 @@ use crate::options::{Options, SimulatorArgument};
 use coverage::{Coverage, Written};
 use layout_compiler::bind::Bound;
 
-/// The judges of a launch, in the order in which they observe an event: of several findings about one access the first judge's is the
-/// cause.
+/// The analyses of a launch, in the order in which they observe an event: the first finding about an access is the
+/// cause of the others.
 pub(super) fn analyses(
     program: &Program,
     bound: &Bound,
@@ -66,7 +66,7 @@ pub(super) fn analyses(
     Ok(analyses)
 }
 
-/// The elements of an argument, of a tensor that the kernel writes and touches.
+/// The number of elements of a written tensor that the kernel accesses.
 fn elements(program: &Program, number: u32, argument: &SimulatorArgument<'_>) -> Option<usize> {
     let SimulatorArgument::Write(bytes) = argument else { return None };
     let site = program.sites.iter().find(|site| site.target == Target::Global(number))?;

@@ -1,7 +1,6 @@
-//! Phases of mbarriers: waits that pass because of a phase that was waited for before.
+//! Phases of mbarriers: waits that pass in a phase that the warp has waited for before.
 //!
-//! Law: a warp may pass a wait more than once in one phase, where that is meant. Where nobody can go on, such a wait is
-//! reported as the cause.
+//! Law: a warp may pass a wait repeatedly in one phase. In a deadlock such a wait is reported as the cause.
 
 use crate::event::{Event, OTHERS};
 use crate::machine::Machine;
@@ -9,7 +8,6 @@ use crate::machine::{Analysis, Observer};
 use crate::report::FindingKind;
 use std::collections::BTreeMap;
 
-/// The judge.
 pub(crate) struct Phases;
 
 impl Analysis for Phases {
@@ -18,16 +16,15 @@ impl Analysis for Phases {
     }
 }
 
-/// What each warp has waited for at each mbarrier.
 #[derive(Default)]
 struct Waited(BTreeMap<(u32, usize), Passed>);
 
-/// What a warp has waited for at an mbarrier.
+/// The waits of a warp for an mbarrier.
 #[derive(Clone, Copy, Default)]
 struct Passed {
-    /// The phase in which it passed last.
+    /// The phase of the last wait.
     phase: u32,
-    /// The first wait that passed in the phase of the one before.
+    /// The site of the first wait that passed in the same phase as the one before it.
     again: Option<u32>,
 }
 
@@ -59,8 +56,8 @@ impl Waited {
             let (name, accessor) = (machine.barrier_name(*barrier), machine.warp_name(*warp as usize));
             machine.report(FindingKind::Deadlock, site, *warp, 1, None, |_| {
                 format!(
-                    "{accessor} passes this wait for {name} more than once in one phase, {phase} at last: its parity or its stage does not \
-                     go on, and others wait for what it does then"
+                    "{accessor} passes this wait for {name} more than once in one phase, last in phase {phase}: \
+                    its parity or its stage does not advance, and other warps wait for its next step"
                 )
             });
         }

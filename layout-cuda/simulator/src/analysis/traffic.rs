@@ -1,8 +1,8 @@
-//! What a warp's access costs: sectors of global memory, passes through the banks of shared memory.
+//! Memory traffic: sectors of global memory, wavefronts of shared memory.
 //!
-//! Global memory moves in sectors of 32 bytes; the cost of a request is the number of different sectors. Shared memory
-//! has 32 banks of 4 bytes; one pass serves one word of each bank, to any number of lanes. Accesses of 8 bytes are
-//! served by half warps, of 16 bytes by quarter warps, so that a pass never moves more than 128 bytes.
+//! Global memory moves in sectors of 32 bytes; a request costs its number of distinct sectors. Shared memory has 32
+//! banks of 4 bytes; one wavefront serves one word of each bank, for any number of lanes. Accesses of 8 bytes are
+//! served by half warps, of 16 bytes by quarter warps, so that a wavefront moves at most 128 bytes.
 //!
 //! Source: CUDA C++ Programming Guide, compute capability 5.x and later, global and shared memory.
 
@@ -16,7 +16,7 @@ use crate::memory::tensor_map::{BoxPlan, PIECE, Piece};
 use crate::state::lanes::Direction;
 use layout_compiler::program::AtomicChange;
 
-/// The judge. It keeps nothing: counts go to their site at once.
+/// The analysis; it has no state.
 pub(crate) struct Traffic;
 
 impl Analysis for Traffic {
@@ -48,7 +48,6 @@ impl Observer for Traffic {
     }
 }
 
-/// Lanes touch elements.
 fn accessed(access: &Access<'_>, machine: &Machine<'_>) {
     let Access { site, number, elements, .. } = *access;
     let direction = match access.kind {
@@ -57,7 +56,7 @@ fn accessed(access: &Access<'_>, machine: &Machine<'_>) {
         AccessKind::Store(..) | AccessKind::AsyncWrite | AccessKind::RemoteWrite | AccessKind::Atomic(_) => {
             Direction::Write
         }
-        // An mbarrier is no traffic.
+        // An mbarrier is not counted.
         AccessKind::BarrierInit => return,
     };
     if elements.active == 0 {
@@ -94,14 +93,12 @@ fn accessed(access: &Access<'_>, machine: &Machine<'_>) {
     }
 }
 
-/// A product of a warp's rows.
 fn multiplied(product: &WgmmaOperands, machine: &Machine<'_>) {
     let depth = DEPTH / product.elem.bytes() as usize;
     let flops = 2 * (ROWS * product.n as usize * depth) as u64;
     machine.diagnostics.borrow_mut().counts[product.site as usize].flops += flops;
 }
 
-/// A box moves.
 fn boxed(copy: &BoxCopy<'_>, direction: Direction, machine: &Machine<'_>) {
     let plan = &machine.launch.program.async_ops.boxes[copy.plan as usize];
     let mut moved = Moved::default();
@@ -116,7 +113,7 @@ fn boxed(copy: &BoxCopy<'_>, direction: Direction, machine: &Machine<'_>) {
     }
     let shared = &mut told.counts[copy.sites.0 as usize];
     shared.shared_requests += 1;
-    // TMA moves 128 bytes a pass, without conflicts.
+    // TMA moves 128 bytes in a wavefront, without conflicts.
     shared.shared_wavefronts += plan.bytes().div_ceil(128);
     match direction {
         Direction::Read => shared.shared_bytes_written += plan.bytes(),
@@ -124,12 +121,11 @@ fn boxed(copy: &BoxCopy<'_>, direction: Direction, machine: &Machine<'_>) {
     }
 }
 
-/// What a box moves of global memory: bytes that the tensor has, in sectors, row by row.
+/// The bytes and sectors of a box inside the tensor.
 #[derive(Default)]
 struct Moved {
     bytes: u64,
     sectors: u64,
-    /// The last sector of the row.
     last: Option<i64>,
 }
 
@@ -153,12 +149,12 @@ impl Moved {
 
 /// Bytes of a sector.
 const SECTOR: u64 = 32;
-/// Banks of shared memory, of 4 bytes each.
+/// Banks of shared memory, 4 bytes each.
 const BANKS: usize = 32;
 
-/// How many sectors the lanes touch, each reading `bytes` from its byte offset on.
+/// The number of sectors of the lanes' accesses of `bytes`.
 fn sectors(offsets: &[u64; LANES], open: u32, bytes: u64) -> u64 {
-    /// Sectors that have a bit each.
+    /// Up to this span the sectors are a bit set.
     const NEAR: u64 = 4096;
     let ends = offsets.map(|offset| (offset / SECTOR, offset.saturating_add(bytes - 1) / SECTOR));
     let (mut least, mut most) = (u64::MAX, 0);
@@ -186,7 +182,7 @@ fn sectors(offsets: &[u64; LANES], open: u32, bytes: u64) -> u64 {
     touched.len() as u64
 }
 
-/// How many passes the lanes' accesses of `bytes` take, and how many they would take without conflicts.
+/// The wavefronts of the lanes' accesses of `bytes`, and their number without conflicts.
 fn wavefronts(offsets: &[u64; LANES], open: u32, bytes: u64) -> (u64, u64) {
     let group = match bytes {
         0..=4 => LANES,
@@ -211,10 +207,10 @@ fn wavefronts(offsets: &[u64; LANES], open: u32, bytes: u64) -> (u64, u64) {
     (passes, ideal)
 }
 
-/// The most different words that the lanes want of one bank.
+/// The maximum number of distinct words in one bank.
 fn depth(offsets: &[u64], open: u32, words: u64) -> u64 {
-    // The first word of each bank; a second one goes to the list. An offset in the memory of a block of lower rank is negative, so it is
-    // counted modulo 2^64: words are below 2^62.
+    // The first word of each bank; more words are in a list. An offset in a block of lower rank is negative, so it is
+    // modulo 2^64: words are below 2^62.
     let mut first = [u64::MAX; BANKS];
     let mut others = [(0usize, 0u64); BANKS];
     let mut count = 0;
@@ -244,7 +240,7 @@ fn depth(offsets: &[u64], open: u32, words: u64) -> u64 {
     depth.into_iter().fold(0, u64::max)
 }
 
-/// Whether the open lanes (all of the group) read one word, or words one after the other.
+/// Whether all lanes of the group read one word, or consecutive words.
 fn contiguous(offsets: &[u64], open: u32, group: usize, bytes: u64) -> bool {
     if open.count_ones() as usize != group || !offsets[0].is_multiple_of(bytes.max(1)) {
         return false;

@@ -1,10 +1,10 @@
-//! Lost updates: a thread loads an element, another one changes it, and the first stores what it computed from the old
-//! value.
+//! Lost updates: a thread loads an element, another one changes it, and the first stores a value computed from the old
+//! one.
 //!
-//! Law: take an atomic store that depends on an atomic load of the same tensor: by its value, or by the condition under
-//! which it is done. It is reported where the element has changed since that load. Where only the condition depends, and it
-//! writes the value that is there, nothing is lost. An exchange is a store where nobody uses the old value; so is a
-//! compare-and-exchange, which then does nothing.
+//! Law: an atomic store that depends on an atomic load of the same tensor, by its value or by its condition, is
+//! reported if the element has changed since that load. If only the condition depends and it writes the value that is
+//! there, nothing is lost. An exchange with an unused result is a store, and so is a compare-and-exchange, which fails
+//! instead.
 
 use crate::bytecode::{LANES, Target, Update};
 use crate::event::{ACCESSES, Access, AccessKind, Atomic, Event};
@@ -17,14 +17,14 @@ use layout_compiler::program::AtomicChange;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How often an element has changed, and how often it had when a thread loaded it.
+/// The number of changes of an element, now and at each thread's last load.
 #[derive(Debug, Default)]
 struct Element {
     changes: u32,
     loaded: HashMap<(u64, u32), u32>,
 }
 
-/// The judge: the elements that are loaded and stored atomically, in a launch that one host thread runs.
+/// The analysis: the atomically accessed elements, in a launch on one host thread.
 #[derive(Default)]
 pub(crate) struct Updates(Mutex<HashMap<(u64, i64), Element>>);
 
@@ -51,7 +51,7 @@ impl Observer for Kept<'_> {
 }
 
 impl Updates {
-    /// Looks at an atomic operation of a warp before it is done, lane after lane.
+    /// Checks an atomic operation before it is done, in lane order.
     fn judge(&self, access: &Access<'_>, atomic: &Atomic<'_>, machine: &Machine<'_>) {
         let Access { warp, site, number, elements, .. } = *access;
         let Atomic { change, update, .. } = *atomic;
@@ -60,7 +60,7 @@ impl Updates {
             Target::Shared(base) => 1 << 63 | warp.block << 24 | u64::from(base),
             Target::Local { .. } | Target::None => return,
         };
-        // A panic elsewhere leaves the table as it was between two changes.
+        // A panic of another host thread leaves a consistent table.
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let compares = change == AtomicChange::CompareExchange;
         let mut lost = 0u32;
@@ -84,19 +84,19 @@ impl Updates {
         let name = machine.launch.program.names.get(site.place as usize).cloned().unwrap_or_default();
         machine.report(FindingKind::LostUpdate, number, warp.number, lost, Some(index), |_| {
             format!(
-                "element {index} of `{name}` has changed since this thread loaded what it makes its value of: {} is lost. One \
-                 `atomic_*` does both at once",
+                "element {index} of `{name}` has changed since this thread loaded it to compute the new value: {} \
+                is lost. One `atomic_*` does both at once",
                 if compares { "its own change" } else { "the other thread's change" }
             )
         });
     }
 }
 
-/// Whether a lane's value is another one than the element has.
+/// Whether a lane's operation changes the element.
 fn changes(access: &Access<'_>, atomic: &Atomic<'_>, lane: usize, machine: &Machine<'_>) -> bool {
     let Access { warp, site, elements, .. } = *access;
     let compares = atomic.change == AtomicChange::CompareExchange;
-    // The lanes come one after the other.
+    // In lane order.
     let before = each_lane(elements.active & ((1 << lane) - 1))
         .filter(|other| elements.index[*other] == elements.index[lane]);
     if let Some(last) = before.last() {

@@ -1,6 +1,6 @@
-//! Views: a tile, a window or a slice is a promise about what a thread touches.
+//! Views: coordinates of a tile, a window or a slice.
 //!
-//! Law: a coordinate outside the extents of its view is reported, whether the tensor has the element or not.
+//! Law: a coordinate outside the extents of its view is reported, even if the tensor has the element.
 
 use crate::bytecode::{Op, Sum};
 use crate::event::{CHECKS, Event};
@@ -9,7 +9,6 @@ use crate::machine::{Analysis, Observer};
 use crate::report::FindingKind;
 use crate::state::warp::{Warp, each_lane};
 
-/// The judge, who keeps nothing.
 pub(crate) struct Views;
 
 impl Analysis for Views {
@@ -30,7 +29,7 @@ impl Observer for Views {
     }
 }
 
-/// Reports lanes whose coordinate is outside of its view.
+/// Reports lanes whose coordinate is outside its view.
 fn claim(warp: &Warp, (at, end): (Sum, Sum), number: u32, machine: &Machine<'_>) {
     if warp.active == 0 {
         return;
@@ -47,8 +46,8 @@ fn claim(warp: &Warp, (at, end): (Sum, Sum), number: u32, machine: &Machine<'_>)
     machine.report(FindingKind::OutOfBounds, number, warp.number, wrong, Some(first), |lane| {
         let name = name.map_or("", String::as_str);
         format!(
-            "coordinate {first} of `{name}` outside of its view, where there are {}: of a tile, a window or a slice, or \
-             of the elements of one",
+            "coordinate {first} of `{name}` is outside its view, whose extent is {} there: a tile, a window or a \
+            slice, or the elements of one",
             end[lane].max(0)
         )
     });

@@ -1,6 +1,6 @@
 //! Loads, stores, vector moves and asynchronous copies.
 //!
-//! A local tensor is registers: an access to it at a constant index is no instruction at all.
+//! A local tensor is registers: an access at a constant index needs no instruction.
 
 use super::Compiler;
 use crate::bytecode::{Bank, Op, Register, Sum, Target};
@@ -8,18 +8,19 @@ use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, Comparison, Value};
 
-/// Where an access finds its elements.
+/// The location of an access.
 pub(super) enum Located {
-    /// In these registers, tracked from this slot on.
-    Registers { first: u32, slot: u32 },
-    /// In a local tensor, at an index known at run time only, or under a mask.
+    /// These registers, tracked from this slot on.
+    Registers {
+        first: u32,
+        slot: u32,
+    },
+    /// A local tensor, at a dynamic index or under a mask.
     Array(Sum),
-    /// In memory.
     Memory(Sum),
 }
 
 impl Compiler<'_> {
-    /// Reports lanes in which a slot is not initialised.
     pub(super) fn check_initialised(&mut self, slot: Option<u32>, site: u32) {
         if let Some(slot) = slot
             && self.program.findings
@@ -29,7 +30,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The slot is initialised in the active lanes.
     pub(super) fn now_initialised(&mut self, slot: Option<u32>) {
         if let Some(slot) = slot
             && self.program.findings
@@ -39,7 +39,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The element that an access names.
+    /// The index of an access's first element.
     pub(super) fn element(&mut self, access: &Access) -> Result<Sum, SimulateError> {
         let sum = self.placed(|compiler| compiler.index(&access.index))?;
         match access.pointer {
@@ -53,7 +53,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Holds an access to what its view promises. What depends on a variable that nothing else needs has no value here.
+    /// Checks the coordinates of an access against its view. A coordinate of a variable that was eliminated cannot be
+    /// computed.
     pub(super) fn claims(&mut self, access: &Access, site: u32) {
         if !self.program.findings {
             return;
@@ -87,7 +88,6 @@ impl Compiler<'_> {
         })
     }
 
-    /// Reads one element.
     pub(super) fn load(&mut self, access: &Access) -> Result<(Register, Elem), SimulateError> {
         if access.width != 1 {
             return Err(SimulateError::Malformed(format!("a load of {} elements", access.width)));
@@ -117,9 +117,8 @@ impl Compiler<'_> {
         Ok((bank.register(register), elem))
     }
 
-    /// Evaluates values in the lanes where a mask holds, as the text does inside of an `if`; see
-    /// [`guard`](layout_compiler::program::StatementKind::guard).
-    /// The mask costs two instructions, and none where no value has an effect.
+    /// Evaluates values in the lanes of a mask, as the CUDA text does inside of an `if`; see
+    /// [`guard`](layout_compiler::program::StatementKind::guard). Without effects the mask is not needed.
     pub(super) fn guarded<T>(
         &mut self,
         mask: Option<u32>,
@@ -139,7 +138,6 @@ impl Compiler<'_> {
         Ok(value)
     }
 
-    /// Writes one element.
     pub(super) fn store(
         &mut self,
         guard: &[Comparison],
@@ -170,7 +168,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The register that holds a value.
     pub(super) fn source(&mut self, bank: Bank, value: &Value<Access>) -> Result<u32, SimulateError> {
         let (register, elem) = self.value(value)?;
         match (bank, register) {
@@ -182,7 +179,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// `destination = source`, several elements at once.
     pub(super) fn vector_move(&mut self, destination: &Access, source: &Access) -> Result<(), SimulateError> {
         let (to, from) = (self.place(destination.place)?.elem, self.place(source.place)?.elem);
         if to != from || destination.width != source.width || !matches!(source.width, 1 | 2 | 4 | 8 | 16) {
@@ -194,7 +190,7 @@ impl Compiler<'_> {
         let (bank, width) = (Bank::of(from), source.width);
         let (read, written) = (self.site(Some(source))?, self.site(Some(destination))?);
         let (read_at, written_at) = (self.locate(source, read)?, self.locate(destination, written)?);
-        // Read into the destination's own registers where it has some and the source is memory.
+        // A load from memory writes the destination's registers directly.
         let first = match (&read_at, &written_at) {
             (Located::Registers { first, slot }, _) => {
                 for number in 0..width {

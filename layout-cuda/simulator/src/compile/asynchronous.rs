@@ -1,4 +1,4 @@
-//! Work of the asynchronous proxy and what orders it.
+//! Instructions of the asynchronous proxy and their synchronisation.
 
 use super::Compiler;
 use super::access::Located;
@@ -21,7 +21,6 @@ impl Compiler<'_> {
         self.emit(Op::Asynchronous { work: number });
     }
 
-    /// What orders asynchronous work.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), SimulateError> {
         let site = self.site;
         let work = match signal {
@@ -53,7 +52,7 @@ impl Compiler<'_> {
             Signal::AsyncProxyFence { global } => AsyncOp::ProxyFence { global: *global },
             Signal::BulkCommit => AsyncOp::BulkCommit,
             Signal::BulkWait { groups, read } => AsyncOp::BulkWait { groups: *groups, read: *read },
-            // Registers are in order here, and a launch begins when those before have ended.
+            // Registers are in order here, and a launch starts after the end of the previous one.
             Signal::MatrixFence | Signal::DependencyWait | Signal::LaunchDependents => return Ok(()),
             Signal::MatrixCommit => AsyncOp::MatrixCommit { site },
             Signal::MatrixWait(groups) => AsyncOp::MatrixWait { groups: *groups, site },
@@ -66,7 +65,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// An operation on more than one element.
     pub(super) fn operation(&mut self, operation: &Operation) -> Result<(), SimulateError> {
         match operation {
             Operation::Move { destination, source } => {
@@ -78,7 +76,7 @@ impl Compiler<'_> {
             Operation::AsyncCopy { destination, source } => self.copy_async(destination, source),
             Operation::Mma(mma) => self.mma(mma),
             Operation::LoadMatrix(load) => self.load_matrix(load),
-            // Maps are at hand here.
+            // A prefetch has no effect here.
             Operation::PrefetchMap(_) => Ok(()),
             Operation::TensorLoad(load) => self.tensor_load(load),
             Operation::TensorStore(store) => self.tensor_store(store),
@@ -88,7 +86,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// From here on each thread of the warpgroup has so many registers.
     pub(super) fn registers(&mut self, registers: u32) {
         self.work(AsyncOp::Registers { registers, site: self.site });
     }
@@ -113,7 +110,6 @@ impl Compiler<'_> {
         Ok(BarrierOperand { first: first as u32, index: self.index(&barrier.index)?, site })
     }
 
-    /// An element of a place, here.
     fn plain(&self, place: PlaceId, index: &Index) -> Access {
         Access {
             place,
@@ -306,7 +302,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Elements of a local tensor are used: those of an accumulator may be in flight.
+    /// Checks accesses to accumulators, which may be in flight.
     pub(super) fn elements(&mut self, place: PlaceId, slot: u32, width: u32, site: u32) {
         if self.program.findings && self.accumulators.contains(&place) {
             self.work(AsyncOp::Touched { slot, width, site });
@@ -314,7 +310,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The places that products write.
+/// The accumulators of wgmmas.
 pub(super) fn accumulators(body: &[Statement<Access, Operation>]) -> BTreeSet<PlaceId> {
     let mut places = BTreeSet::new();
     walk::statements(body, &mut |part| {

@@ -1,7 +1,7 @@
-//! Instructions that only observe numbers: they stand beside those that compute.
+//! Instrumentation of arithmetic.
 //!
-//! Law: none of them changes a register that a computation reads. Without `Options::arithmetic` only those of indices are
-//! there.
+//! Law: instrumentation changes no register that the kernel reads. Without `Options::arithmetic` only indices are
+//! instrumented.
 
 use super::Compiler;
 use crate::bytecode::{IntegerFunction, Op, Polynomial, Register, Sum};
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 type Body = [Statement<Access, Operation>];
 
 impl Compiler<'_> {
-    /// Looks at an operator on integers, before it.
+    /// Before an operator on integers.
     pub(super) fn exact(&mut self, op: BinaryOp, a: Sum, b: Sum, elem: Elem) {
         use BinaryOp as B;
         let may_leave = matches!(op, B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Shl | B::Shr);
@@ -27,7 +27,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Looks at a function of integers, before it.
+    /// Before a function of integers.
     pub(super) fn whole(&mut self, function: IntegerFunction, a: Register, b: Register, elem: Elem) {
         let (Register::Int(a), true) = (a, self.program.arithmetic && elem.is_integer()) else { return };
         let b = if let Register::Int(b) = b { b } else { Sum::default() };
@@ -35,7 +35,7 @@ impl Compiler<'_> {
         self.emit(Op::CheckIntegerFunction { function, a, b, elem, site });
     }
 
-    /// Looks at a conversion to an integer, before it.
+    /// Before a conversion to an integer.
     pub(super) fn fits(&mut self, from: Register, known: Elem, elem: Elem) {
         let wider = !known.is_integer() || {
             let ((least, most), (low, high)) = (known.limits(), elem.limits());
@@ -47,12 +47,12 @@ impl Compiler<'_> {
         }
     }
 
-    /// Looks at what an instruction made of floats, behind it.
+    /// After an operation on floats.
     pub(super) fn born(&mut self, dst: Register, from: &[Register]) {
         self.born_of(dst, from, false);
     }
 
-    /// Likewise of what the lanes of a warp made together.
+    /// The same after a collective.
     pub(super) fn born_of(&mut self, dst: Register, from: &[Register], together: bool) {
         let Some(first) = from.first().copied() else { return };
         if self.program.arithmetic && matches!(dst, Register::F32(_) | Register::F64(_)) {
@@ -62,8 +62,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Looks at an index that may leave 64 bits, and is not meant to. The place of an access is held to its mask instead; and
-    /// what is made of a value of 64 bits, or of a variable that may be anything, is looked at as numbers are.
+    /// Before an index that may overflow 64 bits unintentionally. The index of an access is checked by its mask
+    /// instead. An index of an unbounded variable is instrumented only with `Options::arithmetic`.
     pub(super) fn leaves(&mut self, index: &Index, signed: bool) -> Result<(), SimulateError> {
         let bounded = |id| {
             let range = self.tables.atoms.range(&Index::atom(id));
@@ -89,13 +89,12 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Whether a condition is the same in every round of a loop that changes these variables.
+    /// Whether a condition is invariant in a loop that changes these variables.
     pub(super) fn fixed_by(&self, condition: &Value<Access>, changed: &BTreeSet<VarId>) -> bool {
         let mut variables = BTreeSet::new();
         self.variables_in(condition, &mut variables) && variables.is_disjoint(changed)
     }
 
-    /// The type of a value.
     pub(super) fn elem_of(&self, value: &Value<Access>) -> Option<Elem> {
         match value {
             Value::Constant(constant) => Some(constant.elem),
@@ -118,7 +117,7 @@ impl Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// What is computed from atomic loads: the place that was loaded, and the variable.
+    /// Variables computed from atomic loads, with the loaded place.
     pub(super) fn loaded(&self, body: &Body) -> BTreeSet<(PlaceId, VarId)> {
         let mut known = BTreeSet::new();
         loop {
@@ -170,7 +169,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The places whose atomic loads are in some values.
+    /// The places whose atomic loads the values depend on.
     pub(super) fn made_of(
         &self,
         values: &[Value<Access>],
@@ -183,7 +182,7 @@ impl Compiler<'_> {
         known.iter().filter(|(_, made)| variables.contains(made)).map(|(place, _)| *place).collect()
     }
 
-    /// The variables that a value is made of; whether it is made of nothing else that may change.
+    /// Collects the variables of a value; whether it depends on nothing else that may change.
     fn variables_in(&self, value: &Value<Access>, out: &mut BTreeSet<VarId>) -> bool {
         match value {
             Value::Constant(_) | Value::Argument(..) => true,

@@ -1,4 +1,4 @@
-//! What threads do together: collectives of a warp, atomic operations.
+//! Collectives of a warp, and atomic operations.
 
 use super::Compiler;
 use crate::bytecode::{Bank, IntegerFunction, Op, Register, Sum, Target, Update};
@@ -7,7 +7,6 @@ use layout_compiler::index::VarId;
 use layout_compiler::program::{Access, AtomicChange, Collective, Comparison, Scope, Value, VariableKind};
 
 impl Compiler<'_> {
-    /// `variable = function(parts)`
     pub(super) fn collective(
         &mut self,
         variable: VarId,
@@ -42,7 +41,6 @@ impl Compiler<'_> {
         self.bind(variable, dst, None)
     }
 
-    /// Changes an element of memory.
     pub(super) fn atomic(
         &mut self,
         guard: &[Comparison],
@@ -67,7 +65,7 @@ impl Compiler<'_> {
         if elem.bytes() < least || target.width != 1 {
             return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
         }
-        // Of 8 bytes the words are changed one after the other, and 2 are a part of one.
+        // An element of 8 bytes is two words, one of 2 bytes is a part of a word: neither is updated atomically.
         self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() != 4);
         self.program.sums |= elem.is_float() && change == AtomicChange::Add;
         self.program.waits |= change.may_wait();
@@ -84,7 +82,7 @@ impl Compiler<'_> {
             )));
         }
         let place = target.place;
-        // Whether nobody looks at what was there. Of a comparison the guard is no reason: it compares.
+        // Whether the old value is unused. A compare-and-exchange needs no guard.
         let blind = match change {
             AtomicChange::Store(_) => true,
             AtomicChange::Exchange => old.is_none(),

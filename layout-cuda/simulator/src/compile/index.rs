@@ -1,6 +1,6 @@
-//! Indices to sums of registers. Each is computed once and kept until one of its variables changes.
+//! Indices as sums of registers. Each is computed once and reused until one of its variables changes.
 //!
-//! Law: the sum has the polynomial's value modulo 2⁶⁴ in every active lane.
+//! Law: the sum is the polynomial's value modulo 2⁶⁴ in every active lane.
 
 use super::{ArgumentValue, Compiler};
 use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
@@ -11,14 +11,14 @@ use layout_compiler::ir::{BinaryOp, Special};
 use layout_compiler::program::Comparison;
 use std::collections::{BTreeSet, HashMap};
 
-/// What was computed: indices (without their constant) and comparisons.
+/// A computed index (without its constant) or comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Index(Index),
     Comparison(Comparison),
 }
 
-/// Values that are still right, with the variables they depend on.
+/// Valid values and the variables that they depend on.
 #[derive(Default)]
 pub(super) struct Cache {
     known: HashMap<Key, (Sum, BTreeSet<VarId>)>,
@@ -26,17 +26,17 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// A variable has a new value.
+    /// Invalidates the values of a variable.
     pub(super) fn forget(&mut self, variable: VarId) {
         self.known.retain(|_, (_, variables)| !variables.contains(&variable));
     }
 
-    /// Where the cache stands now, for [`Cache::rewind`].
     pub(super) fn mark(&self) -> usize {
         self.log.len()
     }
 
-    /// Forgets what was added since the mark: its code is not run on every path, or its registers are given back.
+    /// Removes values that were added after the mark: their code does not dominate what follows, or their registers are
+    /// free.
     pub(super) fn rewind(&mut self, mark: usize) {
         for key in self.log.drain(mark..) {
             self.known.remove(&key);
@@ -54,13 +54,11 @@ impl Cache {
 }
 
 impl Compiler<'_> {
-    /// The variables that an index depends on.
     pub(super) fn variables_of(&self, index: &Index) -> BTreeSet<VarId> {
         let known = index.atoms().filter_map(|atom| self.dependencies.get(atom.0 as usize));
         known.flatten().copied().collect()
     }
 
-    /// The value of an index.
     pub(super) fn index(&mut self, index: &Index) -> Result<Sum, SimulateError> {
         if let Some(constant) = index.as_constant() {
             return Ok(Sum::constant(constant));
@@ -71,7 +69,7 @@ impl Compiler<'_> {
         Ok(sum)
     }
 
-    /// The value of an index without constant; what the innermost of `depth` loops changes is added last.
+    /// An index without its constant; the part that varies in the innermost of `depth` loops is added last.
     fn terms(&mut self, index: &Index, depth: usize) -> Result<Sum, SimulateError> {
         let key = Key::Index(index.clone());
         if let Some(sum) = self.cache.get(&key) {
@@ -99,7 +97,7 @@ impl Compiler<'_> {
         Ok(sum)
     }
 
-    /// The part of an index that loop `level` changes, and the rest.
+    /// The variant and the invariant part of an index in loop `level`.
     pub(super) fn split(&self, index: &Index, level: usize) -> (Index, Index) {
         let changed = &self.loops[level];
         index.partition(|monomial, _| {
@@ -110,7 +108,6 @@ impl Compiler<'_> {
         })
     }
 
-    /// `a + b`
     pub(super) fn add(&mut self, a: Sum, b: Sum) -> Sum {
         let vector = match (a.vector, b.vector) {
             (Some(x), Some(y)) => {
@@ -133,7 +130,7 @@ impl Compiler<'_> {
         Sum { vector, scalar, constant: a.constant.wrapping_add(b.constant) }
     }
 
-    /// `a * b`; the uniform part of a product stays uniform where one factor is.
+    /// `a * b`; a uniform factor keeps the uniform part uniform.
     fn multiply(&mut self, a: Sum, b: Sum) -> Sum {
         match (a.as_constant(), b.as_constant()) {
             (Some(x), Some(y)) => return Sum::constant(x.wrapping_mul(y)),
@@ -162,7 +159,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// `a op b`, by an instruction.
     pub(super) fn binary(&mut self, op: IndexOp, a: Sum, b: Sum) -> Sum {
         let site = self.site;
         if a.uniform() && b.uniform() {
@@ -176,7 +172,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The value of an atom, through the cache where it takes an instruction.
     fn atom(&mut self, id: AtomId) -> Result<Sum, SimulateError> {
         if id.0 as usize >= self.dependencies.len() {
             return Err(SimulateError::Malformed(format!("there is no atom {}", id.0)));
@@ -199,7 +194,7 @@ impl Compiler<'_> {
                 };
             }
             Atom::Variable(variable, _) => return self.variable_index(*variable),
-            // A register holds an index modulo 2⁶⁴; who reads it knows its sign.
+            // The register holds the index modulo 2⁶⁴; the use determines the sign.
             Atom::Wrapped { index, signed } => {
                 let key = Key::Index(Index::atom(id));
                 if let Some(sum) = self.cache.get(&key) {
@@ -229,7 +224,7 @@ impl Compiler<'_> {
         if let Some(sum) = self.cache.get(&key) {
             return Ok(sum);
         }
-        // What is made of a remainder or of bits is wrong wherever it is used.
+        // An overflow in an operand of `/`, `%` or a bit operator is wrong in every use.
         let placing = std::mem::replace(&mut self.placing, false);
         let sides = (self.index(a), self.index(b));
         self.placing = placing;
@@ -284,7 +279,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The lanes in which a comparison holds; `Ok(Err(value))` where it is known.
+    /// The lanes in which a comparison holds; `Ok(Err(value))` for a constant.
     pub(super) fn comparison(&mut self, comparison: &Comparison) -> Result<Result<u32, bool>, SimulateError> {
         let key = Key::Comparison(comparison.clone());
         if let Some(Sum { vector: Some(mask), .. }) = self.cache.get(&key) {
@@ -293,7 +288,7 @@ impl Compiler<'_> {
         let (mut a, mut b) = (self.index(&comparison.left)?, self.index(&comparison.right)?);
         let sides = [&comparison.left, &comparison.right];
         if sides.iter().any(|side| self.tables.atoms.range(side).beyond_i64()) {
-            // Natural numbers of 64 bits are in the order of the signed ones whose first bit is the other.
+            // A flipped sign bit turns the unsigned order into the signed one.
             let bit = Sum::constant(i64::MIN);
             (a, b) = (self.binary(IndexOp::Xor, a, bit), self.binary(IndexOp::Xor, b, bit));
         }
@@ -308,7 +303,7 @@ impl Compiler<'_> {
         Ok(Ok(dst))
     }
 
-    /// The truth of a comparison of numbers, dimensions and variables of unrolled loops.
+    /// The value of a comparison that is constant here.
     pub(super) fn fixed_comparison(&self, comparison: &Comparison) -> Option<bool> {
         let beyond = |side: &Index| self.tables.atoms.range(side).beyond_i64();
         if beyond(&comparison.left) || beyond(&comparison.right) {
@@ -331,7 +326,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Computes indices that name a place, or that keep an access inside of one.
+    /// Computes the index of an access, or a comparison that guards one.
     pub(super) fn placed<T>(&mut self, compute: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.placing, true);
         let value = compute(self);
@@ -339,7 +334,7 @@ impl Compiler<'_> {
         value
     }
 
-    /// The lanes in which all comparisons hold: `None` for every lane.
+    /// The lanes in which all comparisons hold; `None` for all lanes.
     pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>, SimulateError> {
         let mut all: Option<u32> = None;
         for comparison in mask {

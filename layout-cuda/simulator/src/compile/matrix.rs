@@ -1,4 +1,4 @@
-//! The matrix instructions of a warp: their fragments as registers.
+//! The matrix instructions of a warp, with fragments in registers.
 
 use super::Compiler;
 use super::access::Located;
@@ -8,7 +8,6 @@ use layout_compiler::elem::Elem;
 use layout_compiler::program::{Access, LoadMatrix, Mma, Operand};
 
 impl Compiler<'_> {
-    /// `accumulator += left right`
     pub(super) fn mma(&mut self, mma: &Mma) -> Result<(), SimulateError> {
         let floats = (self.taken.f32, self.taken.f64);
         let elem = mma.core.elem();
@@ -22,7 +21,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Matrices from shared memory.
     pub(super) fn load_matrix(&mut self, load: &LoadMatrix) -> Result<(), SimulateError> {
         let floats = (self.taken.f32, self.taken.f64);
         let (to, from) = (self.place(load.destination.place)?.elem, self.place(load.source.place)?.elem);
@@ -55,7 +53,7 @@ impl Compiler<'_> {
         self.locate(access, site)
     }
 
-    /// The first of the registers that hold a fragment.
+    /// The first register of a fragment.
     fn fragment(&mut self, access: &Access, elem: Elem, values: i64) -> Result<u32, SimulateError> {
         let found = self.place(access.place)?.elem;
         if found != elem || i64::from(access.width) != values {
@@ -84,7 +82,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What the registers from `first` on hold, to where the fragment is kept.
+    /// Stores a fragment from consecutive registers.
     fn put_fragment(&mut self, access: &Access, first: u32) -> Result<(), SimulateError> {
         let site = self.site(Some(access))?;
         match self.locate(access, site)? {

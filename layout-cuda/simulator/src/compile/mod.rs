@@ -1,11 +1,10 @@
-//! From a checked kernel and the numbers of one launch to bytecode.
+//! The bytecode compiler: from a checked kernel and the values of one launch to a program.
 //!
-//! Dimensions, strides and index arguments are numbers here, so most index arithmetic folds. Values that are equal in a
-//! warp live in scalar registers. Registers are a stack: a statement list gives back what it took.
+//! Dimensions, strides and index arguments are constants here, so most index arithmetic folds. Uniform values are in
+//! scalar registers. Registers are a stack: the end of a statement list frees its registers.
 //!
-//! For speed we also keep each computed index until a variable in it changes, and compute the part of an index that a loop
-//! does not change before the loop. That stays right because indices have no effect; one that may divide by zero is left
-//! where it stands.
+//! An index is reused until one of its variables changes, and its loop-invariant part is computed before the loop. Both
+//! are safe because indices have no effect; one that may divide by zero is not moved.
 
 mod access;
 mod asynchronous;
@@ -30,29 +29,26 @@ use layout_compiler::origin::Origin;
 use layout_compiler::program::{Pad, Place, PlaceId, Space, Tables, TensorMap};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A local array of more elements than this is not simulated.
+/// The maximum number of elements of a local array.
 const LOCAL_LIMIT: u64 = 1 << 16;
 
-/// An argument of a launch, as far as the code depends on it.
+/// An argument, as far as the program depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentValue {
-    /// A tensor of this many elements.
+    /// The number of elements.
     Tensor(i64),
-    /// A scalar.
     Scalar(Constant),
-    /// An index.
     Index(i64),
 }
 
-/// Where the value of a variable is.
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     register: Register,
-    /// The slot that tracks it, where it was declared without a value.
+    /// The slot that tracks its initialisation, if it was declared without a value.
     slot: Option<u32>,
 }
 
-/// How many registers are taken, for each bank.
+/// The number of registers in use, for each bank.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     f32: u32,
@@ -74,29 +70,27 @@ struct Compiler<'a> {
     locals: Vec<Option<(u32, u32)>>,
     /// The variables that each atom depends on.
     dependencies: Vec<BTreeSet<VarId>>,
-    /// What each enclosing loop changes, the outermost first.
+    /// The variables that each enclosing loop changes, the outermost first.
     loops: Vec<BTreeSet<VarId>>,
     cache: Cache,
-    /// The number of each site. The whole site is the key, so two accesses share a number only where nothing tells them apart.
+    /// The number of each site. The whole site is the key, so different accesses have different numbers.
     sites: HashMap<Site, u32>,
     /// Slots that are initialised in every active lane.
     initialised: HashSet<u32>,
     taken: Taken,
     line: u32,
     site: u32,
-    /// The statement that is compiled.
     origin: Origin,
-    /// Places that products write.
+    /// The accumulators of wgmmas.
     accumulators: BTreeSet<PlaceId>,
-    /// Whether the index that is computed is a place, or holds an access to its view.
+    /// Whether the index is of an access, or guards one.
     placing: bool,
-    /// What is computed from atomic loads of a place.
+    /// Variables computed from atomic loads of a place.
     loaded: BTreeSet<(PlaceId, VarId)>,
-    /// The places whose atomic loads decide whether the statement is reached, for each `if` around it.
+    /// For each enclosing `if` the places whose atomic loads its condition depends on.
     guards: Vec<BTreeSet<PlaceId>>,
 }
 
-/// The code of a launch.
 pub(super) fn compile(
     checked: &Checked,
     bound: &Bound,
@@ -142,7 +136,7 @@ pub(super) fn compile(
     Ok(compiler.program)
 }
 
-/// The stride of each mode that the kernel takes as a parameter.
+/// The strides that are parameters of the kernel.
 fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
     let parameters = checked.plan().parameters.iter().zip(&bound.values);
     parameters
@@ -158,7 +152,7 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
         .collect()
 }
 
-/// The variables that each atom depends on. An atom is made of earlier ones.
+/// The variables of each atom. An atom consists of earlier ones.
 fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> {
     let mut known: Vec<BTreeSet<VarId>> = Vec::new();
     for (id, facts) in tables.atoms.iter() {
@@ -212,7 +206,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Registers and slots for a local place.
     fn local(&mut self, place: &Place) -> Result<(u32, u32), SimulateError> {
         if place.len > LOCAL_LIMIT {
             return Err(SimulateError::Malformed(format!(
@@ -233,7 +226,7 @@ impl Compiler<'_> {
         first
     }
 
-    /// Takes consecutive registers until the statement list ends.
+    /// Allocates consecutive registers until the end of the statement list.
     fn take(&mut self, bank: Bank, count: u32) -> u32 {
         let taken = match bank {
             Bank::F32 => &mut self.taken.f32,
@@ -276,7 +269,7 @@ impl Compiler<'_> {
         self.tables.positions.get(origin.0 as usize).map_or(0, |position| position.line)
     }
 
-    /// The line that the next instructions belong to.
+    /// Sets the line of the next instructions.
     fn at(&mut self, origin: Origin) -> Result<(), SimulateError> {
         self.line = self.position(origin);
         self.origin = origin;
@@ -299,8 +292,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The number of a site; the same for equal accesses of one line. The rank of another block is part of it: each round of an
-    /// unrolled loop over ranks has its own.
+    /// The number of a site; equal accesses of one line share it. The rank of another block is part of the site.
     fn site(&mut self, access: Option<&layout_compiler::program::Access>) -> Result<u32, SimulateError> {
         let site = match access {
             None => Site {
@@ -367,7 +359,6 @@ impl Compiler<'_> {
         Ok(number)
     }
 
-    /// The bits of what stands for an element beyond an edge.
     fn pad(&self, pad: Pad) -> Result<u64, SimulateError> {
         match pad {
             Pad::Constant(constant) => Ok(constant.bits),
@@ -378,7 +369,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// What holds the rank of another block.
+    /// The register of another block's rank.
     fn rank(&self, variable: VarId) -> Result<Sum, SimulateError> {
         match self.variable(variable)?.register {
             Register::Int(rank) => Ok(rank),
@@ -395,7 +386,7 @@ impl Compiler<'_> {
             .ok_or_else(|| SimulateError::Malformed(format!("there is no place {}", id.0)))
     }
 
-    /// The value of a uniform sum that is a number, as a register of lanes.
+    /// A vector register with the value of a sum.
     fn vector_of(&mut self, sum: Sum) -> u32 {
         match sum {
             Sum { vector: Some(register), scalar: None, constant: 0 } => register,

@@ -1,4 +1,4 @@
-//! Statements to instructions: loops by frames, unrolled loops round by round.
+//! Statements: loops as frames, or unrolled.
 
 use super::{Compiler, Taken};
 use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
@@ -11,12 +11,11 @@ use layout_compiler::program::{
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Unrolled loops beyond this many statements run as loops: their local tensors are then indexed at run time.
+/// Beyond this many statements an unrolled loop runs as a loop, and its local tensors have dynamic indices.
 const UNROLL_LIMIT: u64 = 300_000;
 
 type Body = [Statement<Access, Operation>];
 
-/// A `for` statement.
 struct For<'p> {
     variable: VarId,
     start: &'p Index,
@@ -35,7 +34,7 @@ impl For<'_> {
     }
 }
 
-/// Where registers and cache stood at the start of a statement list.
+/// The registers and cache at the start of a statement list.
 struct Mark {
     taken: Taken,
     cache: usize,
@@ -51,7 +50,6 @@ impl Compiler<'_> {
         self.taken = mark.taken;
     }
 
-    /// A statement list, in a scope of its own.
     pub(super) fn list(&mut self, body: &Body) -> Result<(), SimulateError> {
         let mark = self.mark();
         for statement in body {
@@ -171,7 +169,7 @@ impl Compiler<'_> {
         self.tables.variables.get(id.0 as usize).is_none_or(|variable| variable.mutable)
     }
 
-    /// The value of an index, in a register that no assignment changes.
+    /// The value of an index in a register that no assignment changes.
     fn kept(&mut self, index: &Index, sum: Sum) -> Sum {
         if self.variables_of(index).into_iter().any(|id| self.mutable(id)) {
             Sum::vector(self.copied(sum))
@@ -192,7 +190,7 @@ impl Compiler<'_> {
         then: &Body,
         otherwise: &Body,
     ) -> Result<(), SimulateError> {
-        // What an unrolled round knows is no instruction.
+        // A constant condition, as in an unrolled loop, is not an instruction.
         if let Some(known) = self.known(condition)? {
             return self.list(if known { then } else { otherwise });
         }
@@ -288,14 +286,15 @@ impl Compiler<'_> {
         let counter =
             if uniform { Sum::scalar(self.take_scalar()) } else { Sum::vector(self.take(Bank::Int, 1)) };
         let (first, op, bound) = if it.reversed {
-            // The last round first: start + (end - start - 1) / step * step, which is below start for no round at all.
+            // The last iteration first: start + (end - start - 1) / step * step; less than start if there is no
+            // iteration.
             let behind = self.binary(IndexOp::Max, end, start);
             let span = self.binary(IndexOp::Sub, behind, start);
             let span = self.binary(IndexOp::Sub, span, Sum::constant(1));
             let whole = self.binary(IndexOp::Div, span, Sum::constant(it.step));
             let whole = self.binary(IndexOp::Mul, whole, Sum::constant(it.step));
             let last = self.binary(IndexOp::Add, start, whole);
-            // Without a round, span is -1.
+            // Without an iteration the span is -1.
             let none = self.binary(IndexOp::Min, span, Sum::constant(0));
             (self.binary(IndexOp::Add, last, none), BinaryOp::Ge, start)
         } else {
@@ -326,7 +325,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// `counter = a + b`
     fn set_counter(&mut self, counter: Sum, a: Sum, b: Sum) {
         let site = self.site;
         match counter {
@@ -338,7 +336,6 @@ impl Compiler<'_> {
         };
     }
 
-    /// Every round its own code.
     fn unrolled(&mut self, it: &For<'_>, start: i64, rounds: u64) -> Result<(), SimulateError> {
         let leaves = it.body.iter().any(|statement| statement.kind.leaves());
         let mark = self.mark();
@@ -368,7 +365,7 @@ impl Compiler<'_> {
     }
 }
 
-/// How many rounds a loop has.
+/// The trip count of a loop.
 fn rounds(start: i64, end: i64, step: i64) -> u64 {
     let span = i128::from(end) - i128::from(start);
     let step = i128::from(step.max(1));

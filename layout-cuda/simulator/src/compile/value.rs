@@ -1,7 +1,7 @@
-//! Values to registers.
+//! Values in registers.
 //!
-//! Law: a value's instructions write registers that nothing else reads later, but for indices and comparisons of
-//! indices, which the cache shares.
+//! Law: an instruction of a value writes registers that only this value reads, except for indices and their
+//! comparisons, which the cache shares.
 
 use super::{ArgumentValue, Compiler};
 use crate::arithmetic::ordered;
@@ -14,7 +14,6 @@ use layout_compiler::program::{Access, Value, VariableKind};
 use layout_compiler::small_float;
 
 impl Compiler<'_> {
-    /// The value and its type.
     pub(super) fn value(&mut self, value: &Value<Access>) -> Result<(Register, Elem), SimulateError> {
         match value {
             Value::Constant(constant) => self.constant(*constant),
@@ -36,7 +35,7 @@ impl Compiler<'_> {
                 if *elem == Elem::I64 {
                     return Ok((Register::Int(sum), Elem::I64));
                 }
-                // What is beyond `i64` is natural: the register has its bits.
+                // An index beyond `i64` is unsigned: the register holds its bits.
                 let natural = self.tables.atoms.range(index).beyond_i64();
                 self.cast(Register::Int(sum), if natural { Elem::U64 } else { Elem::I64 }, *elem)
             }
@@ -76,7 +75,7 @@ impl Compiler<'_> {
             }
             Value::Cast(elem, a) => {
                 let (from, known) = match &**a {
-                    // What may wrap: see [`Value::Cast`].
+                    // A cast of an operation makes it wrap: see [`Value::Cast`].
                     Value::Binary(op, x, y) if elem.is_integer() && self.elem_of(a) == Some(*elem) => {
                         let (x, y) = (self.value(x)?, self.value(y)?);
                         self.operator(*op, x, y)?
@@ -106,7 +105,6 @@ impl Compiler<'_> {
         }
     }
 
-    /// The lanes in which a condition holds.
     pub(super) fn condition(&mut self, value: &Value<Access>) -> Result<u32, SimulateError> {
         match self.value(value)? {
             (Register::Mask(mask), _) => Ok(mask),
@@ -114,7 +112,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The truth of a condition, where it is known here.
+    /// The value of a condition that is constant here.
     pub(super) fn known(&mut self, value: &Value<Access>) -> Result<Option<bool>, SimulateError> {
         Ok(match value {
             Value::Constant(constant) if constant.elem == Elem::Bool => Some(constant.bits != 0),
@@ -168,7 +166,7 @@ impl Compiler<'_> {
         Ok((bank.register(dst), elem))
     }
 
-    /// Rounds what was computed as `f32` to a smaller float.
+    /// Rounds an `f32` to a smaller float.
     fn round(&mut self, dst: u32, elem: Elem) {
         if elem.is_small_float() {
             self.emit(Op::Round { dst, elem });
@@ -202,7 +200,7 @@ impl Compiler<'_> {
         Ok((bank.register(dst), elem))
     }
 
-    /// `a * b + c`, rounded after each; `product_first` tells how the text reads and makes no difference.
+    /// `a * b + c`, rounded twice; `product_first` is the order of the source text.
     fn multiply_then_add(
         &mut self,
         x: (Register, Elem),
@@ -232,7 +230,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// An operator, which is looked at.
+    /// An instrumented operator.
     fn binary_value(
         &mut self,
         op: BinaryOp,
@@ -293,7 +291,7 @@ impl Compiler<'_> {
         let dst = self.take(Bank::Mask, 1);
         match (a, b) {
             (Register::Int(mut a), Register::Int(mut b)) => {
-                // Another sign bit in both, and the order of naturals is that of integers.
+                // A flipped sign bit turns the unsigned order into the signed one.
                 (a.constant, b.constant) = (ordered(a.constant, elem), ordered(b.constant, elem));
                 self.emit(Op::CompareInt { dst, op, a, b })
             }
@@ -312,7 +310,7 @@ impl Compiler<'_> {
         Ok(dst)
     }
 
-    /// Both values of a choice, each in the lanes that choose it.
+    /// Both values of a `select`, each in its lanes.
     #[expect(clippy::type_complexity, reason = "two values and their types")]
     fn either(
         &mut self,
@@ -335,7 +333,7 @@ impl Compiler<'_> {
         Ok((then, otherwise))
     }
 
-    /// `a && b`, `a || b`: the right side only in the lanes where it matters, if it has an effect.
+    /// `a && b`, `a || b`: an operand with an effect is evaluated only in the lanes that need it.
     fn lazy(
         &mut self,
         op: BinaryOp,
@@ -404,7 +402,7 @@ impl Compiler<'_> {
         Ok((bank.register(dst), result))
     }
 
-    /// `dst = value`; the instruction that made the value writes `dst` itself where it can.
+    /// `dst = value`; the last instruction of the value writes `dst` directly if it can.
     pub(super) fn assign(&mut self, dst: Register, value: &Value<Access>) -> Result<(), SimulateError> {
         let (before, start) = (self.taken, self.program.code.len());
         let (from, elem) = self.value(value)?;
@@ -443,7 +441,7 @@ fn mismatch(what: &str, a: Elem, b: Elem) -> SimulateError {
     SimulateError::Malformed(format!("{what} on {a} and {b}"))
 }
 
-/// Lets the instruction that wrote `from` write `to`; indices and comparisons of indices are shared and stay.
+/// Redirects an instruction from one destination to another; shared indices and comparisons are not redirected.
 fn retarget(op: &mut Op, from: Register, to: Register) -> bool {
     let (dst, register): (&mut u32, fn(u32) -> Register) = match op {
         Op::F32 { dst, .. } | Op::ConstantF32 { dst, .. } => (dst, Register::F32),

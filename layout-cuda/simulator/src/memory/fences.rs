@@ -1,10 +1,10 @@
-//! Proxy fences: which writes of threads the asynchronous proxy sees.
+//! Proxy fences: which writes of threads are visible to the asynchronous proxy.
 //!
-//! Law: a fence counts for the lanes that pass it, anywhere on the path from the write to the proxy's access: behind the
-//! write, in the thread that wrote, or ahead of the access, in the thread that starts it and knows of the write. PTX says
-//! so of aliases: a proxy fence stands along the path of base causality order (PTX ISA 8.5, section 8.9.5, causality
-//! order). For the asynchronous proxy it has no rule of its own, only that its fence composes with other synchronisation
-//! (`membar`, `fence`): we read it alike.
+//! Law: a fence counts anywhere on the happens-before path from the write to the proxy's access: after the write, in
+//! the thread that wrote, or before the access, in the thread that issues it. PTX states this rule for the aliases of
+//! one address: a proxy fence along the path of base causality order (PTX ISA 8.5, section 8.9.5, causality order). It
+//! has no separate rule for the asynchronous proxy, only that its fence composes with other synchronisation (`membar`,
+//! `fence`). We apply the same rule.
 
 use super::lane_clocks::Accessor;
 use super::vector_clock::VectorClock;
@@ -12,27 +12,26 @@ use super::warp_clock::WarpClock;
 use crate::register::LANES;
 use std::ops::Range;
 
-/// The fences that a warp has passed.
+/// The fences of a warp.
 #[derive(Clone, Debug, Default)]
 struct WarpFences {
     /// Time and lanes, in order.
     list: Vec<(u32, u32)>,
-    /// Lanes that have passed one.
+    /// The lanes that have executed a fence.
     lanes: u32,
 }
 
-/// The proxy fences that each warp has passed.
+/// The fences of each warp.
 #[derive(Debug, Default)]
 pub(crate) struct FenceLog(Vec<WarpFences>);
 
 impl FenceLog {
-    /// No fences of so many warps.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.0.clear();
         self.0.resize(warps, WarpFences::default());
     }
 
-    /// These lanes of a warp pass a fence at this time; the warp's time goes on afterwards.
+    /// These lanes execute a fence at this time; the time of the warp advances after it.
     pub(crate) fn pass(&mut self, warp: usize, clock: u32, lanes: u32) {
         if let Some(passed) = self.0.get_mut(warp) {
             passed.list.push((clock, lanes));
@@ -40,8 +39,8 @@ impl FenceLog {
         }
     }
 
-    /// Of each warp's lanes the time before which their writes are seen, as far as the fences are known of; nothing where
-    /// there are none.
+    /// For each warp the times before which a fence that `known` covers makes its writes visible; `None` without a
+    /// fence.
     pub(crate) fn times(
         &self,
         known: &WarpClock,
@@ -68,7 +67,7 @@ impl FenceLog {
         any.then_some(times)
     }
 
-    /// Whether the proxy sees what a thread wrote at a time, as far as `who` knows.
+    /// Whether a fence after a thread's write at a time happens-before the next step of `accessor`.
     pub(crate) fn shows(&self, thread: u32, clock: u32, accessor: Accessor<'_>) -> bool {
         let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
         let Some(passed) = self.0.get(warp) else { return false };
@@ -81,21 +80,20 @@ impl FenceLog {
 /// The proxy fences of shared memory, or of global memory.
 #[derive(Debug, Default)]
 pub(crate) struct ProxyFences {
-    /// Behind the writes.
+    /// The fences in the writing threads.
     pub passed: FenceLog,
-    /// For each warp, of each lane's last fence: the lanes, and what they knew.
+    /// For each warp, the lanes' last fences and their clocks there.
     last: Vec<Vec<(u32, VectorClock)>>,
 }
 
 impl ProxyFences {
-    /// No fences of so many warps.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.passed.reset(warps);
         self.last.iter_mut().for_each(Vec::clear);
         self.last.resize(warps, Vec::new());
     }
 
-    /// These lanes of a warp pass a fence at this time, and know of this, of what they did themselves too.
+    /// These lanes execute a fence at this time; `known` is their clock, their own work included.
     pub(crate) fn pass(&mut self, warp: usize, clock: u32, lanes: u32, known: VectorClock) {
         self.passed.pass(warp, clock, lanes);
         if let Some(last) = self.last.get_mut(warp) {
@@ -105,20 +103,20 @@ impl ProxyFences {
         }
     }
 
-    /// What a thread knew at its last fence.
+    /// The clock at a thread's last fence.
     fn known(&self, accessor: Accessor<'_>) -> Option<&VectorClock> {
         let last = self.last.get(accessor.warp as usize)?;
         last.iter().find(|(lanes, _)| lanes & accessor.lanes == accessor.lanes).map(|(_, known)| known)
     }
 
-    /// Whether the proxy sees what a thread of the cluster wrote at a time, for an access that `who` starts.
+    /// Whether a thread's write at a time is visible to a proxy access that `accessor` issues.
     pub(crate) fn shows(&self, thread: u32, clock: u32, accessor: Accessor<'_>) -> bool {
         let (warp, lane) = (thread as usize / LANES, thread % LANES as u32);
         self.passed.shows(thread, clock, accessor)
             || self.known(accessor).is_some_and(|known| known.clock.unknown(warp, 1 << lane, clock) == 0)
     }
 
-    /// Whether the proxy sees what a lane of a warp of some block wrote at a time, for an access that `who` starts.
+    /// The same for a lane of any block's warp.
     pub(crate) fn shows_in_grid(
         &self,
         block: u64,

@@ -1,7 +1,7 @@
-//! Memory and clocks: bytes, addresses, and what happened before what.
+//! Memory and clocks: bytes, addresses, and the happens-before relation.
 //!
-//! Law: nothing here knows actors. A clock says what a thread knows of others' work; a fence says what the asynchronous
-//! proxy sees.
+//! Law: independent of actors. A clock is what happens-before a thread's next step; a proxy fence makes writes visible
+//! to the asynchronous proxy.
 
 pub(super) mod bytes;
 pub(super) mod fences;

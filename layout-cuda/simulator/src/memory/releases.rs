@@ -6,10 +6,10 @@ use super::vector_clock::RemoteClocks;
 use layout_compiler::program::Scope;
 use std::collections::HashMap;
 
-/// Where a release wrote: the argument, or the block whose shared memory it is; and the byte.
+/// The address of a release: the argument, or the block of the shared memory, and the byte.
 pub(crate) type ByteAddress = (u64, usize);
 
-/// What a release gives, or a fence and the atomic write behind it.
+/// The clock of a release, or of a fence before an atomic write.
 #[derive(Clone, Debug)]
 pub(crate) struct ReleaseRecord {
     pub known: RemoteClocks,
@@ -18,12 +18,12 @@ pub(crate) struct ReleaseRecord {
 }
 
 impl ReleaseRecord {
-    /// The same, by way of an operation of this scope.
+    /// The same through an operation of this scope.
     pub(crate) fn within(&self, scope: Scope) -> ReleaseRecord {
         ReleaseRecord { scope: self.scope.min(scope), ..self.clone() }
     }
 
-    /// Puts it to others; those of one scope are one.
+    /// Joins it to the record of the same scope.
     pub(crate) fn add_to(self, list: &mut Vec<ReleaseRecord>) {
         let same = |one: &&mut ReleaseRecord| {
             one.scope == self.scope && (one.block == self.block || self.scope != Scope::Block)
@@ -35,31 +35,31 @@ impl ReleaseRecord {
     }
 }
 
-/// What each element's last release gives to those who acquire it.
+/// The last release of each element.
 #[derive(Debug, Default)]
 pub(crate) struct Releases(pub HashMap<ByteAddress, Vec<ReleaseRecord>>);
 
 /// The fences of a warp's lanes.
 ///
 /// ```text
-/// write, fence, atomic write of x        gives[lane] at the fence, and to x
-///     atomic read of x, fence, read      seen[lane] at the atomic, learnt at the fence
+/// write, fence, atomic write of x        released[lane] at the fence, and to x
+///     atomic read of x, fence, read      observed[lane] at the atomic, acquired at the fence
 /// ```
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneFences {
-    /// What a lane gives since its last fence, to what it changes by atomic operations.
+    /// For each lane the clock of its last fence, which its atomic writes release.
     pub released: Vec<(usize, ReleaseRecord)>,
-    /// What a lane has met at elements since its last fence.
+    /// For each lane the releases that its atomic reads observed since its last fence.
     pub observed: Vec<(usize, Vec<ReleaseRecord>)>,
 }
 
 impl LaneFences {
-    /// What a lane gives, by way of an operation of this scope.
+    /// A lane's last fence, through an operation of this scope.
     pub(crate) fn released(&self, lane: usize, scope: Scope) -> Option<ReleaseRecord> {
         self.released.iter().find(|(own, _)| *own == lane).map(|(_, released)| released.within(scope))
     }
 
-    /// A lane meets what others gave to an element.
+    /// A lane's atomic read observes releases.
     pub(crate) fn observe(&mut self, lane: usize, released: &[ReleaseRecord], scope: Scope) {
         if released.is_empty() {
             return;

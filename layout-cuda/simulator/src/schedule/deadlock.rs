@@ -1,4 +1,4 @@
-//! Nobody can go on: who waits for what, and whose wait is the cause.
+//! Deadlocks: the wait of each warp, and the likeliest cause.
 
 use crate::bytecode::{LANES, Op};
 use crate::event::Event;
@@ -9,9 +9,8 @@ use crate::state::warp::{Frame, State, Warp};
 use layout_compiler::program::Participants;
 
 impl Machine<'_> {
-    /// Nobody can go on.
     pub(crate) fn deadlock(&mut self) {
-        // The first of those whose wait nobody has begun to end: the others may wait for them.
+        // A wait that no other warp has begun to satisfy is the likeliest cause: other waits may depend on it.
         let waiting = self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended);
         let stuck = waiting.min_by_key(|(_, warp)| self.blame(warp.state)).map_or(0, |(number, _)| number);
         for number in 0..self.proxy.barriers.len() {
@@ -21,7 +20,7 @@ impl Machine<'_> {
         if self.warps.iter().any(|warp| matches!(warp.state, State::Products { .. })) {
             self.divergent_products();
         }
-        // Warps that wait for the same thing at the same place are told of together.
+        // Warps with the same wait are reported together.
         let mut groups: Vec<(State, Vec<usize>)> = Vec::new();
         for (number, warp) in self.warps.iter().enumerate().filter(|(_, warp)| warp.state != State::Ended) {
             match groups.iter_mut().find(|(state, _)| *state == warp.state) {
@@ -46,9 +45,9 @@ impl Machine<'_> {
             .collect();
         let lanes = self.warps[stuck].active;
         self.report(FindingKind::Deadlock, site, stuck as u32, lanes, None, |_| {
-            format!("nobody can go on: {}", told.join("; "))
+            format!("no warp can continue: {}", told.join("; "))
         });
-        // Others met there without it: what was wrong with what they did then came of that.
+        // Other warps completed the barrier without this one, so later findings follow from the deadlock.
         if let State::Named { barrier, .. } = self.warps[stuck].state
             && self.proxy.named.contains(&(self.rank(stuck), barrier))
         {
@@ -56,11 +55,11 @@ impl Machine<'_> {
         }
     }
 
-    /// How far a wait is from having been ended: less is likelier the cause of a deadlock.
+    /// A rank of the waits: the least is the likeliest cause.
     fn blame(&self, state: State) -> u32 {
         let barrier = match state {
             State::Phase { barrier, .. } => barrier,
-            // A barrier that somebody has no way to comes to nothing, whatever the others wait for.
+            // A barrier that some warp cannot reach is never completed.
             State::Waiting(participants, _) => {
                 let stays_away =
                     |warp: &Warp| warp.state != State::Ended && !self.may_come(warp, participants);
@@ -78,20 +77,20 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a warp is at such a barrier, or may yet come to one: some way leads there from where it stands.
+    /// Whether a warp is at such a barrier or may reach one from its program counter.
     fn may_come(&self, warp: &Warp, participants: Participants) -> bool {
         if matches!(warp.state, State::Waiting(own, _) if own == participants) {
             return true;
         }
         let code = &self.launch.program.code;
-        // The `if`s that it is in, the innermost last: whether lanes are left for the other part.
+        // For each enclosing `if`, the innermost last: whether lanes remain for `else`.
         let inside = warp.frames.iter().filter_map(|frame| match frame {
             Frame::If { other, .. } => Some(*other != 0),
             Frame::Loop { .. } => None,
         });
         let mut inside: Vec<bool> = inside.collect();
         let (mut at, mut nested, mut back) = (warp.pc, 0usize, usize::MAX);
-        // Downwards, past what is left out; a loop that it is in begins once more at its first jump back.
+        // Scans forward; the first jump back repeats the enclosing loop.
         while let Some(op) = code.get(at) {
             at += 1;
             match op {
@@ -104,7 +103,7 @@ impl Machine<'_> {
                 Op::EndIf => {
                     inside.pop();
                 }
-                // Of a loop around it everything may come once more, also what stands before this place.
+                // The enclosing loop repeats the code before the program counter.
                 Op::Jump { to, .. } if (*to as usize) < warp.pc && (*to as usize) < back => {
                     back = *to as usize;
                     let again = &code[back..warp.pc.min(code.len())];
@@ -121,8 +120,7 @@ impl Machine<'_> {
         false
     }
 
-    /// A phase that all have arrived at, and whose bytes nobody brings; or one that copies tell of, and that nobody has told
-    /// to expect them.
+    /// Reports a phase whose expected bytes no copy brings, and one whose copies no arrival expects.
     fn wrong_bytes(&mut self, number: usize) {
         self.unarmed(number);
         let known = &self.proxy.barriers[number];
@@ -153,13 +151,13 @@ impl Machine<'_> {
         let warp = self.barrier_warp(number);
         self.report(FindingKind::TransactionBytes, site, warp, 1, None, |_| {
             format!(
-                "copies of {bytes} bytes tell phase {phase} of {name}, which nobody has told to expect them: no `arrive_expect` \
-                 for this phase, so it cannot end"
+                "copies report {bytes} bytes to phase {phase} of {name}, which does not expect them: no \
+                `arrive_expect` for this phase, so it cannot end"
             )
         });
     }
 
-    /// What a state waits for, in words.
+    /// A wait in words.
     fn waits_for(&self, state: State, warps: &[usize]) -> String {
         let program = self.launch.program;
         let line = program.sites.get(site(state) as usize).map_or(0, |site| site.line);
@@ -177,17 +175,20 @@ impl Machine<'_> {
                         known.arrivals,
                         known.expected - known.landed
                     ),
-                    _ => format!("for {name}, which nothing has made"),
+                    _ => format!("for {name}, which is not initialised"),
                 }
             }
             State::Named { barrier, threads, .. } => {
-                format!("at barrier {barrier}, where {} of {threads} threads are", warps.len() * LANES)
+                format!(
+                    "at barrier {barrier}, where {} of {threads} threads have arrived",
+                    warps.len() * LANES
+                )
             }
             State::Products { groups, .. } => {
                 format!("for group {groups} of products, which not every warp of the warpgroup has issued")
             }
             State::Registers { registers, .. } => format!(
-                "for {registers} registers a thread, of which the block's {} leave fewer",
+                "for {registers} registers per thread; the {} of the block leave fewer",
                 self.proxy.pool * (self.warps_of_block() * LANES) as u32
             ),
             State::Ready | State::Exhausted(_) | State::Ended => "for nothing".to_owned(),

@@ -1,5 +1,3 @@
-//! Differences between the results of two schedules.
-
 use crate::bytecode::{Op, Site, Target};
 use crate::findings::Findings;
 use crate::machine::Launch;
@@ -8,18 +6,18 @@ use crate::report::{Finding, FindingKind};
 use layout_compiler::elem::Elem;
 use layout_compiler::program::AtomicChange;
 
-/// A result that another schedule gives: the tensor's argument, the element, and both values in words.
+/// The argument, the element, and both values as text.
 struct Difference {
     argument: usize,
     element: usize,
     values: [String; 2],
 }
 
-/// Compares what two schedules made of the tensors, and reports the first difference.
+/// Reports the first difference between the tensors of two schedules.
 pub(crate) fn compare(first: &Launch<'_>, other: &Launch<'_>, seeds: [u64; 2], findings: &mut Findings) {
     let program = first.program;
     let Some(Difference { argument, element, values }) = difference(first, other) else { return };
-    // An atomic operation on the tensor rather than a plain store.
+    // The site of an atomic operation on the tensor, or of a plain store.
     let own = |site: u32| program.sites[site as usize].target == Target::Global(argument as u32);
     let atomic = program.code.iter().find_map(|op| match op {
         Op::Atomic { site, change, .. } if own(*site) && !matches!(change, AtomicChange::Load(_)) => {
@@ -36,7 +34,7 @@ pub(crate) fn compare(first: &Launch<'_>, other: &Launch<'_>, seeds: [u64; 2], f
     let known = &program.sites[site as usize];
     let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
     let message = format!(
-        "element {element} of `{name}` is {} by the schedule of seed {}, and {} by that of seed {}",
+        "element {element} of `{name}` is {} under the schedule of seed {}, and {} under that of seed {}",
         values[0], seeds[0], values[1], seeds[1]
     );
     findings.start_block(u64::MAX);
@@ -60,7 +58,7 @@ fn difference(first: &Launch<'_>, other: &Launch<'_>) -> Option<Difference> {
         let size = site.bytes as usize;
         let count = (4 * words.len()) / size;
         let bits = |of: &Global<'_>, element: usize| of.read(element * size, site.bytes);
-        // Sums by atomic operations are rounded in their order: that is no difference.
+        // Sums by atomic operations round in the order of the schedule.
         let largest = if first.program.sums && site.elem.is_float() {
             let values = (0..count).map(|element| float(bits(a, element), site.elem).abs());
             values.filter(|value| value.is_finite()).fold(0.0, f64::max)
@@ -86,7 +84,6 @@ fn difference(first: &Launch<'_>, other: &Launch<'_>) -> Option<Difference> {
     None
 }
 
-/// The value of a float's bits.
 fn float(bits: u64, elem: Elem) -> f64 {
     match elem {
         Elem::F64 => f64::from_bits(bits),
@@ -95,7 +92,7 @@ fn float(bits: u64, elem: Elem) -> f64 {
     }
 }
 
-/// How far the sums of two orders may be apart, of the largest sum of a tensor.
+/// The tolerance for the rounding of sums, relative to the largest element.
 fn precision(elem: Elem) -> f64 {
     match elem {
         Elem::F64 => 1e-12,

@@ -1,6 +1,6 @@
-//! The scheduler: which cluster, warp or asynchronous work goes on next; and who waits for what when nobody can.
+//! The scheduler: which cluster, warp or asynchronous work runs next; and deadlocks.
 //!
-//! Law: whoever can go on does so eventually, in every schedule. A schedule is a number, and repeats exactly.
+//! Law: every schedule is fair and reproducible from its number.
 
 mod deadlock;
 pub(super) mod difference;

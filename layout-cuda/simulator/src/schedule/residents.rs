@@ -1,18 +1,17 @@
-//! Blocks that run at the same time, where threads may wait for other blocks. The unit is a cluster, or a block where the
-//! kernel asks for no cluster.
+//! Resident blocks: clusters that run concurrently, where threads may wait for other blocks.
 //!
 //! ```text
 //! a few clusters start
 //! while there are clusters:
-//!     each one, in the schedule's order, gives each of its ready warps a turn, up to the warp's next atomic operation
-//!     nobody changed anything: one more cluster starts, if the device has a place; none is left: deadlock
+//!     each one, in the schedule's order, runs its ready warps up to the warp's next atomic operation
+//!     no progress: one more cluster starts if the device has room; if none is left: deadlock
 //! ```
 //!
-//! Law: every cluster that has begun is scheduled again and again, whatever the others do. Where the device does not hold
-//! all clusters, the launch runs twice, from the first block on and from the last: CUDA promises no order (CUDA C++
-//! Programming Guide, thread hierarchy: blocks run in any order), and a wait must be right in each. So a wait for another
-//! block needs a reason: all blocks run at once, or the other one has begun, as the block that drew the number before from
-//! a counter has. A cooperative launch has room for all its blocks, or is refused.
+//! Law: every started cluster is scheduled repeatedly. If the device does not hold all clusters, the launch runs twice,
+//! in order and in reverse order: CUDA promises no order (CUDA C++ Programming Guide, thread hierarchy: blocks run in
+//! any order), and a wait must end in both. So a wait for another block is correct only if all blocks are resident, or
+//! if the other block has started, as one that drew an earlier number from a counter. A cooperative launch with too
+//! many blocks is refused.
 
 use super::run::Step;
 use crate::machine::Machine;
@@ -26,14 +25,14 @@ use crate::state::warp::{State, Warp};
 use layout_compiler::bind::Bound;
 use layout_compiler::check::Checked;
 
-/// Blocks that start together, at least a cluster.
+/// Blocks that start together; at least a cluster.
 const FIRST: usize = 8;
-/// Rounds in which nobody changed anything, before another cluster starts.
+/// Rounds without progress before another cluster starts.
 const PATIENCE: u32 = 4;
-/// Rounds in which nobody changed anything, before nobody ever will.
+/// Rounds without progress that count as a deadlock.
 const IDLE: u32 = 1 << 12;
 
-/// A cluster while another one runs.
+/// A resident cluster while another one runs.
 pub(crate) struct Resident<'a> {
     warps: Vec<Warp>,
     clocks: ClusterClocks,
@@ -41,19 +40,17 @@ pub(crate) struct Resident<'a> {
     observers: Observers<'a>,
     proxy: Proxy,
     policy: SchedulePolicy,
-    /// Whether it waits for the grid.
     at_grid_barrier: bool,
-    /// Whether it has ended.
     ended: bool,
 }
 
 /// Threads of a multiprocessor (CUDA C++ Programming Guide, compute capabilities 8.0 and 9.0).
 const THREADS: u32 = 2048;
-/// Bytes of shared memory of a multiprocessor, of which a block takes 1 KiB more than it asks for (the same, 9.0).
+/// Bytes of shared memory of a multiprocessor (same, 9.0). A block takes 1 KiB in addition to its own.
 const SHARED_BYTES: u32 = 228 << 10;
 
-/// Clusters that so many multiprocessors surely hold at once: of each kernel one block is held by each, and as many as it
-/// promises the compiler, if their threads and shared memory leave room.
+/// The number of clusters that the multiprocessors are certain to hold: one block each, or `min_blocks` if their
+/// threads and shared memory fit.
 pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> usize {
     let threads = bound.block.iter().product::<u32>().max(1);
     let shared = checked.plan().shared_bytes + 1024;
@@ -64,13 +61,13 @@ pub(crate) fn places(checked: &Checked, bound: &Bound, multiprocessors: u32) -> 
 }
 
 impl<'a> Machine<'a> {
-    /// Runs all clusters, several at the same time; false where the launch must stop.
+    /// Runs all clusters concurrently; false if the launch must stop.
     pub(crate) fn run_together(&mut self, clusters: u64) -> bool {
         let mut residents: Vec<Resident<'a>> = Vec::new();
         let (mut next, mut idle) = (0, 0);
         let first = FIRST.div_ceil(self.ranks());
         let places = self.launch.places;
-        // How many wait for the grid; they stand behind the others, and the others behind nobody.
+        // How many residents wait for the grid; clusters that have not started come before them.
         let mut at_grid_barrier = 0;
         loop {
             let wanted = if idle > PATIENCE || at_grid_barrier > 0 { residents.len() + 1 } else { first };
@@ -108,7 +105,7 @@ impl<'a> Machine<'a> {
                         Step::Stopped => return false,
                     }
                     progress |= self.progress;
-                    // It may have read what it waits for, or what it goes on with.
+                    // A polling warp may need several steps before it makes progress.
                     still = if self.progress { 0 } else { still + 1 };
                     if still > PATIENCE {
                         break;
@@ -135,7 +132,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// All clusters that have not ended wait for the grid: they know of each other, and go on.
+    /// All clusters that have not ended wait for the grid: they join their clocks.
     fn release_grid(&mut self, residents: &mut [Resident<'a>], clusters: u64) {
         let missing = clusters - residents.len() as u64;
         let mut all = RemoteClocks::default();
@@ -161,7 +158,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A cluster at its start.
+    /// A new resident cluster.
     fn resident(&self, number: u64) -> Resident<'a> {
         let mut other = Machine::new(self.launch);
         other.start(number);
@@ -177,7 +174,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The cluster that runs and one that waits change places.
+    /// Swaps the running cluster and a resident.
     fn exchange(&mut self, other: &mut Resident<'a>) {
         use std::mem::swap;
         swap(&mut self.warps, &mut other.warps);

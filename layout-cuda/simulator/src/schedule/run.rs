@@ -1,13 +1,13 @@
-//! One host thread runs clusters one after the other, the warps of each in turn.
+//! One host thread runs clusters one after the other.
 //!
 //! ```text
 //! while a warp has not ended:
 //!     each ready warp runs until it waits or ends
-//!     barriers that all their warps wait at are released
-//!     nobody ran and nothing was released: deadlock
+//!     complete barriers are released
+//!     no warp ran and nothing was released: deadlock
 //! ```
 //!
-//! Law: a block's result does not depend on other blocks, unless blocks race; the judge of races reports that.
+//! Law: a block's result does not depend on other blocks, unless blocks race; the analysis of races reports that.
 
 use crate::event::Event;
 use crate::machine::Machine;
@@ -20,21 +20,17 @@ use crate::state::warp::{State, Warp};
 use layout_compiler::program::Participants;
 use std::ops::Range;
 
-/// What a turn of a cluster's warps came to.
+/// The outcome of one step of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The cluster has ended.
     Ended,
-    /// It goes on.
     Advanced,
-    /// All its warps wait for the grid.
     AtGridBarrier,
-    /// The launch must stop.
     Stopped,
 }
 
 impl Machine<'_> {
-    /// Runs a cluster; false where the launch must stop.
+    /// Runs a cluster; false if the launch must stop.
     pub(crate) fn run_cluster(&mut self, number: u64) -> bool {
         self.diagnostics.get_mut().findings.start_block(number);
         self.start(number);
@@ -46,7 +42,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A cluster's start.
+    /// Resets the machine for a cluster.
     pub(crate) fn start(&mut self, number: u64) {
         self.clocks.blocks = cluster::blocks(number, self.launch.cluster, self.launch.grid);
         self.policy.start(number);
@@ -73,7 +69,7 @@ impl Machine<'_> {
         self.notify(&Event::Start);
     }
 
-    /// Each ready warp runs until it waits, ends, or has changed or read what others may; then barriers are released.
+    /// Runs the ready warps once, then releases barriers and completes asynchronous work.
     pub(crate) fn step(&mut self) -> Step {
         let ran = match self.run_warps() {
             Ok(ran) => ran,
@@ -99,9 +95,9 @@ impl Machine<'_> {
         Step::Advanced
     }
 
-    /// Each ready warp runs until it waits, ends, or has changed or read what others may; whether one did, or the one that took
-    /// too many steps. In the usual schedule none follows one that has changed such a thing: who waits for it has its turn before it
-    /// learns of more by chance.
+    /// Runs each ready warp until it waits, ends, or does an atomic operation. Returns whether one ran, or the warp
+    /// that exceeded the step limit. In the conservative schedule the round ends after an atomic write: warps that poll
+    /// the element run before the writer releases more.
     pub(crate) fn run_warps(&mut self) -> Result<bool, (usize, u32)> {
         let mut ran = false;
         let conservative = self.policy.is_conservative();
@@ -124,7 +120,7 @@ impl Machine<'_> {
         Ok(ran)
     }
 
-    /// Does asynchronous work that has been issued, as the schedule has it; whether somebody goes on, or something is done.
+    /// Completes asynchronous work according to the schedule; whether a warp was woken or work was completed.
     pub(crate) fn complete(&mut self, woken: bool) -> bool {
         if self.policy.is_eager() {
             self.read_boxes();
@@ -138,7 +134,7 @@ impl Machine<'_> {
             let (skip, eager) = (self.policy.random_below(3), self.policy.random_below(2) == 0);
             return woken | self.complete_load(skip, eager) || self.complete_load(0, false);
         }
-        // As late as possible: nobody else goes on.
+        // As late as possible: only if no warp was woken.
         woken || self.complete_load(0, false)
     }
 
@@ -149,21 +145,21 @@ impl Machine<'_> {
         let at_once = self.launch.places * self.ranks();
         self.report(kind, site, warp as u32, lanes, None, |_| match kind {
             FindingKind::StepLimit if steps <= limit => {
-                format!("warp {warp} goes round this loop for ever: nothing that decides its end changes")
+                format!("warp {warp} never leaves this loop: nothing that its condition depends on changes")
             }
             FindingKind::StepLimit => {
                 format!("warp {warp} took more than {limit} steps; the launch was stopped")
             }
             FindingKind::NotResident => format!(
-                "a wait for a block that need not run yet: of the {blocks} blocks {at_once} surely run at once, in an order that CUDA does \
-                 not promise. Launch no more than that (`Options::multiprocessors`, `min_blocks`), or let blocks draw their \
-                 numbers from a counter, so that those waited for have begun"
+                "a wait for a block that may not be resident: of the {blocks} blocks only {at_once} are certain to be, in an \
+                 order that CUDA does not define. Launch no more than that (`Options::multiprocessors`, `min_blocks`), or \
+                 let blocks draw their numbers from a counter, so that the awaited blocks have started"
             ),
             _ => format!("warp {warp} and all others wait for something that cannot happen"),
         });
     }
 
-    /// Whether all warps wait for the grid. Those that have ended do not come.
+    /// Whether all warps that have not ended wait for the grid.
     fn at_grid_barrier(&mut self) -> bool {
         let waits = |warp: &Warp| matches!(warp.state, State::Waiting(Participants::Grid, _));
         let there = |warp: &Warp| waits(warp) || warp.state == State::Ended;
@@ -180,10 +176,10 @@ impl Machine<'_> {
         true
     }
 
-    /// Releases every barrier that all of its warps wait at.
+    /// Releases every barrier at which all its warps wait.
     fn release(&mut self) -> bool {
         let count = self.count;
-        // Of a block that is alone both are one barrier.
+        // For a cluster of one block both are one barrier.
         let alone = self.ranks() == 1;
         let mut any = self.release_group(0..count, |participants| {
             participants == Participants::Cluster || alone && participants == Participants::Block
@@ -249,7 +245,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Warps meet: everyone knows of everything that anyone knows of, and goes on.
+    /// Completes a barrier: the warps join their clocks and are ready.
     pub(crate) fn complete_barrier(&mut self, warps: &[usize]) {
         let mut joined = VectorClock::default();
         for warp in warps {

@@ -1,4 +1,4 @@
-//! Who can go on: phases, named barriers, registers, products; and who waits for what when nobody can.
+//! Wakes waiting warps: phases, named barriers, registers, wgmmas; and the checks at the end of a block.
 
 use crate::bytecode::LANES;
 use crate::event::Event;
@@ -8,7 +8,7 @@ use crate::state::proxy::NamedArrival;
 use crate::state::warp::State;
 
 impl Machine<'_> {
-    /// Lets warps go on that wait for what has come; false where there is none.
+    /// Wakes warps whose wait has ended; false if there is none.
     pub(crate) fn wake(&mut self) -> bool {
         let mut any = self.release_named();
         for number in 0..self.count {
@@ -32,7 +32,7 @@ impl Machine<'_> {
         any
     }
 
-    /// Lets the warps go on whose named barrier is full.
+    /// Releases the warps of complete named barriers.
     fn release_named(&mut self) -> bool {
         let mut any = false;
         for first in 0..self.count {
@@ -82,7 +82,7 @@ impl Machine<'_> {
         any
     }
 
-    /// Reports a warp that names another number of threads than the first one at a named barrier.
+    /// Reports a warp whose thread count differs from the first one's at a named barrier.
     fn same_threads(
         &mut self,
         first: usize,
@@ -99,17 +99,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a warp waits for a phase of an mbarrier.
     pub(crate) fn waits_for_phases(&self) -> bool {
         self.warps.iter().any(|warp| matches!(warp.state, State::Phase { .. }))
     }
 
-    /// Whether a named barrier waits for more threads than the block has, all of which are there.
+    /// Whether a named barrier waits for more threads than the block has, and all of them are there.
     fn report_missing(&self, _first: usize, threads: u32, there: u32) -> bool {
         threads > there && there as usize == self.warps_of_block() * LANES
     }
 
-    /// Registers are changed by the four warps of a warpgroup, the same by each (PTX ISA, `setmaxnreg`).
+    /// Checks that the four warps of a warpgroup change their registers alike (PTX ISA, `setmaxnreg`).
     fn finish_registers(&mut self) {
         for first in 0..self.count {
             let other = (first + 1..self.warpgroup(first).end)
@@ -128,7 +127,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The end of a block: what is in flight, and phases that have begun.
+    /// The end of a block: reports work in flight and incomplete phases.
     pub(crate) fn finish(&mut self) {
         self.finish_transfers();
         self.finish_products();
@@ -137,7 +136,8 @@ impl Machine<'_> {
         for one in std::mem::take(&mut self.proxy.named_arrivals) {
             let NamedArrival { at: (_, barrier), threads, warp, site, .. } = one;
             self.report(FindingKind::InFlightAtEnd, site, warp as u32, 1, None, |_| {
-                format!("the block ends and warp {warp} has counted at barrier {barrier}, where {threads} threads never met")
+                format!("the block ends after warp {warp} arrived at barrier {barrier}, which {threads} threads never \
+                completed")
             });
         }
         for number in 0..self.proxy.barriers.len() {

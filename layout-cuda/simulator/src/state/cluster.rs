@@ -7,12 +7,12 @@ use crate::bytecode::Program;
 use crate::memory::lane_clocks::Block;
 use crate::state::warp::coordinates;
 
-/// Bytes from one block's shared memory to the next one's.
+/// Bytes between the shared memories of two consecutive blocks.
 pub(crate) fn stride(program: &Program) -> u32 {
     program.shared_bytes.next_multiple_of(1024)
 }
 
-/// Blocks of a cluster.
+/// The number of blocks in a cluster.
 pub(crate) fn size(cluster: [u32; 3]) -> u32 {
     cluster.iter().fold(1, |product: u32, extent| product.saturating_mul((*extent).max(1)))
 }

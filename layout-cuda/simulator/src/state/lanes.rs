@@ -2,21 +2,18 @@
 
 use crate::bytecode::LANES;
 
-/// One access of a warp, ready: where each lane goes.
 pub(crate) struct LaneElements {
     /// The first element of each lane.
     pub index: [i64; LANES],
-    /// The lanes that touch memory.
+    /// The lanes that access memory.
     pub active: u32,
-    /// Whether all lanes go to the same element.
+    /// Whether all lanes access the same element.
     pub uniform: bool,
 }
 
-/// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// It reads.
     Read,
-    /// It writes, or changes.
+    /// A write, or an atomic operation.
     Write,
 }

@@ -2,37 +2,36 @@
 
 use crate::memory::vector_clock::VectorClock;
 
-/// An mbarrier.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mbarrier {
-    /// Arrivals of a phase; 0 before its making.
+    /// Arrivals that complete a phase; 0 before the initialisation.
     pub arrivals: u32,
-    /// Arrivals that the phase waits for.
+    /// Pending arrivals of the phase.
     pub pending: u32,
-    /// Bytes that the phase was announced.
+    /// Bytes that the phase expects.
     pub expected: i64,
-    /// Bytes that have landed in the phase.
+    /// Bytes that have arrived in the phase.
     pub landed: i64,
-    /// The phase, from 0.
+    /// The number of the phase, from 0.
     pub phase: u32,
-    /// Whether the asynchronous proxy sees it.
+    /// Whether the initialisation is visible to the asynchronous proxy.
     pub fenced: bool,
-    /// Who made it.
+    /// The thread that initialised it.
     pub initialiser: u32,
-    /// Where it was made.
+    /// The site of the initialisation.
     pub site: u32,
-    /// Where bytes were last announced to its phase.
+    /// The site of the last `arrive_expect` of the phase.
     pub expect_site: u32,
-    /// Where the copy that landed last in its phase was started.
+    /// The site of the last completed copy of the phase.
     pub copy_site: u32,
-    /// What those who arrived know, and those who arrived in earlier phases.
+    /// The joined clocks of all arrivals so far.
     pub arrived: VectorClock,
-    /// What they knew at the ends of the last phases, the last one first.
+    /// The clocks at the end of the last three phases, the latest first.
     pub completed: [VectorClock; 3],
 }
 
 impl Mbarrier {
-    /// Whether the phase of this parity has ended.
+    /// Whether the phase of this parity is complete.
     pub(crate) fn passes(&self, parity: i64) -> bool {
         self.arrivals > 0 && i64::from(self.phase & 1) != parity & 1
     }

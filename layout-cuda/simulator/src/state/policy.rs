@@ -1,35 +1,34 @@
-//! Schedules: which runnable warp goes on, and when asynchronous work completes.
+//! Schedules: which ready warp runs, and when asynchronous work completes.
 //!
 //! ```text
-//! 0        warps in turn, each as far as it can, of clusters that run together one after the other, up to one that others may wait
-//!          for; asynchronous work as late as the kernel allows
-//! 1        clusters and warps from the last to the first, each cluster as long as it changes something; asynchronous work at once
-//! 2, 4 ..  warp 0, 1, .. of a cluster, and cluster 0, 1, .., only where nobody else can, and now and then
-//! 3, 5 ..  all of it by chance
+//! 0        conservative: clusters and warps in order, each until it waits or writes atomically; asynchronous work completes as
+//!          late as possible
+//! 1        eager: clusters and warps in reverse order, each cluster while it makes progress; asynchronous work at once
+//! 2, 4 ..  starve warp 0, 1, .. of a cluster, and cluster 0, 1, ..: it runs only if no other can, and every 32 rounds
+//! 3, 5 ..  random
 //! ```
-//! Law: a schedule is its number: the same number of the same launch gives the same run. Each is one that a GPU may take:
-//! whoever can go on does so eventually.
+//! Law: a schedule is determined by its number: the same number and launch give the same run. Every schedule is fair: a
+//! warp that is ready runs eventually.
 
-/// Rounds after which a starved warp has its turn.
+/// Rounds after which a starved warp runs.
 const STARVED: u32 = 32;
 
-/// A schedule of one host thread.
+/// The schedule of one host thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SchedulePolicy {
     number: u64,
     state: u64,
     rounds: u32,
-    /// The warp that begins in the usual schedule: the one behind the last that gave others something.
+    /// The first warp of the next round in the conservative schedule: the one after the last that wrote atomically.
     pub next: usize,
 }
 
 impl SchedulePolicy {
-    /// The schedule of this number.
     pub(crate) fn new(number: u64) -> SchedulePolicy {
         SchedulePolicy { number, state: number, rounds: 0, next: 0 }
     }
 
-    /// A cluster begins: what was before it makes no difference.
+    /// Resets the state, so that a cluster's schedule does not depend on the clusters before it.
     pub(crate) fn start(&mut self, cluster: u64) {
         let state = self.number ^ cluster.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         *self = SchedulePolicy { state, rounds: 0, next: 0, ..*self };
@@ -39,7 +38,6 @@ impl SchedulePolicy {
         self.number == 0
     }
 
-    /// Whether asynchronous work is done at once.
     pub(crate) fn is_eager(self) -> bool {
         self.number == 1
     }
@@ -48,14 +46,14 @@ impl SchedulePolicy {
         self.number > 1 && self.number % 2 == 1
     }
 
-    /// The warp that is starved, of so many.
+    /// The starved warp of `warps`.
     pub(crate) fn starved_warp(self, warps: usize) -> Option<usize> {
         let which = (self.number > 1 && self.number.is_multiple_of(2))
             .then(|| (self.number / 2 - 1) % warps.max(1) as u64)?;
         Some(which as usize)
     }
 
-    /// A number below `end`, by chance (splitmix64).
+    /// A random number below `end` (splitmix64).
     pub(crate) fn random_below(&mut self, end: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -64,7 +62,7 @@ impl SchedulePolicy {
         ((mixed ^ mixed >> 31) % end.max(1) as u64) as usize
     }
 
-    /// The numbers below `count`, in the order in which they have their turn.
+    /// A permutation of the numbers below `count`.
     pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
         self.rounds = self.rounds.wrapping_add(1);
         let mut order: Vec<usize> = (0..count).collect();
@@ -82,10 +80,10 @@ impl SchedulePolicy {
         order
     }
 
-    /// Of clusters that run together, by their places, those that have their turn now, in order, and how many turns each has at
-    /// most while it changes something.
+    /// The resident clusters that run in this round, in order, and the maximum number of steps of each while it makes
+    /// progress.
     pub(crate) fn residents(&mut self, count: usize) -> Vec<(usize, u32)> {
-        /// Turns of a cluster that goes on as long as it can.
+        /// Steps of a cluster that runs as long as possible.
         const MANY: u32 = 1 << 12;
         self.rounds = self.rounds.wrapping_add(1);
         let all = (0..count).rev();
@@ -111,7 +109,7 @@ impl SchedulePolicy {
         taken
     }
 
-    /// Whether a warp that can go on waits nevertheless; `ran` says that another one went on in this round.
+    /// Whether a ready warp is delayed in this round; `ran` if another one ran.
     pub(crate) fn delays(&mut self, warp: usize, warps: usize, ran: bool) -> bool {
         ran && match self.starved_warp(warps) {
             Some(starved) => starved == warp && !self.rounds.is_multiple_of(STARVED),
@@ -119,7 +117,7 @@ impl SchedulePolicy {
         }
     }
 
-    /// The cluster that begins as the one of this number, of so many.
+    /// The cluster that starts at this position.
     pub(crate) fn cluster(self, number: u64, clusters: u64) -> u64 {
         if self.is_eager() {
             return clusters - 1 - number;
@@ -127,7 +125,7 @@ impl SchedulePolicy {
         if !self.is_random() || clusters < 2 {
             return number;
         }
-        // A step that has no divisor with the count goes through all of them.
+        // A step coprime with the count visits all clusters.
         let mut random = SchedulePolicy { state: self.number, ..self };
         let step = (0..64)
             .map(|_| random.random_below(clusters as usize) as u64)

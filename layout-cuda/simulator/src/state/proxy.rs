@@ -10,45 +10,45 @@ use crate::state::mbarrier::Mbarrier;
 use layout_compiler::elem::Elem;
 use std::collections::HashSet;
 
-/// Where a piece of a copy lies in shared memory, and what it holds.
+/// 16 bytes of a copy and their address in shared memory.
 pub(crate) type Chunk = (u32, [u8; PIECE]);
 
-/// The state of a block's asynchronous work.
+/// The asynchronous work of a cluster.
 #[derive(Default)]
 pub(crate) struct Proxy {
     warps: usize,
     pub groups: usize,
     pub stores: usize,
-    /// How many engines there are.
+    /// The number of engines.
     engines: usize,
     pub barriers: Vec<Mbarrier>,
-    /// Boxes that have not landed, the oldest first.
+    /// The oldest first.
     pub pending_loads: Vec<PendingLoad>,
-    /// Boxes on their way out, the oldest first.
+    /// The oldest first.
     pub pending_stores: Vec<PendingStore>,
-    /// The fences of shared memory.
+    /// The proxy fences of shared memory.
     pub fences: ProxyFences,
-    /// Those of global memory.
+    /// The proxy fences of global memory.
     pub global_fences: ProxyFences,
-    /// The reads of threads that have come back.
+    /// Completed reads of threads.
     pub reads: Reads,
     pub products: Products,
     /// Tensor stores that each warp has issued.
     pub issued: Vec<u32>,
-    /// The named barriers of each block that somebody has met at.
+    /// The named barriers, by rank and number, that have been completed.
     pub named: HashSet<(usize, i64)>,
-    /// Warps that only counted at a named barrier that is not full yet.
+    /// Arrivals at named barriers that are not complete.
     pub named_arrivals: Vec<NamedArrival>,
-    /// Registers of a thread of each warp, where the kernel changes them.
+    /// Registers per thread of each warp, where the kernel changes them.
     pub registers: Vec<u32>,
-    /// Where each warp changed them.
+    /// The sites of each warp's changes.
     pub register_changes: Vec<Vec<u32>>,
-    /// Registers of a thread at the start.
+    /// Registers per thread at the start.
     pub pool: u32,
 }
 
 impl Proxy {
-    /// For some blocks of some warps each.
+    /// For `ranks` blocks of `each` warps.
     pub(crate) fn new(program: &Program, each: usize, ranks: usize) -> Proxy {
         let has = |what: fn(&AsyncOp) -> bool| program.async_ops.list.iter().any(what);
         let groups =
@@ -59,17 +59,16 @@ impl Proxy {
         Proxy { warps, groups, stores, engines, ..Proxy::default() }
     }
 
-    /// Warps, and engines that read shared memory.
+    /// The number of warps and of engines that read shared memory.
     pub(crate) fn columns(&self) -> usize {
         self.warps + self.groups + self.stores
     }
 
-    /// Warps and engines.
+    /// The number of warps and engines.
     pub(crate) fn actors(&self) -> usize {
         self.warps + self.engines
     }
 
-    /// A block begins.
     pub(crate) fn start(&mut self, barriers: usize, threads: u32) {
         self.barriers.clear();
         self.barriers.resize(barriers, Mbarrier::default());
@@ -91,105 +90,98 @@ impl Proxy {
         self.pool = each;
     }
 
-    /// The engine of a warpgroup's products, of all actors.
+    /// The engine of a warpgroup's wgmmas, numbered after the warps.
     pub(crate) fn product_engine(&self, group: usize) -> usize {
         self.warps + group
     }
 
-    /// The engine of a warp's tensor stores.
     pub(crate) fn store_engine(&self, warp: usize) -> usize {
         self.warps + self.groups + warp
     }
 
-    /// The engine of an mbarrier.
     pub(crate) fn barrier_engine(&self, barrier: usize) -> usize {
         self.warps + self.groups + self.stores + barrier
     }
 }
 
-/// A warp that counted at a named barrier and went on.
+/// A warp that arrived at a named barrier without waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedArrival {
-    /// The block's rank and the barrier's number.
+    /// The rank of the block and the number of the barrier.
     pub at: (usize, i64),
-    /// For how many threads it is.
+    /// Threads that complete the barrier.
     pub threads: u32,
-    /// Which warp.
     pub warp: usize,
-    /// Where.
     pub site: u32,
-    /// What it told.
+    /// The released clock.
     pub clock: VectorClock,
 }
 
-/// A box on its way to shared memory.
+/// A copy to shared memory in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingLoad {
-    /// The mbarrier that it counts at, and the phase.
+    /// The mbarrier of its bytes, and the phase.
     pub barrier: Option<(usize, u32)>,
-    /// Its engine, and that engine's time.
+    /// Its engine and the engine's time.
     pub engine: (usize, u32),
-    /// Bytes.
     pub bytes: u64,
     pub what: &'static str,
-    /// Where each piece lies, and what it holds, so many bytes of it.
+    /// `size` bytes of each piece are copied.
     pub pieces: Vec<Chunk>,
     pub size: usize,
     /// The site of shared memory.
     pub site: u32,
-    /// Who issued it.
+    /// The issuing thread.
     pub thread: u32,
 }
 
-/// A copy to shared memory that begins.
+/// A copy to shared memory that is issued.
 pub(crate) struct SharedCopy {
     /// The site of shared memory.
     pub site: u32,
-    /// Bytes.
     pub bytes: u64,
     /// Bytes of a piece.
     pub size: usize,
-    /// Whether threads store them: then what they and others wrote before needs no proxy fence.
+    /// Whether threads store the bytes (`store_async`): no proxy fence is needed then.
     pub by_threads: bool,
-    /// In words.
+    /// The name of the operation in findings.
     pub what: &'static str,
 }
 
-/// A box on its way from shared memory.
+/// A tensor store in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingStore {
-    /// Who issued it: warp and lane.
+    /// The issuing warp and lane.
     pub by: (u32, u32),
-    /// The number of the thread's bulk group.
+    /// The thread's bulk group.
     pub group: u32,
     /// Its number among the warp's stores, from 1.
     pub number: u32,
-    /// Which of the program's boxes.
+    /// The number of the box in the program.
     pub plan: u32,
-    /// Where it begins in shared memory.
+    /// The address in shared memory.
     pub shared: u64,
     pub coordinates: Vec<i64>,
     /// As [`BoxOperand::adds`].
     pub adds: Option<Elem>,
-    /// What it read, once it has.
+    /// The bytes, once it has read shared memory.
     pub data: Option<Vec<[u8; PIECE]>>,
     /// The sites of shared memory and of the tensor.
     pub sites: (u32, u32),
 }
 
-/// What each warp has issued.
+/// The wgmmas that each warp has issued.
 #[derive(Debug, Default)]
 pub(crate) struct Products {
-    /// Groups that each warp has closed.
+    /// Committed groups of each warp.
     pub committed: Vec<u32>,
-    /// Products that each warp has issued.
+    /// Wgmmas of each warp.
     pub issued: Vec<usize>,
-    /// The sites of each warpgroup's products, in order.
+    /// The sites of each warpgroup's wgmmas, in order.
     pub log: Vec<Vec<u32>>,
 }
 
 impl Products {
-    /// Nothing is issued.
     pub(crate) fn reset(&mut self, warps: usize) {
         self.committed.clear();
         self.committed.resize(warps, 0);

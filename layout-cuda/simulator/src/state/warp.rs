@@ -6,145 +6,118 @@ use crate::bytecode::{AXES, Bank, FULL, LANES, Program, Sum};
 use crate::memory::releases::LaneFences;
 use layout_compiler::program::Participants;
 
-/// What a structured statement restores when it ends.
+/// The lane masks that a structured statement restores at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
-    /// An `if`: the lanes before it, and those for `else`.
+    /// The lanes before the `if`, and those of `else`.
     If { outer: u32, other: u32 },
-    /// A loop: the lanes before it, and the enclosing loop's state.
+    /// The lanes before the loop, and the state of the enclosing loop.
     Loop { outer: u32, round: u32, gone: u32, broken: u32 },
 }
 
-/// Whether a warp can go on.
+/// Whether a warp is ready, and what it waits for otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It can.
     Ready,
-    /// It waits at a barrier.
+    /// At a barrier.
     Waiting(Participants, u32),
-    /// It waits for a phase of an mbarrier.
+    /// For a phase of an mbarrier.
     Phase {
-        /// Its number.
         barrier: u32,
-        /// The parity of the phase.
         parity: i64,
-        /// Where.
         site: u32,
     },
-    /// It waits at a named barrier.
+    /// At a named barrier.
     Named {
-        /// Its number.
         barrier: i64,
-        /// How many threads meet there.
+        /// Threads that complete the barrier.
         threads: u32,
-        /// Where.
         site: u32,
     },
-    /// It waits for products: until every warp of the warpgroup has issued this many groups.
+    /// Until every warp of the warpgroup has committed this many groups.
     Products {
-        /// Groups.
         groups: u32,
-        /// Where.
         site: u32,
     },
-    /// It waits for registers.
+    /// For registers of other warps.
     Registers {
-        /// How many for each thread.
+        /// Per thread.
         registers: u32,
-        /// Where.
         site: u32,
     },
-    /// It took too many steps.
+    /// It exceeded the step limit, or its loop is endless.
     Exhausted(u32),
-    /// It has ended.
     Ended,
 }
 
-/// An asynchronous copy in flight.
+/// A `cp.async` of a warp in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingCopy {
-    /// The lanes whose part has not landed.
+    /// The lanes whose copy is incomplete.
     pub lanes: u32,
-    /// The number of each lane's copy group.
+    /// The copy group of each lane.
     pub groups: [u32; LANES],
-    /// Where it lands, bytes of shared memory.
+    /// The destination of each lane, in bytes of shared memory.
     pub offsets: [u32; LANES],
-    /// What lands.
     pub data: [[u8; 16]; LANES],
-    /// How many bytes.
     pub bytes: u32,
-    /// The site.
     pub site: u32,
-    /// What it reads.
     pub source: CopySource,
 }
 
-/// What an asynchronous copy reads.
+/// The source of a `cp.async`.
 #[derive(Clone, Debug)]
 pub(crate) struct CopySource {
-    /// The tensor's argument.
     pub argument: u32,
-    /// Each lane's first element.
+    /// The first element of each lane.
     pub index: [i64; LANES],
     /// The lanes that read.
     pub active: u32,
-    /// How many elements.
+    /// Elements of a lane.
     pub width: u32,
 }
 
-/// A warp.
 #[derive(Clone, Debug)]
 pub(crate) struct Warp {
     /// Its number in the cluster.
     pub number: u32,
     /// The number of its block in the grid.
     pub block: u64,
-    /// Where its block's shared memory begins, bytes.
+    /// The byte at which its block's shared memory begins.
     pub shared: u32,
-    /// The next instruction.
     pub pc: usize,
-    /// Whether it can go on.
     pub state: State,
     /// The lanes that are threads.
     pub live: u32,
-    /// The lanes that run now.
     pub active: u32,
-    /// Lanes that take part in the current round of the innermost loop.
+    /// Lanes that take part in the current iteration of the innermost loop.
     pub round: u32,
-    /// Lanes that left the round.
+    /// Lanes that left the iteration.
     pub gone: u32,
     /// Lanes that left the loop.
     pub broken: u32,
-    /// Enclosing statements.
     pub frames: Vec<Frame>,
-    /// Instructions so far, as counted at jumps.
+    /// Executed instructions, counted at jumps.
     pub steps: u64,
-    /// Registers.
     pub f32: Vec<[f32; LANES]>,
-    /// Registers.
     pub f64: Vec<[f64; LANES]>,
-    /// Registers.
     pub int: Vec<[i64; LANES]>,
-    /// Registers.
     pub mask: Vec<u32>,
-    /// Registers.
     pub scalars: Vec<i64>,
-    /// Copies in flight, the oldest first.
+    /// The oldest first.
     pub pending: Vec<PendingCopy>,
-    /// Copy groups that each lane has closed.
+    /// Committed copy groups of each lane.
     pub committed: [u32; LANES],
-    /// Groups of tensor stores that each lane has closed.
+    /// Committed bulk groups of each lane.
     pub bulk_committed: [u32; LANES],
-    /// Accumulators of products in flight: group, first slot, how many.
+    /// Accumulators of wgmmas in flight: group, first slot, number of slots.
     pub accumulators: Vec<(u32, u32, u32)>,
-    /// What its lanes' fences hold.
     pub fences: LaneFences,
-    /// Where it last read what others may write.
+    /// The site of its last atomic operation with a result.
     pub wait_site: u32,
 }
 
 impl Warp {
-    /// A warp of a block of these extents, before its first block.
     pub(crate) fn new(program: &Program, number: u32, block: [u32; 3]) -> Warp {
         let threads = block.iter().product::<u32>();
         let mine = threads.saturating_sub(number * LANES as u32).min(LANES as u32);
@@ -183,7 +156,6 @@ impl Warp {
         }
     }
 
-    /// The start of a block: local arrays hold no value.
     pub(crate) fn start(&mut self, program: &Program, block: [u32; 3]) {
         self.pc = 0;
         self.state = State::Ready;
@@ -193,7 +165,7 @@ impl Warp {
         self.pending.clear();
         (self.committed, self.bulk_committed) = ([0; LANES], [0; LANES]);
         self.accumulators.clear();
-        // What a wrong kernel reads of lanes that do not take part is the same whatever ran here before.
+        // Inactive lanes of a wrong kernel read the same values whatever ran here before.
         self.f32.fill([0.0; LANES]);
         self.f64.fill([0.0; LANES]);
         self.int.iter_mut().skip(AXES as usize).for_each(|register| *register = [0; LANES]);
@@ -209,7 +181,7 @@ impl Warp {
         }
     }
 
-    /// A value that no computation is likely to give.
+    /// Writes a value that a computation is unlikely to give.
     pub(crate) fn poison(&mut self, bank: Bank, register: u32, lanes: u32) {
         let at = register as usize;
         match bank {
@@ -220,7 +192,7 @@ impl Warp {
         }
     }
 
-    /// The value of a sum that is equal in all lanes.
+    /// The value of a uniform sum.
     #[inline]
     pub(crate) fn uniform(&self, sum: Sum) -> i64 {
         sum.scalar.map_or(0, |scalar| self.scalars[scalar as usize]).wrapping_add(sum.constant)
@@ -245,7 +217,7 @@ impl Warp {
         *register = *register & !self.active | value & self.active;
     }
 
-    /// The active lanes where a mask holds.
+    /// The active lanes in which a mask holds.
     pub(crate) fn open(&self, mask: Option<u32>) -> u32 {
         mask.map_or(self.active, |mask| self.active & self.mask[mask as usize])
     }

@@ -7,7 +7,7 @@ use crate::memory::warp_clock::WarpClock;
 
 const WARPS: usize = 3;
 
-/// Of each thread the time before which all that it did is known.
+/// A full vector clock: one component for each thread.
 type Plain = Vec<u32>;
 
 fn join(mine: &mut Plain, other: &Plain) {

@@ -1,7 +1,7 @@
-//! Functions of integers that leave their type: sums of a warp's lanes, powers, logarithms, and what atomic operations add.
+//! Integer functions: sums of a warp, powers, logarithms, and atomic sums.
 //!
-//! Law: a result that does not fit its type is reported, as an operator's is. To an element of an unsigned type the upper
-//! half of the numbers is added in order to subtract: then a result below zero is reported.
+//! Law: a result that does not fit its type is reported. An atomic sum of an unsigned type with an operand in the upper
+//! half is a subtraction: a result below zero is reported.
 
 use super::number;
 use crate::bytecode::{IntegerFunction, LANES, Sum};
@@ -21,7 +21,7 @@ fn power(a: i128, b: i128) -> i128 {
         .unwrap_or(if a == 0 { 0 } else { FAR })
 }
 
-/// Looks at a function of integers.
+/// Checks a function of integers.
 pub(super) fn judge(
     warp: &Warp,
     function: IntegerFunction,
@@ -38,7 +38,7 @@ pub(super) fn judge(
         sum += own;
         exact[lane] = match function {
             IntegerFunction::Sum | IntegerFunction::PrefixSum => sum,
-            // Of 1, 0 and -1 a power is one of them, however high.
+            // The power of 1, 0 or -1 depends on the parity of the exponent only.
             IntegerFunction::Power => power(own, i128::from(b[lane]).min(128 + i128::from(b[lane] & 1))),
             IntegerFunction::Logarithm => i128::from(own <= 0) * FAR,
         };
@@ -54,14 +54,14 @@ pub(super) fn judge(
     }
     machine.report(FindingKind::Overflow, site, warp.number, wrong, None, |lane| match function {
         IntegerFunction::Sum => {
-            format!("the sum of the warp is {sum}, which leaves {elem}, {least} to {most}")
+            format!("the sum of the warp is {sum}, which overflows {elem}, {least} to {most}")
         }
         IntegerFunction::PrefixSum => {
-            format!("the sum up to lane {lane} is {}, which leaves {elem}, {least} to {most}", exact[lane])
+            format!("the sum up to lane {lane} is {}, which overflows {elem}, {least} to {most}", exact[lane])
         }
         IntegerFunction::Power => {
             format!(
-                "{} to the power of {} leaves {elem}, {least} to {most}",
+                "{} to the power of {} overflows {elem}, {least} to {most}",
                 number(a[lane], natural),
                 b[lane]
             )
@@ -70,7 +70,7 @@ pub(super) fn judge(
     });
 }
 
-/// Looks at what lanes have added to elements atomically: the old bits, and those that were added.
+/// Checks an atomic sum: the old bits and the operands.
 pub(super) fn added(access: &Access<'_>, before: &[u64; LANES], machine: &Machine<'_>) {
     let Access { warp, site, number: at, elements, .. } = *access;
     let AccessKind::Atomic(atomic) = access.kind else { return };
@@ -92,7 +92,10 @@ pub(super) fn added(access: &Access<'_>, before: &[u64; LANES], machine: &Machin
     if wrong != 0 {
         machine.report(FindingKind::Overflow, at, warp.number, wrong, None, |lane| {
             let before = value(before[lane]);
-            format!("what is added to {before} makes {}, which leaves {elem}, {least} to {most}", exact(lane))
+            format!(
+                "{before} and the added value make {}, which overflows {elem}, {least} to {most}",
+                exact(lane)
+            )
         });
     }
 }

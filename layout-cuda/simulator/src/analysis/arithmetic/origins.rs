@@ -1,12 +1,11 @@
-//! The origin of floats that are not finite: for each lane of each register the site that made it so.
+//! Origins of floats that are not finite: for each lane of each register the site of the operation that made the value.
 //!
-//! Law: an infinity belongs to the operation that made it of finite numbers, a NaN to the one that made it of operands that
-//! are none. A value from memory belongs to nobody.
+//! Law: an infinity originates at the operation that made it of finite numbers, a NaN at the one that made it of
+//! operands that are not NaN. A loaded value has no origin.
 
 use crate::bytecode::{LANES, Register};
 use crate::state::warp::{Warp, each_lane};
 
-/// Whether a lane of a register is NaN.
 fn nan(warp: &Warp, register: Register, lane: usize) -> bool {
     match register {
         Register::F32(register) => warp.f32[register as usize][lane].is_nan(),
@@ -15,9 +14,8 @@ fn nan(warp: &Warp, register: Register, lane: usize) -> bool {
     }
 }
 
-/// Whether all lanes of a register are finite.
 fn all_finite(warp: &Warp, register: Register) -> bool {
-    // The exponents of all lanes, without a branch for each.
+    // Compares the exponents of all lanes without branches.
     let single = |any: bool, value: &f32| any | (value.to_bits() & 0x7f80_0000 == 0x7f80_0000);
     let double = |any: bool, value: &f64| any | (value.to_bits() >> 52 & 0x7ff == 0x7ff);
     match register {
@@ -27,7 +25,7 @@ fn all_finite(warp: &Warp, register: Register) -> bool {
     }
 }
 
-/// Whether a lane of a register is finite; what is no float is.
+/// Whether a lane of a register is finite; registers that are not floats are.
 pub(super) fn finite(warp: &Warp, register: Register, lane: usize) -> bool {
     match register {
         Register::F32(register) => warp.f32[register as usize][lane].is_finite(),
@@ -36,22 +34,20 @@ pub(super) fn finite(warp: &Warp, register: Register, lane: usize) -> bool {
     }
 }
 
-/// For each lane of each register of floats the site that made it not finite; 0 for none. Empty where nobody looks.
+/// For each lane of each float register its origin; 0 for none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins {
     f32: Vec<[u32; LANES]>,
     f64: Vec<[u32; LANES]>,
-    /// Whether there is any site among them: nothing is to be forgotten before.
+    /// Whether any register has an origin.
     any: bool,
 }
 
 impl Origins {
-    /// Of so many registers.
     pub(super) fn new(f32: u32, f64: u32) -> Origins {
         Origins { f32: vec![[0; LANES]; f32 as usize], f64: vec![[0; LANES]; f64 as usize], any: false }
     }
 
-    /// Nothing has come of anything.
     pub(super) fn reset(&mut self) {
         if std::mem::take(&mut self.any) {
             self.f32.fill([0; LANES]);
@@ -75,7 +71,7 @@ impl Origins {
         }
     }
 
-    /// A register takes what nobody here has made.
+    /// A loaded value replaces a register.
     pub(super) fn forget(&mut self, dst: Register) {
         if self.any
             && let Some(born) = self.of_mut(dst)
@@ -84,7 +80,6 @@ impl Origins {
         }
     }
 
-    /// A lane of a register takes another one's.
     pub(super) fn copy(&mut self, dst: Register, src: Register, lane: usize) {
         let from = self.of(src).map_or(0, |born| born[lane]);
         if let Some(born) = self.of_mut(dst) {
@@ -93,7 +88,7 @@ impl Origins {
     }
 }
 
-/// Keeps in mind where what an instruction made of some registers comes from, where it is not finite.
+/// Sets the origin of an instruction's result.
 pub(super) fn make(
     all: &mut Origins,
     warp: &Warp,
@@ -111,7 +106,7 @@ pub(super) fn make(
         let origin = if finite(warp, dst, lane) {
             0
         } else {
-            // Of the lanes together any one's value may be in it.
+            // The result of a collective may contain any lane's value.
             let lanes = if together { active } else { 1 << lane };
             let sources =
                 || from.iter().flat_map(|register| each_lane(lanes).map(move |lane| (*register, lane)));
@@ -120,7 +115,7 @@ pub(super) fn make(
             let other = sources().find(|(register, lane)| nan(warp, *register, *lane));
             match other {
                 Some(other) => born(other),
-                // A NaN of infinities comes of what made those, or is made here.
+                // A NaN of infinities has their origin, or this one.
                 None if nan(warp, dst, lane) => {
                     sources().filter(infinite).map(born).find(|born| *born != 0).unwrap_or(site)
                 }

@@ -1,4 +1,4 @@
-//! Accesses of a warp's lanes to shared memory and to tensors, compared with the accesses before them.
+//! Accesses of threads to shared memory and tensors, checked against earlier accesses.
 
 use super::{Hazard, RaceState};
 use crate::bytecode::{LANES, Target};
@@ -9,28 +9,24 @@ use crate::state::lanes::{Direction, LaneElements};
 use crate::state::warp::{PendingCopy, Warp, each_lane};
 use layout_compiler::program::Scope;
 
-/// How an access writes.
+/// The way in which an access writes.
 #[derive(Clone, Copy)]
 pub(super) enum Write {
-    /// At once.
     Plain,
-    /// It lands later.
+    /// `cp.async`: it completes later.
     InFlight,
-    /// Undivided, with what it reads.
+    /// An atomic read-modify-write.
     Atomic(Scope),
-    /// Undivided, whatever was there.
     AtomicStore(Scope),
-    /// Not at all: an atomic load, which may race with atomic stores.
+    /// An atomic load: it conflicts with plain writes.
     AtomicRead(Scope),
 }
 
-/// Lanes that access one element, and know the same.
+/// Lanes with the same element and equal clocks.
 enum Groups {
-    /// Each lane on its own.
+    /// Each lane separately.
     Each(u32),
-    /// All together.
     All(u32),
-    /// These.
     Listed(std::vec::IntoIter<u32>),
 }
 
@@ -49,12 +45,12 @@ impl Iterator for Groups {
     }
 }
 
-/// The lanes of an access, those together that go to one element and know the same.
+/// The lanes of an access in groups with the same element and equal clocks.
 fn groups(lane_clocks: &LaneClocks, elements: &LaneElements) -> Groups {
     if elements.uniform && lane_clocks.is_converged() {
         return Groups::All(elements.active);
     }
-    // Most accesses are to elements one after another: only where a lane's element is its neighbour's too it is worth a look.
+    // Fast path: consecutive lanes have different elements.
     let twice =
         |lane: usize| elements.active >> lane & 3 == 3 && elements.index[lane] == elements.index[lane + 1];
     if !(0..LANES - 1).any(twice) {
@@ -72,7 +68,7 @@ fn groups(lane_clocks: &LaneClocks, elements: &LaneElements) -> Groups {
 }
 
 impl RaceState<'_> {
-    /// Looks for hazards of a read, of one that is done later where it is `in_flight`.
+    /// Checks a read; `in_flight` for a `cp.async`.
     pub(super) fn reads(&mut self, access: &Access<'_>, in_flight: bool, machine: &Machine<'_>) {
         let Access { warp, site, number, elements, .. } = *access;
         let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
@@ -86,7 +82,7 @@ impl RaceState<'_> {
                 let first = |lane: usize| {
                     (i64::from(base) + elements.index[lane] * i64::from(site.bytes)) as usize >> shift
                 };
-                // A cell takes lanes one by one as well.
+                // A cell combines the lanes of one instruction.
                 let groups = match elements.uniform {
                     true => groups(lane_clocks, elements),
                     false if lane_clocks.is_converged() => {
@@ -128,12 +124,12 @@ impl RaceState<'_> {
         }
     }
 
-    /// Looks for hazards of a write; `equal` holds the lanes that write what was there before.
+    /// Checks a write; `equal` are the lanes that write the value that was there.
     pub(super) fn writes(&mut self, access: &Access<'_>, equal: u32, write: Write, machine: &Machine<'_>) {
         let Access { warp, site, number, elements, .. } = *access;
         let accessor = machine.clocks.accessor(warp.number, elements.active);
         let mut found: Vec<(u32, i64, Hazard)> = Vec::new();
-        // Plain writes of several lanes to one element are a race among them.
+        // Plain writes of several lanes to one element race with each other.
         let mut groups = match write {
             Write::Plain | Write::InFlight => Groups::Each(elements.active),
             Write::Atomic(_) | Write::AtomicStore(_) | Write::AtomicRead(_) => {
@@ -205,7 +201,7 @@ impl RaceState<'_> {
         }
     }
 
-    /// Lanes have waited for their asynchronous copies.
+    /// Lanes have waited for their `cp.async`.
     pub(super) fn copy_completed(
         &mut self,
         warp: &Warp,

@@ -1,7 +1,7 @@
-//! Accesses of TMA and the matrix units to shared memory and to tensors, and the mbarriers that they count at.
+//! Accesses of TMA and wgmma to shared memory and tensors, and their mbarriers.
 //!
-//! Law: a tensor's element is in flight from the issue of a store to the wait of the thread that issued it. A mistake about
-//! it is reported when it is written.
+//! Law: an element of a tensor is in flight from the issue of a store to the wait of the issuing thread. Its hazards
+//! are reported when it is written.
 
 use super::{Hazard, RaceState};
 use crate::async_op::MatrixOperand;
@@ -16,7 +16,7 @@ use crate::state::proxy::{Chunk, SharedCopy};
 use crate::state::warp::{Warp, each_lane};
 
 impl RaceState<'_> {
-    /// Lanes use mbarriers of a block of the cluster, which they must know of.
+    /// Checks that the initialisation of an mbarrier happens-before its use.
     pub(super) fn barrier_access(
         &mut self,
         warp: &Warp,
@@ -40,7 +40,6 @@ impl RaceState<'_> {
         }
     }
 
-    /// TMA reads a box of a tensor.
     pub(super) fn box_read(
         &mut self,
         warp: &Warp,
@@ -66,7 +65,6 @@ impl RaceState<'_> {
         }
     }
 
-    /// A copy to shared memory of the cluster begins.
     pub(super) fn load_issued(
         &mut self,
         (warp, lane): (&Warp, usize),
@@ -81,7 +79,7 @@ impl RaceState<'_> {
             for cell in machine.cells(u64::from(*address), copy.size as u64) {
                 let hazard =
                     self.shared.write_by_proxy(cell, accessor, &machine.proxy, engine, time, copy.site);
-                // What threads store needs no fence.
+                // Stores by threads need no proxy fence.
                 let of_proxy =
                     |found: &Hazard| matches!(found, Hazard::Unfenced { .. } | Hazard::Unread { .. });
                 let hazard = hazard.filter(|found| !copy.by_threads || !of_proxy(found));
@@ -93,7 +91,6 @@ impl RaceState<'_> {
         }
     }
 
-    /// TMA begins to store a box.
     pub(super) fn box_store_issued(
         &mut self,
         warp: &Warp,
@@ -130,7 +127,6 @@ impl RaceState<'_> {
         }
     }
 
-    /// It writes the tensor.
     pub(super) fn box_store_completed(
         &mut self,
         warp: &Warp,
@@ -145,7 +141,7 @@ impl RaceState<'_> {
         let accessor = machine.clocks.accessor(warp.number, 1 << copy.lane);
         let known = self.found.get(&(warp.number, number));
         let mut found: Vec<(i64, Hazard)> = Vec::new();
-        // An addition of zero is no write of what is there.
+        // An addition of zero is not an equal write.
         let mut equal = !copy.adds;
         let mut data = data.iter();
         plan.each(copy.shared, copy.coordinates, |piece| {
@@ -169,7 +165,6 @@ impl RaceState<'_> {
         }
     }
 
-    /// A product reads an operand.
     pub(super) fn operand(
         &mut self,
         warp: &Warp,
@@ -179,7 +174,7 @@ impl RaceState<'_> {
         machine: &Machine<'_>,
     ) {
         let mut hazard: Option<(u64, Hazard)> = None;
-        // The warp's lanes take part together: it counts what all of them know, and none of them is the one that wrote.
+        // The warp reads as a whole: its common clock counts, and no lane is the writer.
         let accessor = machine.clocks.accessor(warp.number, 0);
         for address in pieces {
             for cell in machine.cells(*address, PIECE as u64) {
@@ -200,7 +195,7 @@ impl RaceState<'_> {
     }
 }
 
-/// Keeps the first hazard of each kind, and where it is.
+/// Keeps the first hazard of each kind.
 fn keep<T>(hazards: &mut Vec<(T, Hazard)>, at: T, hazard: Option<Hazard>) {
     let Some(hazard) = hazard else { return };
     let same = |known: &(T, Hazard)| std::mem::discriminant(&known.1) == std::mem::discriminant(&hazard);

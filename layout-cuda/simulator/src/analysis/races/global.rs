@@ -1,8 +1,7 @@
-//! The shadow of a tensor that the launch writes: the last ordinary write of each element, and its reads and atomic
-//! operations.
+//! The shadow of a written tensor: the last write of each element, and its unordered reads and atomic operations.
 //!
-//! Where no thread can wait for another block, no two blocks of different clusters are ordered: then it is enough to know
-//! that there were accesses of several.
+//! If no thread can wait for another block, blocks of different clusters are never ordered. Then the shadow stores only
+//! that several of them accessed the element.
 
 use super::stamps::{Kind, MANY_BLOCKS, Stamp, Stamps};
 use super::{Hazard, thread};
@@ -13,31 +12,28 @@ use crate::state::proxy::Proxy;
 use crate::state::warp::each_lane;
 use layout_compiler::program::Scope;
 
-/// See the head of the file.
 pub(super) struct GlobalShadow {
-    /// The last plain write of each element, by threads or by TMA.
+    /// The last plain write of each element, by a thread or by TMA.
     writes: Stamps,
-    /// Reads and atomic operations.
     accesses: Stamps,
 }
 
 impl GlobalShadow {
-    /// Cells for a tensor of a launch whose blocks may wait for each other, or not; `None` where there is no memory for them.
+    /// `waits` if blocks can be ordered; `None` if there is not enough memory.
     pub(super) fn new(elements: usize, waits: bool) -> Option<GlobalShadow> {
         Some(GlobalShadow { writes: Stamps::new(elements, waits)?, accesses: Stamps::new(elements, waits)? })
     }
 
-    /// Lanes of a warp read an element.
     pub(super) fn read(&self, element: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         self.read_as(element, Stamp::of(accessor, Kind::Plain), accessor)
     }
 
-    /// Lanes of a warp start asynchronous copies from an element.
+    /// Lanes of a warp issue a `cp.async` from an element.
     pub(super) fn read_in_flight(&self, element: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         self.read_as(element, Stamp::of(accessor, Kind::Copying), accessor)
     }
 
-    /// They have waited for them.
+    /// They have waited for it.
     pub(super) fn complete_read(&self, element: usize, accessor: Accessor<'_>) {
         self.accesses.settle(element, Kind::Copying, accessor);
         self.accesses.add(element, Stamp::of(accessor, Kind::Plain), accessor, |_| None::<Hazard>);
@@ -50,7 +46,6 @@ impl GlobalShadow {
         self.unordered_write(element, accessor).or(change)
     }
 
-    /// A thread writes an element.
     pub(super) fn write(&self, element: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         let stamp = Stamp::of(accessor, Kind::Plain);
         let write = self.writes.replace(element, stamp, |before| conflict(before, accessor, true));
@@ -65,7 +60,7 @@ impl GlobalShadow {
         self.accesses.find(element, |before| conflict(before, accessor, !before.kind.reads()))
     }
 
-    /// TMA reads an element, for a thread; it has when the mbarrier of an engine says so for a time, where there is one.
+    /// TMA reads an element; the read completes with a phase of the engine's mbarrier.
     pub(super) fn read_by_proxy(
         &self,
         element: usize,
@@ -81,7 +76,7 @@ impl GlobalShadow {
         })
     }
 
-    /// TMA starts to write an element, for a thread; from here on it is in flight.
+    /// TMA starts to write an element, which is in flight from here on.
     pub(super) fn write_by_proxy(
         &self,
         element: usize,
@@ -101,7 +96,7 @@ impl GlobalShadow {
         hazard.or_else(|| self.unread(element, accessor, &proxy.reads))
     }
 
-    /// A read of an element by the warp that starts work of the proxy, which nothing has waited for.
+    /// A read by the issuing warp that may be outstanding.
     fn unread(&self, element: usize, accessor: Accessor<'_>, reads: &Reads) -> Option<Hazard> {
         self.accesses.find(element, |before| {
             let rank = accessor.rank(before.block).filter(|_| before.kind == Kind::Plain)?;
@@ -111,12 +106,12 @@ impl GlobalShadow {
         })
     }
 
-    /// What TMA wrote is there, and the thread knows.
+    /// A TMA write has completed, and the thread has waited for it.
     pub(super) fn complete_by_proxy(&self, element: usize, accessor: Accessor<'_>) {
         self.writes.replace(element, Stamp::of(accessor, Kind::Landed), |_| None::<Hazard>);
     }
 
-    /// TMA starts to add to an element, for a thread; with other additions and atomic operations that is no hazard.
+    /// TMA starts to add to an element; other additions and atomic operations do not conflict.
     pub(super) fn add_by_proxy(
         &self,
         element: usize,
@@ -129,14 +124,13 @@ impl GlobalShadow {
         access.or_else(|| self.writes.find(element, unseen)).or(unread)
     }
 
-    /// What TMA added is there, and the thread knows.
+    /// A TMA addition has completed, and the thread has waited for it.
     pub(super) fn complete_added(&self, element: usize, accessor: Accessor<'_>) {
         self.accesses.settle(element, Kind::Adding, accessor);
         self.accesses.add(element, Stamp::of(accessor, Kind::Atomic), accessor, |_| None::<Hazard>);
     }
 
-    /// Threads change an element by an atomic operation: those of several threads are no hazard, where each one's scope
-    /// holds the other.
+    /// An atomic operation; others do not conflict if each one's scope contains the other thread.
     pub(super) fn atomic(&self, element: usize, accessor: Accessor<'_>, scope: Scope) -> Option<Hazard> {
         let kind = if scope == Scope::Block { Kind::Narrow } else { Kind::Atomic };
         self.change(element, Stamp::of(accessor, kind), accessor, scope)
@@ -151,7 +145,7 @@ impl GlobalShadow {
         self.unordered_write(element, accessor).or(access)
     }
 
-    /// Threads load an element atomically: with atomic operations that is no hazard either.
+    /// An atomic load; atomic operations do not conflict.
     pub(super) fn atomic_read(&self, element: usize, accessor: Accessor<'_>, scope: Scope) -> Option<Hazard> {
         self.unordered_write(element, accessor).or_else(|| {
             let found = |before: Stamp| before.kind.is_atomic().then(|| narrow(before, accessor, scope))?;
@@ -160,7 +154,7 @@ impl GlobalShadow {
     }
 }
 
-/// Atomic operations of two blocks that nothing orders, of which one is of its block's scope.
+/// Unordered atomic operations of two blocks, one of them of block scope.
 fn narrow(before: Stamp, accessor: Accessor<'_>, scope: Scope) -> Option<Hazard> {
     if scope != Scope::Block && before.kind != Kind::Narrow || before.block == accessor.block() {
         return None;
@@ -169,7 +163,7 @@ fn narrow(before: Stamp, accessor: Accessor<'_>, scope: Scope) -> Option<Hazard>
     conflict(before, accessor, true).map(|_| Hazard::Narrow { block })
 }
 
-/// What TMA does not see of a write, though the thread that starts it knows of the write.
+/// A write that happens-before the proxy access but is not visible to the proxy.
 fn hidden(before: Stamp, accessor: Accessor<'_>, fences: &ProxyFences) -> Option<Hazard> {
     if matches!(before.kind, Kind::Landed | Kind::InFlight | Kind::Adding) || before.block == MANY_BLOCKS {
         return None;
@@ -180,7 +174,7 @@ fn hidden(before: Stamp, accessor: Accessor<'_>, fences: &ProxyFences) -> Option
     unseen.then_some(Hazard::Hidden { block: before.block })
 }
 
-/// What is wrong with an access after one before.
+/// The hazard of an access and an earlier one.
 fn conflict(before: Stamp, accessor: Accessor<'_>, wrote: bool) -> Option<Hazard> {
     let left = before.unordered(accessor);
     let other = match accessor.rank(before.block) {
@@ -189,7 +183,7 @@ fn conflict(before: Stamp, accessor: Accessor<'_>, wrote: bool) -> Option<Hazard
         None => Some(Some(before.block)),
     };
     match other {
-        // Who knows of the issue, or shares the cluster with it, lacks the wait.
+        // The issue is ordered or in the same cluster: the wait is missing.
         None if matches!(before.kind, Kind::InFlight | Kind::Adding) => Some(Hazard::InFlight),
         None if before.kind == Kind::Loading => {
             (left != 0).then_some(Hazard::Reader { thread: Some(thread(before.warp, 1)) })

@@ -1,4 +1,4 @@
-//! Hazards in words: which mistake each is, who did what, and where.
+//! Hazards as findings: their kinds and messages.
 
 use super::{Hazard, RaceState};
 use crate::bytecode::{LANES, Target};
@@ -10,7 +10,7 @@ use crate::state::lanes::Direction;
 use crate::state::warp::{Warp, coordinates};
 
 impl RaceState<'_> {
-    /// Tells of a hazard of lanes at a site, with an element; `equal` says that what they write was there before.
+    /// Reports a hazard of lanes at a site; `equal` if they write the value that was there.
     pub(super) fn report_hazard(
         &mut self,
         (warp, number): (&Warp, u32),
@@ -25,14 +25,14 @@ impl RaceState<'_> {
             Target::Shared(base) => i64::from(warp.shared + base) + index * i64::from(site.bytes),
             Target::Global(_) | Target::Local { .. } | Target::None => 0,
         };
-        // Of another block's shared memory the index counts through the cluster.
+        // The index of another block's element counts through the cluster.
         let index = match site.rank {
             Some(_) => index.rem_euclid(i64::from(cluster::stride(program) / site.bytes)),
             None => index,
         };
         let name = program.names.get(site.place as usize);
         let name = name.map_or("", String::as_str);
-        // Of the lanes that access it together the one that wrote is not wrong.
+        // The writer is not reported among lanes that access the element together.
         let lanes = match hazard {
             Hazard::Writer { thread, .. } | Hazard::Reader { thread: Some(thread) }
                 if thread / LANES as u32 == warp.number && lanes & (lanes - 1) != 0 =>
@@ -61,8 +61,8 @@ impl RaceState<'_> {
         }
     }
 
-    /// Keeps a read or an atomic operation in mind of what nobody has written; if a write comes that nothing orders with it, that
-    /// is its cause: on a GPU the write may be first.
+    /// Records reads and atomic operations of uninitialised elements. A later write that is not ordered with one of
+    /// them is its cause: on a GPU the write may be first.
     fn causes(
         &mut self,
         (warp, number): (&Warp, u32),
@@ -71,7 +71,7 @@ impl RaceState<'_> {
         direction: Direction,
         machine: &Machine<'_>,
     ) {
-        /// Reads of a cluster that are kept.
+        /// The maximum number of records of a cluster.
         const MOST: usize = 4096;
         let program = machine.launch.program;
         let known = &program.sites[number as usize];
@@ -82,7 +82,7 @@ impl RaceState<'_> {
             Hazard::Reader { .. } | Hazard::Writer { .. } if direction == Direction::Write => {
                 let Some(uninitialised_reads) = self.uninitialised_reads.get(&byte).copied() else { return };
                 let (what, race) = match hazard {
-                    // Of an atomic operation: that one, and none after it.
+                    // Only the recorded operation itself.
                     Hazard::Writer { site, .. } if site != uninitialised_reads => return,
                     Hazard::Writer { .. } => ("write", FindingKind::WriteWriteRace),
                     _ => ("read", FindingKind::ReadWriteRace),
@@ -90,7 +90,7 @@ impl RaceState<'_> {
                 self.uninitialised_reads.remove(&byte);
                 let name = program.names.get(known.place as usize).map_or("", String::as_str);
                 let message = format!(
-                    "{what} of element {index} of `{name}`, which {} writes in line {}; no barrier stands between",
+                    "{what} of element {index} of `{name}`, which {} writes in line {}; no barrier between them",
                     machine.actor(warp.number * LANES as u32 + lanes.trailing_zeros().min(31)),
                     known.line
                 );
@@ -104,7 +104,7 @@ impl RaceState<'_> {
         }
     }
 
-    /// An access of the asynchronous proxy that is not right; `what` is the operation in words.
+    /// Reports a hazard of the asynchronous proxy; `what` names the operation.
     pub(super) fn report_proxy_hazard(
         &mut self,
         warp: &Warp,
@@ -131,7 +131,7 @@ impl RaceState<'_> {
                 self.uninitialised_reads.entry(element).or_insert(site);
             }
         }
-        let begin = format!("{what} {verb} the piece at element {index} of `{name}`");
+        let begin = format!("{what} {verb} the 16 bytes at element {index} of `{name}`");
         let (kind, message) = match hazard {
             Hazard::Uninitialised => {
                 (FindingKind::Uninitialised, format!("{begin}, which nothing has written"))
@@ -164,7 +164,7 @@ impl RaceState<'_> {
                 let verb = if thread.is_some() { "reads" } else { "read" };
                 (FindingKind::Overwritten, format!("{begin}, which {accessor} {verb}; nothing orders them"))
             }
-            // Of global memory.
+            // Hazards of global memory.
             Hazard::OtherBlock { .. }
             | Hazard::Narrow { .. }
             | Hazard::Hidden { .. }
@@ -177,8 +177,8 @@ impl RaceState<'_> {
     }
 }
 
-/// What a hazard of an access is, and in words; `race` is the kind that two accesses without an order are. Nothing of what only the
-/// asynchronous proxy does to shared memory.
+/// The kind and message of a hazard of threads; `race` is the kind of an unordered pair. `None` for hazards that only
+/// the asynchronous proxy has.
 fn describe(
     hazard: Hazard,
     access: &str,
@@ -199,31 +199,32 @@ fn describe(
         Hazard::Writer { thread: other, site } if engine(other) => {
             let (accessor, line) = (thread(other), line(site));
             let message =
-                format!("{access}, which {accessor} writes in line {line}; no wait for it stands between");
+                format!("{access}, which {accessor} writes in line {line}; no wait for it in between");
             (FindingKind::MissingWait, message)
         }
         Hazard::Reader { thread: Some(other) } if engine(other) => {
             let accessor = thread(other);
             let message =
-                format!("{access}, which {accessor} may have yet to read; no wait for it stands between");
+                format!("{access}, which {accessor} may not have read yet; no wait for it in between");
             (FindingKind::MissingWait, message)
         }
         Hazard::PendingRead { thread: other } => {
             let message = format!(
-                "{access}, which an asynchronous copy of {} may have yet to read; no wait of that thread stands between",
+                "{access}, which an asynchronous copy of {} may not have read yet; no wait of that thread in \
+                between",
                 thread(other)
             );
             (FindingKind::MissingWait, message)
         }
         Hazard::Narrow { block } => {
             let message = format!(
-                "an atomic {access}, which {} accesses by one too; one of the two is of the block's scope, which is \
-                 nothing between blocks: say the device's scope",
+                "an atomic {access}, which {} accesses atomically as well; one of the two has block scope, which \
+                does not order blocks: use device scope",
                 block_name(machine, block)
             );
             (race, message)
         }
-        // Of shared memory, the asynchronous proxy's own.
+        // Only the proxy has this one.
         Hazard::Unfenced { .. } => return None,
         Hazard::Unread { thread: other } => {
             let message = format!(
@@ -242,14 +243,13 @@ fn describe(
         }
         Hazard::Writer { thread: other, site } => {
             let place = if site != 0 { format!(" in line {}", line(site)) } else { String::new() };
-            let message =
-                format!("{access}, which {} writes{place}; no barrier stands between", thread(other));
+            let message = format!("{access}, which {} writes{place}; no barrier between them", thread(other));
             (race, message)
         }
         Hazard::Reader { thread: other } => {
             let accessor = other.map_or_else(|| "several threads".to_owned(), thread);
             let verb = if other.is_some() { "reads" } else { "read" };
-            let message = format!("{access}, which {accessor} {verb}; no barrier stands between");
+            let message = format!("{access}, which {accessor} {verb}; no barrier between them");
             (FindingKind::ReadWriteRace, message)
         }
         Hazard::OtherBlock { block, wrote } => {

@@ -1,12 +1,11 @@
-//! Races: accesses of one element that nothing orders, of threads and of the asynchronous proxy.
+//! Races: unordered accesses of one element, by threads and by the asynchronous proxy.
 //!
-//! Time is a vector clock of warps and of single lanes (`clock`). A stamp of lanes of a warp at a time is ordered
-//! before a thread's next step if the thread knows of that time, or if the lane is the thread itself.
+//! Time is a vector clock of warps and lanes (`memory`). An access of a lane at a time happens-before a thread's next
+//! step if the thread's clock covers it, or if the lane is the thread itself.
 //!
-//! Law: two accesses of one element by different threads, one of them a write, are a hazard unless a chain of
-//! synchronisation leads from one to the other. An element remembers every read and every atomic operation that nothing has
-//! ordered ahead of a later one: one in its stamp, the others in a list. A read of shared memory before anything is written
-//! there is reported, too: the stamp says so.
+//! Law: two accesses of one element by different threads, one of them a write, are a hazard unless one happens-before
+//! the other. The shadow of an element keeps every read and every atomic operation that no later one covers. A read of
+//! shared memory before the first write is reported, too.
 
 use crate::bytecode::{LANES, Program};
 use crate::event::{ACCESSES, Access, AccessKind, Event, OTHERS};
@@ -27,11 +26,11 @@ mod proxy;
 mod shared;
 mod stamps;
 
-/// The judge: of each argument that is written its elements.
+/// The analysis: the shadow of each written argument.
 pub(crate) struct Races(Vec<Option<GlobalShadow>>);
 
 impl Races {
-    /// Of a launch whose written arguments have so many elements; an argument that is too large for it.
+    /// The error is the argument that is too large.
     pub(crate) fn of(elements: &[Option<usize>], program: &Program) -> Result<Races, usize> {
         let shadow = |(argument, elements): (usize, &Option<usize>)| {
             let of = |elements| GlobalShadow::new(elements, program.waits).ok_or(argument);
@@ -48,15 +47,14 @@ impl Analysis for Races {
     }
 }
 
-/// What is known of a cluster.
+/// The state of a cluster.
 struct RaceState<'j> {
-    /// The elements of tensors, of all clusters.
+    /// The shadows of tensors, shared by all clusters.
     tensors: &'j [Option<GlobalShadow>],
-    /// The cluster's shared memory.
     shared: SharedShadow,
-    /// What is wrong with a tensor store's writing, by warp and number: told when it writes, and what is known.
+    /// The hazards of tensor stores in flight, by warp and number; reported when the store writes.
     found: HashMap<(u32, u32), Vec<(i64, Hazard)>>,
-    /// Reads of shared elements that nobody had written: where each begins in the cluster's shared memory, and the site.
+    /// Reads of uninitialised shared elements: their address and site.
     uninitialised_reads: HashMap<i64, u32>,
 }
 
@@ -93,7 +91,7 @@ impl RaceState<'_> {
                 };
                 self.writes(access, 0, write, machine);
             }
-            // It departs.
+            // `Event::LoadIssued` follows.
             AccessKind::RemoteWrite => {}
         }
     }
@@ -136,29 +134,27 @@ impl Observer for RaceState<'_> {
     }
 }
 
-/// What is wrong with an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hazard {
-    /// Nothing has written the element.
+    /// No write precedes the access.
     Uninitialised,
-    /// An asynchronous copy to it is in flight.
+    /// A copy to the element is in flight.
     InFlight,
-    /// This thread's write is not ordered with the access, at this site.
+    /// The write of this thread is not ordered with the access.
     Writer { thread: u32, site: u32 },
-    /// A thread's read is not ordered with the write; the thread where it is one.
+    /// A read is not ordered with the write; `thread` if it is the only one.
     Reader { thread: Option<u32> },
-    /// An asynchronous copy of this thread, which has not waited for it, reads what is written.
+    /// A `cp.async` of this thread in flight reads the element.
     PendingRead { thread: u32 },
-    /// This thread's write is ordered with the access, but not seen by the asynchronous proxy.
+    /// The write of this thread is ordered but not visible to the asynchronous proxy.
     Unfenced { thread: u32, site: u32 },
-    /// This thread, of the warp that starts a copy of TMA, reads what it overwrites; nothing waits for the read.
+    /// This thread of the issuing warp reads the element that TMA overwrites, and nothing waits for the read.
     Unread { thread: u32 },
-    /// An atomic operation beside another block's, of which one is of its block's scope.
+    /// Atomic operations of two blocks, one of them of block scope.
     Narrow { block: Option<u64> },
-    /// A thread of this block wrote the element of a tensor: that is ordered with the access, but not seen by the
-    /// asynchronous proxy.
+    /// A write to a tensor by this block is ordered but not visible to the asynchronous proxy.
     Hidden { block: u64 },
-    /// Another block's access of this number is not ordered with it, a write or not.
+    /// An access of another block, a write or a read, is not ordered.
     OtherBlock { block: Option<u64>, wrote: bool },
 }
 

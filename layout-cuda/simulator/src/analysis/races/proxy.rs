@@ -1,11 +1,12 @@
-//! Accesses of the asynchronous proxy to cells of shared memory.
+//! Accesses of the asynchronous proxy to shared memory.
 //!
-//! Time: beside the warps there are *engines*, each with its own component of the clocks: a warpgroup's products, a warp's
-//! tensor stores, an mbarrier (for the loads that count at it). An engine's time is the number of the group or of the
-//! phase; a warp that waited for it knows the next number.
+//! Time: besides the warps there are *engines*, each with a component of the vector clock: the wgmmas of a warpgroup,
+//! the tensor stores of a warp, an mbarrier (for its loads). The time of an engine is the number of the group or phase;
+//! a wait for it advances the component to the next number.
 //!
-//! Law: the proxy sees an ordinary write only if a proxy fence stands on the path that orders the two (see `fences`), and
-//! overwrites what the warp that starts it has read only if something waited for the read (see `reads`).
+//! Law: an ordinary write is visible to the proxy only if a proxy fence is on the happens-before path (see
+//! `memory::fences`). The proxy may overwrite an element that the issuing warp has read only if the read has completed
+//! (see `memory::reads`).
 
 use super::shared::{ATOMIC, CHANGE, IN_FLIGHT, INITIALISED, PROXY, Write, unordered, unready};
 use super::{Hazard, SharedShadow, thread};
@@ -16,7 +17,7 @@ use crate::state::proxy::Proxy;
 use crate::state::warp::each_lane;
 
 impl SharedShadow {
-    /// What a thread that starts work of the proxy does not know of the last writes of a cell.
+    /// A write that is not ordered before the proxy access, or not visible to it.
     fn unseen(&self, cell: usize, accessor: Accessor<'_>, fences: &ProxyFences) -> Option<Hazard> {
         let write = self.writes[cell];
         if let Some(hazard) = unordered(write, accessor) {
@@ -33,7 +34,7 @@ impl SharedShadow {
         if plain.is_some() || write.flags & ATOMIC == 0 {
             return plain;
         }
-        // Those that nothing is left out of: a fence may be missing behind one that is ordered.
+        // An ordered operation may lack the fence.
         self.changes(cell).find_map(|(actor, change)| {
             let (clock, site) = (change.clock(), write.atomic_site);
             match accessor.unordered(actor, change.lanes, clock) {
@@ -43,7 +44,7 @@ impl SharedShadow {
         })
     }
 
-    /// The proxy reads a cell, at some time of the engine.
+    /// The proxy reads a cell at a time of the engine.
     pub(super) fn read_by_proxy(
         &mut self,
         cell: usize,
@@ -60,7 +61,7 @@ impl SharedShadow {
         unready(write).or_else(|| self.unseen(cell, accessor, fences))
     }
 
-    /// A read of a cell by the warp that starts work of the proxy, which nothing has waited for.
+    /// A read by the issuing warp that may be outstanding.
     fn unread(&self, cell: usize, accessor: Accessor<'_>, reads: &Reads) -> Option<Hazard> {
         self.own_accesses(cell, accessor.warp as usize).find_map(|access| {
             let open = reads.open(accessor, access.lanes, access.clock());
@@ -68,7 +69,7 @@ impl SharedShadow {
         })
     }
 
-    /// The proxy starts to write a cell, at some time of the engine.
+    /// The proxy starts to write a cell at a time of the engine.
     pub(super) fn write_by_proxy(
         &mut self,
         cell: usize,
@@ -94,7 +95,6 @@ impl SharedShadow {
         hazard
     }
 
-    /// What the proxy wrote is there.
     pub(super) fn complete_by_proxy(&mut self, cell: usize, engine: usize, time: u32, site: u32) {
         if cell < self.writes.len() {
             let flags = INITIALISED | PROXY;
@@ -104,7 +104,7 @@ impl SharedShadow {
         }
     }
 
-    /// Whether a thread knows of the last write of a cell; leaves no trace.
+    /// Whether the last write of a cell is ordered; without a trace in the shadow.
     pub(super) fn look(&self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         let write = *self.writes.get(cell)?;
         unready(write)

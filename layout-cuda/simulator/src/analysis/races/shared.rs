@@ -1,25 +1,24 @@
 //! The shadow of a cluster's shared memory, a cell for each `granule` bytes.
 //!
-//! A cell knows its last ordinary write and, for each warp and each engine that reads, its last read or atomic operation
-//! with the mask of its lanes. Accesses at other times, by other lanes or of the other kind stand in a list beside it.
+//! A cell stores its last ordinary write and, for each warp and reading engine, the last read or atomic operation with
+//! its lane mask. Accesses at other times, by other lanes or of the other kind are in a list.
 //!
-//! Law: of two accesses of a lane that are of one kind only the later one is kept, since whoever knows of it knows of both.
+//! Law: of two accesses of a lane of one kind only the later one is kept: a clock that covers it covers both.
 
 use super::{Hazard, thread};
 use crate::memory::lane_clocks::Accessor;
 use crate::state::warp::each_lane;
 use std::collections::HashMap;
 
-/// The last plain write of a cell.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Write {
-    /// 0: never.
+    /// 0 for none.
     pub clock: u32,
     pub lanes: u32,
     pub site: u32,
     /// The site of the last atomic operation.
     pub atomic_site: u32,
-    /// The time of the latest read or atomic operation of any warp; of an engine's read it is beyond all.
+    /// The time of the latest read or atomic operation; `u32::MAX` after a read of an engine.
     pub latest: u32,
     /// A warp or an engine.
     pub actor: u16,
@@ -28,14 +27,12 @@ pub(super) struct Write {
 
 /// The element holds a value.
 pub(super) const INITIALISED: u16 = 1;
-/// A write to it is in flight.
 pub(super) const IN_FLIGHT: u16 = 2;
-/// Atomic operations came after the write.
+/// Atomic operations follow the write.
 pub(super) const ATOMIC: u16 = 4;
-/// Written by the asynchronous proxy.
 pub(super) const PROXY: u16 = 8;
 
-/// A read or an atomic operation of a warp: lanes and time; never at time 0.
+/// A read or an atomic operation of a warp; the time is at least 1.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Access {
     /// With [`CHANGE`] and [`OTHERS`].
@@ -43,9 +40,9 @@ pub(super) struct Access {
     pub lanes: u32,
 }
 
-/// In the clock: it is an atomic operation.
+/// A bit of the clock: an atomic operation.
 pub(super) const CHANGE: u32 = 1 << 30;
-/// In the clock: others stand beside.
+/// A bit of the clock: the list has more accesses.
 const OTHERS: u32 = 1 << 31;
 
 impl Access {
@@ -58,7 +55,7 @@ impl Access {
 }
 
 impl Write {
-    /// Whether the cell holds a value, whose writing lanes know of that know of all before `floor`.
+    /// Whether the cell holds a value and its write happens-before the accessor's next step.
     #[inline]
     pub(super) fn readable(&self, accessor: Accessor<'_>) -> bool {
         match self.flags {
@@ -70,29 +67,26 @@ impl Write {
         }
     }
 
-    /// Whether lanes that know of all before `floor` know of all that was done to the cell.
+    /// Whether a clock with this floor covers all accesses of the cell.
     fn settled(&self, floor: u32) -> bool {
         self.flags & (IN_FLIGHT | PROXY) == 0 && self.clock < floor && self.latest < floor
     }
 }
 
-/// See the head of the file.
 pub(super) struct SharedShadow {
     pub(super) writes: Vec<Write>,
-    /// For each warp and each engine that reads, of each cell.
+    /// For each warp and reading engine the accesses of each cell.
     accesses: Vec<Access>,
-    /// For each of them, whether it has any.
+    /// Which of them have accesses.
     used: Vec<bool>,
-    /// Those that have.
     users: Vec<usize>,
-    /// Of a warp and a cell, by its place in `accesses`, earlier ones.
+    /// The list of more accesses, by position in `accesses`.
     others: HashMap<usize, Vec<Access>>,
-    /// What the reads of the instruction that is looked at replace, each with its place; empty between instructions.
+    /// The accesses that the current instruction replaces; empty between instructions.
     replaced: Vec<(usize, Access)>,
 }
 
 impl SharedShadow {
-    /// Cells for a block of some warps, and engines that read.
     pub(super) fn new(cells: usize, actors: usize) -> SharedShadow {
         let (writes, accesses) = (vec![Write::default(); cells], vec![Access::default(); cells * actors]);
         SharedShadow {
@@ -105,7 +99,6 @@ impl SharedShadow {
         }
     }
 
-    /// A new block: nothing is written or read.
     pub(super) fn begin(&mut self, cells: usize, actors: usize) {
         if (self.writes.len(), self.used.len()) != (cells, actors) {
             *self = SharedShadow::new(cells, actors);
@@ -119,8 +112,7 @@ impl SharedShadow {
         self.others.clear();
     }
 
-    /// Lanes of a warp, which know the same, read so many cells each from its first one on; those that have to be looked at one
-    /// by one.
+    /// Converged lanes of a warp read `cells` cells each. Returns the lanes that need the slow path.
     pub(super) fn read_lanes(
         &mut self,
         accessor: Accessor<'_>,
@@ -138,7 +130,7 @@ impl SharedShadow {
                 } else if known.clock == now {
                     known.lanes |= 1 << lane;
                 } else {
-                    // Of other lanes, that nothing has ordered: they may read it now, too.
+                    // Unordered reads of other lanes are kept.
                     if known.clock >= own && known.lanes & !(1 << lane) != 0 {
                         self.replaced.push((row + cell, *known));
                     }
@@ -157,7 +149,7 @@ impl SharedShadow {
         left
     }
 
-    /// Likewise they write; `in_flight` where that lands later.
+    /// The same for writes; `in_flight` for a `cp.async`.
     pub(super) fn write_lanes(
         &mut self,
         accessor: Accessor<'_>,
@@ -180,7 +172,6 @@ impl SharedShadow {
         left
     }
 
-    /// Lanes of a warp read a cell.
     pub(super) fn read(&mut self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         self.note(cell, accessor, 0);
         let write = self.writes[cell];
@@ -194,7 +185,7 @@ impl SharedShadow {
         )
     }
 
-    /// A thread writes a cell; `in_flight` where the write lands later.
+    /// A thread writes a cell; `in_flight` for a `cp.async`.
     pub(super) fn write(
         &mut self,
         cell: usize,
@@ -214,7 +205,7 @@ impl SharedShadow {
         hazard
     }
 
-    /// Threads change a cell by atomic operations: those of several threads are no hazard.
+    /// An atomic operation; others do not conflict.
     pub(super) fn atomic(&mut self, cell: usize, accessor: Accessor<'_>, site: u32) -> Option<Hazard> {
         let write = self.writes[cell];
         self.note(cell, accessor, CHANGE);
@@ -227,18 +218,17 @@ impl SharedShadow {
         hazard
     }
 
-    /// A thread loads a cell atomically: with other threads' atomic operations that is no hazard.
+    /// An atomic load; atomic operations do not conflict.
     pub(super) fn atomic_read(&mut self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         unready(self.writes[cell]).or_else(|| unordered(self.writes[cell], accessor))
     }
 
-    /// A copy of a thread lands in a cell.
+    /// A `cp.async` completes.
     pub(super) fn complete(&mut self, cell: usize, accessor: Accessor<'_>, site: u32) {
         let latest = self.writes[cell].latest;
         self.writes[cell] = Write { latest, ..stamp(accessor, accessor.lanes, INITIALISED, site) };
     }
 
-    /// A warp or an engine has accesses.
     #[inline]
     fn uses(&mut self, actor: usize) {
         if !std::mem::replace(&mut self.used[actor], true) {
@@ -247,7 +237,7 @@ impl SharedShadow {
         }
     }
 
-    /// Keeps an access in mind.
+    /// Records an access.
     fn note(&mut self, cell: usize, accessor: Accessor<'_>, kind: u32) {
         let at = accessor.warp as usize * self.writes.len() + cell;
         self.uses(accessor.warp as usize);
@@ -257,7 +247,7 @@ impl SharedShadow {
             known.lanes |= accessor.lanes;
             return;
         }
-        // Mostly the last one was before a barrier, and of the same kind.
+        // Fast path: the last access is of the same kind and covered.
         let alike = known.clock & (CHANGE | OTHERS) == kind;
         let covered = known.lanes & !accessor.lanes == 0 || known.clock() < accessor.floor;
         if known.clock == 0 || alike && covered {
@@ -292,7 +282,7 @@ impl SharedShadow {
         self.accesses[at] = now;
     }
 
-    /// Keeps the read of an engine in mind.
+    /// Records a read of an engine.
     pub(super) fn note_engine(&mut self, cell: usize, engine: usize, time: u32) {
         self.uses(engine);
         self.writes[cell].latest = u32::MAX;
@@ -300,7 +290,7 @@ impl SharedShadow {
         *read = Access { clock: read.clock.max(time), lanes: 1 };
     }
 
-    /// The accesses of a cell, each with its warp or engine; of the first `warps` those before `floor` are left out.
+    /// The accesses of a cell with their actors, without those of warps before `floor`.
     fn accesses(&self, cell: usize, (warps, floor): (usize, u32)) -> impl Iterator<Item = (usize, Access)> {
         let late = self.users.iter().filter_map(move |actor| {
             let (actor, access) = (*actor, self.accesses.get(actor * self.writes.len() + cell)?);
@@ -315,7 +305,6 @@ impl SharedShadow {
         })
     }
 
-    /// The accesses of a cell by one warp.
     pub(super) fn own_accesses(&self, cell: usize, warp: usize) -> impl Iterator<Item = Access> {
         let at = warp * self.writes.len() + cell;
         let last = self.accesses.get(at).copied().filter(|access| access.clock != 0);
@@ -323,13 +312,11 @@ impl SharedShadow {
         last.into_iter().chain(others.into_iter().flatten().copied())
     }
 
-    /// The atomic operations of a cell.
     pub(super) fn changes(&self, cell: usize) -> impl Iterator<Item = (usize, Access)> {
         self.accesses(cell, (0, 0)).filter(|(_, access)| access.kind() == CHANGE)
     }
 
-    /// An access that is not ordered with another one: of atomic operations where `kinds` has [`CHANGE`], of reads where it
-    /// has 1.
+    /// An unordered access: atomic operations if `kinds` has [`CHANGE`], reads if it has 1.
     pub(super) fn unordered_access(&self, cell: usize, accessor: Accessor<'_>, kinds: u32) -> Option<Hazard> {
         self.accesses(cell, (accessor.warps(), accessor.floor)).find_map(|(actor, access)| {
             let change = access.kind() == CHANGE;
@@ -345,7 +332,6 @@ impl SharedShadow {
         })
     }
 
-    /// Any access that is not ordered with a write.
     pub(super) fn unordered_any(&self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         self.unordered_access(cell, accessor, CHANGE | 1)
     }
@@ -363,12 +349,12 @@ fn stamp(accessor: Accessor<'_>, lanes: u32, flags: u16, site: u32) -> Write {
     }
 }
 
-/// Whether a copy of another thread is in flight whose issue is not ordered with an access: a barrier is missing, and no wait.
+/// The hazard of a `cp.async` in flight whose issue is not ordered: a barrier is missing, not a wait.
 fn issued(write: Write, accessor: Accessor<'_>) -> Option<Hazard> {
     if write.flags & (IN_FLIGHT | PROXY) == IN_FLIGHT { unordered(write, accessor) } else { None }
 }
 
-/// Whether a cell holds no value yet.
+/// The hazard of a cell without a value.
 pub(super) fn unready(write: Write) -> Option<Hazard> {
     match write.flags {
         flags if flags & IN_FLIGHT != 0 => Some(Hazard::InFlight),
@@ -377,7 +363,7 @@ pub(super) fn unready(write: Write) -> Option<Hazard> {
     }
 }
 
-/// Whether a write is not ordered with an access.
+/// The hazard of an unordered write.
 pub(super) fn unordered(write: Write, accessor: Accessor<'_>) -> Option<Hazard> {
     if write.clock == 0 {
         return None;

@@ -1,8 +1,8 @@
-//! Stamps of elements of a tensor: who accessed each, how, when.
+//! Stamps of a tensor's elements: the accessing threads, the kind and the time.
 //!
-//! One stamp lies in place, as one word: `block + 1` (32 bits), warp of the block (5), lane or all 32 (6), kind (3),
-//! clock (18). Where there are several that nothing orders, or one that a word does not hold, the word says so and they
-//! stand beside. Host threads may use it at once: whichever comes second sees the first.
+//! One stamp is a word: `block + 1` (32 bits), warp of the block (5), lane or all 32 (6), kind (3), clock (18). Several
+//! unordered stamps, or one that does not fit, are in a side table. Host threads access the words concurrently: of two
+//! accesses the second one observes the first.
 
 use crate::bytecode::FULL;
 use crate::memory::lane_clocks::Accessor;
@@ -10,44 +10,42 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How an element was accessed.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// By a plain load or store.
+    /// A plain load or store.
     Plain,
-    /// By an atomic operation of the device's scope, or of the cluster's.
+    /// An atomic operation of device or cluster scope.
     Atomic,
-    /// By one of the block's scope.
+    /// An atomic operation of block scope.
     Narrow,
-    /// Written by TMA, and there.
+    /// A completed TMA write.
     Landed,
-    /// Written by TMA, and in flight.
+    /// A TMA write in flight.
     InFlight,
-    /// Read by an asynchronous copy of a thread that has not waited for it.
+    /// A read by a `cp.async` in flight.
     Copying,
-    /// Read by a tensor load: the stamp's warp is the engine of the mbarrier that is told, its clock that engine's time, its
-    /// block the first one of the cluster.
+    /// A read by a tensor load: the stamp's warp is the engine of the mbarrier, its clock the engine's time, its block
+    /// the first one of the cluster.
     Loading,
-    /// Added to by TMA, and in flight.
+    /// A TMA addition in flight.
     Adding,
 }
 
 impl Kind {
-    /// Whether whatever conflicts with an access of the other kind conflicts with one of this kind.
+    /// Whether `self` conflicts with everything that `other` conflicts with, so that `other` need not be kept.
     fn covers(self, other: Kind) -> bool {
         self == other || (self, other) == (Kind::Narrow, Kind::Atomic)
     }
     pub(super) fn is_atomic(self) -> bool {
         matches!(self, Kind::Atomic | Kind::Narrow | Kind::Adding)
     }
-    /// Whether it is a read.
     pub(super) fn reads(self) -> bool {
         matches!(self, Kind::Plain | Kind::Copying | Kind::Loading)
     }
 }
 
-/// Accesses of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub block: u64,
@@ -57,11 +55,11 @@ pub(super) struct Stamp {
     pub kind: Kind,
 }
 
-/// Others stand beside.
+/// The stamps are in the side table.
 const SEVERAL: u64 = u64::MAX;
-/// The block of accesses of several clusters.
+/// The block of accesses by several clusters.
 pub(super) const MANY_BLOCKS: u64 = (1 << 32) - 2;
-/// Beyond this a clock is no part of a word.
+/// Later clocks do not fit a word.
 const MOST_CLOCK: u32 = 1 << 18;
 
 impl Stamp {
@@ -70,12 +68,12 @@ impl Stamp {
         Stamp { block: accessor.block(), warp, lanes: accessor.lanes, clock: accessor.now(), kind }
     }
 
-    /// The stamp of an engine of the cluster that reads.
+    /// A read by an engine of the cluster.
     pub(super) fn loading(accessor: Accessor<'_>, (engine, time): (usize, u32)) -> Stamp {
         Stamp { block: accessor.cluster(), warp: engine, lanes: 1, clock: time, kind: Kind::Loading }
     }
 
-    /// As a word, if it is one.
+    /// The word, if it fits.
     fn word(self) -> Option<u64> {
         if self.kind == Kind::Loading {
             return None;
@@ -94,7 +92,7 @@ impl Stamp {
         )
     }
 
-    /// Of a word that is not 0 and not [`SEVERAL`].
+    /// From a word that is neither 0 nor [`SEVERAL`].
     fn from(word: u64) -> Stamp {
         let lane = word >> 21 & 63;
         let kind = match word >> 18 & 7 {
@@ -111,7 +109,7 @@ impl Stamp {
         Stamp { block: (word >> 32) - 1, warp, lanes, clock, kind }
     }
 
-    /// Its lanes that are not ordered before an access, of those not in `own`.
+    /// Its lanes that are not ordered before the accessor's next step.
     pub(super) fn unordered(self, accessor: Accessor<'_>) -> u32 {
         if self.block == MANY_BLOCKS {
             return self.lanes;
@@ -122,38 +120,37 @@ impl Stamp {
         accessor.unordered_of(self.block, self.warp, self.lanes, self.clock)
     }
 
-    /// What is left of it to remember beside a later access.
+    /// The part that must be kept next to a later stamp.
     fn beside(self, later: Stamp, accessor: Accessor<'_>) -> Option<Stamp> {
         if !later.kind.covers(self.kind) {
             return Some(self);
         }
         let same = (self.block, self.warp) == (later.block, later.warp);
-        // A lane's earlier access is before its later one, and whoever knows of the later one knows of both.
+        // A lane's accesses are in program order: a clock that covers the later one covers both.
         let lanes = if same { self.lanes & !later.lanes } else { self.lanes };
         let lanes = Stamp { lanes, ..self }.unordered(accessor);
         (lanes != 0).then_some(Stamp { lanes, ..self })
     }
 
-    /// One stamp for accesses of two clusters that nothing can order: whoever comes next is not ordered with one of them.
+    /// One stamp for accesses of two clusters that cannot be ordered: every later access conflicts with one of them.
     fn joined(self, other: Stamp) -> Stamp {
         let plain = |kind: Kind| if kind.reads() { Kind::Plain } else { kind };
         let kind = match (plain(self.kind), plain(other.kind)) {
             (a, b) if a == b => a,
             (Kind::Adding, Kind::Atomic) | (Kind::Atomic, Kind::Adding) => Kind::Atomic,
             (a, b) if a.is_atomic() && b.is_atomic() => Kind::Narrow,
-            // As one that conflicts with everything.
+            // A kind that conflicts with everything.
             _ => Kind::Landed,
         };
         Stamp { block: MANY_BLOCKS, warp: 0, lanes: FULL, clock: 0, kind }
     }
 }
 
-/// The accesses of an element, by block and warp.
 #[derive(Debug, Default)]
 struct Several(BTreeMap<(u64, usize), Vec<Stamp>>);
 
 impl Several {
-    /// Adds an access, and forgets those of its warp that are ordered before it.
+    /// Adds a stamp and removes those that it covers.
     fn add(&mut self, stamp: Stamp, accessor: Accessor<'_>) {
         let own = self.0.entry((stamp.block, stamp.warp)).or_default();
         *own = own.iter().filter_map(|known| known.beside(stamp, accessor)).collect();
@@ -168,14 +165,13 @@ impl Several {
     }
 }
 
-/// Parts of what stands beside, each with a lock of its own.
+/// Parts of the side table, each with a lock.
 const PARTS: usize = 64;
 
-/// Stamps of each element.
 pub(super) struct Stamps {
     words: Vec<AtomicU64>,
     beside: Vec<Mutex<HashMap<usize, Several>>>,
-    /// Whether blocks may be ordered.
+    /// Whether blocks can be ordered.
     waits: bool,
 }
 
@@ -189,11 +185,11 @@ impl Stamps {
     }
 
     fn part(&self, element: usize) -> MutexGuard<'_, HashMap<usize, Several>> {
-        // A panic elsewhere leaves the table as it was between two changes.
+        // A panic of another host thread leaves a consistent table.
         self.beside[element % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an access beside those that it is not ordered with, and looks at each that was there.
+    /// Adds a stamp next to the unordered ones, and visits the earlier ones.
     pub(super) fn add<T>(
         &self,
         element: usize,
@@ -248,7 +244,7 @@ impl Stamps {
         }
     }
 
-    /// Lanes of a warp have waited for what they started at an element.
+    /// Lanes of a warp have waited for their work on an element.
     pub(super) fn settle(&self, element: usize, kind: Kind, accessor: Accessor<'_>) {
         let Some(word) = self.words.get(element) else { return };
         let Stamp { block, warp, .. } = Stamp::of(accessor, Kind::Plain);
@@ -281,7 +277,7 @@ impl Stamps {
         }
     }
 
-    /// Looks at each access, the word's and those beside.
+    /// Visits each stamp.
     pub(super) fn find<T>(&self, element: usize, found: impl FnMut(Stamp) -> Option<T>) -> Option<T> {
         self.find_in(element, self.words.get(element)?.load(SeqCst), found)
     }
@@ -297,7 +293,7 @@ impl Stamps {
         }
     }
 
-    /// Puts an access in the place of all others, and looks at each of those.
+    /// Replaces all stamps by one, and visits them.
     pub(super) fn replace<T>(
         &self,
         element: usize,
