@@ -128,7 +128,7 @@ pub fn simulate(
         let mut outcome = outcome;
         if !outcome.stopped {
             outcome.findings.start_block(u64::MAX);
-            launch.analyses.iter().for_each(|judge| judge.close(&program, &mut outcome.findings));
+            launch.analyses.iter().for_each(|analysis| analysis.close(&program, &mut outcome.findings));
             for number in 1..u64::from(options.schedules) {
                 let seed = options.seed.wrapping_add(number);
                 let other = Launch { seed, ..self::launch(checked, &program, bound, arguments, options)? };

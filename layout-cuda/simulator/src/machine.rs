@@ -35,7 +35,7 @@ pub(crate) trait Observer {
 pub(crate) type Observers<'a> = Vec<(u8, Box<dyn Observer + 'a>)>;
 
 pub(crate) fn observers<'a>(analyses: &'a [Box<dyn Analysis>]) -> Observers<'a> {
-    let observers = analyses.iter().map(|judge| judge.observer());
+    let observers = analyses.iter().map(|analysis| analysis.observer());
     observers.map(|observer| (observer.interests(), observer)).collect()
 }
 
@@ -163,9 +163,9 @@ impl<'a> Machine<'a> {
         let inside = self.inside(warp as usize) as u32;
         let (extents, block) = (self.launch.block, self.clocks.blocks[self.rank(warp as usize)].index);
         let known = &program.sites[site as usize];
-        let mut told = self.diagnostics.borrow_mut();
-        told.findings_of_event += 1;
-        told.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
+        let mut diagnostics = self.diagnostics.borrow_mut();
+        diagnostics.findings_of_event += 1;
+        diagnostics.findings.add(kind, site, u64::from(lanes.count_ones()).max(1), || Finding {
             kind,
             message: message(lane as usize),
             line: known.line,

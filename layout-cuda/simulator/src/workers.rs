@@ -45,11 +45,11 @@ pub(crate) fn run(launch: &Launch<'_>, clusters: u64, workers: usize) -> Outcome
                 halt.store(true, SeqCst);
             }
         }
-        let told = machine.diagnostics.into_inner();
-        let ordered = stopped || told.crossed;
+        let diagnostics = machine.diagnostics.into_inner();
+        let ordered = stopped || diagnostics.crossed;
         Outcome {
-            findings: told.findings,
-            sites: told.counts,
+            findings: diagnostics.findings,
+            sites: diagnostics.counts,
             runs: machine.runs,
             blocks: count,
             stopped,

@@ -14,12 +14,12 @@ const FIRST: u64 = 1 << 12;
 pub(crate) struct LoopDetector {
     count: u64,
     next: u64,
-    known: Option<Box<Warp>>,
+    copy: Option<Box<Warp>>,
 }
 
 impl LoopDetector {
     pub(crate) fn new() -> LoopDetector {
-        LoopDetector { count: 0, next: FIRST, known: None }
+        LoopDetector { count: 0, next: FIRST, copy: None }
     }
 
     /// At the end of an iteration; `still` if the loop changes registers only. Whether the loop is endless.
@@ -30,20 +30,20 @@ impl LoopDetector {
             return false;
         }
         self.count += 1;
-        self.count >= FIRST && self.look(warp)
+        self.count >= FIRST && self.repeats(warp)
     }
 
     #[cold]
-    fn look(&mut self, warp: &Warp) -> bool {
+    fn repeats(&mut self, warp: &Warp) -> bool {
         if self.count == FIRST {
-            (self.next, self.known) = (FIRST, None);
+            (self.next, self.copy) = (FIRST, None);
         }
-        if self.known.as_ref().is_some_and(|known| same(known, warp)) {
+        if self.copy.as_ref().is_some_and(|copy| same(copy, warp)) {
             return true;
         }
         if self.count >= self.next {
             self.next = self.count.saturating_mul(2);
-            self.known = Some(Box::new(warp.clone()));
+            self.copy = Some(Box::new(warp.clone()));
         }
         false
     }

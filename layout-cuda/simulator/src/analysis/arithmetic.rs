@@ -18,31 +18,31 @@ use layout_compiler::program::AtomicChange;
 mod integers;
 mod origins;
 
-use origins::{Origins, finite, make};
+use origins::{Origins, finite, track};
 
 /// The analysis; `true` for all arithmetic, `false` for indices only.
 pub(crate) struct Arithmetic(pub bool);
 
 impl Analysis for Arithmetic {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Numbers { all: self.0, origins: Vec::new() })
+        Box::new(ArithmeticObserver { all: self.0, origins: Vec::new() })
     }
 }
 
 /// For each warp the origins of its floats.
-struct Numbers {
+struct ArithmeticObserver {
     all: bool,
     origins: Vec<Origins>,
 }
 
-impl Observer for Numbers {
+impl Observer for ArithmeticObserver {
     fn interests(&self) -> u8 {
         if self.all { ACCESSES | CHECKS | ARITHMETIC | OTHERS } else { ARITHMETIC }
     }
 
     fn on_event(&mut self, event: &Event<'_>, machine: &Machine<'_>) {
         match event {
-            Event::Check(warp, op) => self.look(warp, op, machine),
+            Event::Check(warp, op) => self.check(warp, op, machine),
             _ if !self.all => {}
             Event::Start => {
                 let program = machine.launch.program;
@@ -50,7 +50,7 @@ impl Observer for Numbers {
                 self.origins.iter_mut().for_each(Origins::reset);
             }
             Event::Access(access) => self.access(access, machine),
-            Event::AtomicDone(access, before) => integers::added(access, before, machine),
+            Event::AtomicDone(access, before) => integers::check_atomic_sum(access, before, machine),
             Event::Local { warp, number, elements, value, direction } => {
                 self.local(warp, *number, elements, *value, *direction, machine);
             }
@@ -59,26 +59,26 @@ impl Observer for Numbers {
     }
 }
 
-impl Numbers {
+impl ArithmeticObserver {
     fn of(&self, warp: &Warp) -> Option<&Origins> {
         self.origins.get(warp.number as usize)
     }
 
-    fn look(&mut self, warp: &Warp, op: &Op, machine: &Machine<'_>) {
+    fn check(&mut self, warp: &Warp, op: &Op, machine: &Machine<'_>) {
         match *op {
             Op::CheckInteger { op, a, b, elem, site } => {
-                Numbers::operator(warp, op, (a, b), (elem, site), machine)
+                ArithmeticObserver::operator(warp, op, (a, b), (elem, site), machine)
             }
             Op::CheckIntegerFunction { function, a, b, elem, site } => {
-                integers::judge(warp, function, (a, b), (elem, site), machine);
+                integers::check_function(warp, function, (a, b), (elem, site), machine);
             }
             Op::CheckCast { from, natural, elem, site } => {
-                Numbers::cast(warp, (from, natural), (elem, site), machine);
+                ArithmeticObserver::cast(warp, (from, natural), (elem, site), machine);
             }
-            Op::CheckIndex { number, site } => Numbers::index(warp, number, site, machine),
+            Op::CheckIndex { number, site } => ArithmeticObserver::index(warp, number, site, machine),
             Op::TrackOrigin { dst, from, together, site } => {
-                if let Some(born) = self.origins.get_mut(warp.number as usize) {
-                    make(born, warp, dst, &from, together, site);
+                if let Some(origins) = self.origins.get_mut(warp.number as usize) {
+                    track(origins, warp, dst, &from, together, site);
                 }
             }
             _ => {}
@@ -90,8 +90,8 @@ impl Numbers {
         let all = (0..site.width).map(|part| move |first: Register| first.after(part));
         match access.kind {
             AccessKind::Load(Some(first)) => {
-                if let Some(born) = self.origins.get_mut(warp.number as usize) {
-                    all.for_each(|part| born.forget(part(first)));
+                if let Some(origins) = self.origins.get_mut(warp.number as usize) {
+                    all.for_each(|part| origins.forget(part(first)));
                 }
             }
             AccessKind::Store(first, _) => {
@@ -121,14 +121,14 @@ impl Numbers {
     ) {
         let site = &machine.launch.program.sites[number as usize];
         let Target::Local { register, .. } = site.target else { return };
-        let (bank, Some(born)) = (Bank::of(site.elem), self.origins.get_mut(warp.number as usize)) else {
+        let (bank, Some(origins)) = (Bank::of(site.elem), self.origins.get_mut(warp.number as usize)) else {
             return;
         };
         for lane in each_lane(elements.active) {
             let (own, value) = (bank.register(register + elements.index[lane] as u32), bank.register(value));
             match direction {
-                Direction::Read => born.copy(value, own, lane),
-                Direction::Write => born.copy(own, value, lane),
+                Direction::Read => origins.copy(value, own, lane),
+                Direction::Write => origins.copy(own, value, lane),
             }
         }
     }
@@ -181,7 +181,7 @@ fn at(warp: &Warp, sum: Sum, lane: usize) -> i64 {
     vector.wrapping_add(warp.uniform(sum))
 }
 
-impl Numbers {
+impl ArithmeticObserver {
     /// Checks an operator on integers.
     fn operator(
         warp: &Warp,
@@ -282,10 +282,10 @@ impl Numbers {
 
     /// Reports stored floats that are not finite, at their origin.
     fn stored(&self, warp: &Warp, src: Register, site: &Site, lanes: u32, machine: &Machine<'_>) {
-        let Some(born) = self.of(warp).and_then(|born| born.of(src)) else { return };
-        let wrong = |lane: &usize| born[*lane] != 0 && !finite(warp, src, *lane);
+        let Some(origins) = self.of(warp).and_then(|origins| origins.of(src)) else { return };
+        let wrong = |lane: &usize| origins[*lane] != 0 && !finite(warp, src, *lane);
         let Some(first) = each_lane(lanes).find(wrong) else { return };
-        let same = each_lane(lanes).filter(|lane| wrong(lane) && born[*lane] == born[first]);
+        let same = each_lane(lanes).filter(|lane| wrong(lane) && origins[*lane] == origins[first]);
         let lanes = same.fold(0u32, |lanes, lane| lanes | 1 << lane);
         let value = match src {
             Register::F32(register) => f64::from(warp.f32[register as usize][first]),
@@ -294,7 +294,7 @@ impl Numbers {
         };
         let name = machine.launch.program.names.get(site.place as usize).map_or("", String::as_str);
         let (name, line) = (name.to_owned(), site.line);
-        machine.report(FindingKind::NotFinite, born[first], warp.number, lanes, None, |_| {
+        machine.report(FindingKind::NotFinite, origins[first], warp.number, lanes, None, |_| {
             let (what, of) = match value.is_nan() {
                 true => ("a NaN".to_owned(), "numbers that are not NaN"),
                 false => (value.to_string(), "finite numbers"),

@@ -15,15 +15,15 @@ pub(crate) struct BarrierMembership;
 
 impl Analysis for BarrierMembership {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Met::default())
+        Box::new(Members::default())
     }
 }
 
 /// The members of the last completion of each named barrier, and the time at which each continued.
 #[derive(Default)]
-struct Met(HashMap<(usize, i64), Vec<(usize, u32)>>);
+struct Members(HashMap<(usize, i64), Vec<(usize, u32)>>);
 
-impl Observer for Met {
+impl Observer for Members {
     fn interests(&self) -> u8 {
         OTHERS
     }
@@ -33,7 +33,7 @@ impl Observer for Met {
             Event::Start => self.0.clear(),
             Event::NamedBarrierCompleted { rank, barrier, warps } => {
                 if let Some(before) = self.0.get(&(*rank, *barrier)) {
-                    strangers(before, *barrier, warps, machine);
+                    check_members(before, *barrier, warps, machine);
                 }
                 let next = |warp: &usize| (*warp, machine.clocks.warps[*warp].time() + 1);
                 self.0.insert((*rank, *barrier), warps.iter().map(next).collect());
@@ -44,20 +44,20 @@ impl Observer for Met {
 }
 
 /// Reports a warp whose arrival is not ordered after the last completion.
-fn strangers(before: &[(usize, u32)], barrier: i64, met: &[usize], machine: &Machine<'_>) {
-    let stranger = |warp: &&usize| {
+fn check_members(before: &[(usize, u32)], barrier: i64, warps: &[usize], machine: &Machine<'_>) {
+    let unordered = |warp: &&usize| {
         let known = &machine.clocks.warps[**warp].all().clock;
         let mut others = before.iter();
         others.all(|(other, time)| {
             other != *warp && known.unknown(*other, machine.warps[*other].live, *time) != 0
         })
     };
-    let Some(stranger) = met.iter().find(stranger).copied() else { return };
-    let State::Named { site, .. } = machine.warps[stranger].state else { return };
+    let Some(unordered) = warps.iter().find(unordered).copied() else { return };
+    let State::Named { site, .. } = machine.warps[unordered].state else { return };
     let names: Vec<String> = before.iter().map(|(warp, _)| machine.inside(*warp).to_string()).collect();
-    let (names, warp) = (names.join(", "), machine.warp_name(stranger));
-    let lanes = machine.warps[stranger].live;
-    machine.report(FindingKind::DivergentBarrier, site, stranger as u32, lanes, None, |_| {
+    let (names, warp) = (names.join(", "), machine.warp_name(unordered));
+    let lanes = machine.warps[unordered].live;
+    machine.report(FindingKind::DivergentBarrier, site, unordered as u32, lanes, None, |_| {
         format!(
             "{warp} arrives at barrier {barrier}, which warps {names} completed before; its arrival is not \
             ordered after that, so it may take the place of one of them: use another number, or a barrier in \

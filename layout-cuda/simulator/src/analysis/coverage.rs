@@ -46,7 +46,7 @@ fn site(word: u64) -> u32 {
     (word >> 3 & SITE) as u32
 }
 
-enum Wrong {
+enum Fault {
     /// Another thread wrote the element at this site, and no thread has read it.
     Twice(u32),
     /// The thread read the unset element at this site.
@@ -62,14 +62,14 @@ impl Coverage {
         Some(Coverage { words, zeros: bytes.iter().all(|byte| *byte == 0), modes })
     }
 
-    fn wrote(&self, element: usize, (block, thread): (u64, u64), at: u32, equal: bool) -> Option<Wrong> {
+    fn write(&self, element: usize, (block, thread): (u64, u64), at: u32, equal: bool) -> Option<Fault> {
         let new = word(block, thread, at, WRITTEN);
         let old = self.words.get(element)?.swap(new, SeqCst);
         let same = old >> 22 == new >> 22;
         match old & WRITTEN {
-            0 if old & READ != 0 && same && self.zeros => Some(Wrong::Unset(site(old))),
+            0 if old & READ != 0 && same && self.zeros => Some(Fault::Unset(site(old))),
             0 => None,
-            _ if !same && !equal && old & (READ | CHANGED) == 0 => Some(Wrong::Twice(site(old))),
+            _ if !same && !equal && old & (READ | CHANGED) == 0 => Some(Fault::Twice(site(old))),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl Coverage {
         if !self.words.iter().any(|word| plain(word.load(SeqCst))) {
             return None;
         }
-        let (mut all, mut missing, mut beside, mut first) = (0u64, 0u64, 0, None);
+        let (mut all, mut missing, mut neighbour, mut first) = (0u64, 0u64, 0, None);
         // Counts through the modes, the fastest first.
         let mut modes: Vec<(u64, u64)> = self.modes.clone();
         modes.sort_by_key(|(_, stride)| *stride);
@@ -110,8 +110,8 @@ impl Coverage {
             if word & WRITTEN == 0 {
                 missing += 1;
                 first = first.or(Some(element as usize));
-            } else if beside == 0 || first.is_none() {
-                beside = site(word);
+            } else if neighbour == 0 || first.is_none() {
+                neighbour = site(word);
             }
             let mut carry = at.iter_mut().zip(&modes);
             done = !carry.any(|(digit, (extent, _))| {
@@ -119,7 +119,7 @@ impl Coverage {
                 *digit != 0
             });
         }
-        first.map(|first| (all, missing, first, beside))
+        first.map(|first| (all, missing, first, neighbour))
     }
 
     /// A store to a tensor that the launch left unchanged, if the kernel does not read the tensor.
@@ -160,8 +160,8 @@ impl Coverage {
             let all = self.words.len() as u64;
             (all, all, 0, site)
         });
-        let Some((all, missing, first, beside)) = untouched.or_else(|| self.holes()) else { return };
-        let Some(known) = program.sites.get(beside as usize) else { return };
+        let Some((all, missing, first, neighbour)) = untouched.or_else(|| self.holes()) else { return };
+        let Some(known) = program.sites.get(neighbour as usize) else { return };
         let name = program.names.get(known.place as usize).cloned().unwrap_or_default();
         let message = match missing {
             _ if untouched.is_some() => {
@@ -179,7 +179,7 @@ impl Coverage {
             ),
         };
         let index = Some(first as i64);
-        findings.add(FindingKind::Unwritten, beside, missing, || Finding {
+        findings.add(FindingKind::Unwritten, neighbour, missing, || Finding {
             kind: FindingKind::Unwritten,
             message,
             line: known.line,
@@ -193,11 +193,11 @@ impl Coverage {
 }
 
 /// The analysis: the coverage of each written argument.
-pub(crate) struct Written(pub Vec<Option<Coverage>>);
+pub(crate) struct WriteCoverage(pub Vec<Option<Coverage>>);
 
-impl Analysis for Written {
+impl Analysis for WriteCoverage {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Seen(self))
+        Box::new(CoverageObserver(self))
     }
 
     fn close(&self, program: &Program, findings: &mut Findings) {
@@ -209,9 +209,9 @@ impl Analysis for Written {
     }
 }
 
-struct Seen<'j>(&'j Written);
+struct CoverageObserver<'j>(&'j WriteCoverage);
 
-impl Observer for Seen<'_> {
+impl Observer for CoverageObserver<'_> {
     fn interests(&self) -> u8 {
         ACCESSES | OTHERS
     }
@@ -236,7 +236,7 @@ fn writer(warp: &Warp, lane: usize, machine: &Machine<'_>) -> (u64, u64) {
     (warp.block, (machine.inside(warp.number as usize) * LANES + lane) as u64)
 }
 
-impl<'j> Seen<'j> {
+impl<'j> CoverageObserver<'j> {
     fn coverage(&self, site: &Site) -> Option<&'j Coverage> {
         let Target::Global(argument) = site.target else { return None };
         self.0.0.get(argument as usize)?.as_ref()
@@ -275,7 +275,7 @@ impl<'j> Seen<'j> {
                 for lane in each_lane(elements.active) {
                     for element in range(lane) {
                         let at = (site, number, element);
-                        self.wrote(coverage, (warp, lane), at, (equal >> lane & 1 != 0, raced), machine);
+                        self.write(coverage, (warp, lane), at, (equal >> lane & 1 != 0, raced), machine);
                     }
                 }
             }
@@ -305,12 +305,12 @@ impl<'j> Seen<'j> {
             let Some(bytes) = data.get(piece) else { return };
             let value = bytes::read(bytes, (at * size) as usize, size);
             let equal = global.read(element as usize * size as usize, size) == value;
-            self.wrote(coverage, (warp, copy.lane), (site, number, element), (equal, raced), machine);
+            self.write(coverage, (warp, copy.lane), (site, number, element), (equal, raced), machine);
         });
     }
 
     /// A lane writes an element; `equal` if the value was there already, `raced` if the access is a race.
-    fn wrote(
+    fn write(
         &self,
         coverage: &Coverage,
         (warp, lane): (&Warp, usize),
@@ -318,12 +318,12 @@ impl<'j> Seen<'j> {
         (equal, raced): (bool, bool),
         machine: &Machine<'_>,
     ) {
-        let wrong = coverage.wrote(element as usize, writer(warp, lane, machine), number, equal);
+        let wrong = coverage.write(element as usize, writer(warp, lane, machine), number, equal);
         let Some(wrong) = wrong.filter(|_| !raced) else { return };
         let program = machine.launch.program;
         let name = program.names.get(site.place as usize).cloned().unwrap_or_default();
         let (kind, number, message) = match wrong {
-            Wrong::Twice(before) => {
+            Fault::Twice(before) => {
                 let line = program.sites.get(before as usize).map_or(0, |site| site.line);
                 let message = format!(
                     "write of element {element} of `{name}`, which another thread wrote in line {line}: no thread \
@@ -331,7 +331,7 @@ impl<'j> Seen<'j> {
                 );
                 (FindingKind::WrittenTwice, number, message)
             }
-            Wrong::Unset(read) => {
+            Fault::Unset(read) => {
                 let message = format!(
                     "element {element} of `{name}` is read and written before anything sets it: the tensor held \
                     only zeros, which the kernel does not write"

@@ -13,23 +13,23 @@ pub(crate) struct ExitedBlocks;
 
 impl Analysis for ExitedBlocks {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Reached::default())
+        Box::new(RemoteAccesses::default())
     }
 }
 
 /// The last accesses of each warp to each other block.
 #[derive(Default)]
-struct Reached(BTreeMap<(u32, usize), Vec<Remote>>);
+struct RemoteAccesses(BTreeMap<(u32, usize), Vec<LastAccess>>);
 
 #[derive(Clone, Copy)]
-struct Remote {
+struct LastAccess {
     lanes: u32,
     /// The time of the warp.
     time: u32,
     site: u32,
 }
 
-impl Observer for Reached {
+impl Observer for RemoteAccesses {
     fn interests(&self) -> u8 {
         OTHERS
     }
@@ -38,11 +38,11 @@ impl Observer for Reached {
         match event {
             Event::Start => self.0.clear(),
             Event::RemoteAccess { warp, lanes, rank, site } => {
-                self.reached(warp, *lanes, *rank, *site, machine)
+                self.record(warp, *lanes, *rank, *site, machine)
             }
             Event::End => {
                 for ((warp, rank), last) in std::mem::take(&mut self.0) {
-                    last.into_iter().for_each(|remote| remote.judge((warp, rank), machine));
+                    last.into_iter().for_each(|remote| remote.check((warp, rank), machine));
                 }
             }
             _ => {}
@@ -50,8 +50,8 @@ impl Observer for Reached {
     }
 }
 
-impl Reached {
-    fn reached(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32, machine: &Machine<'_>) {
+impl RemoteAccesses {
+    fn record(&mut self, warp: &Warp, lanes: u32, rank: usize, site: u32, machine: &Machine<'_>) {
         let (warp, time) = (warp.number, machine.clocks.warps[warp.number as usize].time());
         // An acquire of a lane's last access covers its earlier ones.
         let last = self.0.entry((warp, rank)).or_default();
@@ -59,14 +59,14 @@ impl Reached {
             known.lanes &= !lanes;
             known.lanes != 0
         });
-        last.push(Remote { lanes, time, site });
+        last.push(LastAccess { lanes, time, site });
     }
 }
 
-impl Remote {
+impl LastAccess {
     /// Reports the access if the block may have ended before.
-    fn judge(self, (warp, rank): (u32, usize), machine: &Machine<'_>) {
-        let Remote { lanes, time, site } = self;
+    fn check(self, (warp, rank): (u32, usize), machine: &Machine<'_>) {
+        let LastAccess { lanes, time, site } = self;
         let there = &machine.clocks.warps[machine.warps_of(rank)];
         let known =
             |lane: usize| there.iter().any(|other| other.any_acquired(warp as usize, lane as u32, time));

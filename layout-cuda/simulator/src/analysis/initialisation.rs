@@ -16,15 +16,15 @@ pub(crate) struct Initialisation;
 
 impl Analysis for Initialisation {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Set::default())
+        Box::new(Initialised::default())
     }
 }
 
 /// For each warp and tracked register the initialised lanes.
 #[derive(Default)]
-struct Set(Vec<Vec<u32>>);
+struct Initialised(Vec<Vec<u32>>);
 
-impl Observer for Set {
+impl Observer for Initialised {
     fn interests(&self) -> u8 {
         CHECKS | OTHERS
     }
@@ -38,7 +38,7 @@ impl Observer for Set {
                     slots.resize(machine.launch.program.slots as usize, 0);
                 }
             }
-            Event::Check(warp, op) => self.look(warp, **op, machine),
+            Event::Check(warp, op) => self.check(warp, **op, machine),
             Event::Local { warp, number, elements, direction, .. } => {
                 self.local(warp, *number, elements, *direction, machine)
             }
@@ -50,12 +50,12 @@ impl Observer for Set {
     }
 }
 
-impl Set {
+impl Initialised {
     fn slots(&mut self, warp: &Warp) -> &mut [u32] {
         self.0.get_mut(warp.number as usize).map_or(&mut [], Vec::as_mut_slice)
     }
 
-    fn look(&mut self, warp: &Warp, op: Op, machine: &Machine<'_>) {
+    fn check(&mut self, warp: &Warp, op: Op, machine: &Machine<'_>) {
         let slots = self.slots(warp);
         match op {
             Op::CheckInitialised { slot, site } => {

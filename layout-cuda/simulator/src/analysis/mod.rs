@@ -18,7 +18,7 @@ use crate::bytecode::{Program, Target};
 use crate::error::SimulateError;
 use crate::machine::Analysis;
 use crate::options::{Options, SimulatorArgument};
-use coverage::{Coverage, Written};
+use coverage::{Coverage, WriteCoverage};
 use layout_compiler::bind::Bound;
 
 /// The analyses of a launch, in the order in which they observe an event: the first finding about an access is the
@@ -53,7 +53,7 @@ pub(super) fn analyses(
                     _ => None,
                 });
             }
-            analyses.push(Box::new(Written(tensors)));
+            analyses.push(Box::new(WriteCoverage(tensors)));
         }
         analyses.push(Box::new(arithmetic::Arithmetic(program.arithmetic)));
         if program.updates {

@@ -12,23 +12,23 @@ pub(crate) struct Phases;
 
 impl Analysis for Phases {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Waited::default())
+        Box::new(Waits::default())
     }
 }
 
 #[derive(Default)]
-struct Waited(BTreeMap<(u32, usize), Passed>);
+struct Waits(BTreeMap<(u32, usize), LastWait>);
 
 /// The waits of a warp for an mbarrier.
 #[derive(Clone, Copy, Default)]
-struct Passed {
+struct LastWait {
     /// The phase of the last wait.
     phase: u32,
     /// The site of the first wait that passed in the same phase as the one before it.
-    again: Option<u32>,
+    repeated: Option<u32>,
 }
 
-impl Observer for Waited {
+impl Observer for Waits {
     fn interests(&self) -> u8 {
         OTHERS
     }
@@ -37,11 +37,11 @@ impl Observer for Waited {
         match event {
             Event::Start => self.0.clear(),
             Event::PhaseAcquired { warp, barrier, phase, site } => {
-                let passed = self.0.entry((warp.number, *barrier)).or_default();
-                if passed.phase == *phase && *phase > 0 {
-                    passed.again = passed.again.or(Some(*site));
+                let last = self.0.entry((warp.number, *barrier)).or_default();
+                if last.phase == *phase && *phase > 0 {
+                    last.repeated = last.repeated.or(Some(*site));
                 }
-                passed.phase = *phase;
+                last.phase = *phase;
             }
             Event::Deadlock if machine.waits_for_phases() => self.stale(machine),
             _ => {}
@@ -49,14 +49,14 @@ impl Observer for Waited {
     }
 }
 
-impl Waited {
+impl Waits {
     fn stale(&self, machine: &Machine<'_>) {
-        for ((warp, barrier), Passed { phase, again }) in &self.0 {
-            let Some(site) = *again else { continue };
-            let (name, accessor) = (machine.barrier_name(*barrier), machine.warp_name(*warp as usize));
+        for ((warp, barrier), LastWait { phase, repeated }) in &self.0 {
+            let Some(site) = *repeated else { continue };
+            let (name, warp_name) = (machine.barrier_name(*barrier), machine.warp_name(*warp as usize));
             machine.report(FindingKind::Deadlock, site, *warp, 1, None, |_| {
                 format!(
-                    "{accessor} passes this wait for {name} more than once in one phase, last in phase {phase}: \
+                    "{warp_name} passes this wait for {name} more than once in one phase, last in phase {phase}: \
                     its parity or its stage does not advance, and other warps wait for its next step"
                 )
             });

@@ -103,15 +103,15 @@ fn boxed(copy: &BoxCopy<'_>, direction: Direction, machine: &Machine<'_>) {
     let plan = &machine.launch.program.async_ops.boxes[copy.plan as usize];
     let mut moved = Moved::default();
     plan.each(copy.shared, copy.coordinates, |piece| moved.piece(plan, &piece));
-    let told = &mut *machine.diagnostics.borrow_mut();
-    let global = &mut told.counts[copy.sites.1 as usize];
+    let diagnostics = &mut *machine.diagnostics.borrow_mut();
+    let global = &mut diagnostics.counts[copy.sites.1 as usize];
     global.global_requests += 1;
     global.global_sectors += moved.sectors;
     match direction {
         Direction::Read => global.global_bytes_read += moved.bytes,
         Direction::Write => global.global_bytes_written += moved.bytes,
     }
-    let shared = &mut told.counts[copy.sites.0 as usize];
+    let shared = &mut diagnostics.counts[copy.sites.0 as usize];
     shared.shared_requests += 1;
     // TMA moves 128 bytes in a wavefront, without conflicts.
     shared.shared_wavefronts += plan.bytes().div_ceil(128);

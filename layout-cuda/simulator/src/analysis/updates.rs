@@ -30,13 +30,13 @@ pub(crate) struct Updates(Mutex<HashMap<(u64, i64), Element>>);
 
 impl Analysis for Updates {
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Kept(self))
+        Box::new(UpdateObserver(self))
     }
 }
 
-struct Kept<'j>(&'j Updates);
+struct UpdateObserver<'j>(&'j Updates);
 
-impl Observer for Kept<'_> {
+impl Observer for UpdateObserver<'_> {
     fn interests(&self) -> u8 {
         ACCESSES
     }
@@ -45,14 +45,14 @@ impl Observer for Kept<'_> {
         if let Event::Access(access) = event
             && let AccessKind::Atomic(atomic) = access.kind
         {
-            self.0.judge(access, atomic, machine);
+            self.0.check(access, atomic, machine);
         }
     }
 }
 
 impl Updates {
     /// Checks an atomic operation before it is done, in lane order.
-    fn judge(&self, access: &Access<'_>, atomic: &Atomic<'_>, machine: &Machine<'_>) {
+    fn check(&self, access: &Access<'_>, atomic: &Atomic<'_>, machine: &Machine<'_>) {
         let Access { warp, site, number, elements, .. } = *access;
         let Atomic { change, update, .. } = *atomic;
         let space = match site.target {

@@ -3,9 +3,8 @@
 //! Law: instrumentation changes no register that the kernel reads. Without `Options::arithmetic` only indices are
 //! instrumented.
 
-use super::Compiler;
+use super::{Compiler, Result};
 use crate::bytecode::{IntegerFunction, Op, Polynomial, Register, Sum};
-use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;
@@ -18,7 +17,7 @@ type Body = [Statement<Access, Operation>];
 
 impl Compiler<'_> {
     /// Before an operator on integers.
-    pub(super) fn exact(&mut self, op: BinaryOp, a: Sum, b: Sum, elem: Elem) {
+    pub(super) fn check_integer(&mut self, op: BinaryOp, a: Sum, b: Sum, elem: Elem) {
         use BinaryOp as B;
         let may_leave = matches!(op, B::Add | B::Sub | B::Mul | B::Div | B::Rem | B::Shl | B::Shr);
         if self.program.arithmetic && may_leave && elem.is_integer() {
@@ -28,7 +27,13 @@ impl Compiler<'_> {
     }
 
     /// Before a function of integers.
-    pub(super) fn whole(&mut self, function: IntegerFunction, a: Register, b: Register, elem: Elem) {
+    pub(super) fn check_integer_function(
+        &mut self,
+        function: IntegerFunction,
+        a: Register,
+        b: Register,
+        elem: Elem,
+    ) {
         let (Register::Int(a), true) = (a, self.program.arithmetic && elem.is_integer()) else { return };
         let b = if let Register::Int(b) = b { b } else { Sum::default() };
         let site = self.site;
@@ -36,7 +41,7 @@ impl Compiler<'_> {
     }
 
     /// Before a conversion to an integer.
-    pub(super) fn fits(&mut self, from: Register, known: Elem, elem: Elem) {
+    pub(super) fn check_cast(&mut self, from: Register, known: Elem, elem: Elem) {
         let wider = !known.is_integer() || {
             let ((least, most), (low, high)) = (known.limits(), elem.limits());
             least < low || most > high
@@ -48,12 +53,12 @@ impl Compiler<'_> {
     }
 
     /// After an operation on floats.
-    pub(super) fn born(&mut self, dst: Register, from: &[Register]) {
-        self.born_of(dst, from, false);
+    pub(super) fn track_origin(&mut self, dst: Register, from: &[Register]) {
+        self.track_origin_of(dst, from, false);
     }
 
     /// The same after a collective.
-    pub(super) fn born_of(&mut self, dst: Register, from: &[Register], together: bool) {
+    pub(super) fn track_origin_of(&mut self, dst: Register, from: &[Register], together: bool) {
         let Some(first) = from.first().copied() else { return };
         if self.program.arithmetic && matches!(dst, Register::F32(_) | Register::F64(_)) {
             let at = |number: usize| from.get(number).copied().unwrap_or(first);
@@ -64,7 +69,7 @@ impl Compiler<'_> {
 
     /// Before an index that may overflow 64 bits unintentionally. The index of an access is checked by its mask
     /// instead. An index of an unbounded variable is instrumented only with `Options::arithmetic`.
-    pub(super) fn leaves(&mut self, index: &Index, signed: bool) -> Result<(), SimulateError> {
+    pub(super) fn check_index(&mut self, index: &Index, signed: bool) -> Result {
         let bounded = |id| {
             let range = self.tables.atoms.range(&Index::atom(id));
             range.low > i128::from(i64::MIN / 2) && range.high < i128::from(i64::MAX / 2)

@@ -1,8 +1,7 @@
 //! Collectives of a warp, and atomic operations.
 
-use super::Compiler;
+use super::{Compiler, Result, malformed};
 use crate::bytecode::{Bank, IntegerFunction, Op, Register, Sum, Target, Update};
-use crate::error::SimulateError;
 use layout_compiler::index::VarId;
 use layout_compiler::program::{Access, AtomicChange, Collective, Comparison, Scope, Value, VariableKind};
 
@@ -12,10 +11,10 @@ impl Compiler<'_> {
         variable: VarId,
         function: Collective,
         parts: &[Value<Access>],
-    ) -> Result<(), SimulateError> {
+    ) -> Result {
         let kind = self.tables.variables.get(variable.0 as usize).map(|variable| variable.kind);
         let (Some(VariableKind::Elem(result)), Some(first)) = (kind, parts.first()) else {
-            return Err(SimulateError::Malformed(format!("`{}` without a value", function.name())));
+            return Err(malformed(format!("`{}` without a value", function.name())));
         };
         let bank = Bank::of(result);
         let dst = self.take(bank, 1);
@@ -26,17 +25,19 @@ impl Compiler<'_> {
             Some((Register::Int(sum), _)) => sum,
             None => Sum::default(),
             Some((_, elem)) => {
-                return Err(SimulateError::Malformed(format!("a lane of type {elem}")));
+                return Err(malformed(format!("a lane of type {elem}")));
             }
         };
         match function {
-            Collective::Sum => self.whole(IntegerFunction::Sum, from, from, elem),
-            Collective::PrefixSum => self.whole(IntegerFunction::PrefixSum, from, from, elem),
+            Collective::Sum => self.check_integer_function(IntegerFunction::Sum, from, from, elem),
+            Collective::PrefixSum => {
+                self.check_integer_function(IntegerFunction::PrefixSum, from, from, elem)
+            }
             _ => {}
         }
         let site = self.site;
         self.emit(Op::Collective { dst, function, from, lane, elem, site });
-        self.born_of(dst, &[from], true);
+        self.track_origin_of(dst, &[from], true);
         (self.taken.f32, self.taken.f64) = floats;
         self.bind(variable, dst, None)
     }
@@ -48,7 +49,7 @@ impl Compiler<'_> {
         target: &Access,
         values: &[Value<Access>],
         old: Option<VarId>,
-    ) -> Result<(), SimulateError> {
+    ) -> Result {
         let elem = self.place(target.place)?.elem;
         let bank = Bank::of(elem);
         let dst = old.map(|_| self.take(bank, 1));
@@ -58,12 +59,12 @@ impl Compiler<'_> {
             Target::Global(_) => true,
             Target::Shared(_) => false,
             Target::Local { .. } | Target::None => {
-                return Err(SimulateError::Malformed("an atomic operation on registers".to_owned()));
+                return Err(malformed("an atomic operation on registers"));
             }
         };
         let least = if change == AtomicChange::CompareExchange { 2 } else { 4 };
         if elem.bytes() < least || target.width != 1 {
-            return Err(SimulateError::Malformed(format!("an atomic operation on {elem}")));
+            return Err(malformed(format!("an atomic operation on {elem}")));
         }
         // An element of 8 bytes is two words, one of 2 bytes is a part of a word: neither is updated atomically.
         self.program.ordered |= global && (elem.is_float() || old.is_some() || elem.bytes() != 4);
@@ -76,10 +77,7 @@ impl Compiler<'_> {
             _ => 1,
         };
         if values.len() != operands {
-            return Err(SimulateError::Malformed(format!(
-                "an atomic operation of {} operands",
-                values.len()
-            )));
+            return Err(malformed(format!("an atomic operation of {} operands", values.len())));
         }
         let place = target.place;
         // Whether the old value is unused. A compare-and-exchange needs no guard.
@@ -100,10 +98,10 @@ impl Compiler<'_> {
         self.program.updates |= update != Update::Own;
         let mask = self.mask(guard)?;
         let values = self.guarded(mask, values, |this| {
-            values.iter().map(|value| this.source(bank, value)).collect::<Result<Vec<_>, _>>()
+            values.iter().map(|value| this.source(bank, value)).collect::<Result<Vec<_>>>()
         })?;
         let (expected, src) = (values.first().copied().unwrap_or(0), values.last().copied().unwrap_or(0));
-        self.claims(target, site);
+        self.check_view(target, site);
         let address = self.element(target)?;
         self.emit(Op::Atomic { dst, expected, src, change, scope, update, address, mask, site });
         (self.taken.f32, self.taken.f64) = floats;

@@ -2,9 +2,8 @@
 //!
 //! Law: the sum is the polynomial's value modulo 2⁶⁴ in every active lane.
 
-use super::{ArgumentValue, Compiler};
+use super::{ArgumentValue, Compiler, Result, malformed};
 use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
-use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::{BinaryOp, Special};
@@ -59,7 +58,7 @@ impl Compiler<'_> {
         known.flatten().copied().collect()
     }
 
-    pub(super) fn index(&mut self, index: &Index) -> Result<Sum, SimulateError> {
+    pub(super) fn index(&mut self, index: &Index) -> Result<Sum> {
         if let Some(constant) = index.as_constant() {
             return Ok(Sum::constant(constant));
         }
@@ -70,7 +69,7 @@ impl Compiler<'_> {
     }
 
     /// An index without its constant; the part that varies in the innermost of `depth` loops is added last.
-    fn terms(&mut self, index: &Index, depth: usize) -> Result<Sum, SimulateError> {
+    fn terms(&mut self, index: &Index, depth: usize) -> Result<Sum> {
         let key = Key::Index(index.clone());
         if let Some(sum) = self.cache.get(&key) {
             return Ok(sum);
@@ -172,9 +171,9 @@ impl Compiler<'_> {
         }
     }
 
-    fn atom(&mut self, id: AtomId) -> Result<Sum, SimulateError> {
+    fn atom(&mut self, id: AtomId) -> Result<Sum> {
         if id.0 as usize >= self.dependencies.len() {
-            return Err(SimulateError::Malformed(format!("there is no atom {}", id.0)));
+            return Err(malformed(format!("there is no atom {}", id.0)));
         }
         let tables = self.tables;
         let natural = |a: &Index, b: &Index| [a, b].iter().any(|side| tables.atoms.range(side).beyond_i64());
@@ -184,13 +183,13 @@ impl Compiler<'_> {
             Atom::Stride { argument, mode, divisor } => {
                 let stride = self.strides.get(&(*argument, *mode)).copied();
                 return stride.map(|stride| Sum::constant(stride / (*divisor).max(1))).ok_or_else(|| {
-                    SimulateError::Malformed(format!("stride {mode} of argument {argument} is no parameter"))
+                    malformed(format!("stride {mode} of argument {argument} is no parameter"))
                 });
             }
             Atom::Argument(number) => {
                 return match self.arguments.get(*number as usize) {
                     Some(ArgumentValue::Index(value)) => Ok(Sum::constant(*value)),
-                    _ => Err(SimulateError::Malformed(format!("argument {number} is no index"))),
+                    _ => Err(malformed(format!("argument {number} is no index"))),
                 };
             }
             Atom::Variable(variable, _) => return self.variable_index(*variable),
@@ -201,7 +200,7 @@ impl Compiler<'_> {
                     return Ok(sum);
                 }
                 if !tables.atoms.is_meant(id) {
-                    self.leaves(index, *signed)?;
+                    self.check_index(index, *signed)?;
                 }
                 let sum = self.index(index)?;
                 let variables = self.dependencies[id.0 as usize].clone();
@@ -242,10 +241,10 @@ impl Compiler<'_> {
         Ok(sum)
     }
 
-    fn special(&self, special: Special, axis: u32) -> Result<Sum, SimulateError> {
+    fn special(&self, special: Special, axis: u32) -> Result<Sum> {
         let at = axis as usize;
         let (Some(block), Some(grid)) = (self.bound.block.get(at), self.bound.grid.get(at)) else {
-            return Err(SimulateError::Malformed(format!("there is no axis {axis}")));
+            return Err(malformed(format!("there is no axis {axis}")));
         };
         Ok(match special {
             Special::ThreadIdx if *block == 1 => Sum::default(),
@@ -257,13 +256,13 @@ impl Compiler<'_> {
         })
     }
 
-    fn dim(&self, dim: u32, divisor: i64) -> Result<i64, SimulateError> {
+    fn dim(&self, dim: u32, divisor: i64) -> Result<i64> {
         let value = self.bound.dims.get(dim as usize).copied();
-        let value = value.ok_or_else(|| SimulateError::Malformed(format!("there is no dimension {dim}")))?;
+        let value = value.ok_or_else(|| malformed(format!("there is no dimension {dim}")))?;
         Ok(value / divisor.max(1))
     }
 
-    fn variable_index(&mut self, variable: VarId) -> Result<Sum, SimulateError> {
+    fn variable_index(&mut self, variable: VarId) -> Result<Sum> {
         let binding = self.variable(variable)?;
         self.check_initialised(binding.slot, self.site);
         match binding.register {
@@ -274,13 +273,13 @@ impl Compiler<'_> {
                 Ok(Sum::vector(dst))
             }
             Register::F32(_) | Register::F64(_) => {
-                Err(SimulateError::Malformed(format!("variable {} is a float in an index", variable.0)))
+                Err(malformed(format!("variable {} is a float in an index", variable.0)))
             }
         }
     }
 
     /// The lanes in which a comparison holds; `Ok(Err(value))` for a constant.
-    pub(super) fn comparison(&mut self, comparison: &Comparison) -> Result<Result<u32, bool>, SimulateError> {
+    pub(super) fn comparison(&mut self, comparison: &Comparison) -> Result<std::result::Result<u32, bool>> {
         let key = Key::Comparison(comparison.clone());
         if let Some(Sum { vector: Some(mask), .. }) = self.cache.get(&key) {
             return Ok(Ok(mask));
@@ -335,7 +334,7 @@ impl Compiler<'_> {
     }
 
     /// The lanes in which all comparisons hold; `None` for all lanes.
-    pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>, SimulateError> {
+    pub(super) fn mask(&mut self, mask: &[Comparison]) -> Result<Option<u32>> {
         let mut all: Option<u32> = None;
         for comparison in mask {
             let one = match self.placed(|compiler| compiler.comparison(comparison))? {

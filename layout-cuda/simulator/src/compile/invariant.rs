@@ -2,8 +2,7 @@
 //!
 //! Law: a hoisted instruction changes its own register only, and cannot cause a finding.
 
-use super::Compiler;
-use crate::error::SimulateError;
+use super::{Compiler, Result};
 use layout_compiler::index::{Atom, AtomId, Index, VarId};
 use layout_compiler::ir::BinaryOp;
 use layout_compiler::program::{Access, Operation, Part, Statement, Value, walk};
@@ -14,7 +13,7 @@ type Body = [Statement<Access, Operation>];
 impl Compiler<'_> {
     /// Enters a loop: hoists invariants and invalidates the variables that the loop changes. `self.loops` has one more
     /// level then.
-    pub(super) fn enter_loop(&mut self, changed: BTreeSet<VarId>, body: &Body) -> Result<(), SimulateError> {
+    pub(super) fn enter_loop(&mut self, changed: BTreeSet<VarId>, body: &Body) -> Result {
         let (mut indices, mut comparisons) = (Vec::new(), Vec::new());
         walk::statements(body, &mut |part| match part {
             Part::Index(index) | Part::Bound(_, index) => indices.push(index),
@@ -39,7 +38,7 @@ impl Compiler<'_> {
     }
 
     /// Hoists the invariant parts of an index.
-    fn hoist(&mut self, index: &Index, level: usize) -> Result<(), SimulateError> {
+    fn hoist(&mut self, index: &Index, level: usize) -> Result {
         let (variant, invariant) = self.split(index, level);
         if !invariant.terms().is_empty() && self.pure(&invariant) {
             self.index(&invariant)?;

@@ -32,6 +32,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// The maximum number of elements of a local array.
 const LOCAL_LIMIT: u64 = 1 << 16;
 
+type Result<T = ()> = std::result::Result<T, SimulateError>;
+
+/// The error of a program that violates an invariant of [`Checked`].
+fn malformed(what: impl Into<String>) -> SimulateError {
+    SimulateError::Malformed(what.into())
+}
+
 /// An argument, as far as the program depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentValue {
@@ -96,7 +103,7 @@ pub(super) fn compile(
     bound: &Bound,
     arguments: &[ArgumentValue],
     options: &Options,
-) -> Result<Program, SimulateError> {
+) -> Result<Program> {
     let tables = checked.tables();
     let mut compiler = Compiler {
         tables,
@@ -153,7 +160,7 @@ fn strides(checked: &Checked, bound: &Bound) -> HashMap<(u32, u32), i64> {
 }
 
 /// The variables of each atom. An atom consists of earlier ones.
-fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> {
+fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>> {
     let mut known: Vec<BTreeSet<VarId>> = Vec::new();
     for (id, facts) in tables.atoms.iter() {
         let mut own = BTreeSet::new();
@@ -174,11 +181,11 @@ fn dependencies(tables: &Tables) -> Result<Vec<BTreeSet<VarId>>, SimulateError> 
 }
 
 fn malformed_atom(id: AtomId) -> SimulateError {
-    SimulateError::Malformed(format!("atom {} is made of an atom that comes later", id.0))
+    malformed(format!("atom {} is made of an atom that comes later", id.0))
 }
 
 impl Compiler<'_> {
-    fn places(&mut self, shared_bytes: u32) -> Result<(), SimulateError> {
+    fn places(&mut self, shared_bytes: u32) -> Result {
         let mut end = u64::from(shared_bytes);
         let mut granule = None;
         self.site(None)?;
@@ -202,13 +209,13 @@ impl Compiler<'_> {
         self.program.shared_bytes = u32::try_from(end)
             .ok()
             .filter(|bytes| *bytes <= 1 << 24)
-            .ok_or_else(|| SimulateError::Malformed(format!("{end} bytes of shared memory")))?;
+            .ok_or_else(|| malformed(format!("{end} bytes of shared memory")))?;
         Ok(())
     }
 
-    fn local(&mut self, place: &Place) -> Result<(u32, u32), SimulateError> {
+    fn local(&mut self, place: &Place) -> Result<(u32, u32)> {
         if place.len > LOCAL_LIMIT {
-            return Err(SimulateError::Malformed(format!(
+            return Err(malformed(format!(
                 "local tensor `{}` has {} elements, the simulator takes at most {LOCAL_LIMIT}",
                 place.name, place.len
             )));
@@ -270,30 +277,32 @@ impl Compiler<'_> {
     }
 
     /// Sets the line of the next instructions.
-    fn at(&mut self, origin: Origin) -> Result<(), SimulateError> {
+    fn at(&mut self, origin: Origin) -> Result {
         self.line = self.position(origin);
         self.origin = origin;
         self.site = self.site(None)?;
         Ok(())
     }
 
-    fn variable(&self, id: VarId) -> Result<Binding, SimulateError> {
-        self.variables.get(id.0 as usize).copied().flatten().ok_or_else(|| {
-            SimulateError::Malformed(format!("variable {} is used before its declaration", id.0))
-        })
+    fn variable(&self, id: VarId) -> Result<Binding> {
+        self.variables
+            .get(id.0 as usize)
+            .copied()
+            .flatten()
+            .ok_or_else(|| malformed(format!("variable {} is used before its declaration", id.0)))
     }
 
-    fn bind(&mut self, id: VarId, register: Register, slot: Option<u32>) -> Result<(), SimulateError> {
+    fn bind(&mut self, id: VarId, register: Register, slot: Option<u32>) -> Result {
         self.cache.forget(id);
         match self.variables.get_mut(id.0 as usize) {
             Some(binding) => *binding = Some(Binding { register, slot }),
-            None => return Err(SimulateError::Malformed(format!("there is no variable {}", id.0))),
+            None => return Err(malformed(format!("there is no variable {}", id.0))),
         }
         Ok(())
     }
 
     /// The number of a site; equal accesses of one line share it. The rank of another block is part of the site.
-    fn site(&mut self, access: Option<&layout_compiler::program::Access>) -> Result<u32, SimulateError> {
+    fn site(&mut self, access: Option<&layout_compiler::program::Access>) -> Result<u32> {
         let site = match access {
             None => Site {
                 place: u32::MAX,
@@ -315,7 +324,7 @@ impl Compiler<'_> {
                     Space::Global(number) => match self.arguments.get(number as usize) {
                         Some(ArgumentValue::Tensor(len)) => (*len, Target::Global(number)),
                         _ => {
-                            return Err(SimulateError::Malformed(format!(
+                            return Err(malformed(format!(
                                 "place `{}` is argument {number}, which is no tensor",
                                 place.name
                             )));
@@ -325,7 +334,7 @@ impl Compiler<'_> {
                     Space::Remote { of, rank: variable } => {
                         let Space::Shared { byte_offset } = self.place(of)?.space else {
                             let message = format!("place `{}` of another block is not shared", place.name);
-                            return Err(SimulateError::Malformed(message));
+                            return Err(malformed(message));
                         };
                         rank = Some(self.rank(variable)?);
                         (place.len as i64, Target::Shared(byte_offset))
@@ -359,31 +368,28 @@ impl Compiler<'_> {
         Ok(number)
     }
 
-    fn pad(&self, pad: Pad) -> Result<u64, SimulateError> {
+    fn pad(&self, pad: Pad) -> Result<u64> {
         match pad {
             Pad::Constant(constant) => Ok(constant.bits),
             Pad::Argument(number, _) => match self.arguments.get(number as usize) {
                 Some(ArgumentValue::Scalar(constant)) => Ok(constant.bits),
-                _ => Err(SimulateError::Malformed(format!("argument {number} is no scalar"))),
+                _ => Err(malformed(format!("argument {number} is no scalar"))),
             },
         }
     }
 
     /// The register of another block's rank.
-    fn rank(&self, variable: VarId) -> Result<Sum, SimulateError> {
+    fn rank(&self, variable: VarId) -> Result<Sum> {
         match self.variable(variable)?.register {
             Register::Int(rank) => Ok(rank),
             Register::F32(_) | Register::F64(_) | Register::Mask(_) => {
-                Err(SimulateError::Malformed(format!("variable {} is no rank", variable.0)))
+                Err(malformed(format!("variable {} is no rank", variable.0)))
             }
         }
     }
 
-    fn place(&self, id: PlaceId) -> Result<&Place, SimulateError> {
-        self.tables
-            .places
-            .get(id.0 as usize)
-            .ok_or_else(|| SimulateError::Malformed(format!("there is no place {}", id.0)))
+    fn place(&self, id: PlaceId) -> Result<&Place> {
+        self.tables.places.get(id.0 as usize).ok_or_else(|| malformed(format!("there is no place {}", id.0)))
     }
 
     /// A vector register with the value of a sum.

@@ -1,8 +1,7 @@
 //! Statements: loops as frames, or unrolled.
 
-use super::{Compiler, Taken};
+use super::{Compiler, Result, Taken, malformed};
 use crate::bytecode::{Bank, IndexOp, Op, Register, Sum};
-use crate::error::SimulateError;
 use layout_compiler::elem::Elem;
 use layout_compiler::index::{Index, VarId};
 use layout_compiler::ir::BinaryOp;
@@ -50,7 +49,7 @@ impl Compiler<'_> {
         self.taken = mark.taken;
     }
 
-    pub(super) fn list(&mut self, body: &Body) -> Result<(), SimulateError> {
+    pub(super) fn list(&mut self, body: &Body) -> Result {
         let mark = self.mark();
         for statement in body {
             self.at(statement.origin)?;
@@ -63,7 +62,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn statement(&mut self, statement: &Statement<Access, Operation>) -> Result<(), SimulateError> {
+    fn statement(&mut self, statement: &Statement<Access, Operation>) -> Result {
         match &statement.kind {
             StatementKind::Let(variable, value) => self.declare(*variable, value.as_ref()),
             StatementKind::LetIndex(variable, index) => self.declare_index(*variable, index),
@@ -82,10 +81,7 @@ impl Compiler<'_> {
                         self.cache.forget(*variable);
                         Ok(())
                     }
-                    _ => Err(SimulateError::Malformed(format!(
-                        "variable {} is assigned and not mutable",
-                        variable.0
-                    ))),
+                    _ => Err(malformed(format!("variable {} is assigned and not mutable", variable.0))),
                 }
             }
             StatementKind::Store(access, value) => {
@@ -132,10 +128,10 @@ impl Compiler<'_> {
         }
     }
 
-    fn declare(&mut self, id: VarId, value: Option<&Value<Access>>) -> Result<(), SimulateError> {
+    fn declare(&mut self, id: VarId, value: Option<&Value<Access>>) -> Result {
         let kind = self.tables.variables.get(id.0 as usize).map(|variable| variable.kind);
         let Some(VariableKind::Elem(elem)) = kind else {
-            return Err(SimulateError::Malformed(format!("variable {} holds no element", id.0)));
+            return Err(malformed(format!("variable {} holds no element", id.0)));
         };
         let bank = Bank::of(elem);
         let dst = self.take(bank, 1);
@@ -159,7 +155,7 @@ impl Compiler<'_> {
         self.bind(id, register, slot)
     }
 
-    fn declare_index(&mut self, id: VarId, index: &Index) -> Result<(), SimulateError> {
+    fn declare_index(&mut self, id: VarId, index: &Index) -> Result {
         let mut sum = self.index(index)?;
         sum = if self.mutable(id) { Sum::vector(self.copied(sum)) } else { self.kept(index, sum) };
         self.bind(id, Register::Int(sum), None)
@@ -184,12 +180,7 @@ impl Compiler<'_> {
         dst
     }
 
-    fn branch(
-        &mut self,
-        condition: &Value<Access>,
-        then: &Body,
-        otherwise: &Body,
-    ) -> Result<(), SimulateError> {
+    fn branch(&mut self, condition: &Value<Access>, then: &Body, otherwise: &Body) -> Result {
         // A constant condition, as in an unrolled loop, is not an instruction.
         if let Some(known) = self.known(condition)? {
             return self.list(if known { then } else { otherwise });
@@ -216,7 +207,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn while_loop(&mut self, condition: &Value<Access>, body: &Body) -> Result<(), SimulateError> {
+    fn while_loop(&mut self, condition: &Value<Access>, body: &Body) -> Result {
         let mark = self.mark();
         self.enter_loop(walk::changed(body), body)?;
         let before = self.initialised.clone();
@@ -261,9 +252,9 @@ impl Compiler<'_> {
         self.rewind(mark);
     }
 
-    fn for_loop(&mut self, it: &For<'_>, unroll: bool) -> Result<(), SimulateError> {
+    fn for_loop(&mut self, it: &For<'_>, unroll: bool) -> Result {
         if it.step <= 0 {
-            return Err(SimulateError::Malformed(format!("a loop has step {}", it.step)));
+            return Err(malformed(format!("a loop has step {}", it.step)));
         }
         let (start, end) = (self.index(it.start)?, self.index(it.end)?);
         if let (true, Some(start), Some(end)) = (unroll, start.as_constant(), end.as_constant()) {
@@ -336,7 +327,7 @@ impl Compiler<'_> {
         };
     }
 
-    fn unrolled(&mut self, it: &For<'_>, start: i64, rounds: u64) -> Result<(), SimulateError> {
+    fn unrolled(&mut self, it: &For<'_>, start: i64, rounds: u64) -> Result {
         let leaves = it.body.iter().any(|statement| statement.kind.leaves());
         let mark = self.mark();
         self.enter_loop(it.changed(), it.body)?;

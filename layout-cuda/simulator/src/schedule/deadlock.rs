@@ -29,7 +29,7 @@ impl Machine<'_> {
             }
         }
         let site = site(self.warps[stuck].state);
-        let told: Vec<String> = groups
+        let waits: Vec<String> = groups
             .iter()
             .take(8)
             .map(|(state, warps)| {
@@ -45,7 +45,7 @@ impl Machine<'_> {
             .collect();
         let lanes = self.warps[stuck].active;
         self.report(FindingKind::Deadlock, site, stuck as u32, lanes, None, |_| {
-            format!("no warp can continue: {}", told.join("; "))
+            format!("no warp can continue: {}", waits.join("; "))
         });
         // Other warps completed the barrier without this one, so later findings follow from the deadlock.
         if let State::Named { barrier, .. } = self.warps[stuck].state

@@ -22,7 +22,7 @@ fn power(a: i128, b: i128) -> i128 {
 }
 
 /// Checks a function of integers.
-pub(super) fn judge(
+pub(super) fn check_function(
     warp: &Warp,
     function: IntegerFunction,
     (a, b): (Sum, Sum),
@@ -71,7 +71,7 @@ pub(super) fn judge(
 }
 
 /// Checks an atomic sum: the old bits and the operands.
-pub(super) fn added(access: &Access<'_>, before: &[u64; LANES], machine: &Machine<'_>) {
+pub(super) fn check_atomic_sum(access: &Access<'_>, before: &[u64; LANES], machine: &Machine<'_>) {
     let Access { warp, site, number: at, elements, .. } = *access;
     let AccessKind::Atomic(atomic) = access.kind else { return };
     let elem = site.elem;

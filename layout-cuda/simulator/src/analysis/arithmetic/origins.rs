@@ -74,22 +74,22 @@ impl Origins {
     /// A loaded value replaces a register.
     pub(super) fn forget(&mut self, dst: Register) {
         if self.any
-            && let Some(born) = self.of_mut(dst)
+            && let Some(origins) = self.of_mut(dst)
         {
-            *born = [0; LANES];
+            *origins = [0; LANES];
         }
     }
 
     pub(super) fn copy(&mut self, dst: Register, src: Register, lane: usize) {
-        let from = self.of(src).map_or(0, |born| born[lane]);
-        if let Some(born) = self.of_mut(dst) {
-            born[lane] = from;
+        let from = self.of(src).map_or(0, |origins| origins[lane]);
+        if let Some(origins) = self.of_mut(dst) {
+            origins[lane] = from;
         }
     }
 }
 
 /// Sets the origin of an instruction's result.
-pub(super) fn make(
+pub(super) fn track(
     all: &mut Origins,
     warp: &Warp,
     dst: Register,
@@ -98,7 +98,7 @@ pub(super) fn make(
     site: u32,
 ) {
     let active = warp.active;
-    if all_finite(warp, dst) && (!all.any || all.of(dst).is_none_or(|born| *born == [0; LANES])) {
+    if all_finite(warp, dst) && (!all.any || all.of(dst).is_none_or(|origins| *origins == [0; LANES])) {
         return;
     }
     all.any = true;
@@ -110,20 +110,21 @@ pub(super) fn make(
             let lanes = if together { active } else { 1 << lane };
             let sources =
                 || from.iter().flat_map(|register| each_lane(lanes).map(move |lane| (*register, lane)));
-            let born = |(register, lane): (Register, usize)| all.of(register).map_or(0, |born| born[lane]);
+            let origins =
+                |(register, lane): (Register, usize)| all.of(register).map_or(0, |origins| origins[lane]);
             let infinite = |(register, lane): &(Register, usize)| !finite(warp, *register, *lane);
             let other = sources().find(|(register, lane)| nan(warp, *register, *lane));
             match other {
-                Some(other) => born(other),
+                Some(other) => origins(other),
                 // A NaN of infinities has their origin, or this one.
                 None if nan(warp, dst, lane) => {
-                    sources().filter(infinite).map(born).find(|born| *born != 0).unwrap_or(site)
+                    sources().filter(infinite).map(origins).find(|origins| *origins != 0).unwrap_or(site)
                 }
-                None => sources().find(infinite).map_or(site, born),
+                None => sources().find(infinite).map_or(site, origins),
             }
         };
-        if let Some(born) = all.of_mut(dst) {
-            born[lane] = origin;
+        if let Some(origins) = all.of_mut(dst) {
+            origins[lane] = origin;
         }
     }
 }

@@ -33,7 +33,9 @@ impl RaceState<'_> {
             let base = base + rank as u32 * cluster::stride(program);
             let address = u64::from(base) + elements.index[lane] as u64 * u64::from(site.bytes);
             let cell = machine.cells(address, 1).start;
-            self.shared.look(cell, accessor.lane(lane)).map(|hazard| (lane, elements.index[lane], hazard))
+            self.shared
+                .last_write_hazard(cell, accessor.lane(lane))
+                .map(|hazard| (lane, elements.index[lane], hazard))
         });
         if let Some((lane, index, hazard)) = hazard {
             self.report_hazard((warp, number), (1 << lane, index), hazard, (Direction::Read, false), machine);

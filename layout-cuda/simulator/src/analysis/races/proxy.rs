@@ -105,7 +105,7 @@ impl SharedShadow {
     }
 
     /// Whether the last write of a cell is ordered; without a trace in the shadow.
-    pub(super) fn look(&self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
+    pub(super) fn last_write_hazard(&self, cell: usize, accessor: Accessor<'_>) -> Option<Hazard> {
         let write = *self.writes.get(cell)?;
         unready(write)
             .or_else(|| unordered(write, accessor))

@@ -253,12 +253,12 @@ impl SharedShadow {
         if known.clock == 0 || alike && covered {
             *known = Access { clock: now, lanes: accessor.lanes };
         } else {
-            self.note_beside(at, accessor, kind);
+            self.note_in_list(at, accessor, kind);
         }
     }
 
     #[cold]
-    fn note_beside(&mut self, at: usize, accessor: Accessor<'_>, kind: u32) {
+    fn note_in_list(&mut self, at: usize, accessor: Accessor<'_>, kind: u32) {
         let last = Access { clock: self.accesses[at].clock & !OTHERS, ..self.accesses[at] };
         let mut now = Access { clock: accessor.now() | kind, lanes: accessor.lanes };
         let kept = self.others.entry(at).or_default();
@@ -299,8 +299,8 @@ impl SharedShadow {
         });
         late.flat_map(move |(actor, access)| {
             let at = actor * self.writes.len() + cell;
-            let beside = if access.clock & OTHERS != 0 { self.others.get(&at) } else { None };
-            let all = std::iter::once(access).chain(beside.into_iter().flatten());
+            let table = if access.clock & OTHERS != 0 { self.others.get(&at) } else { None };
+            let all = std::iter::once(access).chain(table.into_iter().flatten());
             all.map(move |access| (actor, *access))
         })
     }

@@ -121,7 +121,7 @@ impl Stamp {
     }
 
     /// The part that must be kept next to a later stamp.
-    fn beside(self, later: Stamp, accessor: Accessor<'_>) -> Option<Stamp> {
+    fn kept_next_to(self, later: Stamp, accessor: Accessor<'_>) -> Option<Stamp> {
         if !later.kind.covers(self.kind) {
             return Some(self);
         }
@@ -153,7 +153,7 @@ impl Several {
     /// Adds a stamp and removes those that it covers.
     fn add(&mut self, stamp: Stamp, accessor: Accessor<'_>) {
         let own = self.0.entry((stamp.block, stamp.warp)).or_default();
-        *own = own.iter().filter_map(|known| known.beside(stamp, accessor)).collect();
+        *own = own.iter().filter_map(|known| known.kept_next_to(stamp, accessor)).collect();
         match own.iter_mut().find(|known| known.clock == stamp.clock && known.kind == stamp.kind) {
             Some(known) => known.lanes |= stamp.lanes,
             None => own.push(stamp),
@@ -170,7 +170,7 @@ const PARTS: usize = 64;
 
 pub(super) struct Stamps {
     words: Vec<AtomicU64>,
-    beside: Vec<Mutex<HashMap<usize, Several>>>,
+    table: Vec<Mutex<HashMap<usize, Several>>>,
     /// Whether blocks can be ordered.
     waits: bool,
 }
@@ -180,13 +180,13 @@ impl Stamps {
         let mut words = Vec::new();
         words.try_reserve_exact(elements).ok()?;
         words.resize_with(elements, AtomicU64::default);
-        let beside = std::iter::repeat_with(Mutex::default).take(PARTS).collect();
-        Some(Stamps { words, beside, waits })
+        let table = std::iter::repeat_with(Mutex::default).take(PARTS).collect();
+        Some(Stamps { words, table, waits })
     }
 
     fn part(&self, element: usize) -> MutexGuard<'_, HashMap<usize, Several>> {
         // A panic of another host thread leaves a consistent table.
-        self.beside[element % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.table[element % PARTS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a stamp next to the unordered ones, and visits the earlier ones.
@@ -217,7 +217,7 @@ impl Stamps {
                 return result;
             }
             let known = (before != 0).then(|| Stamp::from(before));
-            let left = known.and_then(|known| known.beside(stamp, accessor));
+            let left = known.and_then(|known| known.kept_next_to(stamp, accessor));
             let alone = match left {
                 None => stamp.word(),
                 Some(left) if !self.waits && accessor.rank(left.block).is_none() => left.joined(stamp).word(),
